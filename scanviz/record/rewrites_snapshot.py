@@ -15,8 +15,8 @@ from scanviz.engine.graph.provenance import short_path
 from scanviz.engine.program.instructions import Program, all_loops
 from scanviz.engine.program.planned import Plans, planned_applications, planned_refusals
 from scanviz.engine.program.rules import WHEN_PLANNED
-from scanviz.engine.rewrites.changes import places
 from scanviz.engine.rewrites.cost_met import CostNumbers, SizesMet, cost_met, names_in
+from scanviz.engine.rewrites.driver.changes import places
 from scanviz.engine.rewrites.history import RewriteHistory, Version
 from scanviz.engine.rewrites.level import Refused
 from scanviz.engine.rewrites.named_sizes import NamedSizes, named_sizes

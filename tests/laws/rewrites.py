@@ -18,7 +18,7 @@ from scanviz.engine.graph.shared import SharedVariable
 from scanviz.engine.graph.traversal import leaves
 from scanviz.engine.graph.typecheck import typecheck
 from scanviz.engine.mode import Mode
-from scanviz.engine.rewrites.changes import places
+from scanviz.engine.rewrites.driver.changes import places
 from scanviz.engine.rewrites.families import all_rules
 from scanviz.engine.rewrites.history import RewriteHistory
 from scanviz.engine.rewrites.selection import Selection

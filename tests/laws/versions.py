@@ -20,8 +20,8 @@ from scanviz.engine.cost.totals import Cost
 from scanviz.engine.graph.nodes import Array, Constant, Variable, describe, is_floating
 from scanviz.engine.graph.shared import SharedVariable
 from scanviz.engine.graph.traversal import toposort
-from scanviz.engine.rewrites.changes import places
 from scanviz.engine.rewrites.cost import cost_of
+from scanviz.engine.rewrites.driver.changes import places
 from scanviz.engine.rewrites.history import RewriteHistory
 from scanviz.engine.rewrites.selection import Selection
 from scanviz.engine.scan.loop import Scan

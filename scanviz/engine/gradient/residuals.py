@@ -11,7 +11,7 @@ The step of the backward loop reads values of the forward step.  Each is had in 
    not to keep values (:func:`scanviz.scan_checkpoints`).
 
 The forward loop with its residuals is a new node beside the user's; the rewrite that merges the two
-(:mod:`scanviz.engine.rewrites.residuals`) knows them by their loop variables, which they share.
+(:mod:`scanviz.engine.rewrites.loops.residuals`) knows them by their loop variables, which they share.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops.sizes import size_of
 from scanviz.engine.ops.symbolic_shape import shape_of
-from scanviz.engine.rewrites.profitability import is_view
+from scanviz.engine.rewrites.loops.profitability import is_view
 from scanviz.engine.scan.loop import Scan, ScanView
 from scanviz.engine.scan.shapes import inner_sizes, size_outside
 from scanviz.engine.scan.variables import State, StepOutput, inner_inputs, kind_of

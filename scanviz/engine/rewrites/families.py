@@ -9,36 +9,34 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from scanviz.engine.errors import PluginError, ScanvizValueError
-from scanviz.engine.rewrites import (  # noqa: F401  # they register their rules
-    arithmetic,
-    assignments,
-    batch_draws,
+from scanviz.engine.rewrites import rule as rules
+from scanviz.engine.rewrites.arithmetic import (  # noqa: F401  # they register their rules
     casts,
-    fewer_steps,
     fill,
-    first_row,
     fold,
-    inline,
-    keep,
     merge,
+    reductions,
+    reshapes,
+    simplify,
+    split,
+    stop_gradient,
+    unsafe,
+)
+from scanviz.engine.rewrites.indexing import assignments, subtensor, subtensor_lift  # noqa: F401
+from scanviz.engine.rewrites.loops import (  # noqa: F401
+    batch_draws,
+    fewer_steps,
+    inline,
+    mitmot_to_sitsot,
     push_after,
     push_before,
     push_sums,
-    reductions,
-    reshapes,
     residuals,
+    save_memory,
     scan_merge,
     scan_merge_inouts,
-    shape,
-    split,
-    stop_gradient,
-    subgraph,
-    subtensor,
-    subtensor_lift,
-    unsafe,
     unused,
 )
-from scanviz.engine.rewrites import rule as rules
 from scanviz.engine.rewrites.rule import RULES_ABOVE, Phase, Rule
 
 

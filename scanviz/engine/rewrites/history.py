@@ -24,8 +24,8 @@ from scanviz.engine.rewrites.target import NUMPY, TargetTier
 
 if TYPE_CHECKING:
     from scanviz.engine.cost.totals import Cost
-    from scanviz.engine.rewrites.changes import Change, Delta, Move
     from scanviz.engine.rewrites.cost import Meanings
+    from scanviz.engine.rewrites.driver.changes import Change, Delta, Move
 
 
 class Record(Application, frozen=True, kw_only=True):
@@ -200,7 +200,7 @@ class RewriteHistory(Sequence[Record]):
 
     def change(self, index: int) -> Change:
         """Return what one application did to the graph; one to the Program leaves it as it is."""
-        from scanviz.engine.rewrites.changes import Change  # when somebody looks
+        from scanviz.engine.rewrites.driver.changes import Change  # when somebody looks
 
         if self._changes is None:
             self._changes = [version.change for version in self.versions()][1:]
@@ -214,9 +214,9 @@ class RewriteHistory(Sequence[Record]):
 
     def versions(self) -> Iterator[Version]:
         """Go through the graph as it was built and after each application, by what each changed."""
-        from scanviz.engine.rewrites.changes import Changes
         from scanviz.engine.rewrites.cost import Scope
-        from scanviz.engine.rewrites.versions import Versions
+        from scanviz.engine.rewrites.driver.changes import Changes
+        from scanviz.engine.rewrites.driver.versions import Versions
 
         versions, changes, scope = Versions(), Changes(), Scope()
         for record, outputs in zip([None, *self._entries], self.all_graphs(), strict=True):

@@ -2,7 +2,7 @@
 
 Rules, gradients and edits say what is other than before, by loop variable; :func:`rebuilt_loop` makes the new Apply and says which
 old results have become which.  Loop variables that do not change stay the same objects, so that two loops made of one loop are
-known to belong together (:mod:`scanviz.engine.rewrites.residuals`).
+known to belong together (:mod:`scanviz.engine.rewrites.loops.residuals`).
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """One step known when building: the step itself in the outer graph, with no loop around it.
 
-``scan`` does so where it knows when building that there is one step, and the rule :mod:`scanviz.engine.rewrites.inline` where that
-is found out later.  What the loop would have checked stays checked: the shape of a state by an operation in its place; where a
-sequence may be too short that no result depends on (:func:`~scanviz.engine.scan.unroll.unchecked_sequence`), the loop stays.
+``scan`` does so where it knows when building that there is one step, and the rule :mod:`scanviz.engine.rewrites.loops.inline`
+where that is found out later.  What the loop would have checked stays checked: the shape of a state by an operation in its place;
+where a sequence may be too short that no result depends on (:func:`~scanviz.engine.scan.unroll.unchecked_sequence`), the loop
+stays.
 """
 
 from __future__ import annotations

@@ -48,8 +48,8 @@ def test_the_work_of_20_and_80_loops_grows_with_their_number(name):
 @pytest.mark.parametrize("name", ["chain", "apart", "together", "stacked"])
 def test_rules_are_asked_at_a_loop_a_number_of_times_that_does_not_depend_on_how_many_there_are(name):
     def asked(count):
-        found = lines_run(SHAPES[name](count).build, "engine/rewrites/rule_pass.py")
-        return found["engine/rewrites/rule_pass.py Asked.at"] / count
+        found = lines_run(SHAPES[name](count).build, "engine/rewrites/driver/rule_pass.py")
+        return found["engine/rewrites/driver/rule_pass.py Asked.at"] / count
 
     SHAPES[name](2).build()
     assert asked(16) < 1.2 * asked(8)

@@ -16,12 +16,12 @@ from scanviz.engine.graph.nodes import build_one
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.rewrites import rule as rules
-from scanviz.engine.rewrites.changes import places
+from scanviz.engine.rewrites.driver.changes import places
+from scanviz.engine.rewrites.driver.rule_pass import MOST_VERSIONS
 from scanviz.engine.rewrites.families import all_rules, rules_of
 from scanviz.engine.rewrites.history import RewriteHistory
 from scanviz.engine.rewrites.pipeline import RewriteCycleWarning, rewritten, sweeps
 from scanviz.engine.rewrites.rule import PHASES, Match, Refusal
-from scanviz.engine.rewrites.rule_pass import MOST_VERSIONS
 from scanviz.engine.rewrites.selection import Selection, as_selection
 from scanviz.profiler.report.rewrites import RewritesOptions, render_rewrites
 
@@ -255,7 +255,7 @@ def test_a_record_tells_what_changed():
     inputs, wanted = rnn()
     f = scanviz.function(inputs, wanted)
     (record,) = [rewrite for rewrite in f.rewrites if rewrite.rule == "PushOutDot1"]
-    assert record.phase == "loops" and record.where.startswith("scanviz/engine/rewrites/push_sums.py:")
+    assert record.phase == "loops" and record.where.startswith("scanviz/engine/rewrites/loops/push_sums.py:")
     assert len(record.added) > 2
     assert any(" * " in each and "grad_of_rnn" in each for each in record.removed), record.removed
     moves = [str(variable) for variable in record.loop_variables]

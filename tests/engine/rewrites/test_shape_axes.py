@@ -13,7 +13,7 @@ from scanviz.engine.graph.types import DTYPES
 from scanviz.engine.ops.elementwise import CAST, CastParameters
 from scanviz.engine.ops.evaluate import evaluate
 from scanviz.engine.ops.shape import DIMSHUFFLE, OrderParameters
-from scanviz.engine.rewrites.casts import exact, one_cast
+from scanviz.engine.rewrites.arithmetic.casts import exact, one_cast
 from scanviz.testing import rewritten_by
 from tests.engine.rewrites.checking import after, check_kept, check_same, reasons, written
 

@@ -9,8 +9,8 @@ import scanviz
 from scanviz import Mode
 from scanviz import tensor as T
 from scanviz.engine.ops.evaluate import evaluate
-from scanviz.engine.rewrites.intervals import interval_of, row_of, slice_of, taken
-from scanviz.engine.rewrites.places import whole_number
+from scanviz.engine.rewrites.indexing.intervals import interval_of, row_of, slice_of, taken
+from scanviz.engine.rewrites.indexing.places import whole_number
 from scanviz.testing import rewritten_by
 from tests.engine.rewrites.checking import after, check_kept, check_same, reasons, written
 

@@ -52,7 +52,7 @@ AT_THE_END = {
     "scanviz.engine.program.printer",
     "scanviz.engine.rewrites.cost",
     "scanviz.engine.cost.totals",
-    "scanviz.engine.rewrites.versions",
+    "scanviz.engine.rewrites.driver.versions",
     "scanviz.record.graph_writing",
     "scanviz.record.program_snapshot",
     "scanviz.record.rewrites_snapshot",

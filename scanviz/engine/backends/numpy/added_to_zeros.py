@@ -14,7 +14,7 @@ import numpy as np
 from scanviz.engine.ops.shape import ALLOC
 from scanviz.engine.program.instructions import AnyInstruction, Instruction, LoopInstruction, Program
 from scanviz.engine.program.lifetimes import last_uses
-from scanviz.engine.rewrites.identities import is_positive_zero
+from scanviz.engine.rewrites.arithmetic.identities import is_positive_zero
 
 if TYPE_CHECKING:
     from scanviz.engine.backends.source.emitter import Emitter

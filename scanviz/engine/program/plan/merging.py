@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from scanviz.engine.program.instructions import AnyInstruction, Instruction, Program
 from scanviz.engine.program.plan.location import Group, is_unchanged
 from scanviz.engine.program.shapes import ConcreteShape
-from scanviz.engine.rewrites.loop_groups import positions
+from scanviz.engine.rewrites.loops.scan_merge import positions
 
 
 class Merging:

@@ -1,0 +1,1 @@
+"""Rules about single operations: arithmetic, casts, reductions, shapes, constants, and equal nodes."""

@@ -1,0 +1,405 @@
+"""Applying one rule to a graph and to the steps of its loops, at every depth.
+
+A rule is asked at all its places first, over the graph as it is; then the graph is rebuilt once with all its matches.
+Matches of a rule about nodes are one application; each match of a rule about loops is one of its own, steps before what is
+around them.  What a rule did nothing at is remembered as long as that graph lives, so an unchanged step costs nothing.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import is_not
+
+from msgspec import Struct, field
+
+from scanviz.engine.graph.declaration import Op
+from scanviz.engine.graph.nodes import Apply, Variable, describe
+from scanviz.engine.graph.provenance import asked_at
+from scanviz.engine.rewrites.driver.rebuild_graph import rebuilt
+from scanviz.engine.rewrites.level import Level, Rebuilt, Refused
+from scanviz.engine.rewrites.rule import Match, Refusal, Rewritten, Rule
+from scanviz.engine.rewrites.target import NUMPY, TargetTier
+from scanviz.engine.scan.effects import Effects, effects_among, same_effects
+from scanviz.engine.scan.loop import Scan, loop_of, nodes_of
+from scanviz.engine.scan.rebuild import with_results
+
+Said = tuple[tuple[str, ...], str, int]  # a level, what was done there, and how often
+MOST_VERSIONS = 32  # of a graph in one pass of a rule about loops
+
+
+class RulePass(Struct):
+    """What one pass of a rule did: one line a place, and how often."""
+
+    message: list[Said] = field(default_factory=list)
+
+    def add(self, level: Level, message: str, count: int = 1) -> None:
+        """Note matches at a level."""
+        self.message.append((level.path, message, count))
+
+
+class Applied:
+    """One application: what was said where, and the graph after it, which is built when someone asks.
+
+    A pass over a thousand loops gives many applications, and a function needs the graph after the last.
+
+    Attributes
+    ----------
+    message : tuple of Said
+        What was done where.
+    """
+
+    __slots__ = ("_graph", "_make", "message")
+
+    def __init__(self, message: tuple[Said, ...], make: Callable[[], list[Variable]]) -> None:
+        self.message, self._make = message, make
+        self._graph: list[Variable] | None = None
+
+    def graph(self) -> list[Variable]:
+        """Return the outputs of the level it was found in, after it and all before it in the same pass."""
+        if self._graph is None:
+            self._graph = self._make()
+        return self._graph
+
+
+class Asked(Struct, frozen=True):
+    """A rule that is asked, the levels it is asked at, and what it refused, where that is wanted."""
+
+    rule: Rule
+    levels: Levels
+    refusals: list[Refused] | None
+
+    def at(self, node: Apply, level: Level) -> Match | None:
+        """Ask at a node."""
+        rule = self.rule
+        return self._match(
+            asked_at(rule.name, node.provenance, node.node_id, rule.act, node, level), node, level
+        )
+
+    def at_all(self, nodes: Iterable[Apply], level: Level) -> list[tuple[Apply, Match]]:
+        """Ask at nodes of a level, and return where it matches; where it looks at a node alone, at each node once in a run."""
+        rule, found = self.rule, []
+        known = self.levels.declined.setdefault(rule.name, {}) if rule.alone else {}
+        for node in nodes:
+            if node in known:
+                answer = known[node]
+            else:
+                answer = asked_at(rule.name, node.provenance, node.node_id, rule.act, node, level)
+                # which of several results are read may change
+                if rule.alone and not isinstance(answer, Match) and len(node.outputs) == 1:
+                    known[node] = answer
+            if answer is not None and (match := self._match(answer, node, level)) is not None:
+                found.append((node, match))
+        return found
+
+    def _match(self, answer: Match | Refusal | None, node: Apply, level: Level) -> Match | None:
+        """Return what was answered if it is a match, and note a refusal."""
+        if not isinstance(answer, Refusal):
+            return answer
+        if self.refusals is not None:
+            self.refusals.append(_refused(self.rule, level, node, answer))
+        return None
+
+    def may_do(self, answer: Match, node: Apply, level: Level) -> bool:
+        """Return whether a match leaves what prints or checks something where it is; it is refused if not."""
+        if not level.once(_effects) or keeps_effects(level, rebuilt(level.outputs, answer.mapping, {})):
+            return True
+        if self.refusals is not None:
+            self.refusals.append(_refused(self.rule, level, node, _OTHER_EFFECTS))
+        return False
+
+    def is_quiet(self, level: Level) -> bool:
+        """Return whether the rule was asked at this very level before, to no effect: it would be again."""
+        known = level.quiet.get(self.rule.name)
+        if known is not None and self.refusals is not None:
+            self.refusals.extend(known)
+        return known is not None
+
+    def quiet(self, level: Level, since: int) -> None:
+        """Note that the rule does nothing at a level, and what it refused there."""
+        level.quiet[self.rule.name] = [] if self.refusals is None else self.refusals[since:]
+
+    def count(self) -> int:
+        """Return how much was refused so far."""
+        return 0 if self.refusals is None else len(self.refusals)
+
+
+_OTHER_EFFECTS = Refusal("something would be printed or checked less often, more often or elsewhere", 4)
+
+
+def _effects(level: Level) -> Effects:
+    """Return the effects of a graph, without a look at nodes whose declaration says that they have none."""
+    found: list[Apply] = []
+    for declaration, nodes in level.by_declaration.items():
+        if type(nodes[0].op) is not Op or declaration.may_have_effect:
+            found += nodes
+    return effects_among(found)
+
+
+def keeps_effects(level: Level, outputs: Sequence[Variable]) -> bool:
+    """Return whether a graph prints and checks what that of a level does, as often and at the same depth of loops."""
+    before = level.once(_effects)
+    return not before or same_effects(before, outputs)
+
+
+def _refused(rule: Rule, level: Level, node: Apply, refusal: Refusal) -> Refused:
+    name = f"loop `{node.op.scan_name}`" if isinstance(node.op, Scan) else describe(node.outputs[0])
+    source = str(node.provenance.source or "")
+    return Refused(rule.name, level.path, name, node.node_id, source, refusal.why, refusal.preconditions_met)
+
+
+def _in_place_of(like: Level, outputs: Sequence[Variable]) -> Level:
+    """Return the level of a graph in the place of another one, with its nodes where these are known."""
+    nodes = outputs.nodes if isinstance(outputs, Rebuilt) else None
+    return Level(outputs, like.path, like.loop, nodes, like.target)
+
+
+class Levels:
+    """Levels of one run, kept as long as their graphs live: most rules change little.
+
+    Parameters
+    ----------
+    target : TargetTier
+        What runs the function.
+
+    Attributes
+    ----------
+    declined : dict
+        Rule that looks at a node alone → the nodes that it leaves as they are, with what it refused.
+    """
+
+    __slots__ = ("_outer", "_steps", "declined", "target")
+
+    def __init__(self, target: TargetTier = NUMPY) -> None:
+        self.target = target
+        self.declined: dict[str, dict[Apply, Refusal | None]] = {}
+        # by the identity of the loop, which its level holds
+        self._steps: dict[tuple[int, tuple[str, ...]], Level] = {}
+        self._outer: Level | None = None
+
+    def outer(self, outputs: Sequence[Variable]) -> Level:
+        """Return the level of a function's graph."""
+        known = self._outer
+        same = known is not None and len(known.outputs) == len(outputs)
+        if not same or known is None or any(map(is_not, known.outputs, outputs)):
+            nodes = outputs.nodes if isinstance(outputs, Rebuilt) else None
+            known = self._outer = Level(outputs, nodes=nodes, target=self.target)
+        return known
+
+    def step(self, op: Scan, around: Level) -> Level:
+        """Return the level of a loop's step."""
+        path = around.path
+        known = self._steps.get((id(op), path))
+        if known is None:
+            inside, target = (*path, op.scan_name), around.target.inside(op)
+            known = self._steps[id(op), path] = Level(op.inner_outputs, inside, op, op.once(nodes_of), target)
+        return known
+
+    def keep_those_of(self, outputs: Sequence[Variable]) -> None:
+        """Let go of levels of graphs that are no part of this one."""
+        known, found, todo = self._steps, {}, [self.outer(outputs)]
+        while todo:
+            level = todo.pop()
+            for key in ((id(node.op), level.path) for node in level.loops):
+                if key in known:
+                    found[key] = known[key]
+                    todo.append(known[key])
+        self._steps = found
+
+
+def apply_rule(
+    rule: Rule, outputs: Sequence[Variable], levels: Levels, refusals: list[Refused] | None
+) -> list[Applied]:
+    """Ask a rule at all places once, and return what it does there; nothing where it changes nothing.
+
+    A rule about loops gives an application for each loop, others one for all nodes.  ``refusals`` is filled with what it
+    refused.
+    """
+    level = levels.outer(outputs)
+    asked = Asked(rule, levels, refusals)
+    if rule.single:
+        return _at_loops(asked, level)
+    done = RulePass()
+    fresh = _all(asked, level, done)
+    return [] if fresh is None else [Applied(tuple(done.message), lambda: fresh)]
+
+
+def _all(asked: Asked, level: Level, done: RulePass) -> list[Variable] | None:
+    """Apply a rule at all nodes, innermost steps first unless the rule says otherwise; None where nothing changes."""
+    if asked.is_quiet(level):
+        return None
+    before = asked.count()
+    if asked.rule.outermost_first:
+        fresh = _outermost_first(asked, level, done)
+    elif steps := _steps_rewritten(asked, level, done):
+        inside = _in_place_of(level, rebuilt(level.outputs, {}, steps))
+        here = _here(asked, inside, done)
+        return inside.outputs if here is None else here
+    else:
+        fresh = _here(asked, level, done)
+    if fresh is None:
+        asked.quiet(level, before)
+    return fresh
+
+
+def _outermost_first(asked: Asked, level: Level, done: RulePass) -> list[Variable] | None:
+    here = _whole(asked, level, done)
+    if here is not None:
+        level = _in_place_of(level, here)
+    steps = _steps_rewritten(asked, level, done)
+    return rebuilt(level.outputs, {}, steps) if steps else here
+
+
+def _here(asked: Asked, level: Level, done: RulePass) -> list[Variable] | None:
+    """Apply a rule to a graph, without the steps of its loops."""
+    if not asked.rule.on:
+        return _whole(asked, level, done)
+    answers = asked.at_all(_meant(asked.rule, level), level)
+    if not answers:
+        return None
+    fresh = _with_all(level, answers)
+    if not keeps_effects(level, fresh):
+        answers = [(node, answer) for node, answer in answers if asked.may_do(answer, node, level)]
+        fresh = _with_all(level, answers)
+        if not keeps_effects(level, fresh):
+            return None
+    for text, count in Counter(answer.message for _, answer in answers).items():
+        done.add(level, text, count)
+    return fresh if answers else None
+
+
+def _with_all(level: Level, answers: Sequence[tuple[Apply, Match]]) -> list[Variable]:
+    """Return a level's outputs with all matches."""
+    mapping: dict[Variable, Variable] = {}
+    for _, answer in answers:
+        mapping.update(answer.mapping)
+    return rebuilt(level.outputs, mapping, {}) if mapping else level.outputs
+
+
+def _whole(asked: Asked, level: Level, done: RulePass) -> list[Variable] | None:
+    found = asked.rule.act(level)
+    if not isinstance(found, Rewritten) or not keeps_effects(level, found.outputs):
+        return None
+    done.add(level, found.message)
+    return found.outputs
+
+
+def _at_loops(asked: Asked, level: Level) -> list[Applied]:
+    """Ask a rule about loops at each loop of a level once, in the steps first; around them when all steps are quiet.
+
+    All are asked of the level as it is, and replaced together.  Loops that replace the same variable wait for one another.
+    """
+    if asked.is_quiet(level):
+        return []
+    before = asked.count()
+    found = _in_steps(asked, level)
+    if found:
+        return found
+    taken: dict[Variable, Variable] = {}
+    counts: list[int] = []  # after how many replacements each application stands
+    for node in _meant(asked.rule, level):
+        answer = asked.at(node, level)
+        if answer is None or any(variable in taken for variable in answer.mapping):
+            continue
+        if not asked.may_do(answer, node, level):
+            continue
+        _keep_names(answer.mapping)
+        taken.update(answer.mapping)
+        counts.append(len(taken))
+        make = _after(level, taken, counts[-1])
+        found.append(Applied(((level.path, answer.message, 1),), make))
+    if not found:
+        asked.quiet(level, before)
+    return _in_groups(found)
+
+
+def _in_groups(found: list[Applied]) -> list[Applied]:
+    """Return applications of which several are one where there are very many.
+
+    In a chain of loops each changes all that follow: telling as many versions as there are loops would take the square of
+    their number.
+    """
+    size = -(-len(found) // MOST_VERSIONS)
+    if size <= 1:
+        return found
+    together = []
+    for group in (found[k : k + size] for k in range(0, len(found), size)):
+        said: Counter[tuple[tuple[str, ...], str]] = Counter()
+        for one in group:
+            said.update({(path, text): count for path, text, count in one.message})
+        message = tuple((path, text, count) for (path, text), count in said.items())
+        together.append(Applied(message, group[-1].graph))
+    return together
+
+
+def _after(level: Level, mapping: Mapping[Variable, Variable], count: int) -> Callable[[], list[Variable]]:
+    """Return what gives a level's outputs after the first replacements of a pass."""
+    return lambda: rebuilt(level.outputs, dict(itertools.islice(mapping.items(), count)), {})
+
+
+def _in_steps(asked: Asked, level: Level) -> list[Applied]:
+    """Ask a rule about loops in the steps of a level's loops."""
+    found: list[Applied] = []
+    last: dict[Apply, Applied] = {}  # of each loop before the one that is looked at
+    for node in level.loops:
+        inside = _at_loops(asked, asked.levels.step(loop_of(node), level))
+        for applied in inside:
+            found.append(Applied(applied.message, _with_step(level, last, len(last), node, applied)))
+        if inside:
+            last[node] = inside[-1]
+    return found
+
+
+def _with_step(
+    level: Level, last: Mapping[Apply, Applied], count: int, node: Apply, applied: Applied
+) -> Callable[[], list[Variable]]:
+    """Return what gives a level's outputs with the first changed steps, and one more."""
+
+    def graph() -> list[Variable]:
+        steps = {**dict(itertools.islice(last.items(), count)), node: applied}
+        return rebuilt(level.outputs, {}, {loop: _with_graph(loop, to) for loop, to in steps.items()})
+
+    return graph
+
+
+def _with_graph(node: Apply, applied: Applied) -> Scan:
+    """Return the op of a loop with the step that an application gives."""
+    return _with_step_of(loop_of(node), applied.graph())
+
+
+def _with_step_of(op: Scan, results: list[Variable]) -> Scan:
+    """Return a loop with another step, whose nodes it knows where they are known."""
+    found = with_results(op, results)
+    if isinstance(results, Rebuilt) and results.nodes is not None:
+        found.derived[nodes_of] = tuple(results.nodes)
+    return found
+
+
+def _keep_names(mapping: Mapping[Variable, Variable]) -> None:
+    """Give what replaces a named variable its name, where it has none of its own."""
+    for old, new in mapping.items():
+        if old.name is not None and new.name is None and new.owner is not None:
+            new.name = old.name
+
+
+def _meant(rule: Rule, level: Level) -> list[Apply]:
+    """Return the nodes that a rule is meant for, in order of computation."""
+    if len(rule.on) == 1:
+        (only,) = rule.on
+        return level.by_declaration.get(only, [])
+    present = [declaration for declaration in level.by_declaration if declaration in rule.on]
+    if len(present) <= 1:
+        return level.by_declaration[present[0]] if present else []
+    return [node for node in level.nodes if node.op.declaration in rule.on]
+
+
+def _steps_rewritten(asked: Asked, level: Level, done: RulePass) -> dict[Apply, Scan]:
+    """Return the loops of a level whose steps change, with their new ops."""
+    found: dict[Apply, Scan] = {}
+    for node in level.loops:
+        assert isinstance(node.op, Scan)
+        fresh = _all(asked, asked.levels.step(node.op, level), done)
+        if fresh is not None:
+            found[node] = _with_step_of(node.op, fresh)
+    return found

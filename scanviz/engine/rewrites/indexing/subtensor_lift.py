@@ -1,0 +1,367 @@
+"""Rows picked before they are computed: ``tanh(a + b)[-1]`` is ``tanh(a[-1] + b[-1])``.
+
+An index by known numbers moves to the operands of what it indexes, where then less is computed and nothing else reads the
+whole.
+
+It waits until equal operations are one, so that all readers of a result are seen.  Errors stay: an index moves only where a
+row that does not exist, or operands that do not fit, would still be found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from scanviz.engine.graph.declaration import Declaration, Op
+from scanviz.engine.graph.nodes import Apply, Variable, build_one, rank, tensor_type
+from scanviz.engine.ops.assign import ASSIGN
+from scanviz.engine.ops.elementwise import CAST, cast
+from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
+from scanviz.engine.ops.index import INDEX
+from scanviz.engine.ops.index_pattern import IndexEntry
+from scanviz.engine.ops.shape import (
+    ALLOC,
+    DIMSHUFFLE,
+    MAKE_VECTOR,
+    AxisParameters,
+    OrderParameters,
+    stack_scalars,
+)
+from scanviz.engine.ops.sizes import as_size, surely_equal, surely_not_negative
+from scanviz.engine.ops.symbolic_shape import same_shape
+from scanviz.engine.rewrites.arithmetic.identities import Answer, rewritten
+from scanviz.engine.rewrites.indexing.places import (
+    WHOLE,
+    as_slice,
+    has_row,
+    is_known,
+    is_whole,
+    picked,
+    with_entry,
+)
+from scanviz.engine.rewrites.level import Level
+from scanviz.engine.rewrites.rule import Refusal, rule
+from scanviz.engine.scan.loop import SCAN
+
+READ_ELSEWHERE = Refusal("all of it is read elsewhere too", 1)
+
+
+@rule(name="subtensor_lift", phase=("simplify", "merge", "clean"), on=(INDEX,), tags=("general",))
+def subtensor_lift(node: Apply, level: Level) -> Answer:
+    """Pick rows of the operands of an operation, not of its result."""
+    source = node.inputs[0].owner
+    if source is None or source.op.declaration is SCAN:  # of most loops the last row is picked
+        return None
+    from scanviz.engine.rewrites.indexing.places import is_known
+
+    lift = lift_of(source.op.declaration)
+    if lift is None:
+        return None
+    entries = node.op.parameters.entries
+    if not is_known(entries):
+        return None
+    result = source.outputs[0]
+    if lift is not of_vector and (len(level.readers(result)) > 1 or result in level.wanted):
+        return READ_ELSEWHERE
+    found = lift(node, source, entries, level)
+    if found is None or isinstance(found, Refusal):
+        return found
+    return rewritten(node, found, f"rows of {source.op.name} are picked before it is computed")
+
+
+Lifted = Variable | Refusal | None  # what is computed of the rows alone
+Lift = Callable[[Apply, Apply, Sequence[IndexEntry], Level], Lifted]
+BROADCAST = Refusal("it is not known which operands are broadcast along an indexed axis", 2)
+NOT_THERE = Refusal("it is not known that there are so many rows", 2)
+SIZES_DIFFER = Refusal("arrays that are joined may not fit, which would be an error", 2)
+
+
+def lift_of(declaration: Declaration) -> Lift | None:
+    """Return what picks rows before an operation, None where nothing does."""
+    if declaration.family == "join":
+        from scanviz.engine.ops.join import CONCATENATE  # it is there: there is one of its operations
+
+        return _concatenate if declaration is CONCATENATE else None
+    return LIFTS.get(declaration, _elementwise if isinstance(declaration, ElementwiseDeclaration) else None)
+
+
+def _is_less(entries: Sequence[IndexEntry], shape: Sequence[Any]) -> bool:
+    """Return whether an index surely picks much less than there is, where there are many rows."""
+    for entry, size in zip(entries, shape, strict=True):
+        if entry.kind == "integer":
+            if size != 1:
+                return True
+        elif not is_whole(entry):
+            bound = entry.stop if isinstance(entry.stop, int) and entry.stop >= 0 else None
+            if isinstance(entry.start, int) and entry.start < 0 and entry.stop is None:
+                bound = -entry.start
+            known = isinstance(size, int)
+            count = len(range(size)[as_slice(entry)]) if known else bound
+            if isinstance(count, int) and (not known or 2 * count <= size):
+                return True
+    return False
+
+
+def _operand(operand: Variable, entries: Sequence[IndexEntry], whole: Sequence[Any], level: Level) -> Lifted:
+    """Return what an index of a result picks of an operand that broadcasts to it."""
+    found: list[IndexEntry] = []
+    shape = level.shape(operand)
+    before = len(entries) - len(shape)
+    for axis, size in enumerate(shape):
+        entry = entries[before + axis]
+        if is_whole(entry) or surely_equal(size, whole[before + axis]):
+            found.append(entry)
+        elif isinstance(size, int) and size == 1:
+            found.append(WHOLE if entry.kind == "slice" else IndexEntry("integer", 0))
+        else:
+            return BROADCAST
+    return picked(operand, found)
+
+
+def _elementwise(node: Apply, source: Apply, entries: Sequence[IndexEntry], level: Level) -> Lifted:
+    whole = level.shape(node.inputs[0])
+    if not _is_less(entries, whole):
+        return None
+    inputs: list[Variable] = []
+    for variable in source.inputs:
+        found = _operand(variable, entries, whole, level)
+        if not isinstance(found, Variable):
+            return found
+        inputs.append(found)
+    return build_one(source.op, *inputs)
+
+
+def _alloc(node: Apply, source: Apply, entries: Sequence[IndexEntry], level: Level) -> Lifted:
+    value, *sizes = source.inputs
+    whole = level.shape(node.inputs[0])
+    for entry, size in zip(entries, whole, strict=True):
+        if entry.kind == "integer" and not has_row(size, int(entry.start or 0)):
+            return NOT_THERE
+        if not is_whole(entry) and not (isinstance(size, int) or surely_not_negative(size)):
+            return Refusal("it is not known that the size is not negative, which would be an error", 2)
+    found = _operand(value, entries, whole, level)
+    if not isinstance(found, Variable):
+        return found
+    left = [k for k, entry in enumerate(entries) if entry.kind == "slice"]
+    if not left:
+        return found
+    new = level.shape(node.outputs[0])
+    simple = all(isinstance(b, int) or surely_equal(whole[k], b) for k, b in zip(left, new, strict=True))
+    if len(left) == len(entries) and not simple and not _is_less(entries, whole):
+        return None  # the new size costs more than the rows left out
+    fresh = [sizes[k] if is_whole(entries[k]) else as_size(new[j]) for j, k in enumerate(left)]
+    return build_one(source.op, found, *fresh)
+
+
+def _dimshuffle(node: Apply, source: Apply, entries: Sequence[IndexEntry], level: Level) -> Lifted:
+    (given,), order = source.inputs, source.op.parameters.order
+    if not any(entry.kind == "integer" for entry in entries) and not _is_less(
+        entries, level.shape(node.inputs[0])
+    ):
+        return None
+    chosen = [WHOLE] * rank(given)
+    for axis, entry in zip(order, entries, strict=True):
+        if axis is not None:
+            chosen[axis] = entry
+        elif not is_whole(entry) and not (entry.kind == "integer" and entry.start in (0, -1)):
+            return None
+    found = picked(given, chosen)
+    if found is None:
+        return None
+    kept = [axis for axis, entry in enumerate(chosen) if entry.kind == "slice"]
+    left = [axis for axis, entry in zip(order, entries, strict=True) if entry.kind == "slice"]
+    turned = tuple(None if axis is None else kept.index(axis) for axis in left)
+    if turned == tuple(range(rank(found))):
+        return found
+    return build_one(Op(DIMSHUFFLE, OrderParameters(turned)), found)
+
+
+def of_vector(node: Apply, source: Apply, entries: Sequence[IndexEntry], level: Level) -> Lifted:
+    """Pick scalars of a vector that is made of them: each is there anyway."""
+    (entry,) = entries
+    dtype = tensor_type(node.outputs[0]).dtype
+    if entry.kind == "integer":
+        return cast(source.inputs[int(entry.start or 0)], dtype)  # within bounds: the length is known
+    chosen = source.inputs[as_slice(entry)]
+    if not chosen:
+        return None
+    return stack_scalars([cast(variable, dtype) for variable in chosen])
+
+
+def _assigned(node: Apply, source: Apply, entries: Sequence[IndexEntry], level: Level) -> Lifted:
+    """Read an array as it was before another place of it was changed."""
+    array, value = source.inputs[:2]
+    place = source.op.parameters.pattern
+    if not is_known(place.entries):
+        return None
+
+    shape = level.shape(array)
+    if not surely_elsewhere(entries, place.entries, shape):
+        return None
+    if rank(value) and not same_shape(build_one(Op(INDEX, place), array), value):
+        return Refusal("the value may not fit its place, which would be an error", 2)
+    return picked(array, entries)
+
+
+def _concatenate(node: Apply, source: Apply, entries: Sequence[IndexEntry], level: Level) -> Lifted:
+    axis, arrays = source.op.parameters.axis, list(source.inputs)
+    shapes = [level.shape(array) for array in arrays]
+    others = [k for k in range(len(entries)) if k != axis]
+    if not all(surely_equal(shape[k], shapes[0][k]) for shape in shapes[1:] for k in others):
+        return SIZES_DIFFER
+    entry = entries[axis]
+    if is_whole(entry):
+        return _all_parts(source, entries, level)
+    sizes = [shape[axis] for shape in shapes]
+    if entry.kind == "integer":
+        found = _part_with(sizes, int(entry.start or 0))
+        if isinstance(found, Refusal):
+            return found
+        number, index = found
+        return picked(arrays[number], with_entry(entries, axis, IndexEntry("integer", index)))
+    kept = _parts_of_slice(sizes, entry)
+    if kept is None:
+        return None
+    first, last, cut = kept
+    joined = arrays[first] if last - first == 1 else build_one(source.op, *arrays[first:last])
+    return picked(joined, with_entry(entries, axis, cut))
+
+
+def _all_parts(source: Apply, entries: Sequence[IndexEntry], level: Level) -> Variable | None:
+    """Pick the same of all arrays that are joined along another axis."""
+    if not _is_less(entries, level.shape(source.outputs[0])):
+        return None
+    parts = [picked(variable, entries) for variable in source.inputs]
+    axis = source.op.parameters.axis
+    place = axis - sum(1 for entry in entries[:axis] if entry.kind == "integer")
+    given = [part for part in parts if part is not None]
+    return (
+        build_one(Op(source.op.declaration, AxisParameters(place)), *given)
+        if len(given) == len(parts)
+        else None
+    )
+
+
+def _part_with(sizes: Sequence[Any], index: int) -> tuple[int, int] | Refusal:
+    """Return which of several arrays holds a row, and its index there."""
+    numbers = list(range(len(sizes)))
+    for number in numbers if index >= 0 else numbers[::-1]:
+        size = sizes[number]
+        if has_row(size, index):
+            return number, index
+        if not isinstance(size, int):
+            return NOT_THERE
+        index += -size if index >= 0 else size
+    return NOT_THERE
+
+
+def _parts_of_slice(sizes: Sequence[Any], entry: IndexEntry) -> tuple[int, int, IndexEntry] | None:
+    """Return from which to which of several arrays a slice reaches, and the slice of these; None where it may be all."""
+    if entry.step not in (None, 1):
+        return None
+    first, last = 0, len(sizes)
+    start, stop = entry.start or 0, entry.stop
+    assert isinstance(start, int) and not isinstance(stop, str)
+    while last - first > 1 and start >= 0 and _below(sizes[first], start):  # whole arrays before it
+        if stop is not None and 0 <= stop < sizes[first]:
+            break
+        start -= sizes[first]
+        stop = stop - sizes[first] if stop is not None and stop >= 0 else stop
+        first += 1
+    # and those behind it
+    while last - first > 1 and stop is not None and stop < 0 and _below(sizes[last - 1], -stop):
+        if start < 0 and start + sizes[last - 1] >= 0:
+            break
+        stop += sizes[last - 1]
+        start = start + sizes[last - 1] if start < 0 else start
+        last -= 1
+        stop = stop if stop < 0 else None
+    if start < 0 and stop is None:
+        while last - first > 1 and _covered(sizes[first + 1 : last], -start):
+            first += 1
+    if start >= 0 and stop is not None and stop >= 0:
+        while last - first > 1 and _covered(sizes[first : last - 1], stop):
+            last -= 1
+    if (first, last) == (0, len(sizes)):
+        return None
+    return first, last, IndexEntry("slice", start or None, stop)
+
+
+def _below(size: Any, bound: int) -> bool:
+    return isinstance(size, int) and 0 < size <= bound
+
+
+def _covered(sizes: Sequence[Any], rows: int) -> bool:
+    """Return whether arrays surely have so many rows together."""
+    return sum(size for size in sizes if isinstance(size, int)) >= rows
+
+
+LIFTS: dict[Declaration, Lift] = {
+    CAST: _elementwise,
+    ALLOC: _alloc,
+    DIMSHUFFLE: _dimshuffle,
+    MAKE_VECTOR: of_vector,
+    ASSIGN: _assigned,
+}
+
+
+LARGEST = 12  # numbers in patterns; places far apart are not compared
+
+
+def surely_elsewhere(read: Sequence[IndexEntry], written: Sequence[IndexEntry], shape: Sequence[Any]) -> bool:
+    """Return whether what is read is surely no part of what is written, and the place that is written surely there.
+
+    All parts are integers and slices with known numbers, one an axis.
+
+    Examples
+    --------
+    >>> first, last = IndexEntry("integer", 0), IndexEntry("integer", -1)
+    >>> from scanviz import tensor as T
+    >>> n = T.vector("x").shape[0]
+    >>> surely_elsewhere([IndexEntry("integer", 1)], [first], [n]), surely_elsewhere([last], [first], [n])
+    (True, False)
+    """
+    apart = False
+    for reads, writes, size in zip(read, written, shape, strict=True):
+        sizes = _sizes(reads, writes, size)
+        surely_there = writes.kind == "slice" or has_row(size, int(writes.start or 0))
+        if not surely_there and not _both_errors(reads, writes, sizes):
+            return False
+        if not apart and sizes is not None:
+            apart = all(_apart(_rows(reads, n), _rows(writes, n)) for n in sizes)
+    return apart
+
+
+def _both_errors(reads: IndexEntry, writes: IndexEntry, sizes: Sequence[int] | None) -> bool:
+    """Return whether what is read does not exist wherever what is written does not."""
+    return sizes is not None and all(_rows(writes, n) is not None or _rows(reads, n) is None for n in sizes)
+
+
+def _sizes(first: IndexEntry, second: IndexEntry, size: Any) -> Sequence[int] | None:
+    """Return sizes to try: beyond all numbers of the patterns nothing new happens, as bounds move alike."""
+    if isinstance(size, int):
+        return [size] if size <= 1000 else None
+    numbers = [
+        abs(number) for entry in (first, second) for number in entry.numbers() if isinstance(number, int)
+    ]
+    if any(number > LARGEST for number in numbers):
+        return None
+    period = 1
+    for entry in (first, second):
+        period *= abs(entry.step) if isinstance(entry.step, int) else 1
+    return range(2 * LARGEST + 2 * period + 2)
+
+
+def _rows(entry: IndexEntry, size: int) -> range | None:
+    """Return the rows that a part picks, None for an error."""
+    if entry.kind == "slice":
+        return range(size)[as_slice(entry)]
+    index = int(entry.start or 0)
+    if not -size <= index < size:
+        return None
+    place = index % size
+    return range(place, place + 1)
+
+
+def _apart(first: range | None, second: range | None) -> bool:
+    return first is None or second is None or not set(first) & set(second)

@@ -1,0 +1,1 @@
+"""Rules about loops: what leaves a step, which rows are kept, and which loops become one."""

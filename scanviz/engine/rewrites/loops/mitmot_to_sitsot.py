@@ -1,0 +1,257 @@
+"""mitmot_to_sitsot: a buffer of which steps only hand on a row to one another is no buffer, but a row that they hand on.
+
+Back through time a state's cotangents lie in a buffer with a row for each step: what arrives there from outside, and what the
+step after it has added.  Where the cost reads the last row alone, ``h[-1]``, nothing but zeros arrives at all others; where it
+reads none, as of the cell of an LSTM, at any.  So each cell holds, when it is read, what the step before wrote, and when it is
+added to, zero: the state reads its row before (tap -1) and writes a row, as a sitsot does.  That saves the buffer, and filling it
+with zeros.  Where rows arrive at all steps from outside, they are read as a sequence, and what steps add is handed on.
+
+All buffers of a loop are looked at before it is rebuilt: a loop of many states has as many of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from scanviz.engine.graph.declaration import Op
+from scanviz.engine.graph.nodes import Apply, Constant, Variable, build_one, is_floating, rebuild, tensor_type
+from scanviz.engine.ops import elementwise as e
+from scanviz.engine.ops.index import INDEX, getitem, last_row
+from scanviz.engine.ops.shape import ALLOC, alloc
+from scanviz.engine.ops.sizes import as_size, size_of, surely_equal
+from scanviz.engine.ops.support import constant
+from scanviz.engine.ops.symbolic_shape import shape_of
+from scanviz.engine.rewrites.arithmetic.identities import is_positive_zero
+from scanviz.engine.rewrites.level import Level
+from scanviz.engine.rewrites.rule import Match, Refusal, rule
+from scanviz.engine.scan.loop import SCAN, ScanView, nodes_of
+from scanviz.engine.scan.rebuild import rebuilt_loop
+from scanviz.engine.scan.variables import LoopVariable, State
+from scanviz.engine.scan.variables import Sequence as LoopSequence
+from scanviz.engine.sizes.dims import SIZES
+
+
+@rule(name="mitmot_to_sitsot", phase="merge", on=(SCAN,), single=True, tags=("scan", "memory"))
+def hand_on_a_row(node: Apply, level: Level) -> Match | Refusal | None:
+    """Let a step hand on a row instead of writing into a buffer, where nothing but that is done in it, or rows arrive there."""
+    view = ScanView(node)
+    found = {one: _of_state(one, view, level) for one in view.op.of_type(State) if one.kind == "mitmot"}
+    changes = {state: change for state, change in found.items() if not isinstance(change, Refusal)}
+    if not changes:
+        refusals = [refusal for refusal in found.values() if isinstance(refusal, Refusal)]
+        return max(refusals, key=lambda refusal: refusal.preconditions_met, default=None)
+    outer = {variable: rows for change in changes.values() for variable, rows in change.outer.items()}
+    _, mapping = rebuilt_loop(
+        view,
+        {state: change.state for state, change in changes.items()},
+        added=[variable for variable in outer if isinstance(variable, LoopSequence)],
+        outer=outer,
+        values={old: new for change in changes.values() for old, new in change.values.items()},
+    )
+    for state, change in changes.items():
+        result = view.outer_output(state)
+        if result is not None:
+            last = change.last(mapping.pop(result))
+            mapping |= {reader.outputs[0]: last for reader, _ in level.readers(result)}
+    return Match(mapping, "; ".join(change.message for change in changes.values()))
+
+
+def _of_state(state: State, view: ScanView, level: Level) -> HandedOn | Refusal:
+    """Return the state that hands on a row in place of one with a buffer, or why none does: loops of gradients have such states."""
+    if set(state.reads) != {0, 1} or set(state.writes) != {1}:
+        return Refusal(f"steps read or write other rows of `{state.name}` than their own and the next", 0)
+    given = view.outer(state).owner
+    if given is not None and given.op.name == "concatenate":
+        return read_as_sequence(state, given, view, level)
+
+    return handed_on(state, view, level)
+
+
+def read_as_sequence(state: State, joined: Apply, view: ScanView, level: Level) -> HandedOn | Refusal:
+    """Return the state that hands on a row and whose buffer begins with rows that are read as a sequence, or why it does not.
+
+    Parameters
+    ----------
+    state : State
+        The buffer, of which steps read their row and the next, and write the next.
+    joined : Apply
+        What joins the rows with what stands behind them.
+    view, level : ScanView, Level
+        The loop, and the graph that it is in.
+    """
+    rows, behind = joined.inputs if len(joined.inputs) == 2 else (None, None)
+    if rows is None or behind is None or not _are_zeros(behind) or joined.op.parameters.axis != 0:
+        return Refusal(f"rows of `{state.name}` are no rows with zeros behind them when the loop begins", 1)
+    lengths = [level.shape(given)[0] for given in joined.inputs]
+    if view.op.until is not None or not surely_equal(lengths[1], 1):
+        return Refusal(f"it is not known that `{state.name}` has one row more than arrive", 2)
+    if not surely_equal(lengths[0], size_of(view.n_steps)):
+        return Refusal(f"it is not known that for each step one row of `{state.name}` arrives", 3)
+    added = _added(state, view)
+    if added is None:
+        return Refusal(f"a step does more with the next row of `{state.name}` than add to it", 4)
+    if not is_read_at_its_end(state, view, level):
+        return Refusal(f"other rows of `{state.name}` than the last are read after the loop", 5)
+    return _reading(state, added, rows, behind, level)
+
+
+def _are_zeros(rows: Variable) -> bool:
+    """Return whether rows are zeros without a sign."""
+    if isinstance(rows, Constant):
+        return not (rows.value.any() or np.signbit(rows.value).any())
+    return rows.owner is not None and is_zeros(rows.owner)
+
+
+def _added(state: State, view: ScanView) -> Variable | None:
+    """Return what a step adds to the next row, repeated as addition repeats it, where it does nothing else with it."""
+    arriving, written = state.reads[1], state.writes[1]
+    node = written.owner
+    if node is None or node.op.declaration is not e.add or arriving not in node.inputs:
+        return None
+    read = sum(given is arriving for other in view.op.once(nodes_of) for given in other.inputs)
+    results = sum(result is arriving for result in view.op.inner_outputs)
+    (term,) = [given for given in node.inputs if given is not arriving] or [arriving]
+    if read != 1 or results or len({one.type.dtype for one in (term, arriving, written)}) > 1:
+        return None
+    row, sizes = shape_of(state.reads[0]), shape_of(term)
+    # the cotangent of a row is of its shape, but for sizes of 1 that addition repeats; anything else could be repeated, too
+    is_cotangent = view.op.settings.gradient_of is not None
+    is_of_its_shape = len(sizes) == len(row) and all(
+        surely_equal(one, other) or (is_cotangent and one != 1) for one, other in zip(sizes, row, strict=True)
+    )
+    return term if is_of_its_shape else alloc(term, [as_size(size) for size in row])
+
+
+def _reading(state: State, added: Variable, rows: Variable, behind: Variable, level: Level) -> HandedOn:
+    before = state.reads[0]
+    kind, name = tensor_type(before), before.name or state.name
+    arriving = Variable(kind.with_shape(tensor_type(rows).shape[1:]), f"{name} from outside")
+    through_time = Variable(kind, f"{name} through time")
+    sequence = LoopSequence(f"{state.name} from outside", arriving)
+    nothing = constant(-0.0 if kind.dtype.startswith("float") else 0, kind.dtype)
+    start = alloc(nothing, [as_size(size) for size in level.shape(rows)[1:]])
+    handed = State(state.name, {-1: through_time}, {0: added}, shared=state.shared)
+    return HandedOn(
+        handed,
+        {state: start, sequence: rows},
+        {before: build_one(Op(e.add), arriving, through_time, name=before.name)},
+        lambda rows: build_one(Op(e.add), last_row(rows, start), getitem(behind, 0)),
+        f"`{state.name}` is a row that steps hand on, and what arrives a sequence: nothing is joined",
+    )
+
+
+class HandedOn(NamedTuple):
+    """A state whose steps hand on a row, in place of one that has a buffer.
+
+    Attributes
+    ----------
+    state : State
+        The state.
+    outer : mapping
+        The state as it was → what it starts from; a sequence that is read beside it → its rows.
+    values : mapping
+        Variables of the step → what the step computes with in their place.
+    last : callable
+        ``last(rows)``: what stands for the last row of the buffer.
+    message : str
+        What was done.
+    """
+
+    state: State
+    outer: Mapping[LoopVariable, Variable]
+    values: Mapping[Variable, Variable]
+    last: Callable[[Variable], Variable]
+    message: str
+
+
+def handed_on(state: State, view: ScanView, level: Level) -> HandedOn | Refusal:
+    """Return the state that hands on a row and had a buffer of zeros but for the first row, or why it does not."""
+    row = _first_row(state, view, level)
+    if isinstance(row, Refusal):
+        return row
+    before, arriving = state.reads[0], state.reads[1]
+    # -0.0 changes no number that it is added to, so that the sum leaves the step
+    nothing = constant(-0.0 if is_floating(arriving) else 0, arriving.type.dtype)
+    zero = alloc(nothing, [as_size(size) for size in shape_of(before)])
+    handed = State(state.name, {-1: before}, {0: state.writes[1]}, shared=state.shared)
+    message = f"`{state.name}` is a row that steps hand on: its buffer was zeros but for the first row"
+    return HandedOn(handed, {state: row}, {arriving: zero}, lambda rows: last_row(rows, row), message)
+
+
+def _first_row(state: State, view: ScanView, level: Level) -> Variable | Refusal:
+    """Return the first row of a buffer whose other rows are zeros, and of whose result the last row is read alone."""
+    given = view.outer(state).owner
+    if given is not None and is_zeros(given):
+        return _of_zeros(state, given, view, level)
+    zeros = given.inputs[0].owner if given is not None else None
+    if given is None or given.op.name != "assign" or zeros is None or not is_zeros(zeros):
+        return Refusal(f"rows of `{state.name}` are no zeros when the loop begins", 1)
+    from scanviz.engine.rewrites.indexing.places import (  # gradients have such buffers, few others
+        is_whole,
+        surely_exists,
+    )
+
+    entries = given.op.parameters.pattern.entries
+    first, *others = entries
+    if first.kind != "integer" or first.start != 0 or not all(map(is_whole, others)):
+        return Refusal(f"another row of `{state.name}` than the first is set before the loop", 2)
+    shape = level.shape(zeros.outputs[0])
+    # of fewer than no steps the loop makes an error itself
+    one_a_step = _has_one_a_step(shape[0], view)
+    if not one_a_step and not surely_exists(entries, shape):
+        return Refusal(f"it is not known that `{state.name}` has a row", 3)
+    if not is_read_at_its_end(state, view, level):
+        return Refusal(f"other rows of `{state.name}` than the last are read after the loop", 4)
+    if not one_a_step and _is_read(state, view, level):
+        return Refusal(f"the last row of `{state.name}` may be one that no step writes", 4)
+    return getitem(rebuild(given, [_one_row(zeros), *given.inputs[1:]]).outputs[0], 0)
+
+
+def _of_zeros(state: State, zeros: Apply, view: ScanView, level: Level) -> Variable | Refusal:
+    """Return the first row of a buffer that is all zeros, and of whose result the last row is read alone."""
+    if not _has_one_a_step(level.shape(zeros.outputs[0])[0], view):
+        return Refusal(f"it is not known that `{state.name}` has a row a step", 3)
+    if not is_read_at_its_end(state, view, level):
+        return Refusal(f"other rows of `{state.name}` than the last are read after the loop", 4)
+    return getitem(_one_row(zeros), 0)
+
+
+def _has_one_a_step(rows: Any, view: ScanView) -> bool:
+    """Return whether a buffer surely has a row for each step, and the one before the first."""
+    return view.op.until is None and surely_equal(rows, SIZES.add(size_of(view.n_steps), 1))
+
+
+def _one_row(zeros: Apply) -> Variable:
+    return rebuild(zeros, [zeros.inputs[0], constant(1, "int64"), *zeros.inputs[2:]]).outputs[0]
+
+
+def is_read_at_its_end(state: State, view: ScanView, level: Level) -> bool:
+    """Return whether of a state's result the last row is read, or nothing."""
+    result = view.outer_output(state)
+    if result is None or not _is_read(state, view, level):
+        return True
+    return result not in level.wanted and all(_reads_the_end(*reader) for reader in level.readers(result))
+
+
+def _is_read(state: State, view: ScanView, level: Level) -> bool:
+    result = view.outer_output(state)
+    return result is not None and level.is_read(result)
+
+
+def is_zeros(node: Apply) -> bool:
+    """Return whether a node makes an array of zeros without a sign."""
+    value = node.inputs[0] if node.op.declaration is ALLOC else None
+    return isinstance(value, Constant) and value.value.size == 1 and is_positive_zero(value.value.reshape(()))
+
+
+def _reads_the_end(node: Apply, position: int) -> bool:
+    """Return whether a reader takes the last row alone."""
+    from scanviz.engine.rewrites.indexing.places import is_whole
+
+    if node.op.declaration is not INDEX or position != 0:
+        return False
+    first, *others = node.op.parameters.entries
+    return first.kind == "integer" and first.start == -1 and all(map(is_whole, others))

@@ -1,0 +1,248 @@
+"""Work that leaves a loop for the graph after it: PushOutScanOutput.
+
+Results that nothing in the loop reads, such as ``y_t = softmax(h_t @ V)``, are computed of all rows of ``h`` at once; and
+rows that are there anyway are summed after the loop instead of in it.  The rows that are needed are there already, or the
+loop gives them as results in place of what it gave (:mod:`scanviz.engine.rewrites.loops.rows`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from scanviz.engine.graph.nodes import Apply, Constant, Variable, build_one, describe, tensor_type
+from scanviz.engine.graph.provenance import moved_from
+from scanviz.engine.graph.traversal import toposort
+from scanviz.engine.rewrites.formatting import counted, named
+from scanviz.engine.rewrites.level import Level
+from scanviz.engine.rewrites.loops.loop_facts import (
+    always_in_step,
+    own_tier,
+    results_without,
+    size_nodes,
+    stays_in_step,
+)
+from scanviz.engine.rewrites.loops.profitability import (
+    MOST_GROWTH_AFTER,
+    becomes_one,
+    elements,
+    is_heavy,
+    is_view,
+    too_much_memory,
+)
+from scanviz.engine.rewrites.loops.push_sums import RunningSum, last_rows, maker_of, running_sums
+from scanviz.engine.rewrites.rule import Match, Refusal, rule
+from scanviz.engine.scan.dependence import outputs_of
+from scanviz.engine.scan.loop import SCAN, ScanView, nodes_of
+from scanviz.engine.scan.variables import ALL, LoopVariable, StepOutput
+
+if TYPE_CHECKING:
+    from scanviz.engine.rewrites.loops.rows import Rows
+
+
+@rule(name="PushOutScanOutput", phase="loops", on=(SCAN,), single=True, tags=("scan", "push_out"))
+def push_out_outputs(node: Apply, level: Level) -> Match | Refusal:
+    """Compute after the loop, of all rows at once, what nothing in the loop reads."""
+    view = ScanView(node)
+    if (refusal := own_tier(view, level)) is not None:
+        return refusal
+    found = running_sums(view, level)[0]
+    if found:
+        sums = sums_of_rows(view, level, found)
+        if sums is not None:
+            return sums
+    nodes = view.op.once(nodes_of)
+    late = _late(view, nodes)
+    if not late:
+        return Refusal(f"all that `{view.op.scan_name}` computes goes on in its next step", 0)
+
+    return computed_after(view, level, late)
+
+
+def _late(view: ScanView, nodes: Sequence[Apply]) -> list[Apply]:
+    """Return the nodes that only step outputs need."""
+    outputs = view.op.of_type(StepOutput)
+    if not outputs:
+        return []
+    early = set(toposort(results_without(view.op, outputs)))
+    needed = view.op.once(always_in_step)
+    return [node for node in nodes if node not in early and node in needed]
+
+
+_IN_CACHE = "what only goes out of the step is elementwise: better done while it is in the cache"
+
+
+def computed_after(view: ScanView, level: Level, late: Sequence[Apply]) -> Match | Refusal:
+    """Compute after a loop what only goes out of its steps, where that pays."""
+    from scanviz.engine.rewrites.batching import BATCHING  # much code, for few loops compute what leaves them
+    from scanviz.engine.rewrites.loops.rows import Rows, reads_whole
+
+    rows, on_numpy = Rows(view, level), level.target.why_numpy(view.op) is not None
+
+    def worth(node: Apply) -> bool:
+        return is_heavy(node) if on_numpy else becomes_one(node, lambda variable: rows.same(variable) is None)
+
+    heavy = [node for node in late if worth(node) and node.op.declaration in BATCHING]
+    if not heavy:
+        return Refusal(_IN_CACHE if on_numpy else stays_in_step(view.op), 1)
+    moving = _after(heavy, late)
+    if any(node.op.declaration not in BATCHING or len(node.outputs) != 1 for node in moving):
+        return Refusal("an operation on the way out has no batched meaning", 2)
+    made = set(outputs_of(moving))
+    leaving = [step_output for step_output in view.op.of_type(StepOutput) if step_output.value in made]
+    if any(
+        step_output.keep != ALL or not reads_whole(view.result(step_output), level) for step_output in leaving
+    ):
+        return Refusal("only last rows of the results are read", 3)
+    return _computed_after(rows, moving, leaving, made)
+
+
+def _after(heavy: Collection[Apply], late: Sequence[Apply]) -> list[Apply]:
+    """Return heavy nodes, all late nodes that depend on one, and all late ones that these need."""
+    moved, inside = set(heavy), set(late)
+    for node in late:
+        if any(variable.owner in moved for variable in node.inputs):
+            moved.add(node)
+    for node in reversed(late):
+        if node in moved:
+            moved |= inside.intersection(variable.owner for variable in node.inputs)
+    return [node for node in late if node in moved]
+
+
+def _new_rows(rows: Rows, varying: Sequence[Variable], leaving: Sequence[StepOutput]) -> str | None:
+    """Return why the rows that are needed would take more memory than what leaves, None if they do not."""
+    new = [variable for variable in varying if not rows.costs_nothing(variable)]
+    gone = [step_output.value for step_output in leaving]
+    highest = max((tensor_type(variable).ndim for variable in gone), default=0)
+    longer = [variable for variable in new if tensor_type(variable).ndim > highest]
+    if longer:
+        return f"rows of `{describe(longer[0])}` would have to be kept, which are larger than what leaves"
+    if len(new) > len(gone) and highest > 1:
+        return "more rows would have to be kept than results leave"
+    before, after = [elements(variable) for variable in gone], [elements(variable) for variable in new]
+    known = [number for number in (*before, *after) if number is not None]
+    if len(known) < len(before) + len(after):
+        return None
+    added, taken = sum(number or 0 for number in after), sum(number or 0 for number in before)
+    if added > MOST_GROWTH_AFTER * taken:
+        return f"the loop would keep {added} numbers a step instead of {taken}"
+    return None
+
+
+def _computed_after(
+    rows: Rows, moving: Sequence[Apply], leaving: Sequence[StepOutput], made: set[Variable]
+) -> Match | Refusal:
+    from scanviz.engine.rewrites.batching import batched
+
+    view, level = rows.view, rows.level
+    asked = view.op.once(size_nodes)
+    read = list(
+        dict.fromkeys(variable for node in moving for variable in node.inputs if variable not in made)
+    )
+    sizes = {variable for variable in read if variable.owner in asked and rows.is_size(variable)}
+    varying = [
+        variable
+        for variable in read
+        if not isinstance(variable, Constant) and rows.same(variable) is None and variable not in sizes
+    ]
+    for variable in varying:
+        rows.need(variable)
+    gone = {step_output.value for step_output in leaving}
+    passing = [node.outputs[0] for node in moving if not is_view(node) and node.outputs[0] not in gone]
+    new = [variable for variable in varying if not rows.costs_nothing(variable)]
+    too_much = _new_rows(rows, varying, leaving) or too_much_memory(view, level, new, passing)
+    if too_much is not None:
+        return Refusal(too_much, 4)
+    if not any(variable not in rows.extra for variable in varying) and not rows.extra:
+        return Refusal("it depends on nothing that changes from step to step", 2)
+    if (unchecked := rows.unchecked(leaving)) is not None:
+        return Refusal(unchecked, 4)
+    if not rows.possible(leaving):
+        return Refusal(f"`{view.op.scan_name}` would have no result left to count its steps by", 4)
+    _, mapping = rows.rebuilt(list(leaving))
+    known: dict[Variable, Variable] = {}
+    for node in moving:
+        inputs, varies = [], []
+        for variable in node.inputs:
+            same = rows.size(variable) if variable in sizes else rows.same(variable)
+            same = variable if isinstance(variable, Constant) else same
+            mine = (
+                known.get(variable) if variable in made else same if same is not None else rows.of(variable)
+            )
+            if mine is None:
+                return Refusal("an operation on the way out has no batched meaning", 2)
+            inputs.append(mine)
+            varies.append(variable in made or same is None)
+        found = batched(node, inputs, varies)
+        if found is None:
+            return Refusal(f"`{node.op.name}` has no batched meaning in this form", 3)
+        known[node.outputs[0]] = found
+    mapping.update({view.result(result): known[result.value] for result in leaving})
+    says = f"{counted(node.op.name for node in moving)} of all rows at once, after `{view.op.scan_name}`"
+    return Match(mapping, f"{says}: {named(step_output.name for step_output in leaving)}")
+
+
+def sums_of_rows(view: ScanView, level: Level, found: Sequence[RunningSum]) -> Match | None:
+    """Add up after the loop what states only add up, where the rows are there anyway."""
+    from scanviz.engine.gradient.loop_rows import reversed_rows  # as above: few loops only add up
+    from scanviz.engine.ops.reduce import sum as sum_of
+    from scanviz.engine.rewrites.loops.rows import Rows
+
+    rows = Rows(view, level)
+    chosen: list[tuple[RunningSum, _RowSum]] = []
+    for running_sum in found:
+        summed = _row_sum(running_sum.term, rows)
+        if tensor_type(summed.source).ndim and rows.costs_nothing(summed.source):
+            chosen.append((running_sum, summed))
+    gone: list[LoopVariable] = [running_sum.state for running_sum, _ in chosen]
+    if not chosen or not rows.possible(gone) or rows.unchecked(gone) is not None:
+        return None
+    new, mapping = rows.rebuilt(gone)
+    for running_sum, summed in chosen:
+        with moved_from(*maker_of(running_sum)):
+            given = rows.of(summed.source)
+            if rows.read_from_the_last(summed.source):  # in one order with the others: so they may lie in it
+                given = reversed_rows(given)
+            total = sum_of(given, axis=(0, *(axis + 1 for axis in summed.axes)))
+            if summed.to_shape is not None:
+                sizes = [rows.size(size) for size in summed.to_shape.inputs[1:]]
+                total = build_one(summed.to_shape.op, total, *sizes)
+        mapping.update(last_rows(running_sum, total, view, level, new.n_steps))
+    says = f"{named(running_sum.state.name for running_sum, _ in chosen)}: rows are summed after the loop"
+    return Match(mapping, says)
+
+
+class _RowSum(NamedTuple):
+    """A term as a sum of a variable of the step.
+
+    Attributes
+    ----------
+    source : Variable
+        What is summed; the term itself where it is no sum.
+    axes : tuple of int
+        Along which axes.
+    to_shape : Apply or None
+        What sums the sum to a shape that is known after the loop too, which comes to the same for the sum of all steps.
+    """
+
+    source: Variable
+    axes: tuple[int, ...]
+    to_shape: Apply | None
+
+
+def _row_sum(term: Variable, rows: Rows) -> _RowSum:
+    """Return what a term is a sum of."""
+    from scanviz.engine.ops.reduce import SUM_TO_SHAPE
+    from scanviz.engine.ops.reduce import sum as sum_of
+
+    node, to_shape = term.owner, None
+    if node is not None and node.op.declaration is SUM_TO_SHAPE and not rows.has(term):
+        if not all(rows.is_size(size) for size in node.inputs[1:]):
+            return _RowSum(term, (), None)
+        term, to_shape = node.inputs[0], node
+        node = term.owner
+    if node is not None and node.op.declaration is sum_of and not rows.has(term):
+        parameters = node.op.parameters
+        if not parameters.keepdims and parameters.dtype is None:
+            return _RowSum(node.inputs[0], parameters.axes, to_shape)
+    return _RowSum(term, (), to_shape)

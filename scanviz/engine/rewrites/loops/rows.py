@@ -1,0 +1,265 @@
+"""Rows of a loop's variables as they are read after it: those it has anyway, and those it must give for it.
+
+Rules that move work behind a loop (:mod:`scanviz.engine.rewrites.loops.push_after`,
+:mod:`scanviz.engine.rewrites.loops.push_sums`) say which variables of the step they need for all steps.  Rows of sequences, and
+of results that are kept whole, are there; for the others the loop gets a new result, whose memory is the price.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import TypeGuard
+
+from scanviz.engine.errors import InternalError
+from scanviz.engine.graph.nodes import Apply, Constant, Variable, build_one, describe, rebuild, tensor_type
+from scanviz.engine.ops.index import INDEX, LAST_ROW, getitem, state_history
+from scanviz.engine.ops.index_pattern import FROM_THE_LAST
+from scanviz.engine.ops.reduce import SUM_TO_SHAPE
+from scanviz.engine.ops.shape import DIMENSION, dimension
+from scanviz.engine.rewrites.level import Level
+from scanviz.engine.rewrites.loops.loop_facts import (
+    nobody_checks,
+    results_left,
+    rows_of_steps,
+    unread_sequence,
+)
+from scanviz.engine.scan.loop import ScanView
+from scanviz.engine.scan.rebuild import rebuilt_loop
+from scanviz.engine.scan.variables import (
+    ALL,
+    LoopVariable,
+    State,
+    StepOutput,
+    inner_outputs,
+)
+from scanviz.engine.scan.variables import Sequence as LoopSequence
+
+
+def reads_whole(result: Variable, level: Level) -> bool:
+    """Return whether all rows of a result are read, as far as that is known."""
+    if result in level.wanted:
+        return True
+    return any(not _reads_one_row(reader, position) for reader, position in level.readers(result))
+
+
+def most_dimensions(view: ScanView, level: Level) -> int | None:
+    """Return the most dimensions of rows that there are anyway: of a sequence, or of a result kept whole; None without any."""
+    there = [tensor_type(sequence.slice).ndim for sequence in view.op.of_type(LoopSequence)]
+    for variable in view.op.variables:
+        result = view.outer_output(variable)
+        if isinstance(variable, State | StepOutput) and result is not None and reads_whole(result, level):
+            there.append(tensor_type(result).ndim - 1)
+    return max(there, default=None)
+
+
+def counts_steps(variable: LoopVariable) -> TypeGuard[State | StepOutput]:
+    """Return whether a loop variable's result has one row for every step taken."""
+    match variable:
+        case StepOutput():
+            return variable.keep == ALL
+        case State():
+            return variable.kind != "mitmot" and variable.keep == ALL
+        case _:
+            return False
+
+
+def _reads_one_row(reader: Apply, position: int) -> bool:
+    if reader.op.declaration is LAST_ROW:
+        return position == 0
+    if reader.op.declaration is not INDEX or position:
+        return False
+    return bool(reader.op.parameters.entries[0].kind == "integer")
+
+
+def _are_read_from_the_last(rows: Variable, level: Level) -> Iterator[bool]:
+    """Yield for each reader of rows whether it takes them from the last one on; who asks for sizes alone does not count."""
+    if rows in level.wanted:
+        yield False
+    for reader, position in level.readers(rows):
+        declaration = reader.op.declaration
+        if position == 0 and declaration is SUM_TO_SHAPE:  # most often of the shape that it is to have
+            yield from _are_read_from_the_last(reader.outputs[0], level)
+        elif declaration is not DIMENSION:
+            is_index = position == 0 and declaration is INDEX
+            yield is_index and reader.op.parameters.entries[0].numbers() == FROM_THE_LAST
+
+
+class Rows:
+    """The rows of variables of a step.
+
+    Parameters
+    ----------
+    view : ScanView
+        The loop as it is.
+    level : Level
+        The graph around it.
+
+    Attributes
+    ----------
+    extra : dict
+        Variable of the step → the result that the loop is to give for its rows.
+    """
+
+    def __init__(self, view: ScanView, level: Level) -> None:
+        self.view, self.level = view, level
+        self.extra: dict[Variable, StepOutput] = {}
+        self._sequences = {sequence.slice: sequence for sequence in view.op.of_type(LoopSequence)}
+        self._writes: dict[Variable, LoopVariable] = {}
+        self._reads: dict[Variable, tuple[State, int]] = {}
+        self._states = {read: state for state in view.op.of_type(State) for read in state.reads.values()}
+        for variable in view.op.variables:
+            if not counts_steps(variable):
+                continue
+            self._gives(inner_outputs(variable)[0], variable)
+            if isinstance(variable, State):
+                self._reads.update({read: (variable, tap) for tap, read in variable.reads.items()})
+        for read, (state, _) in self._reads.items():
+            written = self._writes.get(read)
+            if written is not None and self._is_whole(state) and not self._is_whole(written):
+                del self._writes[read]
+        self._new: ScanView | None = None
+        self._mapping: dict[Variable, Variable] = {}
+
+    def _gives(self, value: Variable, result_variable: LoopVariable) -> None:
+        """Take notice of a result that has the rows of a value; one whose rows are kept anyway goes before others."""
+        known = self._writes.get(value)
+        if known is None or (self._is_whole(result_variable) and not self._is_whole(known)):
+            self._writes[value] = result_variable
+
+    def _is_whole(self, result_variable: LoopVariable) -> bool:
+        return reads_whole(self.view.result(result_variable), self.level)
+
+    def same(self, variable: Variable) -> Variable | None:
+        """Return the value of a non-sequence, None for what changes from step to step."""
+        return self.view.fixed.get(variable)
+
+    def has(self, variable: Variable) -> bool:
+        """Return whether the rows of a variable are there without asking for them."""
+        return variable in self._sequences or variable in self._writes or variable in self._reads
+
+    def costs_nothing(self, variable: Variable) -> bool:
+        """Return whether the rows of a variable are kept anyway: those of a sequence, or of a result that is read whole."""
+        source = self._summed(variable)
+        if source is not None:
+            return self.costs_nothing(source)
+        if variable in self._sequences:
+            return True
+        result_variable = self._writes.get(variable) or self._reads.get(variable, (None, 0))[0]
+        return result_variable is not None and self._is_whole(result_variable)
+
+    def read_from_the_last(self, variable: Variable) -> bool:
+        """Return whether all who read the rows that the loop gives for a variable take them from the last one on."""
+        source = self._summed(variable)
+        if source is not None:
+            return self.read_from_the_last(source)
+        written = self._writes.get(variable)
+        if written is None or variable in self._sequences:
+            return False
+        read = list(_are_read_from_the_last(self.view.result(written), self.level))
+        return bool(read) and all(read)
+
+    def need(self, variable: Variable) -> None:
+        """Ask for the rows of a variable; for a sum to a shape, for the rows of what is summed."""
+        source = self._summed(variable)
+        if source is not None:
+            self.need(source)
+        elif not self.has(variable) and variable not in self.extra:
+            self.extra[variable] = StepOutput(variable.name or describe(variable), variable, ALL)
+
+    def _summed(self, variable: Variable) -> Variable | None:
+        """Return what is summed to a shape that is known after the loop too: several such sums share its rows."""
+        node = variable.owner
+        if node is None or node.op.declaration is not SUM_TO_SHAPE or self.has(variable):
+            return None
+        return node.inputs[0] if all(self.is_size(operand) for operand in node.inputs[1:]) else None
+
+    def is_size(self, variable: Variable) -> bool:
+        """Return whether a size that the step asks for can be asked for after the loop."""
+        node = variable.owner
+        if isinstance(variable, Constant) or variable in self.view.fixed:
+            return True
+        if node is None:
+            return False
+        if node.op.declaration is DIMENSION:
+            source = node.inputs[0]
+            return source in self.view.fixed or source in self._states or self.has(source)
+        return node.op.facts.size != "no" and all(self.is_size(operand) for operand in node.inputs)
+
+    def size(self, variable: Variable) -> Variable:
+        """Return a size that the step asks for, after :meth:`rebuilt`."""
+        if isinstance(variable, Constant):
+            return variable
+        same = self.view.fixed.get(variable)
+        if same is not None:
+            return same
+        node = variable.owner
+        assert node is not None
+        if node.op.declaration is not DIMENSION:
+            return rebuild(node, [self.size(operand) for operand in node.inputs]).outputs[variable.index]
+        source, axis = node.inputs[0], node.op.parameters.axis
+        fixed = self.view.fixed.get(source)
+        if fixed is not None:
+            return dimension(fixed, axis)
+        state = self._states.get(source)  # its rows have one shape, that of those it starts from
+        if state is not None:
+            return dimension(self.view.outer(state), axis + (state.kind != "sitsot"))
+        return dimension(self.of(source), axis + 1)
+
+    def possible(self, gone: Collection[LoopVariable]) -> bool:
+        """Return whether the loop, if it may end early, still has a result that counts its steps."""
+        return (
+            self.view.op.until is None
+            or bool(self.extra)
+            or any(counts_steps(variable) and variable not in gone for variable in self.view.op.variables)
+        )
+
+    def unchecked(self, gone: Collection[LoopVariable]) -> str | None:
+        """Return what nobody would check without the loop, which has no result left then; None where all is well."""
+        left = results_left(self.view.op, gone)
+        unread = None if left or self.extra else unread_sequence(self.view)
+        return None if unread is None else nobody_checks(unread)
+
+    def rebuilt(self, gone: Sequence[LoopVariable]) -> tuple[ScanView, dict[Variable, Variable]]:
+        """Return the loop with the rows asked for as results, and some results taken away; and what its results replace."""
+        self._new, self._mapping = self.view, {}
+        if results_left(self.view.op, gone) or self.extra:
+            added = list(self.extra.values())
+            self._new, self._mapping = rebuilt_loop(self.view, dict.fromkeys(gone), added=added)
+        return self._new, dict(self._mapping)
+
+    def of(self, variable: Variable) -> Variable:
+        """Return the rows of a variable, after :meth:`rebuilt`."""
+        assert self._new is not None
+        source = self._summed(variable)
+        if source is not None and variable.owner is not None:
+            rows = self.of(source)
+            sizes = [self.size(operand) for operand in variable.owner.inputs[1:]]
+            return build_one(variable.owner.op, rows, dimension(rows, 0), *sizes)
+        given = self._sequences.get(variable)
+        if given is not None:
+            return rows_of_steps(self.view, self.level, given, self._steps_done())
+        asked = self.extra.get(variable)
+        if asked is not None:
+            return self._new.result(asked)
+        written = self._writes.get(variable)
+        if written is not None:
+            return self._result(written)
+        state, tap = self._reads.get(variable, (None, 0))
+        if state is None:
+            raise InternalError(f"`{describe(variable)}` has no rows")
+        history = state_history(self._result(state), self.view.outer(state), state.offset)
+        return getitem(history, slice(state.offset + tap or None, tap))
+
+    def _result(self, variable: LoopVariable) -> Variable:
+        old = self.view.result(variable)
+        return self._mapping.get(old, old)
+
+    def _steps_done(self) -> Variable:
+        assert self._new is not None
+        if self._new.op.until is None:
+            return self._new.n_steps
+        for variable in self._new.op.variables:
+            result = self._new.outer_output(variable) if counts_steps(variable) else None
+            if result is not None:
+                return dimension(result, 0)
+        raise InternalError(f"nothing counts the steps of `{self._new.op.scan_name}`")

@@ -1,0 +1,179 @@
+"""ScanSaveMem: of a loop's result, keep only the rows that someone reads.
+
+A result that is only ever read as ``out[-k]`` or ``out[-k:]`` with known k (or as its last row, by an update) needs its last
+rows alone: the loop then runs in a ring of them.  ``out[-k]`` stays ``out[-k]``: it is the number of rows kept that
+changes, in the Scan, and never an index.  That holds for loops that end by a condition too: one of which only the length of a
+result is read counts its steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from scanviz.engine.graph.nodes import Apply, Variable, describe
+from scanviz.engine.graph.types import TensorType
+from scanviz.engine.ops.elementwise import add
+from scanviz.engine.ops.index import LAST_ROW, STATE_HISTORY, last_row
+from scanviz.engine.ops.index_pattern import IndexEntry, is_basic
+from scanviz.engine.ops.shape import DIMENSION, dimension
+from scanviz.engine.ops.sizes import size_of
+from scanviz.engine.ops.support import constant
+from scanviz.engine.rewrites.level import Level
+from scanviz.engine.rewrites.rule import Match, Refusal, rule
+from scanviz.engine.scan.loop import SCAN, ScanView, loop_of
+from scanviz.engine.scan.rebuild import rebuilt_loop
+from scanviz.engine.scan.variables import Keep, LoopVariable, State, StepOutput, with_keep
+from scanviz.engine.scan.variables import Sequence as LoopSequence
+from scanviz.engine.sizes.dims import Dim
+from scanviz.engine.sizes.unknowns import arguments_of
+
+
+@rule(name="count_steps", phase="keep", on=(SCAN,), single=True, tags=("scan",))
+def count_steps(node: Apply, level: Level) -> Match | Refusal | None:
+    """Count the steps of a loop with a stop condition, where rows are kept for their number alone."""
+    view = ScanView(node)
+    if view.op.until is None:
+        return None
+    given = {one: view.outer_output(one) for one in view.op.counters}
+    read = [one for one, result in given.items() if result is not None and level.is_read(result)]
+    lengths = {one: _lengths(view.result(one), level) for one in read}
+    wanted = [one for one in read if lengths[one] and _is_short(one, lengths[one], view, level)]
+    if not wanted:
+        return Refusal("no result of the loop is read for its length alone")
+    whole = [one for one in read if one not in wanted and isinstance(_rows_read(one, view, level), Refusal)]
+    if whole:
+        mapping: dict[Variable, Variable] = {}
+        done = dimension(view.result(whole[0]), 0)
+    else:
+        before, none = Variable(TensorType("int64", ()), "steps[t-1]"), constant(0, "int64")
+        steps = State("steps", {-1: before}, {0: add(before, 1)})
+        counting, mapping = rebuilt_loop(view, {}, added=[steps], outer={steps: none})
+        done = last_row(counting.result(steps), none)
+    mapping |= {length: done for one in wanted for length in lengths[one]}
+    return Match(mapping, f"`{view.op.scan_name}` counts its steps: no row is kept for their number")
+
+
+def _lengths(result: Variable, level: Level) -> list[Variable]:
+    """Return what is the number of a result's rows."""
+    sizes = [node for node, _ in level.readers(result) if node.op.declaration is DIMENSION]
+    return [node.outputs[0] for node in sizes if node.op.parameters.axis == 0]
+
+
+def _is_short(variable: LoopVariable, lengths: list[Variable], view: ScanView, level: Level) -> bool:
+    """Return whether of a result its last rows are read alone, or none, beside its length."""
+    result = view.result(variable)
+    return result not in level.wanted and all(
+        node.outputs[0] in lengths or _depth(node, position, level) is not None
+        for node, position in level.readers(result)
+    )
+
+
+@rule(name="ScanSaveMem", phase="keep", on=(SCAN,), single=True, tags=("scan", "memory"))
+def save_memory(node: Apply, level: Level) -> Match | Refusal:
+    """Keep only the rows of results that are read."""
+    view = ScanView(node)
+    kept: dict[LoopVariable, LoopVariable] = {}
+    said: list[str] = []
+    refusals: list[Refusal] = []
+    for variable in view.op.variables:
+        found = _rows_read(variable, view, level)
+        if isinstance(found, Refusal):
+            refusals.append(found)
+        elif found is not None:
+            kept[variable] = with_keep(variable, found)
+            rows = "only its last row" if found.last == 1 else f"only its last {found.last} rows"
+            said.append(f"`{variable.name}` keeps {rows}")
+    if not said:
+        why = max(
+            refusals,
+            key=lambda refusal: refusal.preconditions_met,
+            default=Refusal("no result of the loop has rows to leave out"),
+        )
+        return why
+    _, mapping = rebuilt_loop(view, kept)
+    return Match(mapping, "; ".join(said))
+
+
+def _rows_read(variable: LoopVariable, view: ScanView, level: Level) -> Keep | Refusal | None:
+    """Return how many last rows of a result are read, fewer than it keeps now; None where there is no question."""
+    result = view.outer_output(variable)
+    if not isinstance(variable, State | StepOutput) or result is None or not level.is_read(result):
+        return None
+    if isinstance(variable, State) and variable.kind == "mitmot":
+        return Refusal(f"`{variable.name}` is a buffer that steps write at several places", 0)
+    if result in level.wanted:
+        return Refusal(f"all rows of `{variable.name}` are wanted", 1)
+    depths: list[int] = []
+    for node, position in level.readers(result):
+        depth = _depth(node, position, level)
+        if depth is None:
+            return Refusal(f"`{describe(node.outputs[0])}` may read any row of `{variable.name}`", 2)
+        depths.append(depth)
+    kept = variable.keep.last
+    if kept is not None and kept <= max(depths):
+        return Refusal(f"`{variable.name}` keeps only its last rows already", 3)
+    n = size_of(view.n_steps)
+    if isinstance(n, int) and n <= max(depths):
+        return Refusal(f"all {n} rows of `{variable.name}` are read", 3)
+    return Keep(max(depths))
+
+
+def _depth(node: Apply, position: int, level: Level) -> int | None:
+    """Return how far from the end a reader looks, None if it looks elsewhere too."""
+    if node.op.declaration is LAST_ROW and position == 0:
+        return 1
+    if node.op.declaration is DIMENSION and node.op.parameters.axis:
+        return 1  # of whichever row
+    if node.op.declaration is STATE_HISTORY and position == 0:
+        return _greatest(node.outputs[0], level, _depth)
+    from scanviz.engine.rewrites.loops.row_reads import first_entry
+
+    first = first_entry(node, position)
+    if first is None:
+        return None
+    if first.kind == "integer":
+        return -first.start if isinstance(first.start, int) and first.start < 0 else None
+    if first.kind != "slice":
+        return None
+    if first.step == -1:
+        return _falling_depth(node, first, level)
+    if first.step not in (None, 1):
+        return None
+    from_end = isinstance(first.start, int) and first.start < 0
+    to_end = first.stop is None or (isinstance(first.stop, int) and first.stop < 0)
+    return -int(first.start or 0) if from_end and to_end else None
+
+
+def _falling_depth(node: Apply, first: IndexEntry, level: Level) -> int | None:
+    """Return how far from the end one looks who goes from the last rows towards the first, None if that is not known."""
+    start, stop = -1 if first.start is None else first.start, -1 if first.stop is None else first.stop
+    if not isinstance(start, int) or not isinstance(stop, int) or start >= 0:
+        return None
+    if first.stop is not None and stop < 0:
+        return max(1, -stop - 1)
+    index = node.op.parameters
+    if index.entries[0] is not first or not is_basic(index):
+        return None  # another axis than that of rows may be the first of what is read
+    read = _greatest(node.outputs[0], level, _front)
+    return None if read is None else read - start + stop  # so many that there are as many to take
+
+
+def _front(node: Apply, position: int, level: Level) -> int | None:
+    """Return how many first rows a reader takes at most, None if that is not known: as many as a loop has steps."""
+    if node.op.name == "first_rows" and position == 0:
+        return _at_most(size_of(node.inputs[1]))
+    if node.op.declaration is SCAN and position:
+        reader = loop_of(node).readers[position - 1]
+        return _at_most(size_of(node.inputs[0])) if isinstance(reader, LoopSequence) else None
+    return None
+
+
+def _at_most(size: Dim) -> int | None:
+    """Return a number that a size is never above; None where none is known."""
+    return min((number for number in arguments_of(size, "minimum") if isinstance(number, int)), default=None)
+
+
+def _greatest(rows: Variable, level: Level, of: Callable[[Apply, int, Level], int | None]) -> int | None:
+    """Return the greatest of what a function says of all readers of some rows, 1 or more; None where it says None of one."""
+    found = [None] if rows in level.wanted else [of(node, k, level) for node, k in level.readers(rows)]
+    return None if None in found else max([1, *(number for number in found if number is not None)])

@@ -14,15 +14,17 @@ from scanviz.tensor import constructors as _constructors
 from scanviz.tensor import elementwise as _elementwise
 
 if TYPE_CHECKING:
+    from scanviz.engine.gradient.grad import grad  # noqa: F401
+    from scanviz.engine.gradient.jacobian import hessian, jacobian  # noqa: F401
+    from scanviz.engine.gradient.operators import Lop, Rop  # noqa: F401
+    from scanviz.engine.ops.effects import Assert, Print  # noqa: F401
     from scanviz.tensor import linalg, nnet, random  # noqa: F401
     from scanviz.tensor.axes import *  # noqa: F403
     from scanviz.tensor.constructors import *  # noqa: F403
     from scanviz.tensor.creation import *  # noqa: F403
-    from scanviz.tensor.effects import *  # noqa: F403
     from scanviz.tensor.einstein import *  # noqa: F403
     from scanviz.tensor.elementwise import *  # noqa: F403
     from scanviz.tensor.filling import *  # noqa: F403
-    from scanviz.tensor.gradient import *  # noqa: F403
     from scanviz.tensor.indexing import *  # noqa: F403
     from scanviz.tensor.joining import *  # noqa: F403
     from scanviz.tensor.linalg import *  # noqa: F403
@@ -46,10 +48,8 @@ _LATER = {
         "shape_padright", "squeeze", "swapaxes", "transpose",
     ),
     "creation": ("arange", "diag", "diagonal", "eye", "identity", "tri", "tril", "triu"),
-    "effects": ("Assert", "Print"),
     "einstein": ("einsum",),
     "filling": ("alloc", "full", "full_like", "ones", "ones_like", "zeros", "zeros_like"),
-    "gradient": ("Lop", "Rop", "grad", "hessian", "jacobian"),
     "indexing": (
         "flatnonzero", "ifelse", "inc_subtensor", "nonzero", "ravel_multi_index", "set_subtensor", "take", "take_along_axis",
         "unravel_index",
@@ -71,7 +71,14 @@ _LATER = {
     "statistics": ("logsumexp", "mean", "std", "var"),
     "variadic": ("clip", "divmod", "round", "switch", "where"),
 }  # fmt: skip
+_OF_THE_ENGINE = {
+    "gradient.grad": ("grad",),
+    "gradient.jacobian": ("hessian", "jacobian"),
+    "gradient.operators": ("Lop", "Rop"),
+    "ops.effects": ("Assert", "Print"),
+}
 _FILES = {
+    **{name: f".engine.{file}" for file, names in _OF_THE_ENGINE.items() for name in names},
     **dict.fromkeys(_constructors.__all__, "constructors"),
     **dict.fromkeys(_elementwise.__all__, "elementwise"),
     **{name: file for file, names in _LATER.items() for name in names},
@@ -105,7 +112,7 @@ __all__ = sorted(
 
 
 def _file(name: str) -> Any:
-    return importlib.import_module(f"{__name__}.{name}")
+    return importlib.import_module(f".{name}", __name__)
 
 
 def __getattr__(name: str) -> Any:

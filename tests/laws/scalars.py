@@ -10,14 +10,12 @@ import numpy as np
 from hypothesis import strategies as st
 
 from scanviz.engine.graph.declaration import for_now
-from scanviz.engine.ops import (
-    distributions,
-    distributions_continuous,
-    distributions_counts,
-    distributions_discrete,
-)
+from scanviz.engine.ops.draws import continuous as distributions_continuous
+from scanviz.engine.ops.draws import counts as distributions_counts
+from scanviz.engine.ops.draws import discrete as distributions_discrete
+from scanviz.engine.ops.draws import distributions
+from scanviz.engine.ops.draws.philox import advance, seed_state
 from scanviz.engine.ops.elementwise_declaration import elementwise
-from scanviz.engine.ops.philox import advance, seed_state
 from scanviz.engine.scalar.array_source import on_arrays
 from scanviz.engine.scalar.blocks import typed
 from scanviz.engine.scalar.formula import floats

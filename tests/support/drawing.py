@@ -11,8 +11,8 @@ import scanviz
 from scanviz import tensor as T
 from scanviz.engine.function.callable import Function
 from scanviz.engine.graph.nodes import Array
-from scanviz.engine.ops.draw_formulas import draw_block
-from scanviz.engine.ops.draw_words import FIRST_PARAMETER, NUMBER, block_at
+from scanviz.engine.ops.draws.formulas import draw_block
+from scanviz.engine.ops.draws.word_formulas import FIRST_PARAMETER, NUMBER, block_at
 from scanviz.engine.scalar.array_source import on_arrays
 from scanviz.engine.scalar.blocks import typed
 
@@ -22,7 +22,7 @@ def formula_draw(name: str, state: Array, count: int, dtype: str, parameters: Se
 
     Examples
     --------
-    >>> from scanviz.engine.ops.philox import seed_state
+    >>> from scanviz.engine.ops.draws.philox import seed_state
     >>> formula_draw("integers", seed_state(3), 4, "int64", [[1] * 4, [7] * 4]).tolist()
     [5, 5, 3, 2]
     """

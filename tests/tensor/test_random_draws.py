@@ -10,14 +10,12 @@ from hypothesis import strategies as st
 import scanviz
 from scanviz import tensor as T
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError, ShapeError
-from scanviz.engine.ops import (
-    distributions,
-    distributions_counts,
-    distributions_discrete,
-    distributions_selection,
-)
-from scanviz.engine.ops import distributions_continuous as continuous
-from scanviz.engine.ops.philox import seed_state, spawn
+from scanviz.engine.ops.draws import continuous as continuous
+from scanviz.engine.ops.draws import counts as distributions_counts
+from scanviz.engine.ops.draws import discrete as distributions_discrete
+from scanviz.engine.ops.draws import distributions
+from scanviz.engine.ops.draws import selection as distributions_selection
+from scanviz.engine.ops.draws.philox import seed_state, spawn
 
 SEED = 20261121
 P = [0.1, 0.2, 0.3, 0.4]

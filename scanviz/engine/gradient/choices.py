@@ -29,14 +29,9 @@ class Choice(NamedTuple):
 
 
 # choices(node) → what it chooses; an op without a row chooses nothing
-OF_CHOICES = "engine/gradient/{family}_choices.py"
-CHOICES: MeaningTable[Callable[[Apply], Sequence[Choice]]] = MeaningTable(
-    "list of choices", PLACE, OF_CHOICES
-)
+CHOICES: MeaningTable[Callable[[Apply], Sequence[Choice]]] = MeaningTable("list of choices", PLACE)
 # flow(node) → pattern[input][output] of values of any dtype, where it is not the connection pattern
-FLOWS: MeaningTable[Callable[[Apply], Sequence[Sequence[bool]]]] = MeaningTable(
-    "flow of values", PLACE, OF_CHOICES
-)
+FLOWS: MeaningTable[Callable[[Apply], Sequence[Sequence[bool]]]] = MeaningTable("flow of values", PLACE)
 
 FLOWS.row(e.where)(lambda node: [[False], [True], [True]])
 FLOWS.row(ZERO_GRAD)(lambda node: [[False]])

@@ -1,6 +1,6 @@
 """Back-propagation through time: the pullback of a loop is a loop that goes through its steps from the last to the first.
 
-One rule a role (the table of states is in :mod:`scanviz.engine.gradient.adjoint`):
+One rule a role (the table of states is in :mod:`scanviz.engine.gradient.loops.adjoint`):
 
 =============  ===============================================================================
 forward        backward
@@ -14,7 +14,7 @@ carry, until   nothing: random states and conditions have no derivative
 =============  ===============================================================================
 
 The step of the backward loop is the pullback of the forward step.  What it needs of the forward step's values comes from
-:mod:`scanviz.engine.gradient.residuals`.  Only loop variables on a way from something wanted to something that has a
+:mod:`scanviz.engine.gradient.loops.residuals`.  Only loop variables on a way from something wanted to something that has a
 cotangent take part.  ``truncate_gradient=k`` runs the last k steps alone.
 """
 
@@ -24,12 +24,13 @@ from collections.abc import Mapping, Sequence
 
 from scanviz.engine.errors import InternalError
 from scanviz.engine.gradient.accumulate import add_cotangents, gradient_name
-from scanviz.engine.gradient.adjoint import AdjointTaps, adjoint_taps
 from scanviz.engine.gradient.guards import chosen_inside, wild_inside
-from scanviz.engine.gradient.invariants import Invariants
-from scanviz.engine.gradient.loop_connection import differentiable_sources, downstream, upstream
-from scanviz.engine.gradient.loop_rows import LoopRows, reversed_rows
-from scanviz.engine.gradient.residuals import Residuals, row_name
+from scanviz.engine.gradient.loops import choices  # noqa: F401  # its rows of loops
+from scanviz.engine.gradient.loops.adjoint import AdjointTaps, adjoint_taps
+from scanviz.engine.gradient.loops.connection import differentiable_sources, downstream, upstream
+from scanviz.engine.gradient.loops.invariants import Invariants
+from scanviz.engine.gradient.loops.residuals import Residuals, row_name
+from scanviz.engine.gradient.loops.rows import LoopRows, reversed_rows
 from scanviz.engine.gradient.reverse import pull_back
 from scanviz.engine.gradient.sizes import zeros_like
 from scanviz.engine.gradient.table import PULLBACKS, Arriving, Derivative, Derivatives, Undefined

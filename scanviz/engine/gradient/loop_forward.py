@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from scanviz.engine.gradient.forward import push_forward
-from scanviz.engine.gradient.loop_connection import downstream
+from scanviz.engine.gradient.loops.connection import downstream
 from scanviz.engine.gradient.sizes import zeros_like
 from scanviz.engine.gradient.table import PUSHFORWARDS, Arriving, Derivative, Derivatives, Undefined
 from scanviz.engine.graph.nodes import Apply, Variable, build

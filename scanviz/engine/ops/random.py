@@ -19,12 +19,12 @@ from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build, describe, tensor_type
 from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.types import INTEGERS, RANDOM_STATE, TensorType, Type, canonical_dtype
-from scanviz.engine.ops import distributions
-from scanviz.engine.ops import distributions_continuous as continuous
-from scanviz.engine.ops import distributions_counts as counts
-from scanviz.engine.ops import distributions_discrete as discrete
-from scanviz.engine.ops import distributions_selection as selection
-from scanviz.engine.ops.distribution_parameters import real_dtype, whole_dtype
+from scanviz.engine.ops.draws import continuous as continuous
+from scanviz.engine.ops.draws import counts as counts
+from scanviz.engine.ops.draws import discrete as discrete
+from scanviz.engine.ops.draws import distributions
+from scanviz.engine.ops.draws import selection as selection
+from scanviz.engine.ops.draws.parameters import real_dtype, whole_dtype
 from scanviz.engine.ops.shape import dimension, sizes_of
 from scanviz.engine.ops.sizes import as_size, size_of
 from scanviz.engine.ops.support import as_integer, as_variable, static_dims

@@ -1,8 +1,8 @@
 """What of a step depends on what: computed of some of its variables alone, or needed for some of its results.
 
 What is computed of non-sequences alone is the same at every step: rules of the family ``push_before`` compute it once before the
-loop, and the gradient takes its derivative once after it (:mod:`scanviz.engine.gradient.invariants`).  Of its sequences too, it is
-known for all steps before the first.
+loop, and the gradient takes its derivative once after it (:mod:`scanviz.engine.gradient.loops.invariants`).  Of its sequences
+too, it is known for all steps before the first.
 
 A result that nobody reads needs nothing, and what only it needs is not needed either: a draw whose numbers go nowhere, a state that
 only feeds itself.

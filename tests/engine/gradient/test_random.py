@@ -19,7 +19,8 @@ from scanviz.engine.gradient.table import CONNECTIONS, PULLBACKS, PUSHFORWARDS, 
 from scanviz.engine.graph.declaration import Op, declarations
 from scanviz.engine.graph.nodes import build_one
 from scanviz.engine.graph.traversal import toposort
-from scanviz.engine.ops import distributions, distributions_continuous
+from scanviz.engine.ops.draws import continuous as distributions_continuous
+from scanviz.engine.ops.draws import distributions
 from scanviz.engine.ops.random import _SIGNATURES, STATE_WORDS
 from scanviz.testing import verify_grad
 

@@ -184,7 +184,7 @@ def _computed_after(
 
 def sums_of_rows(view: ScanView, level: Level, found: Sequence[RunningSum]) -> Match | None:
     """Add up after the loop what states only add up, where the rows are there anyway."""
-    from scanviz.engine.gradient.loop_rows import reversed_rows  # as above: few loops only add up
+    from scanviz.engine.gradient.loops.rows import reversed_rows  # as above: few loops only add up
     from scanviz.engine.ops.reduce import sum as sum_of
     from scanviz.engine.rewrites.loops.rows import Rows
 

@@ -276,7 +276,7 @@ def _in_one_order(a: Variable, b: Variable) -> tuple[Variable, Variable]:
 
     The second are those that the loop makes, mostly, which may lie in memory in any order (``lay_rows_backwards``).
     """
-    from scanviz.engine.gradient.loop_rows import reversed_rows
+    from scanviz.engine.gradient.loops.rows import reversed_rows
 
     first, second = _unturned(a), _unturned(b)
     if first is None:

@@ -1,7 +1,7 @@
 """One loop instead of two: a forward loop, and the same loop with residuals for its gradient.
 
 A gradient needs values of the forward loop's steps and asks for them by a loop with more results
-(:mod:`scanviz.engine.gradient.residuals`); a tangent asks for a loop that carries tangents along.  Both hold the loop
+(:mod:`scanviz.engine.gradient.loops.residuals`); a tangent asks for a loop that carries tangents along.  Both hold the loop
 variables of the user's loop themselves, the same objects, over the same inputs.  So two loops that share loop variables
 over the same inputs are one loop that has the variables of both.
 """

@@ -131,3 +131,13 @@ def test_the_font_goes_along_with_its_licence() -> None:
     folder = ROOT / "scanviz" / "render" / "fonts"
     assert "Bitstream Vera Fonts Copyright" in (folder / "LICENSE").read_text("utf-8")
     assert "scanviz/render/fonts/LICENSE" in PROJECT["license-files"]
+
+
+def test_the_stations_of_the_way_of_the_data_are_there():
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    stations = re.findall(r"^\| \d+ \| `([\w/]+\.py)` \| `([\w.]+)` \|", text, re.MULTILINE)
+    assert 9 <= len(stations) <= 12
+    for file, name in stations:
+        source = (ROOT / "scanviz" / file).read_text()
+        for part in name.split("."):
+            assert re.search(rf"^ *(def|class) {part}\b", source, re.MULTILINE), (file, name)

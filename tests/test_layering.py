@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import re
 import subprocess
 import sys
 from collections.abc import Collection, Iterator, Mapping
@@ -16,6 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
+from tests.support.sources import statements
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "scanviz"
@@ -146,9 +149,13 @@ def has_place(module: str) -> bool:
 
 @functools.cache
 def parts_of(source: str) -> list[ast.AST]:
-    """Return what is looked at of a source: imports, calls and conditions; files are parsed once for all tests."""
-    kinds = (ast.Import, ast.ImportFrom, ast.Call, ast.If)
-    return [node for node in ast.walk(ast.parse(source)) if isinstance(node, kinds)]
+    """Return what is looked at of a source: imports, conditions and calls that import; files are parsed once for all tests."""
+    tree = ast.parse(source)
+    calls = ast.walk(tree) if re.search("import_module|__import__", source) else ()
+    return [
+        *(node for node in statements(tree) if isinstance(node, (ast.Import, ast.ImportFrom, ast.If))),
+        *(node for node in calls if isinstance(node, ast.Call)),
+    ]
 
 
 def imports_of(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import ast
 import os
 import re
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
+
+from tests.support.sources import imported_names
 
 ROOT = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
@@ -96,11 +97,7 @@ OF_SOME_PYTHONS = {"_sha2", "_sha256"}  # one module under the names that it has
 def third_party(folder: Path) -> set[str]:
     found = set()
     for path in folder.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            names = [name.name for name in node.names] if isinstance(node, ast.Import) else []
-            if isinstance(node, ast.ImportFrom) and node.module and not node.level:
-                names = [node.module]
-            found.update(name.partition(".")[0] for name in names)
+        found.update(name.partition(".")[0] for name in imported_names(path))
     return found - sys.stdlib_module_names - OF_SOME_PYTHONS - {"scanviz"}
 
 

@@ -1,13 +1,18 @@
 """The site's written pages come from the program; that Sphinx builds it without a warning is seen by ``python tools/build_site.py``."""
 
+import contextlib
 import importlib.util
+import io
+import os
 import re
+import subprocess
 import sys
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
-from scanviz.cli import COMMANDS
+from scanviz.cli import COMMANDS, main
 from scanviz.engine.graph.declaration import declarations
 from scanviz.engine.rewrites.families import all_rules
 from scanviz.lessons.source import lessons
@@ -51,7 +56,16 @@ def test_a_lesson_has_its_picture_its_hints_and_its_solution(tool):
     assert listed.count("\nlessons/") == 10  # for the sidebar
 
 
-def test_the_help_of_every_command_is_a_page_with_a_row_for_each_option(tool):
+def help_of(words, *, env, **_):
+    """Return what a command line that asks for help says, without a process of its own."""
+    out = io.StringIO()
+    with mock.patch.dict(os.environ, env), contextlib.redirect_stdout(out):
+        assert main(words[3:]) == 0
+    return subprocess.CompletedProcess(words, 0, out.getvalue())
+
+
+def test_the_help_of_every_command_is_a_page_with_a_row_for_each_option(tool, monkeypatch):
+    monkeypatch.setattr(tool.subprocess, "run", help_of)
     for path, text in tool.command_pages():
         if path.parent.name == "commands":
             rows = [line for line in text.splitlines() if line.startswith("| `-")]

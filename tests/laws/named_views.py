@@ -107,8 +107,9 @@ async def _check_tree(record: ProfileRecord) -> None:
     from scanviz.tui.app import ScanvizApp
     from scanviz.tui.model.source import Source
     from scanviz.tui.tree import LoopTree
+    from tests.tui.settled import unseen
 
-    app = ScanvizApp(Source(record, "p.scanviz"))
+    app = unseen(ScanvizApp(Source(record, "p.scanviz")))
     async with app.run_test(size=(140, 60)) as pilot:
         await pilot.pause()
         tree = app.query_one(LoopTree)
@@ -116,10 +117,7 @@ async def _check_tree(record: ProfileRecord) -> None:
             _check_branch(tree, record, function)
         for loop in record.loops:
             tree.post_message(LoopTree.Chosen(("loop", loop.key)))
-            for _ in range(100):  # a busy machine takes its time
-                await pilot.pause(0.02)
-                if app.state.loop == loop.key:
-                    break
+            await pilot.pause()
             assert app.state.loop == loop.key
 
 

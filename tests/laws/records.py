@@ -354,8 +354,9 @@ async def _drawn(record: object, keys: list[str]) -> list[tuple[int, str]]:
     from scanviz.tui.app import ScanvizApp
     from scanviz.tui.model.source import Source
     from scanviz.tui.views import VIEWS
+    from tests.tui.settled import unseen
 
-    app = ScanvizApp(Source(record, "any.scanviz"))  # type: ignore[arg-type]  # a ProfileRecord, whose class is not imported for this
+    app = unseen(ScanvizApp(Source(record, "any.scanviz")))  # type: ignore[arg-type]  # a ProfileRecord, whose class is not imported for this
     drawn = []
     async with app.run_test(size=(160, 60)) as pilot:
         for number in range(1, len(VIEWS) + 1):

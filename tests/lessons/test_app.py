@@ -23,7 +23,7 @@ from scanviz.record.errors import ScanvizValueError
 from scanviz.record.model import ProfileRecord
 from scanviz.tui.footer import Footer
 from scanviz.tui.help import is_explained, own_bindings
-from tests.tui import settled  # noqa: F401 - waits by what is left to do
+from tests.tui.settled import unseen
 
 drawn: list[tuple[str, tuple[str, ...]]] = []
 stepped: list[tuple[str, tuple[str, ...]]] = []
@@ -83,9 +83,10 @@ def use(
     app_type=ShortLessons,
 ) -> None:
     async def run() -> None:
-        app = app_type(number, draw, steps)
+        app = unseen(app_type(number, draw, steps))
         async with app.run_test(size=size) as pilot:
             await walk(app, pilot)
+            app.screen._compositor.render_strips()
 
     asyncio.run(run())
 

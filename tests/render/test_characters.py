@@ -1,9 +1,6 @@
 """The drawing in characters: a row a node, and lines that join exactly what is read."""
 
 import functools
-import os
-import subprocess
-import sys
 import unicodedata
 
 import numpy as np
@@ -149,26 +146,3 @@ def test_an_lstm_with_its_gradient_keeps_every_edge_beside_the_tree_of_a_termina
             ends for edge, ends in zip(diagram.edges, drawing.ends, strict=True) if edge.role != "recurrence"
         }
         assert lines_of(drawing) == wanted
-
-
-def test_the_text_is_the_same_in_every_process():
-    script = (
-        "from tests.render.pictures import taps_pictures; from scanviz.render.characters import drawing_text;"
-    )
-    script += "print(drawing_text(taps_pictures()['open'], 120))"
-    found = {
-        subprocess.run(
-            [sys.executable, "-c", script],
-            env={
-                **os.environ,
-                "PYTHONHASHSEED": seed,
-                "PYTHONPATH": os.getcwd(),
-                "PYTHONIOENCODING": "utf-8",
-            },
-            capture_output=True,
-            check=True,
-            timeout=300,
-        ).stdout
-        for seed in ("1", "2", "3")
-    }
-    assert len(found) == 1

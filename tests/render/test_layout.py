@@ -234,11 +234,13 @@ def drawings_of_two_processes():
     """Return what each of two processes draws."""
     script = f"""
 import pickle, shutil, sys
+from scanviz.render.characters import drawing_text
 from scanviz.render.layout import drawn
 from tests.render.pictures import taps_pictures
 picture = taps_pictures()["open"]
 there = [(engine, form) for engine, form in {DRAWINGS} if engine != "dot" or shutil.which("dot")]
-pickle.dump({{each: drawn(picture, each[1], each[0], 30).data for each in there}}, sys.stdout.buffer)
+found = {{each: drawn(picture, each[1], each[0], 30).data for each in there}}
+pickle.dump(found | {{("own", "txt"): drawing_text(picture, 120)}}, sys.stdout.buffer)
 """
     return [
         pickle.loads(
@@ -254,7 +256,7 @@ pickle.dump({{each: drawn(picture, each[1], each[0], 30).data for each in there}
     ]
 
 
-@pytest.mark.parametrize("engine, form", DRAWINGS)
+@pytest.mark.parametrize("engine, form", [*DRAWINGS, ("own", "txt")])
 def test_a_drawing_is_the_same_in_every_process(engine, form, drawings_of_two_processes):
     needs(engine)
     first, second = (found[engine, form] for found in drawings_of_two_processes)

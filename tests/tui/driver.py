@@ -9,8 +9,8 @@ from textual.widgets import Static
 from scanviz.tui.app import ScanvizApp
 from scanviz.tui.model.source import Source
 from scanviz.tui.views import VIEWS
-from tests.tui import settled  # noqa: F401 - waits by what is left to do
 from tests.tui.records_for_tui import traced_record
+from tests.tui.settled import unseen
 
 PATIENCE = 120.0  # seconds; far more than is needed
 NUMBERS = {kind.TITLE: str(k) for k, kind in enumerate(VIEWS, 1)}
@@ -18,8 +18,8 @@ NUMBERS = {kind.TITLE: str(k) for k, kind in enumerate(VIEWS, 1)}
 
 @asynccontextmanager
 async def opened(record=None, size=(120, 40)):
-    """Open a record, at its first loop that is no back-propagation."""
-    app = ScanvizApp(Source(record if record is not None else traced_record(), "p.scanviz"))
+    """Open a record, at its first loop that is no back-propagation; what comes of a test is drawn once, at its end."""
+    app = unseen(ScanvizApp(Source(record if record is not None else traced_record(), "p.scanviz")))
     async with app.run_test(size=size) as pilot:
         await pilot.pause()  # the tree has told where its cursor is
         forward = next((loop.key for loop in app.state.record.loops if loop.gradient_of is None), None)
@@ -27,6 +27,8 @@ async def opened(record=None, size=(120, 40)):
             app.state = app.state.at_loop(forward)
         await pilot.pause()
         yield app, pilot
+        if not app._exit:
+            app.screen._compositor.render_strips()
 
 
 async def until_shown(pilot, condition, what):

@@ -6,6 +6,7 @@ from scanviz.record.model import ProfileRecord
 from scanviz.tui.app import ScanvizApp
 from scanviz.tui.model.source import Source
 from scanviz.tui.views.output import PrintedPane
+from tests.tui.settled import unseen
 
 
 class Played(Source):
@@ -36,7 +37,7 @@ def played(steps, size=(80, 24)):
     """Open the tab on a script and do something with it."""
 
     async def run():
-        app = ScanvizApp(Played())
+        app = unseen(ScanvizApp(Played()))
         async with app.run_test(size=size) as pilot:
             app.news.stop()  # news are taken when the test says so
             await pilot.press("8")

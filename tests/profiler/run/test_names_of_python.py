@@ -1,6 +1,5 @@
 """A program may have files with the names of Python's modules: it gets its own, and scanviz gets Python's."""
 
-import ast
 import importlib
 import os
 import subprocess
@@ -10,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from scanviz.profiler.run.runner import MANY_READERS, ONE_READER, program_in
+from tests.support.sources import imported_names
 
 ROOT = Path(__file__).resolve().parents[3]
 BEFORE_IT_RUNS = """
@@ -91,14 +91,9 @@ def test_all_that_the_engine_imports_late_is_listed():
     known = set(_run("-c", BEFORE_IT_RUNS, folder=ROOT).stdout.split())
     for path in (ROOT / "scanviz/engine").rglob("*.py"):
         reader = path.relative_to(ROOT).with_suffix("").as_posix().replace("/", ".")
-        for node in ast.walk(ast.parse(path.read_text())):
-            named = (
-                [node.module] if isinstance(node, ast.ImportFrom) and node.module and not node.level else []
-            )
-            named += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-            late = {name.partition(".")[0] for name in named} & sys.stdlib_module_names
-            late -= known | set(sys.builtin_module_names) | MANY_READERS
-            late -= {name for name, readers in ONE_READER.items() if reader in readers}
-            assert late <= {"__future__", "_sha2", "_sha256", "statistics", "tracemalloc"}, (
-                f"{reader} imports {late}"
-            )
+        late = {name.partition(".")[0] for name in imported_names(path)} & sys.stdlib_module_names
+        late -= known | set(sys.builtin_module_names) | MANY_READERS
+        late -= {name for name, readers in ONE_READER.items() if reader in readers}
+        assert late <= {"__future__", "_sha2", "_sha256", "statistics", "tracemalloc"}, (
+            f"{reader} imports {late}"
+        )

@@ -16,23 +16,37 @@ from tests.render.diagram.graphs import all_loops, assert_sound, history, with_g
 diagram_of = partial(build.diagram_of, plumbing=True)
 
 
-def graphs_of(case):
-    """Return a graph without keys, one with keys, and one after all rewrites."""
-    wanted, _ = with_gradients(case)
-    record = history(wanted)
-    return [snapshot(wanted), record.snapshot(0), record.snapshot(len(record.applications))]
+LAWS = []
+
+
+def law(check):
+    """Add a law of the pictures of a graph without keys, of one with keys, and of one after all rewrites."""
+    LAWS.append(check)
+    return check
 
 
 @given(case=random_loops())
-def test_every_edge_has_its_ends_and_every_id_is_one_things(case):
-    for graph in graphs_of(case):
+def test_every_law_holds_of_the_pictures_of_a_random_loop(case):
+    """One loop serves all laws: to build it, differentiate it and rewrite it takes longer than what is looked at."""
+    wanted, _ = with_gradients(case)
+    record = history(wanted)
+    graphs = [snapshot(wanted), record.snapshot(0), record.snapshot(len(record.applications))]
+    again = [snapshot(wanted), *(history(wanted).snapshot(k) for k in (0, len(record.applications)))]
+    assert [diagram_of(graph) for graph in graphs] == [diagram_of(graph) for graph in again]
+    for check in LAWS:
+        check(graphs, record)
+
+
+@law
+def every_edge_has_its_ends_and_every_id_is_one_things(graphs, _):
+    for graph in graphs:
         for depth in (None, 0, 1):
             assert_sound(diagram_of(graph, depth=depth))
 
 
-@given(case=random_loops())
-def test_every_loop_variable_has_its_ports_with_its_kind(case):
-    for graph in graphs_of(case):
+@law
+def every_loop_variable_has_its_ports_with_its_kind(graphs, _):
+    for graph in graphs:
         picture = diagram_of(graph)
         for box, (_, node, loop) in zip(picture.clusters, all_loops(graph), strict=True):
             assert (box.label, box.gradient_of) == (loop.name, loop.gradient_of or "")
@@ -45,9 +59,9 @@ def test_every_loop_variable_has_its_ports_with_its_kind(case):
             assert len(wanted) == len(node.inputs) + len(node.outputs)
 
 
-@given(case=random_loops())
-def test_what_an_operation_reads_are_its_edges_and_the_constants_in_its_label(case):
-    for graph in graphs_of(case):
+@law
+def what_an_operation_reads_are_its_edges_and_the_constants_in_its_label(graphs, _):
+    for graph in graphs:
         picture = diagram_of(graph)
         drawn = [node for node in picture.nodes if node.kind == "operation"]
         places = {}
@@ -86,13 +100,13 @@ def _small(variable):
     return not variable.name and 0 < len(label) <= 12 and label != variable.type
 
 
-@given(case=random_loops())
-def test_edges_come_from_what_gives_the_value(case):
-    for graph in graphs_of(case)[1:]:
+@law
+def edges_come_from_what_gives_the_value(graphs, _):
+    for graph in graphs[1:]:
         picture = diagram_of(graph)
         nodes = {each.id: each for each in picture.nodes}
-        graphs = dict(zip(picture.clusters, (loop.step for _, _, loop in all_loops(graph)), strict=True))
-        steps = {None: graph, **{box.id: step for box, step in graphs.items()}}
+        insides = dict(zip(picture.clusters, (loop.step for _, _, loop in all_loops(graph)), strict=True))
+        steps = {None: graph, **{box.id: step for box, step in insides.items()}}
         readers = {(box, node.key): (level, node) for box, level in steps.items() for node in level.nodes}
         for edge in picture.edges:
             if nodes[edge.target].kind != "operation":
@@ -108,9 +122,9 @@ def test_edges_come_from_what_gives_the_value(case):
                 assert (source.kind, source.side) == ("port", "out")
 
 
-@given(case=random_loops())
-def test_the_recurrence_edges_are_the_pairs_of_taps_in_which_a_later_step_reads(case):
-    for graph in graphs_of(case):
+@law
+def the_recurrence_edges_are_the_pairs_of_taps_in_which_a_later_step_reads(graphs, _):
+    for graph in graphs:
         picture = diagram_of(graph)
         nodes = {node.id: node for node in picture.nodes}
         for box, (_, _, loop) in zip(picture.clusters, all_loops(graph), strict=True):
@@ -131,9 +145,9 @@ def test_the_recurrence_edges_are_the_pairs_of_taps_in_which_a_later_step_reads(
             assert found == wanted
 
 
-@given(case=random_loops())
-def test_closing_loops_loses_no_connection_around_them(case):
-    for graph in graphs_of(case):
+@law
+def closing_loops_loses_no_connection_around_them(graphs, _):
+    for graph in graphs:
         whole = diagram_of(graph)
         closed = diagram_of(graph, depth=0)
         outside = {node.id for node in whole.nodes if node.cluster is None}
@@ -155,16 +169,9 @@ def test_closing_loops_loses_no_connection_around_them(case):
         assert not closed.clusters and {node.id for node in closed.nodes} == outside | outermost
 
 
-@given(case=random_loops())
-def test_the_same_graph_gives_the_same_picture(case):
-    wanted, _ = with_gradients(case)
-    assert diagram_of(snapshot(wanted)) == diagram_of(snapshot(wanted))
-    assert diagram_of(history(wanted).snapshot(0)) == diagram_of(history(wanted).snapshot(0))
-
-
-@given(case=random_loops())
-def test_depth_counts_loops_in_one_another(case):
-    for graph in graphs_of(case):
+@law
+def depth_counts_loops_in_one_another(graphs, _):
+    for graph in graphs:
         whole = diagram_of(graph)
         deep = depths(whole)
         for depth in range(3):
@@ -176,9 +183,8 @@ def test_depth_counts_loops_in_one_another(case):
             assert closed == {each for each in deep if deep[each] == depth}
 
 
-@given(case=random_loops())
-def test_ids_of_operations_stay_through_rewrites_that_leave_them_alone(case):
-    record = history(with_gradients(case)[0])
+@law
+def ids_of_operations_stay_through_rewrites_that_leave_them_alone(_, record):
     for k in range(len(record.applications)):
         before, after = (diagram_of(record.snapshot(each)) for each in (k, k + 1))
         first, second = (
@@ -196,9 +202,9 @@ def _of_node(key):
     return key.partition("~")[0]
 
 
-@given(case=random_loops())
-def test_a_picture_without_plumbing_lacks_nothing_else_and_counts_it(case):
-    for graph in graphs_of(case):
+@law
+def a_picture_without_plumbing_lacks_nothing_else_and_counts_it(graphs, _):
+    for graph in graphs:
         whole, folded = diagram_of(graph), build.diagram_of(graph)
         assert_sound(folded)
         levels = [graph, *(loop.step for _, _, loop in all_loops(graph))]

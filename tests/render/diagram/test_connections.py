@@ -18,8 +18,14 @@ from tests.render.diagram.graphs import compiled, run_of_several_taps
 
 
 @given(case=random_loops())
-def test_a_path_exists_exactly_where_the_pattern_says(case):
+def test_paths_and_the_table_of_a_random_loop_are_those_of_its_pattern_and_maps(case):
+    """One run serves both: it takes longer than what is looked at."""
     record = compiled(case)
+    a_path_exists_exactly_where_the_pattern_says(record)
+    the_table_says_what_the_twelve_maps_say(record)
+
+
+def a_path_exists_exactly_where_the_pattern_says(record):
     graph = record.functions[0].graph
     snapshots = {each.key: each for each, _ in graph.all_loops()}
     picture = diagram_of(graph, plumbing=True)
@@ -47,9 +53,8 @@ def test_a_path_exists_exactly_where_the_pattern_says(case):
                         assert (a, b) in edges or nodes[a].loop_kind in ("mitmot", "carry")
 
 
-@given(case=random_loops())
-def test_the_table_says_what_the_twelve_maps_say(case):
-    for loop in compiled(case).loops:
+def the_table_says_what_the_twelve_maps_say(record):
+    for loop in record.loops:
         table = mappings_table(loop)
         lists = entries_of(loop)
         for column in COLUMNS:

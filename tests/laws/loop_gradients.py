@@ -64,7 +64,7 @@ def _computed(inputs: Inputs, results: Sequence[Variable], mode: Mode) -> list[A
 
 
 @law(
-    sample=6,
+    sample=16,
     case=random_loops(smooth=True, stops=False, dtypes=("float64",), longest=4),
     order=st.integers(1, 3),
     seed=st.integers(0, 999),
@@ -90,7 +90,7 @@ def derivatives_of_a_loop_are_its_taylor_coefficients(
         np.testing.assert_allclose(found / k, coefficient, rtol=1e-7, atol=1e-7 + unsure)
 
 
-@law(sample=8, case=random_loops(dtypes=("float64",)), seed=st.integers(0, 999), mode=_MODES)
+@law(sample=16, case=random_loops(dtypes=("float64",)), seed=st.integers(0, 999), mode=_MODES)
 def forward_mode_is_the_transpose_of_reverse_mode(case: LoopCase, seed: int, mode: Mode) -> None:
     """U · (J v) is v · (Jᵀ u) for all results of a loop at once."""
     results, _, inputs, state = case.build()
@@ -108,7 +108,7 @@ def forward_mode_is_the_transpose_of_reverse_mode(case: LoopCase, seed: int, mod
 
 
 @law(
-    sample=6,
+    sample=16,
     case=random_loops(dtypes=("float64",)),
     limit=st.just(-1) | st.integers(1, 4),
     rows=st.sampled_from([slice(None), slice(-1, None)]),
@@ -131,7 +131,7 @@ def a_gradient_is_that_of_the_loop_unrolled(case: LoopCase, limit: int, rows: sl
 
 
 @law(
-    sample=6,
+    sample=16,
     case=random_loops(dtypes=("float64",), stops=False),
     every=st.integers(1, 4),
     mode=_MODES,

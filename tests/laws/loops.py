@@ -25,7 +25,7 @@ NO_STEPS = random_loops(dtypes=EVERY_DTYPE, symbolic_steps=True, longest=0).filt
 )
 
 
-@law(sample=25, case=LOOPS, tier=TIERS, rewrites=st.booleans(), reading=st.sampled_from(READINGS))
+@law(sample=50, case=LOOPS, tier=TIERS, rewrites=st.booleans(), reading=st.sampled_from(READINGS))
 def a_loop_gives_what_a_plain_python_loop_gives(
     case: LoopCase, tier: str, rewrites: bool, reading: Reading
 ) -> None:

@@ -25,7 +25,7 @@ from hypothesis import strategies as st
 Place = tuple[str | int, ...]
 # Fields that take certain words only, or bytes of a dtype.
 _WORDS = {"arrays", "detail", "kind", "origin", "role", "status", "reasons"}
-_LINKED = {"nodes", "outputs", "deltas", "origins"}  # fields of graphs whose texts lead to one another
+_LINKED = {"nodes", "wanted", "deltas", "origins"}  # fields of graphs whose texts lead to one another
 _WORDS_OF_GRAPHS = {"input", "constant", "shared", "parameter", "computed", "sequence", "non_sequence", "sitsot", "mitsot"} | {
     "mitmot", "nitsot", "carry", "float64[]", "int64[]",
 }  # fmt: skip

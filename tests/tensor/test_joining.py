@@ -14,15 +14,6 @@ from tests.engine.ops.checking import check
 from tests.tensor.test_shapes import arrays
 
 
-@given(arrays(min_dims=1), st.data())
-def test_joining_and_repeating_give_what_numpy_gives(array, data):
-    axis = data.draw(st.integers(-array.ndim, array.ndim - 1))
-    check(lambda x: T.concatenate([x, x], axis), lambda x: np.concatenate([x, x], axis), [array], data)
-    check(lambda x: T.stack([x, x], axis), lambda x: np.stack([x, x], axis), [array], data)
-    check(lambda x: x.repeat(2, axis), lambda x: x.repeat(2, axis), [array], data)
-    check(lambda x: T.roll(x, 1, axis), lambda x: np.roll(x, 1, axis), [array], data, exact=False)
-
-
 def test_parts_of_a_split_join_to_the_whole():
     x, n = T.matrix("x"), T.lscalar("n")
     values = np.arange(12.0).reshape(3, 4)

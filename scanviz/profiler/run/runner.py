@@ -42,7 +42,7 @@ ONE_READER = {
     "resource": ("scanviz.engine.observation.preemption", "scanviz.profiler.recording.processor"),
 }
 # Imported then in many places, inside functions too: these names stay Python's.
-MANY_READERS = {"array", "difflib", "fractions", "hashlib", "mmap"}
+MANY_READERS = {"array", "copy", "difflib", "fractions", "hashlib", "mmap"}
 
 
 @contextmanager

@@ -16,8 +16,6 @@ from scanviz.engine.ops.evaluate import evaluate
 from scanviz.engine.ops.support import constant
 from tests.engine.ops.checking import check, dtypes, float_dtypes, shape_before, shapes, tame
 
-WITH_IDENTITY = ["sum", "prod", "all", "any"]
-
 
 @st.composite
 def arrays_and_axes(draw, min_side=0):
@@ -29,28 +27,6 @@ def arrays_and_axes(draw, min_side=0):
     return array, draw(st.one_of(st.none(), one, several))
 
 
-@pytest.mark.parametrize("name", WITH_IDENTITY)
-@given(arrays_and_axes(), st.booleans(), st.data())
-def test_reductions_give_what_numpy_gives_for_any_axes(name, case, keepdims, data):
-    array, axis = case
-
-    def build(x):
-        return getattr(r, name)(x, axis, keepdims=keepdims)
-
-    check(build, lambda x: getattr(np, name)(x, axis=axis, keepdims=keepdims), [array], data)
-
-
-@pytest.mark.parametrize("name", ["max", "min"])
-@given(arrays_and_axes(min_side=1), st.booleans(), st.data())
-def test_extremes_give_what_numpy_gives_for_any_axes(name, case, keepdims, data):
-    array, axis = case
-
-    def build(x):
-        return getattr(r, name)(x, axis, keepdims=keepdims)
-
-    check(build, lambda x: getattr(np, name)(x, axis=axis, keepdims=keepdims), [array], data)
-
-
 @pytest.mark.parametrize("name", ["sum", "prod"])
 @given(arrays_and_axes(), dtypes, st.data())
 def test_sums_and_products_are_computed_in_the_dtype_asked_for(name, case, dtype, data):
@@ -58,30 +34,6 @@ def test_sums_and_products_are_computed_in_the_dtype_asked_for(name, case, dtype
     assume(
         not (dtype.startswith("u") and array.dtype.kind == "f")
     )  # a negative float as unsigned has no one value
-
-    def build(x):
-        return getattr(r, name)(x, axis, dtype=dtype)
-
-    check(build, lambda x: getattr(np, name)(x, axis=axis, dtype=dtype), [array], data)
-
-
-@pytest.mark.parametrize("name", ["argmax", "argmin"])
-@given(arrays_and_axes(min_side=1), st.booleans(), st.data())
-def test_places_of_extremes_give_what_numpy_gives(name, case, keepdims, data):
-    array, axis = case
-    assume(not isinstance(axis, tuple))
-
-    def build(x):
-        return getattr(r, name)(x, axis, keepdims=keepdims)
-
-    check(build, lambda x: getattr(np, name)(x, axis=axis, keepdims=keepdims), [array], data)
-
-
-@pytest.mark.parametrize("name", ["cumsum", "cumprod"])
-@given(arrays_and_axes(), st.one_of(st.none(), st.just("float64"), st.just("int64")), st.data())
-def test_cumulative_operations_give_what_numpy_gives(name, case, dtype, data):
-    array, axis = case
-    assume(not isinstance(axis, tuple))
 
     def build(x):
         return getattr(r, name)(x, axis, dtype=dtype)

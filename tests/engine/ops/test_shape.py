@@ -127,11 +127,6 @@ def test_dimshuffle_permutes_adds_and_drops_axes(case, data):
     check(lambda x: ops.dimshuffle(x, pattern), lambda x: numpy_dimshuffle(x, pattern), [array], data)
 
 
-@given(tame("float64", (2, 1, 3)), st.one_of(st.none(), st.permutations([0, 1, -1])))
-def test_transpose_gives_what_numpy_gives(array, axes):
-    check(lambda x: ops.transpose(x, axes), lambda x: np.transpose(x, axes), [array])
-
-
 @pytest.mark.parametrize("pattern", [(0, 0), (0,), (0, 1, 2), ("y", 0), (0.0, 1)])
 def test_a_pattern_that_does_not_fit_is_refused(pattern):
     with pytest.raises((ScanvizValueError, ScanvizTypeError), match="dimshuffle"):

@@ -21,7 +21,7 @@ def record():
     with scanviz.profile() as p:
         encoded, _ = scanviz.scan(lambda x, w: T.tanh(T.dot(x, w)), X, non_sequences=W, name="encoder")
         h, _ = scanviz.scan(lambda e, h: T.tanh(e + h), encoded, T.zeros(8), name="decoder")
-        f = scanviz.function([X, W], h[-1].sum(), name="net")
+        f = scanviz.function([X, W], h[-1].sum(), mode="numpy", name="net")
         for _ in range(4):
             f(np.ones((30, 8)), np.ones((8, 8)))
     return p.record

@@ -24,7 +24,7 @@ from typing import Any
 
 from common import write_json
 
-from scanviz.record.rewrites import LARGER, NOTICED_BYTES, SLOWER
+from scanviz.record.graphs.rewrites import LARGER, NOTICED_BYTES, SLOWER
 
 HERE = Path(__file__).resolve().parent
 SCRIPTS = [

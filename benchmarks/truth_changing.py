@@ -11,8 +11,8 @@ import numpy as np
 import scanviz
 from scanviz import tensor as T
 from scanviz.record.model import ProfileRecord
-from scanviz.record.part_totals import lines
-from scanviz.record.parts import parts_of
+from scanviz.record.summary.run_breakdown import parts_of
+from scanviz.record.summary.totals import lines
 
 MOST = 0.15  # of the truth
 ROWS, STEPS = 20_000, 2000

@@ -19,7 +19,7 @@ from truth_workloads import Case
 
 import scanviz
 from scanviz.record.model import ProfileRecord
-from scanviz.record.parts import RunPart, parts_of, unattributed_ns
+from scanviz.record.summary.run_breakdown import RunPart, parts_of, unattributed_ns
 
 CLOCK = "script's clock"
 OWN_NS = 20_000_000  # what the script does itself, between building and calling

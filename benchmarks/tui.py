@@ -32,7 +32,7 @@ from common import as_installed, write_json
 
 import scanviz
 from scanviz import tensor as T
-from scanviz.record.file import load, save
+from scanviz.record.storage.file import load, save
 
 QUIET = 0.25  # seconds without a byte after which an answer is taken to be whole
 GOAL_OPEN, GOAL_KEY = 1.0, 0.05

@@ -22,9 +22,9 @@ from scanviz.profiler.compare.report import render_comparison
 from scanviz.profiler.export import export
 from scanviz.profiler.report.overview import render_report
 from scanviz.record import measures
-from scanviz.record.file import load, save
 from scanviz.record.measures import Measure
 from scanviz.record.model import ProfileRecord
+from scanviz.record.storage.file import load, save
 from scanviz.render.page import page
 from tests.tui.driver import at, opened, text_of
 

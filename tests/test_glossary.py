@@ -6,8 +6,8 @@ from typing import get_args, get_type_hints
 
 import pytest
 
-from scanviz.record.glosses import GLOSSES, gloss
-from scanviz.record.graph import LoopVariableRecord
+from scanviz.record.graphs.graph import LoopVariableRecord
+from scanviz.record.summary.glosses import GLOSSES, gloss
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")

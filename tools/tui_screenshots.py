@@ -16,7 +16,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from scanviz.record.file import load
+from scanviz.record.storage.file import load
 from scanviz.tui.app import ScanvizApp
 from scanviz.tui.model.source import Source
 

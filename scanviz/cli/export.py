@@ -23,8 +23,8 @@ from scanviz.profiler.export import (
 )
 from scanviz.record.errors import CannotWriteError
 from scanviz.record.plain_text import sanitize, write_text
-from scanviz.record.reading import kind_at
-from scanviz.record.writing import replacing
+from scanviz.record.storage.reading import kind_at
+from scanviz.record.storage.writing import replacing
 
 USAGE = "export [options] FILE"
 OPTIONS = (

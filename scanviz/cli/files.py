@@ -13,7 +13,7 @@ from scanviz.record.plain_text import cannot_write, write_text
 
 if TYPE_CHECKING:
     from scanviz.record.model import ProfileRecord
-    from scanviz.record.traces import TraceRecord
+    from scanviz.record.traces.model import TraceRecord
 
 STANDARD_OUTPUT = ("-", "/dev/stdout")  # as -o takes it
 FORCE = "--force replaces it, -o names another"
@@ -49,7 +49,7 @@ def loaded(path: Path) -> ProfileRecord:
         If it is no profile.
     """
     from scanviz.record.errors import CannotReadError
-    from scanviz.record.file import load
+    from scanviz.record.storage.file import load
 
     try:
         return load(path)
@@ -67,7 +67,7 @@ def profile_place(path: Path, *, force: bool) -> Path:
     UsageError
         If it may not be written.
     """
-    from scanviz.record.archive import is_profile
+    from scanviz.record.storage.archive import is_profile
 
     if str(path) in STANDARD_OUTPUT:
         raise UsageError("a profile is saved as a file, not on standard output: -o names one")
@@ -96,7 +96,7 @@ def free_place(path: Path, *, force: bool, ours: Callable[[Path], bool], what: s
         If it may not be written.
     """
     from scanviz.record.errors import CannotWriteError
-    from scanviz.record.writing import check_place
+    from scanviz.record.storage.writing import check_place
 
     try:
         check_place(path, None if force else ours, what, fix)

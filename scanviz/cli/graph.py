@@ -161,7 +161,7 @@ def _deliver(record: ProfileRecord, given: Given, target: DrawTarget, out: TextI
         write_text(data.decode("utf-8"), out)
         out.flush()
         return
-    from scanviz.record.writing import replacing
+    from scanviz.record.storage.writing import replacing
     from scanviz.render.marks import is_picture, marked
 
     ours = None if given.force else is_picture

@@ -67,7 +67,7 @@ def checked_target(given: str | None, profile: str, force: bool) -> Path:
 
 def is_page(path: Path) -> bool:
     """Return whether a file is a page that scanviz wrote."""
-    from scanviz.record.reading import ends_of
+    from scanviz.record.storage.reading import ends_of
     from scanviz.render.page.build import MARK
 
     return f"<!-- {MARK} -->".encode() in ends_of(path, 200, 0)
@@ -77,7 +77,7 @@ def page_of(record: ProfileRecord, file: str = "") -> str:
     """Return the page of a record, with the advice that it gives rise to; commands in it name the record's file."""
     from scanviz.profiler.advice import advice_of
     from scanviz.profiler.advice.best import to_try
-    from scanviz.record.threads import beyond_the_clock
+    from scanviz.record.summary.threads import beyond_the_clock
     from scanviz.render.page import Extras, page
 
     beside = beyond_the_clock(record)
@@ -99,7 +99,7 @@ def write_page(text: str, target: Path, *, force: bool) -> None:
     CannotWriteError
         If it cannot be written.
     """
-    from scanviz.record.writing import replacing
+    from scanviz.record.storage.writing import replacing
 
     with replacing(target, None if force else is_page, "page of scanviz") as stream:
         stream.write(text.encode("utf-8"))

@@ -25,7 +25,7 @@ from scanviz.lessons.reflow import reflowed
 from scanviz.lessons.source import Lesson, lesson, lessons
 from scanviz.record.errors import CannotReadError, ScanvizValueError
 from scanviz.record.plain_text import write_text
-from scanviz.record.reading import open_file
+from scanviz.record.storage.reading import open_file
 
 if TYPE_CHECKING:
     from scanviz.record.model import ProfileRecord
@@ -179,7 +179,7 @@ def with_steps(path: Path, options: Sequence[str], stopped: Stopped = never) -> 
     ScanvizValueError
         If there is none: the program cannot be read.
     """
-    from scanviz.record.file import load
+    from scanviz.record.storage.file import load
 
     profile = path.with_suffix(".scanviz")
     done = _command(path, ["profile", "--values", *options, "-o", profile.name, path.name], stopped)

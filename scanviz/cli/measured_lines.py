@@ -10,8 +10,8 @@ from scanviz.engine.measurement.ablation import Effect
 from scanviz.engine.measurement.verification import Checked, Verification
 from scanviz.profiler.report.text import HEADING, QUIET, TITLE, WARNING, ReportLine, table
 from scanviz.profiler.report.units import duration, size
+from scanviz.record.graphs.rewrites_snapshot import effect_record
 from scanviz.record.plain_text import sanitize
-from scanviz.record.rewrites_snapshot import effect_record
 
 if TYPE_CHECKING:
     from scanviz.engine.function import Function

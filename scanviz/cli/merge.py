@@ -33,8 +33,8 @@ def main(arguments: list[str]) -> int:
     if given.output in STANDARD_OUTPUT:
         raise UsageError("a profile is saved as a file, not on standard output: -o names one")
     place = free_place(Path(given.output).absolute(), force=given.force, ours=_nothing, what="", fix=FORCE)
-    from scanviz.record.file import save
-    from scanviz.record.merging import merged
+    from scanviz.record.storage.file import save
+    from scanviz.record.storage.merging import merged
 
     paths = [Path(name) for name in given.rest]
     whole = merged([(name, loaded(path)) for name, path in zip(origin_names(paths), paths, strict=True)])

@@ -114,7 +114,7 @@ def _profile_repeatedly(given: Given, output: Path, also: Callable[[ProfileRecor
     from scanviz.profiler.run.profiled import free_name
     from scanviz.profiler.run.repeats import INTERRUPTED, MOST, run_repeatedly
     from scanviz.record.errors import CannotWriteError
-    from scanviz.record.file import save
+    from scanviz.record.storage.file import save
 
     count = given.repeat
     if count > MOST:

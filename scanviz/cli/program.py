@@ -30,7 +30,7 @@ from scanviz.cli.run import set_mode
 from scanviz.record.errors import CannotReadError
 from scanviz.record.names import is_meant
 from scanviz.record.plain_text import sanitize, write_text
-from scanviz.record.reading import open_file
+from scanviz.record.storage.reading import open_file
 
 if TYPE_CHECKING:
     from scanviz.engine.function import Function
@@ -199,7 +199,7 @@ def _listed(names: Sequence[str]) -> str:
 
 def _save(chosen: Sequence[Program], target: Path) -> None:
     from scanviz.engine.program.file import to_bytes
-    from scanviz.record.writing import replacing
+    from scanviz.record.storage.writing import replacing
 
     if len(chosen) != 1:
         names = _listed([program.name for program in chosen])

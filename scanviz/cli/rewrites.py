@@ -118,8 +118,8 @@ def _run_and_show(program: Script, view: RewritesOptions, own: TextIO | None) ->
 def _with_uncalled(record: ProfileRecord, functions: Sequence[Function]) -> ProfileRecord:
     """Return a record that has also the functions which were built and never called."""
     from scanviz.engine.observation.events import CompiledFunction
+    from scanviz.record.graphs.rewrites_snapshot import rewrites_of
     from scanviz.record.program_snapshot import function_record
-    from scanviz.record.rewrites_snapshot import rewrites_of
 
     known = {function.key for function in record.functions}
     more = [
@@ -233,7 +233,7 @@ def _show(record: ProfileRecord, view: RewritesOptions, as_json: bool, stream: T
         write_text("no function was built\n", stream)
         return
     if as_json:
-        from scanviz.record.rewrites import with_lines
+        from scanviz.record.graphs.rewrites import with_lines
 
         data = [
             {

@@ -37,12 +37,12 @@ from scanviz.profiler.report.text import (
 from scanviz.profiler.report.units import duration
 from scanviz.profiler.run.exits import watch_the_end
 from scanviz.profiler.run.runner import CannotRunError, Script, run
-from scanviz.record.file import load, save
+from scanviz.record.graphs.rewrites import EffectRecord, RewritesRecord
+from scanviz.record.graphs.rewrites_snapshot import effect_record, rewrites_record
 from scanviz.record.model import FunctionRecord
 from scanviz.record.names import functions_called, is_meant
 from scanviz.record.plain_text import sanitize, write_text
-from scanviz.record.rewrites import EffectRecord, RewritesRecord
-from scanviz.record.rewrites_snapshot import effect_record, rewrites_record
+from scanviz.record.storage.file import load, save
 
 if TYPE_CHECKING:
     from scanviz.engine.function import Function

@@ -140,7 +140,7 @@ def _say_goodbye(source: Source, stop: bool) -> None:
 
 def _is_file(rest: list[str]) -> bool:
     """Return whether a profile is to be shown, not a script."""
-    from scanviz.record.archive import is_profile
+    from scanviz.record.storage.archive import is_profile
 
     first = Path(rest[0])
     return rest[0] not in ("-m", "-c") and (is_profile(first) or first.suffix == ".scanviz")

@@ -12,16 +12,16 @@ from html import escape
 from scanviz.profiler.advice.best import to_try
 from scanviz.profiler.report.overview import render_report
 from scanviz.profiler.report.units import amount, duration, share
-from scanviz.record.graph import LoopVariableRecord
+from scanviz.record.graphs.graph import LoopVariableRecord
 from scanviz.record.loops import LoopRecord
 from scanviz.record.model import ProfileRecord
 from scanviz.record.names import loop_titles
-from scanviz.record.part_totals import totals
-from scanviz.record.parts import parts_of
 from scanviz.record.plain_text import sanitize
-from scanviz.record.typical import typical_step
+from scanviz.record.summary.run_breakdown import parts_of
+from scanviz.record.summary.totals import totals
+from scanviz.record.summary.typical import typical_step
+from scanviz.record.summary.verdict import verdict
 from scanviz.record.values import SourceRecord
-from scanviz.record.verdict import verdict
 from scanviz.render.buffers import called, why_kind
 
 MOST = 8  # rows of a table

@@ -13,7 +13,7 @@ import numpy as np
 from msgspec import Struct, field
 
 from scanviz.engine.display import Shown
-from scanviz.record.graph import LoopVariableRecord
+from scanviz.record.graphs.graph import LoopVariableRecord
 from scanviz.record.operations import OperationRecord, SideRecord
 from scanviz.record.values import DurationRecord, SourceRecord
 

@@ -11,14 +11,14 @@ from typing import Any, Literal
 from msgspec import Struct, field
 
 from scanviz.engine.display import Shown
-from scanviz.record.graph import GraphSnapshot, LoopVariableRecord
-from scanviz.record.held_calls import HeldCallRecord
+from scanviz.record.graphs.graph import GraphSnapshot, LoopVariableRecord
+from scanviz.record.graphs.rewrites import RewritesRecord
 from scanviz.record.loops import SAMPLE_REASONS, LoopRecord, Samples, TierRecord
 from scanviz.record.operations import OperationRecord
 from scanviz.record.outcome import OutcomeRecord
-from scanviz.record.rewrites import RewritesRecord
 from scanviz.record.run_times import BuildRecord, CallPartsRecord, ThreadTimesRecord
-from scanviz.record.traces import TraceRecord
+from scanviz.record.traces.held_calls import HeldCallRecord
+from scanviz.record.traces.model import TraceRecord
 from scanviz.record.values import DurationRecord, SourceRecord
 
 SCHEMA = 5  # version of the data model: raised when a field's meaning changes or one is taken away
@@ -262,7 +262,7 @@ class ProfileRecord(Struct, Shown, frozen=True):
         >>> ProfileRecord(script="rnn.py").to_json()["outcome"]
         {'status': 'running', 'code': None, 'message': ''}
         """
-        from scanviz.record.codec import encode
+        from scanviz.record.storage.codec import encode
 
         data: dict[str, Any] = encode(self)
         return data

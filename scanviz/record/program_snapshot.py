@@ -35,7 +35,7 @@ from scanviz.engine.scan.variables import (
     taps_of,
 )
 from scanviz.engine.scan.variables import Sequence as LoopSequence
-from scanviz.record.gradient_pairs import forward_loops, read_backwards
+from scanviz.record.graphs.gradient_pairs import forward_loops, read_backwards
 from scanviz.record.model import (
     FunctionRecord,
     LoopRecord,

@@ -1,6 +1,6 @@
 """What was measured of a run beside its loops and operations: parts of calls, of building, and of threads.
 
-:mod:`scanviz.record.parts` divides a run by them.
+:mod:`scanviz.record.summary.run_breakdown` divides a run by them.
 """
 
 from __future__ import annotations

@@ -17,9 +17,9 @@ from typing import Any, Literal, Union, get_args, get_origin
 import numpy as np
 from msgspec import Struct
 
-from scanviz.record.codec import field_types
 from scanviz.record.measures import MEASURES
 from scanviz.record.model import ProfileRecord
+from scanviz.record.storage.codec import field_types
 
 BEGIN, END = "<!-- fields: begin -->", "<!-- fields: end -->"
 _BECOME = {"sum": "their sum", "max": "the largest", "last": "the last"}

@@ -10,9 +10,9 @@ from scanviz.engine.function import Function
 from scanviz.engine.function.names import told_apart
 from scanviz.engine.graph.nodes import Apply, Variable, describe
 from scanviz.engine.scan.loop import Scan
-from scanviz.record.graph import GraphSnapshot
-from scanviz.record.graph_reading import snapshot_of, step_of
-from scanviz.record.graph_writing import GraphWriter
+from scanviz.record.graphs.graph import GraphSnapshot
+from scanviz.record.graphs.reading import snapshot_of, step_of
+from scanviz.record.graphs.writing import GraphWriter
 
 
 def snapshot(what: Any) -> GraphSnapshot:

@@ -15,7 +15,7 @@ from scanviz.record.errors import ScanvizTypeError, ScanvizValueError
 from scanviz.record.model import ProfileRecord
 from scanviz.record.plain_text import sanitize
 from scanviz.record.snapshot import snapshot
-from scanviz.record.writing import check_place, replacing
+from scanviz.record.storage.writing import check_place, replacing
 from scanviz.render.characters import drawing_text
 from scanviz.render.colours import DARK_INK, DARK_PAPER, INK, PAPER
 from scanviz.render.diagram.build import diagram_of

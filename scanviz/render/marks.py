@@ -6,7 +6,7 @@ import struct
 import zlib
 from pathlib import Path
 
-from scanviz.record.reading import ends_of
+from scanviz.record.storage.reading import ends_of
 
 MARK = "scanviz-picture-1: made by scanviz graph, which may replace this file"
 _PNG = b"\x89PNG\r\n\x1a\n"

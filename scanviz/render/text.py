@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any, TextIO
 
-from scanviz.record.graph import GraphSnapshot, LoopSnapshot, LoopVariableRecord, VariableSnapshot
+from scanviz.record.graphs.graph import GraphSnapshot, LoopSnapshot, LoopVariableRecord, VariableSnapshot
 from scanviz.record.plain_text import sanitize, write_text
 from scanviz.record.snapshot import snapshot
 

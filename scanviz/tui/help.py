@@ -16,7 +16,7 @@ from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.widgets import Static
 
-from scanviz.record.glosses import GLOSSES
+from scanviz.record.summary.glosses import GLOSSES
 from scanviz.tui.tabbed_app import TabbedApp
 from scanviz.tui.tree import LoopTree
 from scanviz.tui.views import VIEWS

@@ -16,11 +16,11 @@ from textual.widgets import Tree
 
 from scanviz.profiler.report.loops import headings
 from scanviz.profiler.report.units import counted, duration, share, size
-from scanviz.record.graph import LoopVariableRecord
+from scanviz.record.graphs.graph import LoopVariableRecord
 from scanviz.record.loops import LoopRecord
 from scanviz.record.model import FunctionRecord
-from scanviz.record.parts import CONTAINERS, parts_of
 from scanviz.record.plain_text import sanitize
+from scanviz.record.summary.run_breakdown import CONTAINERS, parts_of
 from scanviz.tui.model.state import ViewState
 from scanviz.tui.text.chart import Window, cells_of
 from scanviz.tui.text.colours import CYAN, RED, share_style

@@ -15,8 +15,8 @@ from textual.widgets.tree import TreeNode
 
 from scanviz.profiler.report.units import duration, share
 from scanviz.record.model import FunctionRecord, LoopRecord, ProfileRecord
-from scanviz.record.parts import parts_of
 from scanviz.record.plain_text import sanitize
+from scanviz.record.summary.run_breakdown import parts_of
 from scanviz.tui.model.place import Scrolled, place_words
 from scanviz.tui.model.state import ViewState
 from scanviz.tui.text.colours import GREEN, share_style

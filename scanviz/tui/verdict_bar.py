@@ -19,10 +19,10 @@ from textual.message import Message
 from scanviz.profiler.advice.best import LONG_NS, to_try
 from scanviz.profiler.report.units import duration
 from scanviz.record.model import ProfileRecord
-from scanviz.record.part_totals import totals
-from scanviz.record.parts import RunPart, parts_of
 from scanviz.record.plain_text import sanitize
-from scanviz.record.verdict import VerdictSentence, verdict
+from scanviz.record.summary.run_breakdown import RunPart, parts_of
+from scanviz.record.summary.totals import totals
+from scanviz.record.summary.verdict import VerdictSentence, verdict
 from scanviz.tui.model.state import ViewState
 from scanviz.tui.text.colours import CYAN, GREEN, RED, YELLOW
 from scanviz.tui.text.stacked_bar import Segment, fitting, legend, stacked

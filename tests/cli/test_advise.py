@@ -10,9 +10,9 @@ from msgspec.structs import replace
 
 from scanviz.profiler.advice import advice_of
 from scanviz.profiler.advice.report import advice_json
-from scanviz.record.file import save
 from scanviz.record.model import ProfileRecord, SourceRecord
 from scanviz.record.run_times import ThreadTimesRecord
+from scanviz.record.storage.file import save
 from tests.cli.commands import command
 from tests.profiler.records import RNN, SMALL
 

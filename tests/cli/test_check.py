@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from scanviz.record.file import load
+from scanviz.record.storage.file import load
 from tests.cli.commands import command
 
 RNN = """

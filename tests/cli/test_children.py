@@ -13,9 +13,9 @@ import pytest
 
 from scanviz.profiler.report.overview import origin_lines, render_report
 from scanviz.profiler.run.children import waits_for_a_task
-from scanviz.record.file import load
 from scanviz.record.model import MergedRecord, ProfileRecord
 from scanviz.record.outcome import OutcomeRecord
+from scanviz.record.storage.file import load
 from tests.cli.commands import command
 
 SCRIPT = """

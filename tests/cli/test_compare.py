@@ -14,8 +14,8 @@ from msgspec.structs import replace
 
 from scanviz.cli import main
 from scanviz.record.errors import ScanvizError
-from scanviz.record.file import load, save
 from scanviz.record.model import ProfileRecord
+from scanviz.record.storage.file import load, save
 from tests.cli.commands import command
 from tests.profiler.compare.test_compare import SLOW_DOT, repeated, run, with_loop
 

@@ -11,7 +11,7 @@ import pytest
 import scanviz
 from scanviz.cli import main
 from scanviz.engine import observe
-from scanviz.record.file import load
+from scanviz.record.storage.file import load
 from tests.cli.test_fidelity import LOOP, both, fresh, launch, script  # noqa: F401  # the fixture is used by name
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="signals and forks are not Windows'")

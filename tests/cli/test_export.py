@@ -7,7 +7,7 @@ import pytest
 from scanviz.cli import main
 from scanviz.profiler.export import FORMATS
 from scanviz.profiler.export.tables import TABLES
-from scanviz.record.file import save
+from scanviz.record.storage.file import save
 from tests.profiler.records import SMALL
 
 

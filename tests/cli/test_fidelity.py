@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from scanviz.record.file import load
+from scanviz.record.storage.file import load
 from tests.cli.commands import command
 
 ROOT = Path(__file__).resolve().parents[2]

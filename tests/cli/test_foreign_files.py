@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from scanviz.child_process import isolated_code, isolated_module, scanviz_command
-from scanviz.record.file import load
+from scanviz.record.storage.file import load
 from tests.cli.commands import ROOT, command
 from tests.support import hostile
 from tests.tui.test_tmux import Terminal

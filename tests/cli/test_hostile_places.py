@@ -12,8 +12,8 @@ import zipfile
 
 import pytest
 
-from scanviz.record.file import load, save
 from scanviz.record.model import ProfileRecord
+from scanviz.record.storage.file import load, save
 from tests.cli.commands import command as typed
 from tests.cli.test_fidelity import ENVIRONMENT, LOOP, fresh, launch, script  # noqa: F401  # the fixture is used by name
 from tests.support import hostile

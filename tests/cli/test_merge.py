@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from scanviz.cli import main
-from scanviz.record.file import load, save
+from scanviz.record.storage.file import load, save
 from tests.profiler.records import SMALL
 
 

@@ -184,8 +184,8 @@ def test_a_profile_holds_the_programs_of_its_functions(script):
 
 
 def test_a_profile_without_programs_or_with_a_damaged_one_is_refused_in_words(tmp_path):
-    from scanviz.record.file import save
     from scanviz.record.model import FunctionRecord, ProfileRecord
+    from scanviz.record.storage.file import save
 
     for name, content, words in [
         ("none.scanviz", b"", "holds no Programs"),

@@ -13,7 +13,7 @@ import time
 
 import pytest
 
-from scanviz.record.file import load
+from scanviz.record.storage.file import load
 from tests.cli.measured_scripts import SCRIPT, runner
 
 

@@ -21,9 +21,9 @@ from scanviz.profiler.recording.recorder import Recorder
 from scanviz.profiler.values.replay import MOST_STEPS, Replayer
 from scanviz.profiler.values.tracing import Tracer, with_traces
 from scanviz.record.errors import RecomputeError
-from scanviz.record.file import load, save
 from scanviz.record.model import ProfileRecord
-from scanviz.record.trace_layout import trace_heads
+from scanviz.record.storage.file import load, save
+from scanviz.record.traces.layout import trace_heads
 from scanviz.testing.loop_case import LoopCase
 from scanviz.testing.loops import random_loops
 from tests.laws.law import law

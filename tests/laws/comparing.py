@@ -10,12 +10,12 @@ from msgspec.structs import replace
 from scanviz.profiler.compare.comparison import compare
 from scanviz.profiler.compare.figures import Figure
 from scanviz.profiler.compare.matching import aligned_operations, head
-from scanviz.record.check import check
 from scanviz.record.loops import LoopRecord
-from scanviz.record.merging import merged
 from scanviz.record.model import FunctionRecord, ProfileRecord
 from scanviz.record.operations import OperationRecord
-from scanviz.record.parts import parts_of
+from scanviz.record.storage.check import check
+from scanviz.record.storage.merging import merged
+from scanviz.record.summary.run_breakdown import parts_of
 from scanviz.record.values import SourceRecord
 from tests.laws.law import law
 from tests.laws.parts import records

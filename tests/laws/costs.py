@@ -17,7 +17,7 @@ from scanviz.engine.observe import Observer, observed_by
 from scanviz.engine.rewrites.cost import cost_of
 from scanviz.engine.sizes.polynomial import Polynomial
 from scanviz.record.costs import CostNumbersRecord, StepNumbersRecord
-from scanviz.record.rewrites_snapshot import rewrites_of
+from scanviz.record.graphs.rewrites_snapshot import rewrites_of
 from scanviz.testing.loops import random_loops
 from tests.laws.law import law
 from tests.laws.many_loops import ROWS, WIDTH, many_loops

@@ -23,10 +23,10 @@ from scanviz.profiler.recording.recorder import Recorder
 from scanviz.profiler.report.loops import loop_lines
 from scanviz.profiler.report.units import quantity
 from scanviz.record import measures
-from scanviz.record.file import load, save
 from scanviz.record.measures import Aggregate, Measure, Of, Unit
 from scanviz.record.model import ProfileRecord
-from scanviz.record.parts import OperationTimes, parts_of
+from scanviz.record.storage.file import load, save
+from scanviz.record.summary.run_breakdown import OperationTimes, parts_of
 from tests.laws.law import law
 
 AGGREGATES: tuple[Aggregate, ...] = ("sum", "max", "last")

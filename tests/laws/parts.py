@@ -23,13 +23,19 @@ from scanviz.profiler.recording.recorder import Recorder
 from scanviz.profiler.report.loops import loop_lines
 from scanviz.profiler.report.overview import render_report
 from scanviz.profiler.report.units import share
-from scanviz.record.graph import GraphSnapshot, LoopSnapshot
+from scanviz.record.graphs.graph import GraphSnapshot, LoopSnapshot
 from scanviz.record.loops import LoopRecord, TierRecord
 from scanviz.record.model import FunctionRecord, ProfileRecord
 from scanviz.record.operations import OperationRecord
-from scanviz.record.part_totals import lines, totals
-from scanviz.record.parts import CONTAINERS, OperationTimes, RunPart, parts_of, unattributed_ns
 from scanviz.record.run_times import BuildRecord, CallPartsRecord, ThreadTimesRecord
+from scanviz.record.summary.run_breakdown import (
+    CONTAINERS,
+    OperationTimes,
+    RunPart,
+    parts_of,
+    unattributed_ns,
+)
+from scanviz.record.summary.totals import lines, totals
 from scanviz.record.values import DurationRecord, SourceRecord
 from scanviz.render.diagram.heat import HeatMap
 from scanviz.render.page.data import page_data

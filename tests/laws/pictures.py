@@ -14,8 +14,8 @@ from scanviz import tensor as T
 from scanviz.engine.graph.nodes import Variable, is_floating
 from scanviz.engine.rewrites.history import RewriteHistory
 from scanviz.engine.rewrites.selection import Selection
-from scanviz.record.graph import GraphSnapshot
-from scanviz.record.rewrites_snapshot import rewrites_record
+from scanviz.record.graphs.graph import GraphSnapshot
+from scanviz.record.graphs.rewrites_snapshot import rewrites_record
 from scanviz.render.colours import HEAT
 from scanviz.render.diagram.build import diagram_of
 from scanviz.render.diagram.chips import with_chips

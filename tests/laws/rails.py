@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from scanviz.engine.rewrites.history import RewriteHistory
 from scanviz.engine.rewrites.selection import Selection
-from scanviz.record.rewrites_snapshot import rewrites_record
+from scanviz.record.graphs.rewrites_snapshot import rewrites_record
 from scanviz.render.characters import SIGNS, CharacterDrawing, DrawnLine, Moment
 from scanviz.render.diagram.build import diagram_of
 from scanviz.render.film.frames import film_of, moment_of

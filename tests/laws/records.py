@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from scanviz.cli import main
 from scanviz.record.errors import ScanvizError
-from scanviz.record.file import load, save
+from scanviz.record.storage.file import load, save
 from tests.laws.law import law
 from tests.support import hostile
 

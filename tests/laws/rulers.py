@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from hypothesis import strategies as st
 
-from scanviz.record.graph import LoopVariableRecord
-from scanviz.record.traces import TracedVariableRecord, TraceRecord
+from scanviz.record.graphs.graph import LoopVariableRecord
+from scanviz.record.traces.model import TracedVariableRecord, TraceRecord
 from tests.laws.law import law
 
 STEPS = 6

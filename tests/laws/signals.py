@@ -18,8 +18,8 @@ from typing import IO
 
 from hypothesis import strategies as st
 
-from scanviz.record.file import load, save
 from scanviz.record.model import ProfileRecord
+from scanviz.record.storage.file import load, save
 from tests.laws.law import law
 
 _SCRIPT = """

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from scanviz.engine.observation.sides import BranchTaken, SideTaken
 from scanviz.profiler.recording.sides import FEWEST, REGULAR, SideTally
 from scanviz.record.loops import LoopRecord
-from scanviz.record.slow_steps import FEWEST as FEWEST_SLOW
-from scanviz.record.slow_steps import SLOWEST, period_of
+from scanviz.record.summary.slow_steps import FEWEST as FEWEST_SLOW
+from scanviz.record.summary.slow_steps import SLOWEST, period_of
 from tests.laws.law import law
 
 _PLACES = st.sets(st.integers(0, 60), max_size=12)

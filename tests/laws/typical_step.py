@@ -28,7 +28,7 @@ from scanviz.profiler.recording.overhead import OverheadCalibration
 from scanviz.record.loops import LoopRecord, Samples
 from scanviz.record.operations import OperationRecord
 from scanviz.record.statistics import Histogram, HistogramTable
-from scanviz.record.typical import BELOW, sum_in_words
+from scanviz.record.summary.typical import BELOW, sum_in_words
 from scanviz.testing.loop_case import LoopCase
 from tests.laws.law import law
 from tests.laws.loops import LOOPS

@@ -27,10 +27,10 @@ from scanviz.engine.rewrites.selection import Selection
 from scanviz.engine.scan.loop import Scan
 from scanviz.engine.scan.variables import inner_inputs, inner_outputs, kind_of, taps_of
 from scanviz.engine.sizes.polynomial import Polynomial
-from scanviz.record.codec import decode, encode
-from scanviz.record.graph import GraphSnapshot, LoopSnapshot
-from scanviz.record.rewrites import RewritesRecord
-from scanviz.record.rewrites_snapshot import rewrites_record
+from scanviz.record.graphs.graph import GraphSnapshot, LoopSnapshot
+from scanviz.record.graphs.rewrites import RewritesRecord
+from scanviz.record.graphs.rewrites_snapshot import rewrites_record
+from scanviz.record.storage.codec import decode, encode
 from scanviz.testing.loops import LoopCase, random_loops
 from tests.laws.law import law
 from tests.laws.many_loops import many_loops

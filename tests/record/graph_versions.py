@@ -4,8 +4,8 @@ from collections.abc import Collection
 
 from msgspec.structs import replace
 
-from scanviz.record.graph import GraphSnapshot, LoopSnapshot
-from scanviz.record.versions import (
+from scanviz.record.graphs.graph import GraphSnapshot, LoopSnapshot
+from scanviz.record.graphs.versions import (
     LoopNodeRecord,
     NodeRecord,
     ResultRecord,

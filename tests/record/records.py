@@ -10,19 +10,19 @@ import numpy as np
 from hypothesis import strategies as st
 from msgspec import Struct, structs
 
-from scanviz.record.codec import field_types
-from scanviz.record.graph import (
+from scanviz.record.graphs.graph import (
     GraphSnapshot,
     LoopSnapshot,
     LoopVariableRecord,
     NodeSnapshot,
     VariableSnapshot,
 )
-from scanviz.record.held_calls import ArrayRecord, CheckpointRecord, HeldCallRecord, LoopRunsRecord
+from scanviz.record.graphs.versions import VersionsRecord
 from scanviz.record.loops import LoopRecord
 from scanviz.record.model import SCHEMA, FunctionRecord, MergedRecord, ProfileRecord
-from scanviz.record.traces import TracedVariableRecord, TraceRecord
-from scanviz.record.versions import VersionsRecord
+from scanviz.record.storage.codec import field_types
+from scanviz.record.traces.held_calls import ArrayRecord, CheckpointRecord, HeldCallRecord, LoopRunsRecord
+from scanviz.record.traces.model import TracedVariableRecord, TraceRecord
 from tests.record.graph_versions import versions_of_graph
 
 COUNTS = st.integers(0, 2**62)

@@ -12,7 +12,7 @@ from scanviz import tensor as T
 from scanviz.engine import observe
 from scanviz.profiler.report.values import render_values
 from scanviz.profiler.values.checking import Checker
-from scanviz.record.blame import chain_of_blame
+from scanviz.record.traces.blame import chain_of_blame
 
 V, X, W = T.vector("v"), T.matrix("x"), T.matrix("w")
 

@@ -18,9 +18,9 @@ from msgspec.structs import replace
 
 from scanviz.engine.errors import ScanvizError
 from scanviz.profiler.report.overview import render_report
-from scanviz.record import file as profile_file
-from scanviz.record.file import is_profile, load, save
 from scanviz.record.model import SCHEMA, FunctionRecord, LoopRecord, ProfileRecord
+from scanviz.record.storage import file as profile_file
+from scanviz.record.storage.file import is_profile, load, save
 from tests.record.records import profiles
 
 

@@ -15,10 +15,10 @@ from scanviz.profiler.export.tables import TABLES
 from scanviz.profiler.report.overview import render_report
 from scanviz.profiler.values.tracing import Tracer, with_traces
 from scanviz.record.errors import ScanvizError
-from scanviz.record.file import load, save
-from scanviz.record.merging import merged
 from scanviz.record.model import FunctionRecord, ProfileRecord
-from scanviz.record.parts import parts_of
+from scanviz.record.storage.file import load, save
+from scanviz.record.storage.merging import merged
+from scanviz.record.summary.run_breakdown import parts_of
 from scanviz.render.page.data import page_data
 from tests.profiler.records import SMALL
 

@@ -5,8 +5,8 @@ import numpy as np
 import scanviz
 from scanviz import tensor as T
 from scanviz.engine.graph.declaration import declarations
-from scanviz.record import plumbing as module
-from scanviz.record.plumbing import folded_rows, plumbing, plumbing_operations, shown_variable
+from scanviz.record.graphs import plumbing as module
+from scanviz.record.graphs.plumbing import folded_rows, plumbing, plumbing_operations, shown_variable
 from scanviz.record.snapshot import snapshot
 
 

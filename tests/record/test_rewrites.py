@@ -18,10 +18,10 @@ from scanviz.engine.rewrites import cost
 from scanviz.engine.rewrites.history import RewriteHistory
 from scanviz.engine.rewrites.selection import Selection
 from scanviz.profiler.recording.recorder import Recorder
-from scanviz.record.codec import encode
-from scanviz.record.graph_reading import levels_of
-from scanviz.record.graph_writing import GraphWriter
-from scanviz.record.rewrites_snapshot import rewrites_of, rewrites_record
+from scanviz.record.graphs.reading import levels_of
+from scanviz.record.graphs.rewrites_snapshot import rewrites_of, rewrites_record
+from scanviz.record.graphs.writing import GraphWriter
+from scanviz.record.storage.codec import encode
 from scanviz.testing import random_loops
 
 
@@ -86,8 +86,8 @@ def test_a_long_history_is_small():
 SCRIPT = """
 import json, scanviz
 from scanviz import tensor as T
-from scanviz.record.codec import encode
-from scanviz.record.rewrites_snapshot import rewrites_of
+from scanviz.record.storage.codec import encode
+from scanviz.record.graphs.rewrites_snapshot import rewrites_of
 x, w, u = T.matrix("x"), T.matrix("w"), T.matrix("u")
 h, _ = scanviz.scan(lambda x_t, h, w, u: T.tanh(T.dot(x_t, w) + T.dot(h, u)), x, T.zeros(3), [w, u])
 cost = T.sum(h[-1] ** 2)
@@ -118,7 +118,7 @@ def test_every_process_writes_the_same_without_paths_of_the_machine(tmp_path):
 
 
 def test_a_profile_holds_the_rewrites_of_its_functions(tmp_path):
-    from scanviz.record.file import load, save
+    from scanviz.record.storage.file import load, save
 
     with scanviz.profile() as p:
         rnn()(np.ones((4, 3)), np.eye(3), np.eye(3))

@@ -10,7 +10,7 @@ from scanviz.record.loops import LoopRecord, TierRecord
 from scanviz.record.measures import columns
 from scanviz.record.model import DurationRecord, FunctionRecord, ProfileRecord
 from scanviz.record.operations import OperationRecord
-from scanviz.record.roofline import bound_of, bounded
+from scanviz.record.summary.roofline import bound_of, bounded
 
 LIMITS = {
     "large_copy_bytes_per_s": 10e9,

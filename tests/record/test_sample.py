@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scanviz.record.sample import FIRST, LAST, SLOWEST, SPREAD, StepSample
+from scanviz.record.traces.sample import FIRST, LAST, SLOWEST, SPREAD, StepSample
 
 CHUNKS = st.lists(st.lists(st.integers(0, 10**9), max_size=400), max_size=12)
 

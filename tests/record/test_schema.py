@@ -7,10 +7,8 @@ from pathlib import Path
 import pytest
 
 from scanviz import ScanvizError
-from scanviz.record.codec import decode, encode, field_types
-from scanviz.record.file import LIMITS
+from scanviz.record.graphs.rewrites import EffectRecord
 from scanviz.record.model import SCHEMA, ProfileRecord
-from scanviz.record.rewrites import EffectRecord
 from scanviz.record.schema import (
     BEGIN,
     END,
@@ -21,6 +19,8 @@ from scanviz.record.schema import (
     title,
     with_tables,
 )
+from scanviz.record.storage.codec import decode, encode, field_types
+from scanviz.record.storage.file import LIMITS
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "profile-format.md"
 

@@ -14,8 +14,8 @@ from scanviz.profiler.recording.loop_aggregate import LoopAggregate
 from scanviz.profiler.recording.overhead import FREE
 from scanviz.record.loops import INSIDE, LoopRecord, TierRecord
 from scanviz.record.operations import OperationRecord
-from scanviz.record.sample import StepSample
-from scanviz.record.slow_steps import SLOWEST, in_other_code, period_of, slow_in_words
+from scanviz.record.summary.slow_steps import SLOWEST, in_other_code, period_of, slow_in_words
+from scanviz.record.traces.sample import StepSample
 
 STEPS = 20_000
 

@@ -7,9 +7,9 @@ from hypothesis import given
 
 import scanviz
 from scanviz import tensor as T
-from scanviz.record.codec import decode, encode
-from scanviz.record.graph import GraphSnapshot
+from scanviz.record.graphs.graph import GraphSnapshot
 from scanviz.record.snapshot import snapshot
+from scanviz.record.storage.codec import decode, encode
 from scanviz.render.text import graph_text
 from scanviz.testing.loops import random_loops
 

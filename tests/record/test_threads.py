@@ -13,7 +13,7 @@ from scanviz.cli.html import page_of
 from scanviz.profiler.report.overview import render_report
 from scanviz.record.model import DurationRecord, ProfileRecord
 from scanviz.record.run_times import CallPartsRecord, ThreadTimesRecord
-from scanviz.record.threads import beyond_the_clock, called_ns
+from scanviz.record.summary.threads import beyond_the_clock, called_ns
 from tests.profiler.records import FORWARD, SMALL
 
 ONE = replace(FORWARD, call_times=DurationRecord(10, 80_000_000))

@@ -16,13 +16,13 @@ import scanviz
 from scanviz import tensor as T
 from scanviz.engine.errors import ScanvizError
 from scanviz.profiler.report.values import render_values
-from scanviz.record import file as profile_file
-from scanviz.record.codec import decode
 from scanviz.record.errors import CannotWriteError
-from scanviz.record.file import load, save
-from scanviz.record.graph import LoopVariableRecord
+from scanviz.record.graphs.graph import LoopVariableRecord
 from scanviz.record.model import FunctionRecord, LoopRecord, ProfileRecord
-from scanviz.record.traces import TracedVariableRecord, TraceRecord
+from scanviz.record.storage import file as profile_file
+from scanviz.record.storage.codec import decode
+from scanviz.record.storage.file import load, save
+from scanviz.record.traces.model import TracedVariableRecord, TraceRecord
 
 SPECIAL = np.array([[1.0, np.nan], [np.inf, -np.inf], [1e300, -0.0]])
 STATISTICS = np.array([[1.0, 1.0, 1.0, 1.0, 0.0], [np.nan] * 3 + [0.0, 2.0], [-0.0, 1e300, 5e299, 0.0, 0.0]])

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from scanviz.record.loops import LoopRecord
-from scanviz.record.typical import BELOW, sum_in_words, typical_step
+from scanviz.record.summary.typical import BELOW, sum_in_words, typical_step
 
 LOOP = LoopRecord(1, 1, None, "rnn", None, steps=900, sampled_steps=64, body_ns=833.0, overhead_ns=53.0)
 

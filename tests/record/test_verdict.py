@@ -7,14 +7,14 @@ from msgspec.structs import replace
 from scanviz.profiler.report.loops import loop_lines
 from scanviz.profiler.report.tails import tail_lines
 from scanviz.record.costs import CostNumbersRecord, GraphCostRecord, StepNumbersRecord
+from scanviz.record.graphs.rewrites import EffectRecord, RewriteRecord, RewritesRecord
 from scanviz.record.loops import LoopRecord, TierRecord
 from scanviz.record.model import DurationRecord, FunctionRecord, ProfileRecord, ThreadTimesRecord
 from scanviz.record.operations import OperationRecord
-from scanviz.record.parts import OperationTimes, parts_of
-from scanviz.record.rewrites import EffectRecord, RewriteRecord, RewritesRecord
-from scanviz.record.traces import TracedVariableRecord, TraceRecord
+from scanviz.record.summary.run_breakdown import OperationTimes, parts_of
+from scanviz.record.summary.verdict import verdict
+from scanviz.record.traces.model import TracedVariableRecord, TraceRecord
 from scanviz.record.values import SourceRecord
-from scanviz.record.verdict import verdict
 
 LINE = SourceRecord("rnn.py", 7, "h = T.tanh(x)")
 

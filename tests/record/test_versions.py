@@ -14,16 +14,10 @@ from scanviz.engine.errors import ScanvizError
 from scanviz.engine.function.names import told_apart
 from scanviz.engine.rewrites.history import RewriteHistory
 from scanviz.engine.rewrites.selection import Selection
-from scanviz.record.check import check
-from scanviz.record.check_graph import check_graph
-from scanviz.record.codec import decode, encode
-from scanviz.record.file import load, save
-from scanviz.record.graph import GraphSnapshot
-from scanviz.record.model import FunctionRecord, ProfileRecord
-from scanviz.record.rewrites import RewriteRecord, RewritesRecord
-from scanviz.record.rewrites_snapshot import rewrites_record
-from scanviz.record.snapshot import snapshot
-from scanviz.record.versions import (
+from scanviz.record.graphs.graph import GraphSnapshot
+from scanviz.record.graphs.rewrites import RewriteRecord, RewritesRecord
+from scanviz.record.graphs.rewrites_snapshot import rewrites_record
+from scanviz.record.graphs.versions import (
     LoopNodeRecord,
     LoopVariableRecord,
     NodeRecord,
@@ -31,6 +25,12 @@ from scanviz.record.versions import (
     VersionsRecord,
     WantedRecord,
 )
+from scanviz.record.model import FunctionRecord, ProfileRecord
+from scanviz.record.snapshot import snapshot
+from scanviz.record.storage.check import check
+from scanviz.record.storage.check_graph import check_graph
+from scanviz.record.storage.codec import decode, encode
+from scanviz.record.storage.file import load, save
 from scanviz.testing import random_loops
 from scanviz.testing.expressions import RandomExpression
 from scanviz.testing.loop_case import LoopCase, OutputCase

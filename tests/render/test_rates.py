@@ -12,7 +12,7 @@ from scanviz.profiler.report.parts import outside_lines
 from scanviz.record.loops import LoopRecord
 from scanviz.record.model import FunctionRecord, ProfileRecord
 from scanviz.record.operations import OperationRecord
-from scanviz.record.parts import parts_of
+from scanviz.record.summary.run_breakdown import parts_of
 from scanviz.record.values import DurationRecord
 from scanviz.render.page.data import page_data
 

@@ -148,7 +148,7 @@ def _numbers() -> st.SearchStrategy[int]:
 @functools.cache
 def entries() -> dict[str, bytes]:
     """Return the entries of the file of a real profile: of a loop and its gradient, with values and all rewrites."""
-    from scanviz.record.file import save
+    from scanviz.record.storage.file import save
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "real.scanviz"

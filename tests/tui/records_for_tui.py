@@ -9,7 +9,7 @@ import numpy as np
 import scanviz
 from scanviz import tensor as T
 from scanviz.record.model import ProfileRecord
-from scanviz.record.traces import TracedVariableRecord, TraceRecord
+from scanviz.record.traces.model import TracedVariableRecord, TraceRecord
 
 
 @functools.cache

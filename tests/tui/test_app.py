@@ -262,7 +262,7 @@ async def test_the_title_says_where_one_is():
 
 def test_the_copied_command_lines_run(tmp_path, capsys, monkeypatch):
     from scanviz.cli import main
-    from scanviz.record.file import save
+    from scanviz.record.storage.file import save
 
     monkeypatch.chdir(tmp_path)
     save(traced_record(), tmp_path / "p.scanviz")

@@ -6,7 +6,7 @@ import numpy as np
 
 from scanviz.profiler.report.units import share
 from scanviz.record.model import ProfileRecord
-from scanviz.record.parts import parts_of
+from scanviz.record.summary.run_breakdown import parts_of
 from scanviz.tui.left_panel import LEAST, columns, facts
 from scanviz.tui.model.state import ViewState, start
 from tests.tui.driver import opened, text_of, waits

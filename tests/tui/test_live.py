@@ -11,7 +11,7 @@ from contextlib import contextmanager
 import pytest
 from textual.widgets import Static
 
-from scanviz.record.file import load
+from scanviz.record.storage.file import load
 from scanviz.tui.app import ScanvizApp
 from scanviz.tui.leave import LeaveScreen
 from scanviz.tui.model.live import LiveSource

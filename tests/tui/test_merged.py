@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scanviz.record.merging import merged
+from scanviz.record.storage.merging import merged
 from scanviz.tui.tree import LoopTree
 from scanviz.tui.views.profile import function_summary
 from tests.profiler.records import SMALL

@@ -6,9 +6,9 @@ import pytest
 from msgspec.structs import replace
 
 from scanviz.profiler.values.replay import Replayer
-from scanviz.record.parts import OperationTimes, parts_of
-from scanviz.record.rewrites import EffectRecord
-from scanviz.record.verdict import verdict
+from scanviz.record.graphs.rewrites import EffectRecord
+from scanviz.record.summary.run_breakdown import OperationTimes, parts_of
+from scanviz.record.summary.verdict import verdict
 from scanviz.tui.verdict_bar import segments
 from tests.tui.driver import opened, text_of, until_shown
 from tests.tui.records_for_tui import gradient_record

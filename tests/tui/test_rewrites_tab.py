@@ -5,7 +5,7 @@ from unittest import mock
 from msgspec.structs import replace
 from rich.text import Text
 
-from scanviz.record.rewrites import EffectRecord
+from scanviz.record.graphs.rewrites import EffectRecord
 from scanviz.tui.model.source import Source
 from scanviz.tui.views.film import FilmView
 from scanviz.tui.views.rewrite_cells import about_all, counts_of, measured_cell

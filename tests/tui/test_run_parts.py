@@ -8,7 +8,7 @@ from msgspec import structs
 
 import scanviz
 from scanviz import tensor as T
-from scanviz.record.parts import parts_of
+from scanviz.record.summary.run_breakdown import parts_of
 from scanviz.tui.views.run_parts import function_rows, run_summary
 from scanviz.tui.views.tables import SortedTable
 from tests.tui.driver import opened, text_of

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from scanviz.record.file import save
+from scanviz.record.storage.file import save
 from scanviz.tui.views import VIEWS
 from tests.tui.records_for_tui import traced_record
 

@@ -3,8 +3,8 @@
 from msgspec.structs import replace
 
 from scanviz.profiler.report.units import share
-from scanviz.record.parts import parts_of
-from scanviz.record.verdict import VerdictSentence, verdict
+from scanviz.record.summary.run_breakdown import parts_of
+from scanviz.record.summary.verdict import VerdictSentence, verdict
 from scanviz.tui.model.state import start
 from scanviz.tui.text.stacked_bar import Segment, apportioned, fitting, legend, stacked
 from scanviz.tui.verdict_bar import place_of, wrapped

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from scanviz.record.file import save
+from scanviz.record.storage.file import save
 from tests.render.page.browser import Browser, required
 from tests.tui.records_for_tui import traced_record
 

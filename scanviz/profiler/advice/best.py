@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from scanviz.profiler.report.units import share
 from scanviz.record.model import ProfileRecord
 from scanviz.record.plain_text import sanitize
-from scanviz.record.verdict import VerdictSentence
+from scanviz.record.summary.verdict import VerdictSentence
 
 if TYPE_CHECKING:
     from scanviz.profiler.advice.item import Advice

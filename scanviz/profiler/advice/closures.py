@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from scanviz.record.graph import GraphSnapshot, LoopSnapshot, NodeSnapshot
+from scanviz.record.graphs.graph import GraphSnapshot, LoopSnapshot, NodeSnapshot
 
 
 def name_of(op: str) -> str:

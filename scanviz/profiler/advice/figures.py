@@ -8,7 +8,7 @@ median.  This is the only place that knows which fields of a record those are.
 from __future__ import annotations
 
 from scanviz.record.model import FunctionRecord, LoopRecord, OperationRecord, ProfileRecord
-from scanviz.record.parts import parts_of
+from scanviz.record.summary.run_breakdown import parts_of
 
 FEWEST = 3  # times of an operation; with fewer of them nothing is promised
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from scanviz.profiler.advice.figures import ran_ns, step_ns
-from scanviz.record.graph import GraphSnapshot, LoopSnapshot
+from scanviz.record.graphs.graph import GraphSnapshot, LoopSnapshot
+from scanviz.record.graphs.rewrites import RefusalRecord
 from scanviz.record.model import FunctionRecord, LoopRecord, OperationRecord, ProfileRecord, SourceRecord
-from scanviz.record.rewrites import RefusalRecord
 
 WORTH = 0.02  # of the run: what costs less is not worth a word
 LARGE_BYTES = 32 * 2**20  # rows that take less memory are nobody's trouble

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from scanviz.profiler.advice.figures import copies_ns
 from scanviz.profiler.advice.item import LARGE_BYTES, Advice, SourcePlace
 from scanviz.profiler.report.units import amount, duration, share, size
-from scanviz.record.graph import LoopSnapshot, LoopVariableRecord, NodeSnapshot
+from scanviz.record.graphs.graph import LoopSnapshot, LoopVariableRecord, NodeSnapshot
 from scanviz.record.names import given_name
 
 _LAST = re.compile(r"index\[-(\d+):?[,\]]")  # reads the last rows, and how many

@@ -12,7 +12,7 @@ from scanviz.profiler.advice.closures import closure, given_by, name_of
 from scanviz.profiler.advice.figures import operation_ns, operations_ns
 from scanviz.profiler.advice.item import Advice, SourcePlace, is_selected
 from scanviz.profiler.report.units import amount, counted, duration, share
-from scanviz.record.graph import NodeSnapshot
+from scanviz.record.graphs.graph import NodeSnapshot
 from scanviz.record.model import OperationRecord
 
 _TAGS = ("push_out", "scan")

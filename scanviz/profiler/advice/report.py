@@ -12,8 +12,8 @@ from scanviz.profiler.report.text import HEADING, QUIET, TITLE, WARNING, ReportL
 from scanviz.profiler.report.units import duration, share, size
 from scanviz.record.model import ProfileRecord
 from scanviz.record.names import loop_titles
-from scanviz.record.parts import RunPart, parts_of
 from scanviz.record.plain_text import sanitize
+from scanviz.record.summary.run_breakdown import RunPart, parts_of
 
 # What takes most of a run, in words: what is said where no change can be promised to better it.
 

@@ -29,7 +29,7 @@ from scanviz.profiler.advice.moving import (
     together,
 )
 from scanviz.profiler.report.units import amount, counted, duration, share
-from scanviz.record.graph import GraphSnapshot, NodeSnapshot
+from scanviz.record.graphs.graph import GraphSnapshot, NodeSnapshot
 from scanviz.record.loops import LoopRecord
 from scanviz.record.model import ProfileRecord
 

@@ -9,7 +9,7 @@ from scanviz.profiler.advice.closures import closure
 from scanviz.profiler.advice.figures import building_ns, call_ns, outside_ns, script_ns
 from scanviz.profiler.advice.item import WORTH, Advice, SourcePlace, is_worth
 from scanviz.profiler.report.units import amount, counted, duration, share
-from scanviz.record.graph import GraphSnapshot
+from scanviz.record.graphs.graph import GraphSnapshot
 from scanviz.record.model import FunctionRecord, LoopRecord, OperationRecord, ProfileRecord
 from scanviz.record.statistics import median_of
 

@@ -36,7 +36,7 @@ from scanviz.record.model import (
     SourceRecord,
 )
 from scanviz.record.names import given_name
-from scanviz.record.sample import FIRST
+from scanviz.record.traces.sample import FIRST
 
 LEAST = 10.0  # nanoseconds: an operation below cannot be told from none, and has no ratio to another time
 Kind = Literal["function", "loop", "operation"]

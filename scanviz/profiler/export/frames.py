@@ -1,8 +1,8 @@
 """Where the time of a run went, as a tree of frames: its parts, named for other tools.
 
-The tree is that of :func:`scanviz.record.parts.parts_of`, so a frame's time is its own and that of the frames inside it, to the
-nanosecond, and any drawing of it sums to the whole as report and page do.  Own time of a frame that holds others is
-unattributed.
+The tree is that of :func:`scanviz.record.summary.run_breakdown.parts_of`, so a frame's time is its own and that of the frames
+inside it, to the nanosecond, and any drawing of it sums to the whole as report and page do.  Own time of a frame that holds
+others is unattributed.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from msgspec import Struct, field
 
 from scanviz.record.model import FunctionRecord, LoopRecord, ProfileRecord, SourceRecord
-from scanviz.record.parts import RunPart, parts_of
 from scanviz.record.plain_text import sanitize
+from scanviz.record.summary.run_breakdown import RunPart, parts_of
 
 # characters of a text: one long line of a script would otherwise stand at each of its operations
 LONGEST = 200

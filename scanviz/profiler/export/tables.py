@@ -12,7 +12,7 @@ from scanviz.profiler.export.frames import clear
 from scanviz.record.loops import LoopRecord
 from scanviz.record.measures import Of, measures
 from scanviz.record.model import SAMPLE_REASONS, FunctionRecord, OperationRecord, ProfileRecord, SourceRecord
-from scanviz.record.parts import OperationTimes, parts_of
+from scanviz.record.summary.run_breakdown import OperationTimes, parts_of
 
 if TYPE_CHECKING:
     from scanviz.record.measures import Measured

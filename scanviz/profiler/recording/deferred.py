@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 from msgspec.structs import replace
 
 from scanviz.engine.locks import lock
+from scanviz.record.graphs.rewrites_source import RewritesSource, rewrites_source
 from scanviz.record.paths import recorded_path
-from scanviz.record.rewrites_source import RewritesSource, rewrites_source
 
 if TYPE_CHECKING:
     from scanviz.engine.function import Function
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from scanviz.engine.program.planned import Plans
     from scanviz.profiler.recording.work import AllWork
     from scanviz.record.costs import CostNumbersRecord
+    from scanviz.record.graphs.rewrites import RewritesRecord
+    from scanviz.record.graphs.rewrites_snapshot import SymbolicCosts, Written
     from scanviz.record.model import FunctionRecord, LoopRecord
-    from scanviz.record.rewrites import RewritesRecord
-    from scanviz.record.rewrites_snapshot import SymbolicCosts, Written
 
     Numbers = tuple[list[CostNumbersRecord], dict[str, int]]
 
@@ -138,7 +138,7 @@ class DeferredRewrites:
 
     def __init__(self, keep: Callable[[int, Written, bytes], None]) -> None:
         def write(key: int, history: _History) -> None:
-            from scanviz.record.rewrites_snapshot import written
+            from scanviz.record.graphs.rewrites_snapshot import written
 
             keep(key, written(history.source), program_content(history.program))
 
@@ -246,7 +246,7 @@ class PlansMet:
         met = self._plans.get(key)
         if met is None or not met[1]:
             return rewrites
-        from scanviz.record.rewrites_snapshot import with_planned
+        from scanviz.record.graphs.rewrites_snapshot import with_planned
 
         return with_planned(rewrites, *met)
 
@@ -254,7 +254,7 @@ class PlansMet:
         costs, met = self._costs.get(key), self._calls.get(key)
         if costs is None or met is None or met.shapes is None:
             return rewrites
-        from scanviz.record.rewrites_snapshot import with_numbers
+        from scanviz.record.graphs.rewrites_snapshot import with_numbers
 
         of = met.shapes, {number: int(value) for number, value in met.values.items()}
         known = self._numbers.get(key)

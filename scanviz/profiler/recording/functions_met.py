@@ -23,8 +23,8 @@ from scanviz.profiler.recording.steps import DETAIL_BYTES
 
 if TYPE_CHECKING:  # a script starts without the classes of its record
     from scanviz.engine.observation.events import CompiledFunction
+    from scanviz.record.graphs.rewrites_snapshot import Written
     from scanviz.record.model import FunctionRecord, LoopRecord
-    from scanviz.record.rewrites_snapshot import Written
 
 REWRITES = 4  # one part in so many of the memory may go to graphs of rewrites: loops come first
 PROGRAMS = 16  # the part of the memory that Programs may take
@@ -133,7 +133,7 @@ class FunctionsMet:
         whole = written.record
         listed = whole.list_alone()
         bare = replace(listed, graphs=None)
-        from scanviz.record.rewrites_snapshot import size_of
+        from scanviz.record.graphs.rewrites_snapshot import size_of
 
         with self._lock:
             function = self.functions[key]

@@ -11,8 +11,8 @@ from scanviz.engine import observe
 from scanviz.engine.display import Shown
 from scanviz.engine.errors import ScanvizValueError
 from scanviz.profiler.recording.recorder import DEFAULT_BYTES, Recorder
-from scanviz.record.file import save
 from scanviz.record.model import OutcomeRecord, ProfileRecord
+from scanviz.record.storage.file import save
 
 
 class Session(Shown):

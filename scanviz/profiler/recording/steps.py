@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from msgspec.structs import replace
 
-from scanviz.record.sample import FIRST, LAST, SLOWEST, SPREAD, StepSample
 from scanviz.record.statistics import FINE, Histogram
+from scanviz.record.traces.sample import FIRST, LAST, SLOWEST, SPREAD, StepSample
 
 if TYPE_CHECKING:
     from scanviz.engine.observation.events import StepSeries

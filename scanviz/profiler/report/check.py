@@ -8,9 +8,9 @@ from typing import Any
 from scanviz.profiler.report.text import HEADING, HOT, QUIET, ReportLine, styled
 from scanviz.profiler.report.units import amount, counted
 from scanviz.profiler.report.values import number
-from scanviz.record.codec import encode
-from scanviz.record.finding import CheckedRecord, FindingRecord, LoopPlaceRecord, ValueRecord
 from scanviz.record.plain_text import sanitize
+from scanviz.record.storage.codec import encode
+from scanviz.record.traces.finding import CheckedRecord, FindingRecord, LoopPlaceRecord, ValueRecord
 from scanviz.record.values import SourceRecord
 
 _PROBLEMS = {

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 from scanviz.profiler.report.text import QUIET, TITLE, ReportLine
 from scanviz.profiler.report.units import amount, quantity, size
 from scanviz.record.costs import CostNumbersRecord, GraphCostRecord, StepNumbersRecord
+from scanviz.record.graphs.rewrites import RewriteRecord, RewritesRecord
 from scanviz.record.model import FunctionRecord, ProfileRecord
 from scanviz.record.operations import OperationRecord
 from scanviz.record.plain_text import sanitize
-from scanviz.record.rewrites import RewriteRecord, RewritesRecord
 
 _MEASURES = (
     ("operations, those of a step as often as there are steps", "operations"),

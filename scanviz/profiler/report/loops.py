@@ -9,15 +9,15 @@ from scanviz.profiler.report.tails import tail_lines
 from scanviz.profiler.report.text import HOT, QUIET, TITLE, WARNING, ReportLine, clipped, table
 from scanviz.profiler.report.text import columns as columns_of
 from scanviz.profiler.report.units import amount, counted, duration, quantity, share, size, sparkline
-from scanviz.record.glosses import glosses
 from scanviz.record.measures import Measure, columns, shown
 from scanviz.record.model import FunctionRecord, LoopRecord, OperationRecord, ProfileRecord, SourceRecord
 from scanviz.record.names import loop_titles
-from scanviz.record.parts import OperationTimes, PartKind, RunPart
 from scanviz.record.plain_text import sanitize
 from scanviz.record.processor import off_cpu
-from scanviz.record.slow_steps import other_code_ns
-from scanviz.record.typical import BELOW, typical_step, untimed
+from scanviz.record.summary.glosses import glosses
+from scanviz.record.summary.run_breakdown import OperationTimes, PartKind, RunPart
+from scanviz.record.summary.slow_steps import other_code_ns
+from scanviz.record.summary.typical import BELOW, typical_step, untimed
 
 WIDE, MIDDLE = 96, 78
 _COLUMNS = ("loop", "time", OF_RUN, "steps", "p50", "p95", "max", "body", "runs")

@@ -28,11 +28,11 @@ from scanviz.profiler.report.units import amount, counted, duration
 from scanviz.profiler.report.values import TWICE
 from scanviz.record.model import LoopRecord, ProfileRecord
 from scanviz.record.names import loop_titles, loops_called, not_one_loop
-from scanviz.record.parts import OperationTimes, RunPart, parts_of
 from scanviz.record.plain_text import sanitize, write_text
 from scanviz.record.processor import off_cpu
-from scanviz.record.threads import beyond_the_clock
-from scanviz.record.verdict import VerdictSentence, verdict
+from scanviz.record.summary.run_breakdown import OperationTimes, RunPart, parts_of
+from scanviz.record.summary.threads import beyond_the_clock
+from scanviz.record.summary.verdict import VerdictSentence, verdict
 
 # The profiles that one was merged from, as a table of the report.
 

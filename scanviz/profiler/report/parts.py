@@ -9,9 +9,9 @@ from scanviz.profiler.report.units import counted, duration, quantity, share
 from scanviz.record.measures import columns
 from scanviz.record.model import ProfileRecord
 from scanviz.record.operations import OperationRecord
-from scanviz.record.part_totals import GoneLoop, LineTotal, gone_loops, lines, totals
-from scanviz.record.parts import RunPart
 from scanviz.record.plain_text import sanitize
+from scanviz.record.summary.run_breakdown import RunPart
+from scanviz.record.summary.totals import GoneLoop, LineTotal, gone_loops, lines, totals
 
 OF_RUN = "of run"  # the column of shares: all are of the whole run, in every table
 MOST_GONE = 8

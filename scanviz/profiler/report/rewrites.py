@@ -13,10 +13,10 @@ from scanviz.profiler.report.diff import marked, side_by_side
 from scanviz.profiler.report.text import HEADING, QUIET, TITLE, WARNING, ReportLine, styled
 from scanviz.profiler.report.units import duration
 from scanviz.profiler.report.why import why_lines
+from scanviz.record.graphs.rewrites import RefusalRecord, RewriteRecord, RewritesRecord
 from scanviz.record.model import FunctionRecord, ProfileRecord
 from scanviz.record.names import functions_called
 from scanviz.record.plain_text import sanitize
-from scanviz.record.rewrites import RefusalRecord, RewriteRecord, RewritesRecord
 
 LONGEST = 100  # characters of a cost in the list; --step shows it whole
 FEW = 3  # rewrites of one rule or loop that are shown line by line without being asked for by number

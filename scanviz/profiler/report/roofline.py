@@ -6,7 +6,7 @@ from scanviz.profiler.report.text import HOT, QUIET, TITLE, ReportLine, clipped,
 from scanviz.profiler.report.units import duration, quantity, share
 from scanviz.record.model import ProfileRecord
 from scanviz.record.plain_text import sanitize
-from scanviz.record.roofline import Bounded, known_limits, worth_showing
+from scanviz.record.summary.roofline import Bounded, known_limits, worth_showing
 
 BEYOND = "  more than 100 %: the limit of memory is that of copying, and reading alone is faster"
 

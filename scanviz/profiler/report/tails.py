@@ -7,7 +7,13 @@ from scanviz.profiler.report.units import amount, counted, duration, share
 from scanviz.record.loops import LoopRecord
 from scanviz.record.operations import SideRecord
 from scanviz.record.plain_text import sanitize
-from scanviz.record.slow_steps import HEAVY, in_other_code, other_code_ns, slow_in_words, slowest_share
+from scanviz.record.summary.slow_steps import (
+    HEAVY,
+    in_other_code,
+    other_code_ns,
+    slow_in_words,
+    slowest_share,
+)
 
 RARE = 0.2  # a side taken in no more steps than that is told, where it takes much of the time
 MUCH = (

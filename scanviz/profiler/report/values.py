@@ -10,14 +10,14 @@ from collections.abc import Callable
 
 from scanviz.profiler.report.text import HOT, QUIET, TITLE, WARNING, ReportLine, clipped, styled, table
 from scanviz.profiler.report.units import amount, counted
-from scanviz.record.blame import BlameLink, chain_of_blame
-from scanviz.record.first_bad import FirstBad, first_bad, first_bad_of
-from scanviz.record.graph import LoopVariableRecord
+from scanviz.record.graphs.graph import LoopVariableRecord
 from scanviz.record.loops import LoopRecord
 from scanviz.record.model import ProfileRecord
 from scanviz.record.names import loop_titles, loops_called, not_one_loop
 from scanviz.record.plain_text import sanitize
-from scanviz.record.traces import TracedVariableRecord, TraceRecord
+from scanviz.record.traces.blame import BlameLink, chain_of_blame
+from scanviz.record.traces.first_bad import FirstBad, first_bad, first_bad_of
+from scanviz.record.traces.model import TracedVariableRecord, TraceRecord
 
 Look = Callable[[int, int, int, int], TraceRecord]  # of a loop's key, a run, the first and the last step
 NARROWEST = 40

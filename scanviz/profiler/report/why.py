@@ -11,9 +11,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from scanviz.profiler.report.text import HEADING, QUIET, WARNING, ReportLine
+from scanviz.record.graphs.rewrites import OriginRecord, RewritesRecord
+from scanviz.record.graphs.versions import VersionsRecord
 from scanviz.record.plain_text import sanitize
-from scanviz.record.rewrites import OriginRecord, RewritesRecord
-from scanviz.record.versions import VersionsRecord
 
 DEEPEST = 40  # links of a chain that are followed
 TYPED = "grad_"  # what may be written for ∂

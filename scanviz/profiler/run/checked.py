@@ -13,8 +13,8 @@ from scanviz.profiler.report.text import wants_color, width_of
 from scanviz.profiler.run.exits import EXIT, watch_the_end
 from scanviz.profiler.run.runner import CannotRunError, Script, run
 from scanviz.profiler.values.checking import Checker, CheckOptions
-from scanviz.record.finding import FindingRecord
 from scanviz.record.plain_text import write_json, write_text
+from scanviz.record.traces.finding import FindingRecord
 
 
 def run_checked(program: Script, wanted: CheckOptions, as_json: bool) -> int:

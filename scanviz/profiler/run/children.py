@@ -32,10 +32,10 @@ from msgspec.structs import replace
 from scanviz.engine import observe
 from scanviz.profiler.recording.recorder import Recorder
 from scanviz.profiler.run.exits import answer
-from scanviz.record.file import load, save
-from scanviz.record.merging import merged
 from scanviz.record.model import OutcomeRecord, ProfileRecord
-from scanviz.record.signals import signals_wait
+from scanviz.record.storage.file import load, save
+from scanviz.record.storage.merging import merged
+from scanviz.record.storage.signals import signals_wait
 
 # A signal that reaches Python's handler even where it came in the moment before the main thread began to wait.
 #

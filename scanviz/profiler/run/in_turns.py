@@ -18,8 +18,8 @@ from typing import IO, NamedTuple
 
 from scanviz.profiler.run.repeated_input import RepeatedInput
 from scanviz.profiler.run.repeats import run_once, with_repeats
-from scanviz.record.file import load
 from scanviz.record.model import ProfileRecord
+from scanviz.record.storage.file import load
 
 SECONDS = 60.0  # that a comparison takes, unless it is told otherwise
 LEAST, MOST = 3, 24  # rounds

@@ -35,7 +35,7 @@ class LiveFile:
     """
 
     def __init__(self, recorder: Recorder, path: Path) -> None:
-        from scanviz.record.file import save
+        from scanviz.record.storage.file import save
 
         self._recorder, self._path, self._save = recorder, path, save
         recorder.lists_built = True  # who watches sees what there is before it runs

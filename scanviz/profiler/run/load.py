@@ -21,7 +21,7 @@ import sys
 from types import CodeType
 from typing import IO, Any, Literal, NamedTuple
 
-from scanviz.record.archive import is_profile
+from scanviz.record.storage.archive import is_profile
 
 LONGEST = 2**24  # bytes of a program that is no file
 

@@ -33,11 +33,11 @@ from scanviz.profiler.run.exits import (
 from scanviz.profiler.run.live_file import live_file
 from scanviz.profiler.run.progress import Progress
 from scanviz.profiler.run.runner import CannotRunError, Script, run
-from scanviz.record.archive import is_profile
 from scanviz.record.outcome import OutcomeRecord
 from scanviz.record.paths import seen_from
 from scanviz.record.plain_text import sanitize, write_text
-from scanviz.record.signals import signals_wait
+from scanviz.record.storage.archive import is_profile
+from scanviz.record.storage.signals import signals_wait
 
 if TYPE_CHECKING:
     from scanviz.profiler.values.tracing import Tracer
@@ -277,7 +277,7 @@ class Ending:
         places: list[Path] = []
 
         def keep() -> None:
-            from scanviz.record.file import save
+            from scanviz.record.storage.file import save
 
             places.append(output if self.options.force else free_name(output))
             save(record, places[0])

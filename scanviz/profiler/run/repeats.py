@@ -23,9 +23,9 @@ from msgspec.structs import replace
 from scanviz.child_process import scanviz_command
 from scanviz.profiler.run.exits import Terminated
 from scanviz.profiler.run.repeated_input import RepeatedInput
-from scanviz.record.file import load
 from scanviz.record.model import FunctionRecord, LoopRecord, ProfileRecord
-from scanviz.record.sample import FIRST
+from scanviz.record.storage.file import load
+from scanviz.record.traces.sample import FIRST
 
 MOST = 100  # runs
 INTERRUPTED = 130  # exit code after ctrl+c

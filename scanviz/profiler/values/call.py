@@ -11,7 +11,7 @@ from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError
 from scanviz.profiler.recording.recorder import Recorder
 from scanviz.profiler.values.tracing import DEFAULT_BUDGET, Tracer, with_traces
 from scanviz.record.model import OutcomeRecord, ProfileRecord
-from scanviz.record.traces import TraceRecord
+from scanviz.record.traces.model import TraceRecord
 
 if TYPE_CHECKING:
     from scanviz.profiler.values.replay import Replayer
@@ -39,7 +39,7 @@ class Traced:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the record to a ``.scanviz`` file."""
-        from scanviz.record.file import save
+        from scanviz.record.storage.file import save
 
         save(self.record, path)
 

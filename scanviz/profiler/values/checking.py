@@ -25,7 +25,7 @@ from scanviz.engine.program.casts import as_written, is_added_cast
 from scanviz.engine.program.instructions import Instruction, LoopInstruction, all_loops
 from scanviz.profiler.values.finding import finding_of
 from scanviz.profiler.values.frame import OpenCall, moves_only
-from scanviz.record.finding import CheckedRecord, FindingRecord
+from scanviz.record.traces.finding import CheckedRecord, FindingRecord
 
 
 class CheckOptions(NamedTuple):

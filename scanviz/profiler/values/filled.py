@@ -8,9 +8,9 @@ import numpy as np
 from msgspec.structs import replace
 
 from scanviz.profiler.values.replay import MOST_STEPS
-from scanviz.record.first_bad import first_bad
 from scanviz.record.model import ProfileRecord
-from scanviz.record.traces import TracedVariableRecord, TraceRecord
+from scanviz.record.traces.first_bad import first_bad
+from scanviz.record.traces.model import TracedVariableRecord, TraceRecord
 
 Look = Callable[[int, int, int, int], TraceRecord]
 ALL_STEPS = 400  # of a run that has no more, all are computed; of a longer one the windows

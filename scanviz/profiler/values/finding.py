@@ -14,10 +14,10 @@ from scanviz.engine.scan.loop import Scan
 from scanviz.profiler.values.frame import OpenCall, origin_of
 from scanviz.profiler.values.place import rows_given, steps_written
 from scanviz.profiler.values.sampling import statistics_of
-from scanviz.record.finding import FindingRecord, LoopPlaceRecord, ValueRecord
-from scanviz.record.gradient_pairs import forward_loop
+from scanviz.record.graphs.gradient_pairs import forward_loop
 from scanviz.record.operations import OperationRecord
 from scanviz.record.program_snapshot import function_record, loop_records, source_record, value_name
+from scanviz.record.traces.finding import FindingRecord, LoopPlaceRecord, ValueRecord
 
 SHOWN = 6  # numbers of a value
 INPUTS = 12  # of one operation; an ifelse may have very many

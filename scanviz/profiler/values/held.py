@@ -14,7 +14,7 @@ import numpy as np
 
 from scanviz.engine.observation.events import CompiledFunction
 from scanviz.engine.program.instructions import LoopInstruction, Program, all_loops
-from scanviz.record.held_calls import ArrayRecord, CheckpointRecord, HeldCallRecord, LoopRunsRecord
+from scanviz.record.traces.held_calls import ArrayRecord, CheckpointRecord, HeldCallRecord, LoopRunsRecord
 
 BUDGET = 16 * 2**20  # bytes of all calls that are held
 FIRST_STRIDE = 16  # steps between checkpoints at first

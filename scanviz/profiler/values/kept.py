@@ -9,8 +9,8 @@ import numpy as np
 from msgspec.structs import replace
 
 from scanviz.profiler.values.sampling import ROWS, KeptSteps, row_statistics, statistics_of
-from scanviz.record.trace_layout import TraceHead
-from scanviz.record.traces import STATISTICS, Numbers, TraceRecord
+from scanviz.record.traces.layout import TraceHead
+from scanviz.record.traces.model import STATISTICS, Numbers, TraceRecord
 
 NUMBERS = 64  # of each value, where the budget allows
 HEAD_BYTES = 2000  # about what a variable's names, arrays and entries in a file take, whatever its numbers

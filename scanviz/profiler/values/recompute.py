@@ -19,11 +19,11 @@ from typing import IO, Any
 from msgspec.structs import replace
 
 from scanviz.child_process import isolated_module
-from scanviz.record.codec import decode
 from scanviz.record.errors import RecomputeError
-from scanviz.record.file import save
 from scanviz.record.model import ProfileRecord
-from scanviz.record.traces import TraceRecord
+from scanviz.record.storage.codec import decode
+from scanviz.record.storage.file import save
+from scanviz.record.traces.model import TraceRecord
 
 # How long computing values again may take, and how much memory.
 

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from scanviz.profiler.values.replay import Replayer
-from scanviz.record.codec import encode
 from scanviz.record.errors import ScanvizError
-from scanviz.record.file import load
 from scanviz.record.plain_text import write_text
+from scanviz.record.storage.codec import encode
+from scanviz.record.storage.file import load
 
 
 def main(arguments: list[str]) -> None:

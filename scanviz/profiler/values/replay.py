@@ -31,10 +31,10 @@ from scanviz.engine.runtime.untimed import take_steps
 from scanviz.profiler.values.recompute import SECONDS
 from scanviz.profiler.values.window import Deadline, Enough, OutOfTime, StepWindow
 from scanviz.record.errors import RecomputeError
-from scanviz.record.held_calls import Array, CheckpointRecord, HeldCallRecord
 from scanviz.record.model import FunctionRecord, LoopRecord, ProfileRecord
 from scanviz.record.plain_text import sanitize
-from scanviz.record.traces import TraceRecord
+from scanviz.record.traces.held_calls import Array, CheckpointRecord, HeldCallRecord
+from scanviz.record.traces.model import TraceRecord
 
 MOST_STEPS = 256  # of a window
 

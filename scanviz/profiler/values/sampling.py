@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from scanviz.record.traces import STATISTICS, Numbers
+from scanviz.record.traces.model import STATISTICS, Numbers
 
 FIRST, LAST, SPREAD = 8, 8, 64
 BEFORE, AFTER = 2, 2  # steps kept around an event

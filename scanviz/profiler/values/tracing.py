@@ -22,13 +22,13 @@ from scanviz.engine.observe import Observer
 from scanviz.engine.program.instructions import LoopInstruction, all_loops
 from scanviz.profiler.values.held import FIRST_STRIDE, HeldCalls
 from scanviz.profiler.values.kept import RunTrace
-from scanviz.record.held_calls import HeldCallRecord
 from scanviz.record.loops import LoopRecord
 from scanviz.record.model import ProfileRecord
 from scanviz.record.names import given_name
 from scanviz.record.program_snapshot import loop_records
-from scanviz.record.trace_layout import trace_heads
-from scanviz.record.traces import TraceRecord
+from scanviz.record.traces.held_calls import HeldCallRecord
+from scanviz.record.traces.layout import trace_heads
+from scanviz.record.traces.model import TraceRecord
 
 DEFAULT_BUDGET = 8 * 2**20
 LARGEST_BUDGET = 32 * 2**20

@@ -14,8 +14,8 @@ from scanviz.engine.program.instructions import LoopInstruction
 from scanviz.profiler.values.kept import Piece, piece_of
 from scanviz.profiler.values.sampling import statistics_of
 from scanviz.record.loops import LoopRecord
-from scanviz.record.trace_layout import trace_heads
-from scanviz.record.traces import TracedVariableRecord, TraceRecord
+from scanviz.record.traces.layout import trace_heads
+from scanviz.record.traces.model import TracedVariableRecord, TraceRecord
 
 NUMBERS = 1024  # of each value at most
 ALL_NUMBERS = 2**20  # of all values of a window

@@ -9,7 +9,7 @@ import difflib
 from collections.abc import Collection
 
 from scanviz.record.errors import ScanvizValueError
-from scanviz.record.graph import GraphSnapshot
+from scanviz.record.graphs.graph import GraphSnapshot
 from scanviz.record.model import ProfileRecord
 from scanviz.record.plain_text import sanitize
 from scanviz.render.diagram.drawing import PictureBuilder, PictureLevel
@@ -54,7 +54,7 @@ def diagram_of(
 
     Examples
     --------
-    >>> from scanviz.record.graph import GraphSnapshot, NodeSnapshot, VariableSnapshot
+    >>> from scanviz.record.graphs.graph import GraphSnapshot, NodeSnapshot, VariableSnapshot
     >>> variables = (VariableSnapshot("x", "x", "float64[]", "input"), VariableSnapshot("", "", "float64[]", "computed"))
     >>> node = NodeSnapshot("tanh", (0,), (1,), "rnn.py:3", "T.tanh(x)")
     >>> picture = diagram_of(GraphSnapshot("f", variables, (node,), (), (1,), ("y",)))

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from msgspec import Struct, field
 
-from scanviz.record.cell_names import cell_name
-from scanviz.record.graph import LoopSnapshot, LoopVariableRecord
+from scanviz.record.graphs.graph import LoopSnapshot, LoopVariableRecord
+from scanviz.record.traces.cell_names import cell_name
 from scanviz.render.diagram.model import Cluster, Diagram, Edge, Node
 from scanviz.render.diagram.sequence_rows import SequenceRows, at_time
 from scanviz.render.diagram.taps import taps

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from scanviz.record.errors import ScanvizValueError
-from scanviz.record.graph import GraphSnapshot, LoopSnapshot, NodeSnapshot, VariableSnapshot
+from scanviz.record.graphs.graph import GraphSnapshot, LoopSnapshot, NodeSnapshot, VariableSnapshot
 from scanviz.record.loops import LoopRecord
 from scanviz.record.plain_text import sanitize
 from scanviz.render.diagram.build import whole_picture
@@ -105,7 +105,7 @@ def connection_matrix(loop: LoopRecord) -> ConnectionMatrix:
 
     Examples
     --------
-    >>> from scanviz.record.graph import LoopVariableRecord
+    >>> from scanviz.record.graphs.graph import LoopVariableRecord
     >>> h = LoopVariableRecord("sitsot", "h", (-1,), (0,), ("h[t-1]",), ("tanh(…)",), "h0", "h")
     >>> loop = LoopRecord(1, 1, None, "rnn", None, variables=(h,), connection_pattern=((False,), (True,)))
     >>> print(connection_matrix(loop).as_text(), end="")

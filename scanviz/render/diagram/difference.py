@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
-from scanviz.record.graph import GraphSnapshot
+from scanviz.record.graphs.graph import GraphSnapshot
 from scanviz.render.diagram.build import whole_picture
 from scanviz.render.diagram.heat import HeatMap
 from scanviz.render.diagram.model import Change, Cluster, Diagram, Edge, Node
@@ -35,7 +35,7 @@ def difference(before: GraphSnapshot, after: GraphSnapshot, *, plumbing: bool = 
 
     Examples
     --------
-    >>> from scanviz.record.graph import NodeSnapshot, VariableSnapshot
+    >>> from scanviz.record.graphs.graph import NodeSnapshot, VariableSnapshot
     >>> x, y = (VariableSnapshot("", "", "float64[]", role, key) for role, key in (("input", "x"), ("computed", "y")))
     >>> graphs = [
     ...     GraphSnapshot("f", (x, y), (NodeSnapshot("exp", (0,), (1,), "", "", key="y"),), (), (1,), ("",)),

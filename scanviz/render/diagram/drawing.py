@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from scanviz.record.cell_names import cell_name
-from scanviz.record.graph import GraphSnapshot, LoopSnapshot, LoopVariableRecord, NodeSnapshot
+from scanviz.record.graphs.graph import GraphSnapshot, LoopSnapshot, LoopVariableRecord, NodeSnapshot
+from scanviz.record.graphs.plumbing import plumbing, shown_variable
 from scanviz.record.names import TakenNames
-from scanviz.record.plumbing import plumbing, shown_variable
+from scanviz.record.traces.cell_names import cell_name
 from scanviz.render.diagram.heat import HeatMap
 from scanviz.render.diagram.model import Cluster, Edge, EdgeRole, Node, NodeKind
 from scanviz.render.diagram.operation_label import SHORT, constant_text, operation_label

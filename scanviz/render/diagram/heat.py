@@ -1,16 +1,16 @@
 """How long each operation and loop of a picture took in a profiled run, in all and as a part of the run.
 
-These are the times of the parts of the run (:mod:`scanviz.record.parts`), as in every other view.
+These are the times of the parts of the run (:mod:`scanviz.record.summary.run_breakdown`), as in every other view.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from scanviz.record.graph import GraphSnapshot, LoopSnapshot
+from scanviz.record.graphs.graph import GraphSnapshot, LoopSnapshot
 from scanviz.record.model import FunctionRecord, ProfileRecord
 from scanviz.record.operations import OperationRecord
-from scanviz.record.parts import OperationTimes, parts_of
+from scanviz.record.summary.run_breakdown import OperationTimes, parts_of
 
 
 class Heat(NamedTuple):

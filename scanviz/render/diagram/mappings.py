@@ -132,7 +132,7 @@ def mappings_table(loop: LoopRecord) -> MappingsTable:
 
     Examples
     --------
-    >>> from scanviz.record.graph import LoopVariableRecord
+    >>> from scanviz.record.graphs.graph import LoopVariableRecord
     >>> h = LoopVariableRecord("sitsot", "h", (-1,), (0,), ("h[t-1]",), ("tanh(…)",), "h0", "h")
     >>> maps = {"inner_inp_from_outer_inp": {"0": (), "1": (0,)}, "inner_out_from_inner_inp": {"0": (0,)}}
     >>> maps["outer_out_from_inner_out"] = {"0": (0,)}

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from scanviz.record.graph import GraphSnapshot
+from scanviz.record.graphs.graph import GraphSnapshot
 
 _AT_STEP = re.compile(r"\[t([+-]\d+)?\]")
 _CUT = re.compile(r"index\[(-?\d*):(-?\d*)(?::(-?1))?\]$")

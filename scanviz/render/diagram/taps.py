@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from scanviz.record.graph import LoopVariableRecord
+from scanviz.record.graphs.graph import LoopVariableRecord
 
 
 class Lag(NamedTuple):

@@ -12,10 +12,10 @@ from collections.abc import Mapping
 from msgspec.structs import replace
 
 from scanviz.record.errors import ScanvizValueError
-from scanviz.record.graph import GraphSnapshot, LoopSnapshot
+from scanviz.record.graphs.graph import GraphSnapshot, LoopSnapshot
+from scanviz.record.graphs.plumbing import plumbing as plumbing_of_step
 from scanviz.record.loops import LoopRecord
 from scanviz.record.model import ProfileRecord
-from scanviz.record.plumbing import plumbing as plumbing_of_step
 from scanviz.render.diagram.build import plumbing_note, unknown_loop, whole_picture
 from scanviz.render.diagram.cells import Side
 from scanviz.render.diagram.folding import close_loops

@@ -13,8 +13,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from scanviz.record.errors import ScanvizValueError
+from scanviz.record.graphs.rewrites import RewriteRecord, RewritesRecord
 from scanviz.record.plain_text import sanitize
-from scanviz.record.rewrites import RewriteRecord, RewritesRecord
 from scanviz.render.characters import Moment
 from scanviz.render.diagram.build import unknown_loop, whole_picture
 from scanviz.render.diagram.chips import READABLE, with_chips

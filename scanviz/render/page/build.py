@@ -17,9 +17,9 @@ from typing import Any
 
 from msgspec import Struct, field, to_builtins
 
+from scanviz.record.graphs.rewrites import RewritesRecord
 from scanviz.record.model import FunctionRecord, ProfileRecord
 from scanviz.record.plain_text import sanitize
-from scanviz.record.rewrites import RewritesRecord
 from scanviz.render.colours import DARK_INK, dark_rules
 from scanviz.render.diagram.build import diagram_of
 from scanviz.render.diagram.folding import close_loops

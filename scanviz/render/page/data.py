@@ -14,24 +14,24 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
-from scanviz.record.blame import chain_of_blame
-from scanviz.record.codec import encode
-from scanviz.record.glosses import GLOSSES
-from scanviz.record.graph import LoopVariableRecord
+from scanviz.record.graphs.graph import LoopVariableRecord
+from scanviz.record.graphs.rewrites import with_lines
 from scanviz.record.loops import LoopRecord
 from scanviz.record.measures import Measure, measures, shown
 from scanviz.record.model import FunctionRecord, ProfileRecord
 from scanviz.record.operations import OperationRecord
-from scanviz.record.part_totals import gone_loops, lines, totals
-from scanviz.record.parts import OperationTimes, RunPart, parts_of
 from scanviz.record.plain_text import sanitize
 from scanviz.record.processor import off_cpu
-from scanviz.record.rewrites import with_lines
-from scanviz.record.roofline import known_limits, worth_showing
-from scanviz.record.slow_steps import slow_in_words, slowest_share
-from scanviz.record.traces import TracedVariableRecord, TraceRecord
-from scanviz.record.typical import typical_step
-from scanviz.record.verdict import verdict
+from scanviz.record.storage.codec import encode
+from scanviz.record.summary.glosses import GLOSSES
+from scanviz.record.summary.roofline import known_limits, worth_showing
+from scanviz.record.summary.run_breakdown import OperationTimes, RunPart, parts_of
+from scanviz.record.summary.slow_steps import slow_in_words, slowest_share
+from scanviz.record.summary.totals import gone_loops, lines, totals
+from scanviz.record.summary.typical import typical_step
+from scanviz.record.summary.verdict import verdict
+from scanviz.record.traces.blame import chain_of_blame
+from scanviz.record.traces.model import TracedVariableRecord, TraceRecord
 from scanviz.render.buffers import called, later_uses, rows_before, why_kind
 from scanviz.render.diagram.connections import ConnectionMatrix, connection_matrix
 

@@ -10,9 +10,9 @@ from functools import lru_cache
 
 from msgspec import Struct, field
 
-from scanviz.record.graph import GraphSnapshot, LoopSnapshot
-from scanviz.record.step_graph import loop_graph, operands
-from scanviz.record.traces import TracedVariableRecord, TraceRecord
+from scanviz.record.graphs.graph import GraphSnapshot, LoopSnapshot
+from scanviz.record.graphs.step_graph import loop_graph, operands
+from scanviz.record.traces.model import TracedVariableRecord, TraceRecord
 from scanviz.tui.model.state import ViewState
 
 SIGN = "▶ "  # stands before what belongs to the chosen loop variable

@@ -23,9 +23,9 @@ from msgspec.structs import replace
 
 from scanviz.child_process import scanviz_command
 from scanviz.record.errors import ScanvizError
-from scanviz.record.file import load, save
 from scanviz.record.model import OutcomeRecord, ProfileRecord
 from scanviz.record.plain_text import sanitize
+from scanviz.record.storage.file import load, save
 from scanviz.tui.model.source import Source
 from scanviz.tui.text.printed import Printed
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from scanviz.record.graph import GraphSnapshot, LoopSnapshot, LoopVariableRecord, NodeSnapshot
+from scanviz.record.graphs.graph import GraphSnapshot, LoopSnapshot, LoopVariableRecord, NodeSnapshot
 from scanviz.tui.model.linked_selection import snapshot_of
 from scanviz.tui.model.state import ViewState
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from scanviz.record.errors import ScanvizError
 from scanviz.record.model import ProfileRecord
-from scanviz.record.traces import TraceRecord
+from scanviz.record.traces.model import TraceRecord
 
 Recompute = Callable[[ProfileRecord, int, int, int, int], TraceRecord]  # loop, run, first and last step
 BESIDE = 24  # steps on each side of the one that is asked for

@@ -6,9 +6,9 @@ import shlex
 from pathlib import Path
 
 from scanviz.child_process import scanviz_command
-from scanviz.record.file import load
 from scanviz.record.model import ProfileRecord
 from scanviz.record.plain_text import sanitize
+from scanviz.record.storage.file import load
 from scanviz.tui.model.recomputed import Recompute
 
 

@@ -11,13 +11,13 @@ from functools import lru_cache
 from msgspec import Struct
 from msgspec.structs import replace
 
-from scanviz.record.blame import BlameLink, chain_of_blame
-from scanviz.record.first_bad import FirstBad, first_bad_of
 from scanviz.record.model import FunctionRecord, LoopRecord, ProfileRecord
 from scanviz.record.names import loop_titles
 from scanviz.record.operations import OperationRecord
-from scanviz.record.parts import parts_of
-from scanviz.record.traces import TraceRecord
+from scanviz.record.summary.run_breakdown import parts_of
+from scanviz.record.traces.blame import BlameLink, chain_of_blame
+from scanviz.record.traces.first_bad import FirstBad, first_bad_of
+from scanviz.record.traces.model import TraceRecord
 from scanviz.tui.model.identical import Identical
 
 

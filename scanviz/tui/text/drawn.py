@@ -7,8 +7,8 @@ from collections import Counter
 from msgspec import Struct
 from rich.text import Text
 
-from scanviz.record.glosses import gloss
 from scanviz.record.plain_text import sanitize
+from scanviz.record.summary.glosses import gloss
 from scanviz.render.characters import SIGNS, DrawnLine
 from scanviz.render.colours import KIND_TEXT
 from scanviz.render.diagram.model import Cluster, Diagram, Node

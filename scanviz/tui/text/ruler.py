@@ -10,11 +10,11 @@ from textwrap import fill
 from msgspec import Struct, field
 from rich.text import Text
 
-from scanviz.record.glosses import gloss
-from scanviz.record.graph import LoopVariableRecord
+from scanviz.record.graphs.graph import LoopVariableRecord
 from scanviz.record.loops import LoopRecord
 from scanviz.record.plain_text import sanitize
-from scanviz.record.traces import TracedVariableRecord, TraceRecord
+from scanviz.record.summary.glosses import gloss
+from scanviz.record.traces.model import TracedVariableRecord, TraceRecord
 from scanviz.render.buffers import backward_name, called, carried, rows_before, rows_read, rows_written
 from scanviz.tui.model.linked_selection import NO_SIGN, SIGN
 from scanviz.tui.model.state import ViewState
@@ -40,7 +40,7 @@ def rows_held(
     Examples
     --------
     >>> import numpy as np
-    >>> from scanviz.record.traces import TracedVariableRecord
+    >>> from scanviz.record.traces.model import TracedVariableRecord
     >>> read, written = np.array([[0.0, 1, 0.25, 0, 0], [0.0, 1, 0.5, 0, 0]]), np.array([[0.0, 1, 0.5, 0, 0], [0.0, 2, 1.5, 0, 0]])
     >>> variables = (
     ...     TracedVariableRecord("h[t-1]", "input", 0, -1, statistics=read),

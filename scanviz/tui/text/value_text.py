@@ -10,7 +10,7 @@ import numpy as np
 from rich.text import Text
 
 from scanviz.record.plain_text import sanitize
-from scanviz.record.traces import TracedVariableRecord, TraceRecord
+from scanviz.record.traces.model import TracedVariableRecord, TraceRecord
 from scanviz.tui.text.colours import CYAN, RED
 
 SHOWN = ("numbers", "over time", "heat map")

@@ -15,7 +15,7 @@ from textual.timer import Timer
 from textual.widget import Widget
 
 from scanviz.record.errors import ScanvizError
-from scanviz.record.rewrites import RewritesRecord
+from scanviz.record.graphs.rewrites import RewritesRecord
 from scanviz.render.characters import CharacterDrawing, Moment
 from scanviz.render.film.drawing import SECONDS
 from scanviz.render.film.frames import Film, GraphVersions, moment_of, versions_of

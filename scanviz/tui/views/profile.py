@@ -16,17 +16,17 @@ from scanviz.profiler.report.roofline import limits_in_words
 from scanviz.profiler.report.tails import tail_lines
 from scanviz.profiler.report.units import counted, duration, quantity, share
 from scanviz.record.errors import ScanvizError
-from scanviz.record.graph import GraphSnapshot
+from scanviz.record.graphs.graph import GraphSnapshot
+from scanviz.record.graphs.plumbing import folded_rows, plumbing_operations
 from scanviz.record.loops import LoopRecord
 from scanviz.record.measures import Measure, columns, measures
 from scanviz.record.model import FunctionRecord, ProfileRecord
 from scanviz.record.operations import OperationRecord
-from scanviz.record.parts import OperationTimes, parts_of
 from scanviz.record.plain_text import sanitize
-from scanviz.record.plumbing import folded_rows, plumbing_operations
 from scanviz.record.processor import off_cpu
-from scanviz.record.roofline import is_native, known_limits
-from scanviz.record.typical import BELOW, typical_step, untimed
+from scanviz.record.summary.roofline import is_native, known_limits
+from scanviz.record.summary.run_breakdown import OperationTimes, parts_of
+from scanviz.record.summary.typical import BELOW, typical_step, untimed
 from scanviz.tui.model.linked_selection import SIGN, linked_selection
 from scanviz.tui.model.state import ViewState
 from scanviz.tui.text.colours import share_style

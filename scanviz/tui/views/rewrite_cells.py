@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from rich.text import Text
 
 from scanviz.profiler.report.units import counted, duration
-from scanviz.record.graph_lines import LineEdit
+from scanviz.record.graphs.lines import LineEdit
+from scanviz.record.graphs.rewrites import EffectRecord, RewriteRecord, RewritesRecord
 from scanviz.record.plain_text import sanitize
-from scanviz.record.rewrites import EffectRecord, RewriteRecord, RewritesRecord
 from scanviz.tui.model.linked_selection import NO_SIGN, SIGN, LinkedSelection
 from scanviz.tui.views.tables import Cell, Column, Row, place_cell, text_cell
 

@@ -18,8 +18,8 @@ from scanviz.profiler.report.rewrites import applications_of, refusals_of, step_
 from scanviz.profiler.report.text import ReportLine
 from scanviz.profiler.report.why import why_lines
 from scanviz.record.errors import ScanvizError
+from scanviz.record.graphs.rewrites import RewriteRecord, RewritesRecord
 from scanviz.record.plain_text import sanitize
-from scanviz.record.rewrites import RewriteRecord, RewritesRecord
 from scanviz.tui.model.linked_selection import SIGN, linked_selection
 from scanviz.tui.model.source import Source
 from scanviz.tui.model.state import ViewState

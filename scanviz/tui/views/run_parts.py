@@ -10,10 +10,10 @@ from scanviz.profiler.report.units import duration, quantity, share
 from scanviz.record.measures import Measure
 from scanviz.record.model import FunctionRecord, ProfileRecord
 from scanviz.record.operations import OperationRecord
-from scanviz.record.part_totals import UNATTRIBUTED, gone_loops, totals
-from scanviz.record.parts import RunPart
 from scanviz.record.plain_text import sanitize
-from scanviz.record.roofline import bound_of
+from scanviz.record.summary.roofline import bound_of
+from scanviz.record.summary.run_breakdown import RunPart
+from scanviz.record.summary.totals import UNATTRIBUTED, gone_loops, totals
 from scanviz.tui.text.colours import CYAN, share_style
 from scanviz.tui.views.tables import Cell, Row, place_cell, text_cell
 

@@ -10,8 +10,8 @@ from textual.widgets import DataTable
 
 from scanviz.profiler.report.units import duration, share
 from scanviz.record.model import ProfileRecord
-from scanviz.record.parts import CONTAINERS, RunPart, parts_of
 from scanviz.record.plain_text import sanitize
+from scanviz.record.summary.run_breakdown import CONTAINERS, RunPart, parts_of
 from scanviz.record.values import SourceRecord
 from scanviz.tui.model.linked_selection import NO_SIGN, SIGN, linked_selection
 from scanviz.tui.model.state import ViewState

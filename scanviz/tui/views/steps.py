@@ -13,8 +13,8 @@ from textual.widgets import Input
 
 from scanviz.profiler.report.units import amount, counted, duration
 from scanviz.record.loops import SAMPLE_REASONS, LoopRecord, TimedSteps
-from scanviz.record.parts import OperationTimes, parts_of
 from scanviz.record.plain_text import sanitize
+from scanviz.record.summary.run_breakdown import OperationTimes, parts_of
 from scanviz.tui.model.linked_selection import SIGN
 from scanviz.tui.model.state import ViewState
 from scanviz.tui.search_input import SearchInput, whole_number

@@ -15,7 +15,7 @@ from textual.message import Message
 
 from scanviz.record.loops import LoopRecord
 from scanviz.record.plain_text import sanitize
-from scanviz.record.traces import TracedVariableRecord, TraceRecord
+from scanviz.record.traces.model import TracedVariableRecord, TraceRecord
 from scanviz.tui.model.linked_selection import NO_SIGN, SIGN, given_to
 from scanviz.tui.model.origin import origin
 from scanviz.tui.model.state import ViewState

@@ -12,7 +12,7 @@ from textual.timer import Timer
 from textual.widgets import DataTable, Input
 
 from scanviz.record.plain_text import sanitize
-from scanviz.record.traces import TraceRecord
+from scanviz.record.traces.model import TraceRecord
 from scanviz.tui.model.recomputed import Recomputed
 from scanviz.tui.model.state import ViewState
 from scanviz.tui.search_input import SearchInput, whole_number

@@ -12,9 +12,9 @@ from textual.widgets import DataTable
 
 from scanviz.profiler.report.units import size
 from scanviz.record.errors import ScanvizError
-from scanviz.record.glosses import gloss
 from scanviz.record.loops import LoopRecord
 from scanviz.record.plain_text import sanitize
+from scanviz.record.summary.glosses import gloss
 from scanviz.render.buffers import why_kind
 from scanviz.render.diagram.connections import ConnectionMatrix, connecting_path, connection_matrix
 from scanviz.render.diagram.mappings import mappings_table

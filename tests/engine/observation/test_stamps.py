@@ -14,7 +14,7 @@ from scanviz.profiler.export.speedscope_format import export as speedscope
 from scanviz.profiler.export.timeline import tracks_of
 from scanviz.profiler.recording.recorder import Recorder
 from scanviz.profiler.report.overview import render_report
-from scanviz.record.file import load, save
+from scanviz.record.storage.file import load, save
 from tests.engine.runtime.fake_tier import STEP_NS, faked
 
 N = T.lscalar("n")

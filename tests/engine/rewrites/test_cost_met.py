@@ -6,7 +6,7 @@ import pytest
 import scanviz
 from scanviz import tensor as T
 from scanviz.engine.observe import Observer, observed_by
-from scanviz.record.rewrites_snapshot import rewrites_of
+from scanviz.record.graphs.rewrites_snapshot import rewrites_of
 
 
 class Weighed(Observer):

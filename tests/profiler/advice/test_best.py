@@ -6,7 +6,7 @@ from scanviz.profiler.advice import best, rules
 from scanviz.profiler.advice.item import Advice
 from scanviz.profiler.report.overview import render_report
 from scanviz.record.model import ProfileRecord, SourceRecord
-from scanviz.record.verdict import VerdictSentence
+from scanviz.record.summary.verdict import VerdictSentence
 
 LONG = ProfileRecord(script="rnn.py", wall_ns=4_000_000_000)
 

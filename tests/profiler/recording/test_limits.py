@@ -8,8 +8,8 @@ from pathlib import Path
 
 from scanviz.profiler.recording.limits import best_ns, measured_limits
 from scanviz.profiler.report.overview import render_report
-from scanviz.record.file import load
 from scanviz.record.measures import measures
+from scanviz.record.storage.file import load
 
 SCRIPT = """
 import numpy as np, scanviz

@@ -12,9 +12,9 @@ from scanviz.engine.errors import ScanvizError
 from scanviz.engine.program import file
 from scanviz.engine.program.file import from_bytes
 from scanviz.engine.program.hashing import structural_hash
-from scanviz.record.codec import decode
-from scanviz.record.file import load, save
 from scanviz.record.model import ProfileRecord
+from scanviz.record.storage.codec import decode
+from scanviz.record.storage.file import load, save
 
 
 def recorded(constant=None, **options):

@@ -24,9 +24,10 @@ from scanviz.profiler.recording.overhead import OverheadCalibration
 from scanviz.profiler.recording.processor import ProcessorTally
 from scanviz.profiler.recording.recorder import Recorder
 from scanviz.profiler.recording.run_totals import RunTotals
-from scanviz.record import program_snapshot, rewrites_snapshot
+from scanviz.record import program_snapshot
+from scanviz.record.graphs import rewrites_snapshot
+from scanviz.record.graphs.rewrites_source import RewritesSource
 from scanviz.record.model import LoopRecord, OutcomeRecord
-from scanviz.record.rewrites_source import RewritesSource
 from tests.profiler.events import Clock, compiled, control, loop_keys, recorder, run, steps, timed
 from tests.support.arena_tier import ArenaTier
 

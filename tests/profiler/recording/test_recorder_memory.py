@@ -11,8 +11,8 @@ import pytest
 
 from scanviz.engine.observation.events import StepSeries
 from scanviz.profiler.recording.recorder import Recorder
-from scanviz.record.file import load, save
 from scanviz.record.model import LoopRecord
+from scanviz.record.storage.file import load, save
 from tests.profiler.events import Clock, compiled, loop_keys, recorder, run, steps, timed
 
 ROWS, CELLS = loop_keys()

@@ -17,8 +17,8 @@ from scanviz.engine.observe import observers
 from scanviz.engine.program.instructions import all_loops
 from scanviz.engine.scan.layout import Layout
 from scanviz.profiler.recording.operations import COLD
-from scanviz.record.file import load
 from scanviz.record.model import LoopRecord, ProfileRecord
+from scanviz.record.storage.file import load
 
 
 @pytest.fixture(autouse=True)

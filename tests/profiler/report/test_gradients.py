@@ -10,8 +10,8 @@ from scanviz.engine.observe import observed_by
 from scanviz.profiler.recording.recorder import Recorder
 from scanviz.profiler.report.loops import pairs
 from scanviz.profiler.report.overview import render_report
-from scanviz.record.file import load, save
 from scanviz.record.loops import TierRecord
+from scanviz.record.storage.file import load, save
 
 
 def recorded(build, *values, mode="numpy"):

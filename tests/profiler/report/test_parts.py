@@ -13,9 +13,9 @@ from scanviz.profiler.export.tables import TABLES
 from scanviz.profiler.report.overview import render_report
 from scanviz.profiler.report.parts import by_line_lines, gone_lines, outside_lines, whole_lines
 from scanviz.record.model import ProfileRecord
-from scanviz.record.part_totals import gone_loops, lines, totals
-from scanviz.record.parts import OperationTimes, parts_of, unattributed_ns
 from scanviz.record.run_times import ThreadTimesRecord
+from scanviz.record.summary.run_breakdown import OperationTimes, parts_of, unattributed_ns
+from scanviz.record.summary.totals import gone_loops, lines, totals
 from scanviz.render.page.data import page_data
 
 X, W = T.matrix("X"), T.matrix("W")

@@ -12,8 +12,8 @@ from scanviz.engine.observe import Observer, observed_by
 from scanviz.profiler.report.diff import side_by_side
 from scanviz.profiler.report.rewrites import RewritesOptions, render_rewrites
 from scanviz.profiler.report.text import columns
+from scanviz.record.graphs.rewrites_snapshot import rewrites_of
 from scanviz.record.model import FunctionRecord, ProfileRecord
-from scanviz.record.rewrites_snapshot import rewrites_of
 
 
 @pytest.fixture(scope="module")

@@ -13,11 +13,11 @@ from scanviz.engine.observation.sides import BranchTaken, SideTaken
 from scanviz.profiler.recording.sides import SideTally
 from scanviz.profiler.report.overview import render_report
 from scanviz.profiler.report.tails import rare_sides, tail_lines, worked_ns
-from scanviz.record.file import load, save
 from scanviz.record.loops import LoopRecord
 from scanviz.record.model import ProfileRecord
 from scanviz.record.operations import SideRecord
 from scanviz.record.statistics import Histogram
+from scanviz.record.storage.file import load, save
 from scanviz.render.page.data import page_data
 from scanviz.tui.views.profile import loop_summary
 

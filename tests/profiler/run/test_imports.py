@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from scanviz.record.file import load
+from scanviz.record.storage.file import load
 
 SCRIPT = """
 import sys
@@ -44,7 +44,7 @@ NEVER = {
     "numpy.ma",
     "scanviz.engine.measurement.ablation",
     "scanviz.engine.measurement.verification",
-    "scanviz.record.check",
+    "scanviz.record.storage.check",
     "scanviz.tui",
 }
 AT_THE_END = {
@@ -53,11 +53,16 @@ AT_THE_END = {
     "scanviz.engine.rewrites.cost",
     "scanviz.engine.cost.totals",
     "scanviz.engine.rewrites.driver.versions",
-    "scanviz.record.graph_writing",
+    "scanviz.record.graphs.writing",
     "scanviz.record.program_snapshot",
-    "scanviz.record.rewrites_snapshot",
+    "scanviz.record.graphs.rewrites_snapshot",
 }
-RECORD = {"scanviz.record.file", "scanviz.record.model", "scanviz.record.rewrites", "scanviz.record.versions"}
+RECORD = {
+    "scanviz.record.storage.file",
+    "scanviz.record.model",
+    "scanviz.record.graphs.rewrites",
+    "scanviz.record.graphs.versions",
+}
 MOST_AT_ITS_START = 50  # modules of scanviz beside those that the script imports itself
 REPORT = {"scanviz.profiler.report.overview", "scanviz.profiler.report.loops"}
 
@@ -82,7 +87,7 @@ def test_a_profiled_script_starts_without_what_writes_its_record(tmp_path):
     assert not end & (NEVER | AT_THE_END | REPORT | RECORD), "imported while the script runs"
     assert not after & (NEVER | REPORT)
     assert after >= RECORD
-    assert {"scanviz.record.rewrites_snapshot", "scanviz.record.graph_writing"} <= after
+    assert {"scanviz.record.graphs.rewrites_snapshot", "scanviz.record.graphs.writing"} <= after
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ from scanviz import tensor as T
 from scanviz.engine import observe
 from scanviz.profiler.report.check import check_as_json, render_check
 from scanviz.profiler.values.checking import Checker, CheckOptions
-from scanviz.record.finding import CheckedRecord, FindingRecord, LoopPlaceRecord
+from scanviz.record.traces.finding import CheckedRecord, FindingRecord, LoopPlaceRecord
 
 
 def found(f: Any, *values: Any, **wanted: Any) -> FindingRecord:

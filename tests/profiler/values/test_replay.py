@@ -20,10 +20,10 @@ from scanviz.profiler.values.recompute import RecomputeService
 from scanviz.profiler.values.recompute_worker import answer
 from scanviz.profiler.values.replay import Replayer
 from scanviz.profiler.values.tracing import Tracer, with_traces
-from scanviz.record.check import check
 from scanviz.record.errors import RecomputeError
-from scanviz.record.file import load, save
 from scanviz.record.model import ProfileRecord
+from scanviz.record.storage.check import check
+from scanviz.record.storage.file import load, save
 from tests.laws.any_step import agree, recorded
 
 STEPS = 400

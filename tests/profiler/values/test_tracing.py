@@ -22,11 +22,11 @@ from scanviz.profiler.report.values import first_bad, render_values, ruler
 from scanviz.profiler.values.kept import piece_of
 from scanviz.profiler.values.sampling import AFTER, BEFORE, FIRST, LAST, ROWS, KeptSteps, statistics_of
 from scanviz.profiler.values.tracing import DEFAULT_BUDGET, LARGEST_BUDGET, Tracer
-from scanviz.record.check import check
-from scanviz.record.graph import LoopVariableRecord
-from scanviz.record.part_totals import totals
-from scanviz.record.parts import parts_of
-from scanviz.record.traces import TracedVariableRecord, TraceRecord
+from scanviz.record.graphs.graph import LoopVariableRecord
+from scanviz.record.storage.check import check
+from scanviz.record.summary.run_breakdown import parts_of
+from scanviz.record.summary.totals import totals
+from scanviz.record.traces.model import TracedVariableRecord, TraceRecord
 
 
 def rnn(name: str = "rnn") -> Any:

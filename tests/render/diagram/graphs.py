@@ -15,16 +15,16 @@ from scanviz.engine.graph.nodes import is_floating
 from scanviz.engine.graph.traversal import leaves
 from scanviz.engine.rewrites.history import RewriteHistory
 from scanviz.engine.rewrites.selection import Selection
-from scanviz.record.graph import (
+from scanviz.record.graphs.graph import (
     GraphSnapshot,
     LoopSnapshot,
     LoopVariableRecord,
     NodeSnapshot,
     VariableSnapshot,
 )
+from scanviz.record.graphs.rewrites import RewritesRecord
+from scanviz.record.graphs.rewrites_snapshot import rewrites_record
 from scanviz.record.model import ProfileRecord
-from scanviz.record.rewrites import RewritesRecord
-from scanviz.record.rewrites_snapshot import rewrites_record
 
 NAMES = (
     '"quoted"',

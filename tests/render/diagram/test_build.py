@@ -6,11 +6,11 @@ from msgspec.structs import replace
 
 import scanviz
 from scanviz.engine.errors import ScanvizError
-from scanviz.record.graph import NodeSnapshot
+from scanviz.record.graphs.graph import NodeSnapshot
+from scanviz.record.graphs.rewrites import RewritesRecord
 from scanviz.record.loops import LoopRecord
 from scanviz.record.model import FunctionRecord, ProfileRecord, ThreadTimesRecord
 from scanviz.record.operations import OperationRecord
-from scanviz.record.rewrites import RewritesRecord
 from scanviz.record.snapshot import snapshot
 from scanviz.record.values import DurationRecord
 from scanviz.render.diagram.build import diagram_of

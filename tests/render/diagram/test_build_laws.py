@@ -5,7 +5,7 @@ from functools import partial
 
 from hypothesis import given
 
-from scanviz.record.plumbing import plumbing
+from scanviz.record.graphs.plumbing import plumbing
 from scanviz.record.snapshot import snapshot
 from scanviz.render.diagram import build
 from scanviz.render.diagram.folding import depths

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 import scanviz
 from scanviz import tensor as T
 from scanviz.engine.errors import ScanvizError
-from scanviz.record.graph import LoopVariableRecord
+from scanviz.record.graphs.graph import LoopVariableRecord
 from scanviz.record.loops import LoopRecord
 from scanviz.render.diagram.build import diagram_of
 from scanviz.render.diagram.connections import connecting_path, connection_matrix
@@ -117,7 +117,7 @@ def test_a_name_that_means_several_is_asked_for_by_number():
     both = [LoopVariableRecord("sequence", "u", (tap,), (), ("u[t]",), (), "u") for tap in (0, 0)]
     h = LoopVariableRecord("sitsot", "h", (-1,), (0,), ("h[t-1]",), ("h[t]",), "h0", "h")
     loop = LoopRecord(1, 1, None, "rnn", None, variables=(*both, h))
-    from scanviz.record.graph import GraphSnapshot
+    from scanviz.record.graphs.graph import GraphSnapshot
 
     with pytest.raises(ScanvizError, match=r"2 outer inputs `u`[^$]*1 \(u\), 2 \(u\)"):
         connecting_path(GraphSnapshot("f", {}, (), (), (), ()), loop, "u", "h")

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scanviz.record.graph import GraphSnapshot
+from scanviz.record.graphs.graph import GraphSnapshot
 from scanviz.record.snapshot import snapshot
 from scanviz.render.diagram.analysis import levels, to_networkx
 from scanviz.render.diagram.build import diagram_of

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from scanviz.record.graph import LoopVariableRecord
-from scanviz.record.traces import TracedVariableRecord, TraceRecord
+from scanviz.record.graphs.graph import LoopVariableRecord
+from scanviz.record.traces.model import TracedVariableRecord, TraceRecord
 from scanviz.render.page.data import spans_of
 
 

@@ -12,12 +12,12 @@ import numpy as np
 from msgspec import Struct
 
 from scanviz.engine.errors import ScanvizValueError
-from scanviz.record.check_graph import check_versions
-from scanviz.record.check_traces import check_traces
-from scanviz.record.codec import field_types
-from scanviz.record.held_calls import check_held_calls
+from scanviz.record.graphs.versions import VersionsRecord
 from scanviz.record.model import FunctionRecord, LoopRecord, ProfileRecord
-from scanviz.record.versions import VersionsRecord
+from scanviz.record.storage.check_graph import check_versions
+from scanviz.record.storage.check_traces import check_traces
+from scanviz.record.storage.codec import field_types
+from scanviz.record.traces.held_calls import check_held_calls
 
 _LONGEST_BLOCK = 2**31  # steps
 _SIGNED = ("code", "reads", "writes", "var_mappings", "key", "function", "parent", "loop", "index", "tap")

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
-from scanviz.record.held_calls import HeldCallRecord
+from scanviz.record.graphs.rewrites import RewritesRecord
 from scanviz.record.measures import aggregated, declared
 from scanviz.record.model import (
     CostRecord,
@@ -26,7 +26,7 @@ from scanviz.record.model import (
     ThreadTimesRecord,
 )
 from scanviz.record.names import TakenNames, given_name, numbered
-from scanviz.record.rewrites import RewritesRecord
+from scanviz.record.traces.held_calls import HeldCallRecord
 
 T = TypeVar("T")
 

@@ -4,11 +4,11 @@ The whole is the wall time of the thread in which the recording began, plus what
 a part holds that none of the parts inside it accounts for is its own time: of a leaf all of it, of a function what is unattributed.
 So own times add up to the whole, whatever the record is.
 
-What was measured as a whole (calls, loops, building, the script between them) stands as it is.  Operations are estimates from
-the steps and calls in which they were timed one by one: of a loop's the average over all steps times their number.  What slow calls
-took beyond typical ones is a sum over those that were measured (:mod:`scanviz.record.beyond`).  Where all this comes to more than
-there is room for, all that share the room are scaled down alike.  Where it comes to less, the rest is unattributed: no other part
-is what is left.
+What was measured as a whole (calls, loops, building, the script between them) stands as it is.  Operations are estimates from the
+steps and calls in which they were timed one by one: of a loop's the average over all steps times their number.  What slow calls
+took beyond typical ones is a sum over those that were measured (:mod:`scanviz.record.summary.beyond`).  Where all this comes to
+more than there is room for, all that share the room are scaled down alike.  Where it comes to less, the rest is unattributed: no
+other part is what is left.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from scanviz.record.beyond import beyond_calls, is_sampled
 from scanviz.record.loops import LoopRecord
 from scanviz.record.model import FunctionRecord, ProfileRecord
 from scanviz.record.operations import OperationRecord
+from scanviz.record.summary.beyond import beyond_calls, is_sampled
 from scanviz.record.values import SourceRecord
 
 PartKind = Literal[

@@ -13,7 +13,7 @@ from scanviz.record.loops import LoopRecord
 from scanviz.record.measures import Measure, declared
 from scanviz.record.model import FunctionRecord, ProfileRecord
 from scanviz.record.operations import OperationRecord
-from scanviz.record.parts import OperationTimes, parts_of
+from scanviz.record.summary.run_breakdown import OperationTimes, parts_of
 
 TOLD = (
     "large_copy_bytes_per_s",

@@ -6,9 +6,9 @@ from collections.abc import Container, Iterable
 from itertools import pairwise
 
 from scanviz.engine.errors import ScanvizValueError
-from scanviz.record.graph import GraphSnapshot, LoopVariableRecord
-from scanviz.record.graph_reading import snapshot_of
-from scanviz.record.versions import VersionsRecord
+from scanviz.record.graphs.graph import GraphSnapshot, LoopVariableRecord
+from scanviz.record.graphs.reading import snapshot_of
+from scanviz.record.graphs.versions import VersionsRecord
 
 
 def check_versions(graphs: VersionsRecord) -> None:

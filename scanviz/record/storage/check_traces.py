@@ -9,7 +9,7 @@ import numpy as np
 
 from scanviz.engine.errors import ScanvizValueError
 from scanviz.record.loops import LoopRecord
-from scanviz.record.traces import STATISTICS, TracedVariableRecord, TraceRecord
+from scanviz.record.traces.model import STATISTICS, TracedVariableRecord, TraceRecord
 
 _REASONS = ("first", "last", "every", "event", "asked")
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from scanviz.record.model import FunctionRecord, ProfileRecord
-from scanviz.record.parts import CONTAINERS, SLOW_CALLS, PartKind, RunPart
+from scanviz.record.summary.run_breakdown import CONTAINERS, SLOW_CALLS, PartKind, RunPart
 from scanviz.record.values import SourceRecord
 
 UNATTRIBUTED = "unattributed"

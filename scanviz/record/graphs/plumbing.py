@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 
-from scanviz.record.graph import GraphSnapshot, NodeSnapshot, VariableSnapshot
+from scanviz.record.graphs.graph import GraphSnapshot, NodeSnapshot, VariableSnapshot
 from scanviz.record.loops import LoopRecord
 from scanviz.record.model import FunctionRecord
 

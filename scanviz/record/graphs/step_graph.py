@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from scanviz.record.graph import GraphSnapshot, LoopSnapshot, NodeSnapshot
+from scanviz.record.graphs.graph import GraphSnapshot, LoopSnapshot, NodeSnapshot
 from scanviz.record.loops import LoopRecord
 from scanviz.record.model import ProfileRecord
-from scanviz.record.traces import TracedVariableRecord, TraceRecord
+from scanviz.record.traces.model import TracedVariableRecord, TraceRecord
 
 VIEWS = (
     "index",

@@ -1,6 +1,6 @@
 """All versions of a function's graph as data: every node once, with the versions in which it came and went.
 
-This is the one form in which a graph stands in a record.  Lines (:mod:`scanviz.record.graph_lines`), pictures and diffs are made
+This is the one form in which a graph stands in a record.  Lines (:mod:`scanviz.record.graphs.lines`), pictures and diffs are made
 of it, by whoever wants them, for any version.  Nodes of all graphs are in one table: those of the function's graph are at level 0,
 those of a loop's step at a level of its own, which the loop's node names.  Nodes name one another by keys, which they keep through
 all rewrites.
@@ -16,7 +16,7 @@ from typing import ClassVar
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from scanviz.record.graph import GraphSnapshot, LoopVariableRecord
+from scanviz.record.graphs.graph import GraphSnapshot, LoopVariableRecord
 
 
 class ResultRecord(Struct, frozen=True):

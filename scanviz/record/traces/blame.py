@@ -14,12 +14,12 @@ from typing import NamedTuple
 import numpy as np
 from msgspec import Struct
 
-from scanviz.record.first_bad import FirstBad, first_bad_of
-from scanviz.record.graph import GraphSnapshot, LoopSnapshot, NodeSnapshot
-from scanviz.record.held_calls import Array, HeldCallRecord
+from scanviz.record.graphs.graph import GraphSnapshot, LoopSnapshot, NodeSnapshot
+from scanviz.record.graphs.step_graph import VIEWS, above, loop_graph, maker_of, node_of, operands
 from scanviz.record.model import ProfileRecord
-from scanviz.record.step_graph import VIEWS, above, loop_graph, maker_of, node_of, operands
-from scanviz.record.traces import TracedVariableRecord, TraceRecord
+from scanviz.record.traces.first_bad import FirstBad, first_bad_of
+from scanviz.record.traces.held_calls import Array, HeldCallRecord
+from scanviz.record.traces.model import TracedVariableRecord, TraceRecord
 from scanviz.record.values import SourceRecord
 
 LONGEST = 12  # links

@@ -12,18 +12,18 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from scanviz.record.first_bad import first_bad_of
+from scanviz.record.graphs.rewrites import RewritesRecord
 from scanviz.record.loops import LoopRecord
 from scanviz.record.model import FunctionRecord, ProfileRecord
 from scanviz.record.names import loop_titles
-from scanviz.record.part_totals import LOOPS, OUTSIDE, PartTotal, title, totals
-from scanviz.record.parts import RunPart, parts_of
 from scanviz.record.plain_text import sanitize
 from scanviz.record.processor import off_cpu_share
-from scanviz.record.rewrites import RewritesRecord
-from scanviz.record.roofline import bound_of
-from scanviz.record.slow_steps import in_other_code, other_code_ns, slowest_share
-from scanviz.record.traces import STATISTICS
+from scanviz.record.summary.roofline import bound_of
+from scanviz.record.summary.run_breakdown import RunPart, parts_of
+from scanviz.record.summary.slow_steps import in_other_code, other_code_ns, slowest_share
+from scanviz.record.summary.totals import LOOPS, OUTSIDE, PartTotal, title, totals
+from scanviz.record.traces.first_bad import first_bad_of
+from scanviz.record.traces.model import STATISTICS
 from scanviz.record.values import SourceRecord
 
 MUCH = 0.2  # of what an operation is part of: less is no sentence
@@ -70,7 +70,7 @@ def verdict(record: ProfileRecord, parts: Sequence[RunPart] | None = None) -> tu
     record : ProfileRecord
         The run.
     parts : sequence of RunPart, optional
-        What :func:`scanviz.record.parts.parts_of` gives of it, where that is known already.
+        What :func:`scanviz.record.summary.run_breakdown.parts_of` gives of it, where that is known already.
 
     Examples
     --------

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from scanviz.record.traces import STATISTICS, TracedVariableRecord, TraceRecord
+from scanviz.record.traces.model import STATISTICS, TracedVariableRecord, TraceRecord
 
 
 class FirstBad(NamedTuple):

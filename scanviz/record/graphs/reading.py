@@ -1,4 +1,4 @@
-"""One version of a graph out of the table of its nodes (:mod:`scanviz.record.versions`): in order, and as a GraphSnapshot."""
+"""One version of a graph out of the table of its nodes: in order, and as a GraphSnapshot."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from scanviz.engine.errors import ScanvizValueError
 from scanviz.engine.scan.variables import step_name
-from scanviz.record.cell_names import cell_name
-from scanviz.record.graph import (
+from scanviz.record.graphs.graph import (
     GraphSnapshot,
     LoopSnapshot,
     LoopVariableRecord,
     NodeSnapshot,
     VariableSnapshot,
 )
-from scanviz.record.versions import (
+from scanviz.record.graphs.versions import (
     GraphVersion,
     LoopNodeRecord,
     NodeRecord,
     ResultRecord,
     VersionsRecord,
 )
+from scanviz.record.traces.cell_names import cell_name
 
 DEEPEST = 50  # loops in loops that are read
 _STATES = ("sitsot", "mitsot", "mitmot")

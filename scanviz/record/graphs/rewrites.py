@@ -8,12 +8,12 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from scanviz.record.codec import encode
 from scanviz.record.costs import CostNumbersRecord, GraphCostRecord, StepNumbersRecord
-from scanviz.record.graph import GraphSnapshot
-from scanviz.record.graph_lines import LineEdit, edits_of_versions, version_lines
-from scanviz.record.graph_reading import snapshot_of
-from scanviz.record.versions import VersionsRecord
+from scanviz.record.graphs.graph import GraphSnapshot
+from scanviz.record.graphs.lines import LineEdit, edits_of_versions, version_lines
+from scanviz.record.graphs.reading import snapshot_of
+from scanviz.record.graphs.versions import VersionsRecord
+from scanviz.record.storage.codec import encode
 
 
 class RewriteRecord(Struct, frozen=True):
@@ -243,7 +243,7 @@ class RewritesRecord(Struct, frozen=True):
 
         Examples
         --------
-        >>> from scanviz.record.versions import NodeRecord, ResultRecord, WantedRecord
+        >>> from scanviz.record.graphs.versions import NodeRecord, ResultRecord, WantedRecord
         >>> x = NodeRecord(0, "x", "", 0, (ResultRecord("x", "x", "float64[]", "x"),), role="input")
         >>> y = NodeRecord(0, "y", "exp", 1, (ResultRecord("y", "y", "float64[]"),), ("x",))
         >>> versions = VersionsRecord("f", wanted=(WantedRecord(0, ("y",)),), output_names=("",), nodes=(x, y))

@@ -15,7 +15,7 @@ import numpy as np
 from scanviz.engine.codec import LIMIT, Codec, Form, Misfit, unchanged
 from scanviz.engine.codec import fields_of as field_types
 from scanviz.record.loops import Samples
-from scanviz.record.traces import Numbers
+from scanviz.record.traces.model import Numbers
 
 T = TypeVar("T")
 _NOT_FINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}

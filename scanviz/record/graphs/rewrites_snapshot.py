@@ -1,4 +1,4 @@
-"""``f.rewrites`` as data: the engine's history copied into :mod:`scanviz.record.rewrites`."""
+"""``f.rewrites`` as data: the engine's history copied into :mod:`scanviz.record.graphs.rewrites`."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from scanviz.engine.rewrites.level import Refused
 from scanviz.engine.rewrites.named_sizes import NamedSizes, named_sizes
 from scanviz.engine.rewrites.pipeline import Application
 from scanviz.engine.sizes.polynomial import Polynomial
-from scanviz.record.codec import field_types
 from scanviz.record.costs import CostNumbersRecord, GraphCostRecord, StepNumbersRecord
-from scanviz.record.graph_writing import GraphWriter
-from scanviz.record.paths import recorded_path
-from scanviz.record.rewrites import (
+from scanviz.record.graphs.rewrites import (
     EffectRecord,
     RefusalRecord,
     RewriteRecord,
     RewritesRecord,
 )
-from scanviz.record.rewrites_source import RewritesSource, rewrites_source
+from scanviz.record.graphs.rewrites_source import RewritesSource, rewrites_source
+from scanviz.record.graphs.writing import GraphWriter
+from scanviz.record.paths import recorded_path
+from scanviz.record.storage.codec import field_types
 
 if TYPE_CHECKING:
     from scanviz.engine.measurement.ablation import Effect

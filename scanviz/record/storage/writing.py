@@ -2,7 +2,7 @@
 
 Nothing that a user made is lost: a write that fails or is interrupted leaves what was there before, and nothing beside it; what
 scanviz did not make is replaced only if that is asked for, and folders, FIFOs and devices never are.  Links are followed, as the
-shell's ``>`` does.  Ctrl+c and termination wait until a file stands in its place (:mod:`scanviz.record.signals`).
+shell's ``>`` does.  Ctrl+c and termination wait until a file stands in its place (:mod:`scanviz.record.storage.signals`).
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import IO
 
 from scanviz.record.errors import CannotWriteError
-from scanviz.record.reading import kind_at
-from scanviz.record.signals import signals_wait
+from scanviz.record.storage.reading import kind_at
+from scanviz.record.storage.signals import signals_wait
 
 TEMPORARY = ".scanviz-"  # begins the name of a file that is not finished
 

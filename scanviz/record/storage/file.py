@@ -19,14 +19,14 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from scanviz.record.archive import MARK, Limits, entries_of, is_profile
-from scanviz.record.codec import decode, encode
 from scanviz.record.errors import CannotWriteError, ScanvizValueError
-from scanviz.record.held_calls import ArrayRecord, HeldCallRecord
 from scanviz.record.model import SCHEMA, LoopRecord, ProfileRecord
-from scanviz.record.npy import packed, unpacked
-from scanviz.record.traces import STATISTICS, TracedVariableRecord, TraceRecord
-from scanviz.record.writing import replacing
+from scanviz.record.storage.archive import MARK, Limits, entries_of, is_profile
+from scanviz.record.storage.codec import decode, encode
+from scanviz.record.storage.npy import packed, unpacked
+from scanviz.record.storage.writing import replacing
+from scanviz.record.traces.held_calls import ArrayRecord, HeldCallRecord
+from scanviz.record.traces.model import STATISTICS, TracedVariableRecord, TraceRecord
 
 _DOCUMENT = "record.json"
 _NAMES = re.compile(
@@ -123,7 +123,7 @@ def load(path: str | os.PathLike[str]) -> ProfileRecord:
     OSError
         If it cannot be opened; what is no regular file is a ``CannotReadError``, which is both.
     """
-    from scanviz.record.check import check
+    from scanviz.record.storage.check import check
 
     name = os.fspath(path)
     entries = entries_of(name, LIMITS)

@@ -1,4 +1,4 @@
-"""The versions of a function's graph written down (:mod:`scanviz.record.versions`): each node once, under names that stay."""
+"""The versions of a graph written down as a table of nodes: each node once, under names that stay."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from scanviz.engine.scan.variables import (
     kind_of,
     taps_of,
 )
-from scanviz.record.graph import LoopVariableRecord
-from scanviz.record.graph_reading import LevelNodes, levels_of
-from scanviz.record.node_names import NodeNames
-from scanviz.record.versions import (
+from scanviz.record.graphs.graph import LoopVariableRecord
+from scanviz.record.graphs.node_names import NodeNames
+from scanviz.record.graphs.reading import LevelNodes, levels_of
+from scanviz.record.graphs.versions import (
     GraphVersion,
     LoopNodeRecord,
     NodeRecord,

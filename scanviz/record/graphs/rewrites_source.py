@@ -1,4 +1,4 @@
-"""What a function's rewrites are written down from (:mod:`scanviz.record.rewrites_snapshot`), kept while the clock runs."""
+"""What a function's rewrites are written down from (:mod:`scanviz.record.graphs.rewrites_snapshot`), kept while the clock runs."""
 
 from __future__ import annotations
 

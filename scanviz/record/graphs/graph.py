@@ -1,7 +1,7 @@
 """A graph as data: nodes, variables and loops, for dumps and pictures.
 
 Variables and nodes stand in order of computation, so the same graph gives the same record in every process.
-:mod:`scanviz.record.codec` writes a snapshot as JSON data and reads it back.
+:mod:`scanviz.record.storage.codec` writes a snapshot as JSON data and reads it back.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ import zipfile
 from typing import IO, NamedTuple
 
 from scanviz.record.errors import ScanvizError, ScanvizValueError
-from scanviz.record.reading import open_file
+from scanviz.record.storage.reading import open_file
 
 MARK = b"scanviz profile"  # the zip's comment
 _PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)

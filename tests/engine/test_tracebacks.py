@@ -159,16 +159,15 @@ def test_frames_come_back_when_the_traceback_is_printed():
 
 
 @pytest.mark.parametrize(
-    ("module", "told"),
+    ("module", "told", "start"),
     [
-        ("theano.tensor", "from scanviz import tensor as T: docs/moving.md"),
-        ("pytensor", "from scanviz import tensor as T: docs/moving.md"),
-        ("aesara", "a Theano script"),
-        ("jax.numpy", "scanviz.scan(step, sequences=xs, outputs_info=init) in place of lax.scan"),
-        ("jaxlib", "docs/moving.md"),
+        ("theano.tensor", "from scanviz import tensor as T: docs/moving.md", []),
+        ("pytensor", "from scanviz import tensor as T: docs/moving.md", ["-m", "scanviz", "run"]),
+        ("aesara", "a Theano script", ["-m", "scanviz", "check"]),
+        ("jax.numpy", "scanviz.scan(step, sequences=xs, outputs_info=init) in place of lax.scan", []),
+        ("jaxlib", "docs/moving.md", []),
     ],
 )
-@pytest.mark.parametrize("start", [["-m", "scanviz", "run"], ["-m", "scanviz", "check"], []])
 def test_a_script_of_another_system_is_told_where_the_names_are(tmp_path, module, told, start):
     script = tmp_path / "script.py"
     script.write_text(

@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 import scanviz
 from scanviz import Mode
 from scanviz import tensor as T
+from scanviz.engine.rewrites.families import all_rules
+from scanviz.engine.rewrites.rule import UNSAFE
 from scanviz.testing.comparing import check_same
 from tests.engine.gradient.mixed_loops import MIXED_LOOPS
 from tests.engine.gradient.test_loop_mixed import orders
@@ -39,3 +41,11 @@ def test_everything_runs_without_any_rewrite():
 def test_unknown_rules_are_refused_with_the_closest_name():
     with pytest.raises(scanviz.ScanvizError, match="PushOutSeqScan"):
         Mode("numpy").excluding("PushOutSeq")
+
+
+def test_rules_that_may_change_numbers_are_used_on_request_alone():
+    (unsafe,) = [rule for rule in all_rules() if UNSAFE in rule.tags]
+    assert unsafe.name == "unsafe_arithmetic"
+    assert not Mode("numpy").rewrites.has(unsafe)
+    assert not Mode("numpy", "none").including("general").rewrites.has(unsafe)
+    assert Mode("numpy").including("unsafe").rewrites.has(unsafe)

@@ -20,9 +20,8 @@ from typing import TYPE_CHECKING
 
 from scanviz.child_process import scanviz_command
 from scanviz.cli.options import Option, UsageError, parse
-from scanviz.lessons.processes import SECONDS, Stopped, never, run_process
-from scanviz.lessons.reflow import reflowed
-from scanviz.lessons.source import Lesson, lesson, lessons
+from scanviz.lessons.exercise import SECONDS, Stopped, never, run_process
+from scanviz.lessons.source import Lesson, lesson, lessons, reflowed
 from scanviz.record.errors import CannotReadError, ScanvizValueError
 from scanviz.record.plain_text import write_text
 from scanviz.record.storage.reading import open_file

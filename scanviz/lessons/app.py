@@ -20,9 +20,8 @@ from textual.filter import LineFilter
 from textual.widgets import Markdown, RichLog, Static, TextArea
 from textual.worker import Worker, WorkerState, get_current_worker
 
-from scanviz.lessons.exercise import ANSWER, PROGRAM, Outcome, check_exercise, run_program
+from scanviz.lessons.exercise import ANSWER, PROGRAM, SECONDS, Outcome, Stopped, check_exercise, run_program
 from scanviz.lessons.player import KEYS, LessonHelp, Player
-from scanviz.lessons.processes import SECONDS, Stopped
 from scanviz.lessons.source import Lesson, lessons
 from scanviz.record.errors import ScanvizValueError
 from scanviz.record.model import ProfileRecord

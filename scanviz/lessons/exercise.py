@@ -1,6 +1,7 @@
 """Running a lesson's program and checking what a learner wrote, in a process of its own that is given some seconds.
 
-What a learner writes may loop for ever, exit or print; none of it reaches the program that shows the lesson.
+What a learner writes may loop for ever, exit or print; none of it reaches the program that shows the lesson.  The process is ended
+when nobody waits for it any more.
 """
 
 from __future__ import annotations
@@ -9,8 +10,9 @@ import ast
 import json
 import re
 import subprocess
+import time
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +20,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from scanviz.child_process import isolated_code
-from scanviz.lessons.processes import SECONDS, Stopped, never, run_process
 from scanviz.lessons.source import Lesson
 
+SECONDS = 60.0  # that a lesson's program, or a check, may take
+LOOK = 0.1  # seconds between two looks whether anybody still waits
+Stopped = Callable[[], bool]
 _PACKAGE = Path(__file__).resolve().parent.parent
 MARK = "scanviz lesson: "
 PROGRAM, ANSWER, CHECK = "the program", "your answer", "the check"
@@ -80,6 +84,11 @@ class Outcome(Struct, frozen=True):
         "line 3 of the program: NameError: name 'g' is not defined"
         """
         return f"line {self.line} of {self.part}: {self.message}" if self.line is not None else self.message
+
+
+def never() -> bool:
+    """Return that it is waited for."""
+    return False
 
 
 def run_program(program: str, seconds: float = SECONDS, stopped: Stopped = never) -> Outcome:
@@ -180,3 +189,48 @@ def _run(parts: list[tuple[str, str]], seconds: float, stopped: Stopped) -> Outc
     if named is not None:
         part, line, message = named[1], int(named[2]), message[named.end() :]
     return Outcome(False, message if kind == "AssertionError" else f"{kind}: {message}", part, line, printed)
+
+
+def run_process(
+    command: Sequence[str],
+    given: str = "",
+    *,
+    folder: Path | None = None,
+    seconds: float = SECONDS,
+    stopped: Stopped = never,
+) -> subprocess.CompletedProcess[str]:
+    """Run a command and return what it printed.
+
+    Parameters
+    ----------
+    command : sequence of str
+        The command.
+    given : str
+        Its standard input.
+    folder : Path, optional
+        Where it runs.
+    seconds : float
+        How long it may take.
+    stopped : callable
+        Tells whether it is to be ended: nobody waits for it any more.
+
+    Raises
+    ------
+    subprocess.TimeoutExpired
+        If it took too long, or was stopped; it is ended then, and the error has what it printed.
+    """
+    begun, text = time.monotonic(), given or None
+    with subprocess.Popen(
+        command, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        while True:
+            try:
+                printed, complained = process.communicate(text, timeout=LOOK)
+            except subprocess.TimeoutExpired:
+                text = None  # it is sent once
+                if not stopped() and time.monotonic() - begun < seconds:
+                    continue
+                process.kill()
+                printed, complained = process.communicate()
+                raise subprocess.TimeoutExpired(command, seconds, printed, complained) from None
+            return subprocess.CompletedProcess(command, process.returncode, printed, complained)

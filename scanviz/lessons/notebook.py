@@ -98,6 +98,3 @@ def _picture(svg: str) -> list[dict[str, Any]]:
 def _lines(text: str) -> list[str]:
     """Return a text as notebooks keep it: its lines with their ends, but the last without."""
     return text.strip("\n").splitlines(keepends=True)
-
-
-__all__ = ["hints_that_open", "notebook", "notebook_name", "notebook_text"]

@@ -108,7 +108,7 @@ def test_one_loop_is_printed_and_a_name_that_is_none_is_told(script):
 HALF = """
 from scanviz.engine.backends import registry, reference
 from scanviz.engine.backends.base import supported_by
-from scanviz.engine.graph.declaration import MeaningTable
+from scanviz.engine.graph.meaning_table import MeaningTable
 class Half(reference.ReferenceBackend):
     name = "half"
     supports = staticmethod(supported_by(MeaningTable("row of half", "")))

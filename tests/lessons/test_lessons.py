@@ -16,8 +16,7 @@ import pytest
 import scanviz
 from scanviz.cli.learn import draw_in_characters, with_steps
 from scanviz.lessons.exercise import check_exercise, run_program
-from scanviz.lessons.reflow import reflowed
-from scanviz.lessons.source import Lesson, lesson, lesson_from, lessons
+from scanviz.lessons.source import Lesson, lesson, lesson_from, lessons, reflowed
 from scanviz.record.errors import ScanvizValueError
 from scanviz.tui.text.ruler import rows_held
 from tests.lessons.wrong_answers import WRONG_ANSWERS

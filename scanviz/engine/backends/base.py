@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from scanviz.engine.graph.declaration import MeaningTable
+    from scanviz.engine.graph.meaning_table import MeaningTable
     from scanviz.engine.observation.probe import Probe
     from scanviz.engine.program.instructions import Instruction, Program
 
@@ -62,7 +62,7 @@ def supported_by(*tables: MeaningTable[Any]) -> Supports:
 
     Examples
     --------
-    >>> from scanviz.engine.graph.declaration import MeaningTable
+    >>> from scanviz.engine.graph.meaning_table import MeaningTable
     >>> supports = supported_by(MeaningTable("meaning of mine", "my_package/{family}.py"))
     >>> import scanviz
     >>> from scanviz import tensor as T

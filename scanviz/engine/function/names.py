@@ -12,8 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from scanviz.engine.graph.nodes import Apply, Variable, rebuild
 from scanviz.engine.graph.traversal import toposort
-from scanviz.engine.scan.loop import Scan, ScanSettings, nodes_of
+from scanviz.engine.scan.loop import Scan, nodes_of
 from scanviz.engine.scan.rebuild import with_results
+from scanviz.engine.scan.settings import ScanSettings
 
 # The node id of a loop's node, with those of the loops around it before it.  A gradient makes its forward loop again, with
 # more results: that is the same loop, has the same node id, and takes the same name.

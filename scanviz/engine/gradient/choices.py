@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from scanviz.engine.gradient.table import PLACE, Undefined, connection
-from scanviz.engine.graph.declaration import MeaningTable
+from scanviz.engine.graph.meaning_table import MeaningTable
 from scanviz.engine.graph.nodes import Apply, Variable
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops.stop_gradient import ZERO_GRAD

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from scanviz.engine.gradient.sizes import zeros_like
+from scanviz.engine.gradient.rows import zeros_like
 from scanviz.engine.gradient.table import (
     CONNECTIONS,
     PULLBACKS,

@@ -20,8 +20,7 @@ from collections.abc import Sequence
 from scanviz.engine.gradient.accumulate import added
 from scanviz.engine.gradient.factorise import symmetric_part
 from scanviz.engine.gradient.linalg import swapped
-from scanviz.engine.gradient.rows import cotangent_of, tangent_of, tangents_of
-from scanviz.engine.gradient.sizes import zeros_like
+from scanviz.engine.gradient.rows import cotangent_of, tangent_of, tangents_of, zeros_like
 from scanviz.engine.gradient.table import (
     PULLBACKS,
     PUSHFORWARDS,

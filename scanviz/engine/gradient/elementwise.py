@@ -39,7 +39,7 @@ from scanviz.engine.gradient.guards import (
     surely_positive,
 )
 from scanviz.engine.gradient.partials import PARTIALS, POLES, STEEP, Partial, Test, is_steep, partials_of
-from scanviz.engine.gradient.sizes import broadcast_like, sum_to_shape
+from scanviz.engine.gradient.rows import broadcast_like, sum_to_shape
 from scanviz.engine.gradient.table import (
     PULLBACKS,
     PUSHFORWARDS,

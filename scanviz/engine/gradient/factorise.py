@@ -13,8 +13,7 @@ from collections.abc import Sequence
 
 from scanviz.engine.gradient.accumulate import added
 from scanviz.engine.gradient.linalg import swapped
-from scanviz.engine.gradient.rows import cotangent_of, cotangents_of, tangent_of, tangents_of
-from scanviz.engine.gradient.sizes import sum_to_shape
+from scanviz.engine.gradient.rows import cotangent_of, cotangents_of, sum_to_shape, tangent_of, tangents_of
 from scanviz.engine.gradient.table import (
     PULLBACKS,
     PUSHFORWARDS,

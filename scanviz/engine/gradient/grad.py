@@ -20,7 +20,7 @@ from scanviz.engine.errors import (
 )
 from scanviz.engine.gradient.accumulate import add_cotangents, gradient_name
 from scanviz.engine.gradient.reverse import pull_back
-from scanviz.engine.gradient.sizes import full_like, zeros_like
+from scanviz.engine.gradient.rows import full_like, zeros_like
 from scanviz.engine.gradient.table import Derivative, Derivatives, Undefined
 from scanviz.engine.graph.local_names import name_by_locals
 from scanviz.engine.graph.nodes import Constant, Variable, describe, is_floating, tensor_type

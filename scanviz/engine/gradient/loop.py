@@ -32,14 +32,15 @@ from scanviz.engine.gradient.loops.invariants import Invariants
 from scanviz.engine.gradient.loops.residuals import Residuals, row_name
 from scanviz.engine.gradient.loops.rows import LoopRows, reversed_rows
 from scanviz.engine.gradient.reverse import pull_back
-from scanviz.engine.gradient.sizes import zeros_like
+from scanviz.engine.gradient.rows import zeros_like
 from scanviz.engine.gradient.table import PULLBACKS, Arriving, Derivative, Derivatives, Undefined
 from scanviz.engine.graph.nodes import Apply, Constant, Variable, build
 from scanviz.engine.graph.replace import replace
 from scanviz.engine.graph.traversal import depending_on, toposort
 from scanviz.engine.ops.index import last_row
 from scanviz.engine.scan.inference import row_type
-from scanviz.engine.scan.loop import SCAN, GradientOf, Scan, ScanSettings, ScanView, loop_of
+from scanviz.engine.scan.loop import SCAN, Scan, ScanView, loop_of
+from scanviz.engine.scan.settings import GradientOf, ScanSettings
 from scanviz.engine.scan.variables import (
     Carry,
     LoopVariable,

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from scanviz.engine.gradient.forward import push_forward
 from scanviz.engine.gradient.loops.connection import downstream
-from scanviz.engine.gradient.sizes import zeros_like
+from scanviz.engine.gradient.rows import zeros_like
 from scanviz.engine.gradient.table import PUSHFORWARDS, Arriving, Derivative, Derivatives, Undefined
 from scanviz.engine.graph.nodes import Apply, Variable, build
 from scanviz.engine.scan.loop import SCAN, Scan, ScanView, loop_of

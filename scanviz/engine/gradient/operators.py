@@ -23,7 +23,7 @@ from scanviz.engine.gradient.grad import (
     zero_gradient,
 )
 from scanviz.engine.gradient.reverse import pull_back
-from scanviz.engine.gradient.sizes import zeros_like
+from scanviz.engine.gradient.rows import zeros_like
 from scanviz.engine.gradient.table import Undefined
 from scanviz.engine.graph.nodes import Variable, describe, is_floating, tensor_type
 from scanviz.engine.graph.types import fits

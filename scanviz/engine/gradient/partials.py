@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scanviz.engine.errors import ScanvizNotImplementedError
-from scanviz.engine.graph.declaration import Declaration, MeaningTable
+from scanviz.engine.graph.declaration import Declaration
+from scanviz.engine.graph.meaning_table import MeaningTable
 from scanviz.engine.graph.nodes import Apply, Variable, tensor_type
 from scanviz.engine.graph.types import BOOLEAN, FLOATS
 from scanviz.engine.ops import elementwise as e

@@ -20,7 +20,7 @@ from collections.abc import Callable, Mapping, Sequence
 from msgspec import Struct
 
 from scanviz.engine.gradient.choices import CHOICES, Choice
-from scanviz.engine.gradient.sizes import broadcast_like, sum_to_shape
+from scanviz.engine.gradient.rows import broadcast_like, sum_to_shape
 from scanviz.engine.gradient.table import (
     CONNECTIONS,
     PULLBACKS,

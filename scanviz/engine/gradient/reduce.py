@@ -15,8 +15,15 @@ sum divided by x, which is faster; which of the two is computed is decided when 
 
 from __future__ import annotations
 
-from scanviz.engine.gradient.rows import cotangent_of, linear, tangent_of
-from scanviz.engine.gradient.sizes import broadcast_like, full_like, reshape_like, zeros_like
+from scanviz.engine.gradient.rows import (
+    broadcast_like,
+    cotangent_of,
+    full_like,
+    linear,
+    reshape_like,
+    tangent_of,
+    zeros_like,
+)
 from scanviz.engine.graph.nodes import Apply, Variable, tensor_type
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops import reduce as r

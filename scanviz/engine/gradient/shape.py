@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from scanviz.engine.gradient.rows import cotangent_of, cotangents_of, linear, passes
-from scanviz.engine.gradient.sizes import reshape_like, sum_to_shape
+from scanviz.engine.gradient.rows import (
+    cotangent_of,
+    cotangents_of,
+    linear,
+    passes,
+    reshape_like,
+    sum_to_shape,
+)
 from scanviz.engine.gradient.table import CONNECTIONS, Derivatives, nothing
 from scanviz.engine.graph.nodes import Apply, Variable, tensor_type
 from scanviz.engine.ops import shape as s

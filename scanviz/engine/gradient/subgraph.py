@@ -9,7 +9,7 @@ from scanviz.engine.gradient.choices import CHOICES, FLOWS, Choice, choices_of, 
 from scanviz.engine.gradient.explain import is_connected
 from scanviz.engine.gradient.forward import push_forward
 from scanviz.engine.gradient.reverse import pull_back
-from scanviz.engine.gradient.sizes import zeros_like
+from scanviz.engine.gradient.rows import zeros_like
 from scanviz.engine.gradient.table import (
     CONNECTIONS,
     PULLBACKS,

@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
-from scanviz.engine.graph.declaration import MeaningTable
+from scanviz.engine.graph.meaning_table import MeaningTable
 from scanviz.engine.graph.nodes import Apply, Variable
 from scanviz.engine.graph.provenance import SourceLine
 

@@ -1,20 +1,19 @@
-"""Declarations of operations, operations with parameters, and tables of their further meanings.
+"""Declarations of operations, and operations with parameters.
 
 An op is declared once, in its family's file under ``engine/ops/``: name, inference of types and shapes, the NumPy
 meaning that all tiers are measured against, and documentation.  An :class:`Op` is a declaration with parameters (an
 axis, an index pattern); equal parameters make equal ops.  Every further meaning (a pullback, CUDA code) is a row of a
-:class:`MeaningTable` keyed by the declaration, in the file of the same family name in its layer.
+table (:mod:`scanviz.engine.graph.meaning_table`) keyed by the declaration, in the file of the same family name in its layer.
 """
 
 from __future__ import annotations
 
-import importlib
 import sys
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from operator import attrgetter
 from types import FrameType
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scanviz.engine.errors import InternalError, PluginError, ScanvizNotImplementedError, ScanvizTypeError
 from scanviz.engine.graph.facts import NOTHING_KNOWN, Facts
@@ -390,82 +389,3 @@ def _without_words(parameters: Any) -> dict[str, Any]:
     """Return the fields of an op's parameters that say what it computes."""
     fields: dict[str, Any] = getattr(parameters, "_asdict", dict)()
     return {name: value for name, value in fields.items() if name not in WORDS}
-
-
-Row = TypeVar("Row")
-
-
-class MeaningTable(Generic[Row]):
-    """One meaning of many ops: rows keyed by declaration.
-
-    Parameters
-    ----------
-    meaning : str
-        What a row gives, such as ``"pullback"``.
-    places : str
-        Where rows are written, with ``{family}`` for the file's name: such a file of scanviz is imported when an op of its family
-        is first asked for, and has rows of that family alone.
-    """
-
-    __slots__ = ("_imported", "_kinds", "_rows", "meaning", "places")
-
-    def __init__(self, meaning: str, *places: str) -> None:
-        self.meaning, self.places = meaning, places
-        self._imported: set[str] = set()  # families whose files are
-        self._rows: dict[str, Row] = {}
-        self._kinds: dict[type[Declaration], Row] = {}
-
-    def row(self, *keys: Declaration | str) -> Callable[[Row], Row]:
-        """Decorate the row of one op, or of several that share it; by its name one whose file need not be imported for that."""
-
-        def keep(value: Row) -> Row:
-            for key in keys:
-                self._rows[key if isinstance(key, str) else key.name] = value
-            return value
-
-        return keep
-
-    def kind(self, kind: type[Declaration]) -> Callable[[Row], Row]:
-        """Decorate the row of all ops of a kind that have none of their own, those declared later too."""
-
-        def keep(value: Row) -> Row:
-            self._kinds[kind] = value
-            return value
-
-        return keep
-
-    def __getitem__(self, key: Declaration) -> Row:
-        found = self.get(key)
-        if found is None:
-            where = self.places[0].format(family=key.family)
-            raise ScanvizNotImplementedError(
-                f"the op {key.name!r} has no {self.meaning}", fix=f"add a row to {where}"
-            )
-        return found
-
-    def get(self, key: Declaration) -> Row | None:
-        """Return the row of an op, or None where it has none."""
-        if key.family not in self._imported:
-            for place in self.places:
-                _import_where_it_is(
-                    "scanviz." + place.removesuffix(".py").replace("/", ".").format(family=key.family)
-                )
-            self._imported.add(key.family)
-        found = self._rows.get(key.name)
-        return found if found is not None else self._kinds.get(type(key))
-
-    def __contains__(self, key: object) -> bool:
-        return isinstance(key, Declaration) and self.get(key) is not None
-
-    def holes(self) -> list[str]:
-        """Return the names of declared ops without a row."""
-        return [declaration.name for declaration in declarations() if declaration not in self]
-
-
-def _import_where_it_is(module: str) -> None:
-    """Import a module, if there is one of this name."""
-    try:
-        importlib.import_module(module)
-    except ModuleNotFoundError as error:
-        if error.name is None or not f"{module}.".startswith(f"{error.name}."):
-            raise  # a module that this one imports

@@ -114,11 +114,6 @@ def frontier(outputs: Sequence[Variable], stops: Callable[[Variable], bool]) -> 
     return list(found)
 
 
-def read_by(variable: Variable) -> Sequence[Variable]:
-    """Return what a variable is computed of: nothing, if it is a leaf."""
-    return () if variable.owner is None else variable.owner.inputs
-
-
 def users(nodes: Iterable[Apply]) -> dict[Variable, list[tuple[Apply, int]]]:
     """Return for each variable those of the Applies that read it, each with the position it is read at."""
     found: dict[Variable, list[tuple[Apply, int]]] = {}

@@ -364,10 +364,9 @@ SHORTHANDS[ALLOC.name] = shape_notation.filled
 def alloc(value: Any, *sizes: Any) -> Variable:
     """Return a new array of the given sizes, filled with ``value`` broadcast to it."""
     variable = as_variable(value)
-    flat = (
-        sizes[0] if len(sizes) == 1 and not isinstance(sizes[0], int) and not _is_scalar(sizes[0]) else sizes
-    )
-    wanted = sizes_of(flat, "alloc")
+    one = sizes[0] if len(sizes) == 1 else 0
+    scalar = isinstance(one, int) or (isinstance(one, Variable) and tensor_type(one).ndim == 0)
+    wanted = sizes_of(sizes if scalar else one, "alloc")
     known = [constant_integer(size) for size in wanted]
     if any(size is not None and size < 0 for size in known):
         raise ShapeError.here("alloc: a size cannot be negative", found=tuple(known))
@@ -376,10 +375,6 @@ def alloc(value: Any, *sizes: Any) -> Variable:
             f"`{describe(variable)}` has more dimensions than the shape to fill", found=variable.type
         )
     return build_one(Op(ALLOC), variable, *wanted)
-
-
-def _is_scalar(value: Any) -> bool:
-    return isinstance(value, Variable) and tensor_type(value).ndim == 0
 
 
 def _broadcast_size(op: Op, values: Sequence[Array]) -> Sequence[Array]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from scanviz.engine.errors import ScanvizError
-from scanviz.engine.graph.declaration import MeaningTable
+from scanviz.engine.graph.meaning_table import MeaningTable
 from scanviz.engine.graph.nodes import Apply, Variable
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops.sizes import is_whole, known_sizes, size_of, surely_equal

@@ -17,9 +17,10 @@ from scanviz.engine.graph.provenance import short_path, user_line
 from scanviz.engine.ops.options import truth
 from scanviz.engine.ops.support import constant_integer
 from scanviz.engine.scan import assemble
-from scanviz.engine.scan.loop import Scan, ScanSettings, results_of
+from scanviz.engine.scan.arguments import cut_sequences, number_of_steps
+from scanviz.engine.scan.loop import Scan, results_of
 from scanviz.engine.scan.properties import LAYOUT
-from scanviz.engine.scan.steps import cut_sequences, number_of_steps
+from scanviz.engine.scan.settings import ScanSettings
 from scanviz.engine.scan.updates import ScanResult, Updates, updates_of_loop
 
 if TYPE_CHECKING:

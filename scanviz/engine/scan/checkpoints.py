@@ -29,10 +29,11 @@ from scanviz.engine.ops.shape import dimension, reshape
 from scanviz.engine.ops.size_checks import specify_shape
 from scanviz.engine.ops.support import as_integer, constant, constant_integer
 from scanviz.engine.scan import assemble
+from scanviz.engine.scan.arguments import cut_sequences, number_of_steps
 from scanviz.engine.scan.build import loop_settings
 from scanviz.engine.scan.inference import outer_type, row_type
-from scanviz.engine.scan.loop import Scan, ScanSettings, results_of
-from scanviz.engine.scan.steps import cut_sequences, number_of_steps
+from scanviz.engine.scan.loop import Scan, results_of
+from scanviz.engine.scan.settings import ScanSettings
 from scanviz.engine.scan.updates import ScanResult, Updates, updates_of_loop
 from scanviz.engine.scan.variables import (
     Carry,

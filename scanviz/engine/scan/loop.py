@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from collections.abc import Sequence as SequenceOf
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from scanviz.engine.errors import InternalError
 from scanviz.engine.graph.declaration import Declaration, Held, Op
@@ -20,6 +20,7 @@ from scanviz.engine.graph.nodes import Apply, Variable, build, describe
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.scan.inference import result_types
 from scanviz.engine.scan.properties import ScanPropertiesMixin
+from scanviz.engine.scan.settings import ScanSettings
 from scanviz.engine.scan.variables import (
     RESULTS,
     LoopVariable,
@@ -30,81 +31,13 @@ from scanviz.engine.scan.variables import (
     inner_inputs,
     inner_outputs,
     kind_of,
+    part_of,
 )
 from scanviz.engine.sizes.dims import Dim
 from scanviz.engine.sizes.polynomial import Polynomial
 
 T = TypeVar("T")
 Kind = TypeVar("Kind", bound=LoopVariable)
-
-
-class GradientOf(NamedTuple):
-    """The loop that a backward loop belongs to: its name, and the node id of its node."""
-
-    name: str
-    node_id: int
-
-
-class Member(NamedTuple):
-    """A loop that runs as a part of another: the node id that its node had, and which loop it is the back-propagation of."""
-
-    node_id: int
-    gradient_of: GradientOf | None
-
-
-class ScanSettings(NamedTuple):
-    """What a loop was asked for beside its computation.
-
-    Attributes
-    ----------
-    name : str
-        The user's name, or None for one made of the source line.
-    truncate_gradient : int
-        Steps back in time that a gradient goes, -1 for all.
-    mode : str or None
-        Name of the tier that runs this loop, None for the function's.
-    allow_gc : bool
-        True frees the loop's buffers after each run.
-    profile : bool
-        Whether to record this loop.
-    strict : bool
-        Whether captured shared variables were refused.
-    recompute : bool
-        Whether a gradient runs this loop again where it needs its values, instead of keeping them.
-    gradient_of : GradientOf or None
-        The loop that this one is the back-propagation of.
-    steps_read : bool
-        Whether a rewrite has left out the steps after the last row that is read.
-    number : int
-        Tells it from the other loops of its name in one function, 0 where there is none.
-    merged : tuple of Member
-        The loops that rewrites made it of; empty for one that stands for itself.
-    """
-
-    name: str
-    truncate_gradient: int = -1
-    mode: str | None = None
-    allow_gc: bool = True
-    profile: bool = False
-    strict: bool = False
-    recompute: bool = False
-    gradient_of: GradientOf | None = None
-    steps_read: bool = False
-    number: int = 0
-    merged: tuple[Member, ...] = ()
-
-    def members(self, node_id: int) -> tuple[Member, ...]:
-        """Return the loops that a loop with these settings does the work of: itself, by its node's id, if it is not merged."""
-        return self.merged or (Member(node_id, self.gradient_of),)
-
-    @property
-    def label(self) -> str:
-        """What the loop is called: its name, with its number where it has one."""
-        return f"{self.name}#{self.number}" if self.number else self.name
-
-    def renamed(self, name: str) -> ScanSettings:
-        """Return the same settings of a loop of another name."""
-        return self._replace(name=name, number=0)
 
 
 class Scan(Op, ScanPropertiesMixin):
@@ -204,7 +137,7 @@ class Scan(Op, ScanPropertiesMixin):
         if not isinstance(other, Scan) or self.parameters != other.parameters:
             return False
         mine, theirs = ([_shape_of_variable(v) for v in op.variables] for op in (self, other))
-        if mine != theirs or _compared(self.settings) != _compared(other.settings):
+        if mine != theirs or self.settings.compared() != other.settings.compared():
             return False
         pairs = dict(zip(self.inner_inputs, other.inner_inputs, strict=True))
         return structurally_equal(self.inner_outputs, other.inner_outputs, pairs)
@@ -216,10 +149,8 @@ class Scan(Op, ScanPropertiesMixin):
 
     def held(self) -> Held:
         """Return the loop variables and the stop condition, which loops share."""
-        from scanviz.engine.scan.variables import part_of
-
         parts = [part_of(part) for part in (*self.variables, *([self.until] if self.until else []))]
-        return Held(_restore, self.settings, parts, _referred(self.settings))
+        return Held(_restore, self.settings, parts, self.settings.referred())
 
     def __reduce__(self) -> tuple[object, ...]:
         from scanviz.engine.graph.flatten import reduce_op  # for pickles alone
@@ -252,29 +183,9 @@ def _bound(op: Scan) -> tuple[tuple[LoopVariable, ...], tuple[LoopVariable, ...]
     return op.once(_readers), op.once(_result_variables), tuple(op.of_type(NonSequence))
 
 
-def _compared(settings: ScanSettings) -> ScanSettings:
-    """Return the settings less those that do not change what a loop computes or how."""
-    return settings._replace(name="", number=0, profile=False, gradient_of=None, steps_read=False, merged=())
-
-
-def _referred(settings: ScanSettings) -> tuple[int, ...]:
-    """Return the ids of other nodes that settings refer to."""
-    forward = (settings.gradient_of, *(one.gradient_of for one in settings.merged))
-    known = (*(one.node_id for one in settings.merged), *(one.node_id for one in forward if one is not None))
-    return tuple(dict.fromkeys(known))
-
-
-def _renumbered(forward: GradientOf | None, new: Mapping[int, int]) -> GradientOf | None:
-    return None if forward is None else forward._replace(node_id=new[forward.node_id])
-
-
 def _restore(settings: ScanSettings, parts: SequenceOf[Any], node_ids: SequenceOf[int]) -> Scan:
-    new = dict(zip(_referred(settings), node_ids, strict=True))
-    forward = _renumbered(settings.gradient_of, new)
-    merged = tuple(Member(new[one.node_id], _renumbered(one.gradient_of, new)) for one in settings.merged)
-    settings = settings._replace(gradient_of=forward, merged=merged)
     until = parts[-1] if parts and isinstance(parts[-1], Until) else None
-    return Scan(parts if until is None else parts[:-1], until, settings)
+    return Scan(parts if until is None else parts[:-1], until, settings.referring_to(node_ids))
 
 
 def _shape_of_variable(variable: LoopVariable) -> tuple[object, ...]:
@@ -410,8 +321,3 @@ def results_of(op: Scan, inputs: SequenceOf[Variable]) -> dict[LoopVariable, Var
     variables = op.result_variables
     made = build(op, inputs, [variable.name for variable in variables])
     return dict(zip(variables, made, strict=True))
-
-
-def rename(op: Scan, name: str) -> Scan:
-    """Return the same loop under another name."""
-    return Scan(op.variables, op.until, op.settings.renamed(name))

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from scanviz.engine.graph.nodes import Apply, Variable
 from scanviz.engine.graph.replace import replace
-from scanviz.engine.scan.loop import Scan, ScanSettings, ScanView, knows_step_of
+from scanviz.engine.scan.loop import Scan, ScanView, knows_step_of
+from scanviz.engine.scan.settings import ScanSettings
 from scanviz.engine.scan.variables import (
     LoopVariable,
     Until,

@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 
 from scanviz.engine.ops.index import STATE_HISTORY
 from scanviz.engine.program.instructions import Instruction, LoopInstruction, Program
-from scanviz.engine.scan.loop import Member, Scan
+from scanviz.engine.scan.loop import Scan
+from scanviz.engine.scan.settings import Member
 
 
 def _members(loop: LoopInstruction) -> tuple[Member, ...]:

@@ -12,7 +12,8 @@ from scanviz.engine.observation.probe import Probe
 from scanviz.engine.observe import Observer
 from scanviz.engine.ops.evaluate import evaluate
 from scanviz.engine.program.lower import lower
-from scanviz.engine.scan.loop import Scan, ScanSettings
+from scanviz.engine.scan.loop import Scan
+from scanviz.engine.scan.settings import ScanSettings
 from scanviz.engine.scan.variables import Until
 from tests.engine.backends.cupy import stand_in
 

@@ -15,7 +15,8 @@ from scanviz.engine.backends.cupy.table import CUPY
 from scanviz.engine.backends.reference import ReferenceBackend
 from scanviz.engine.backends.tiers import check_support, refused_by, tiers_of, unsupported
 from scanviz.engine.errors import ScanvizNotImplementedError
-from scanviz.engine.graph.declaration import MeaningTable, declarations, declared
+from scanviz.engine.graph.declaration import declarations, declared
+from scanviz.engine.graph.meaning_table import MeaningTable
 from scanviz.engine.ops.control import ifelse
 from scanviz.engine.program.instructions import LoopInstruction
 from scanviz.engine.program.lower import lower

@@ -15,7 +15,8 @@ from scanviz.engine.errors import InternalError, ScanvizNotImplementedError
 from scanviz.engine.gradient.choices import CHOICES
 from scanviz.engine.gradient.table import PULLBACKS
 from scanviz.engine.graph import declaration
-from scanviz.engine.graph.declaration import Declaration, MeaningTable, Op, declarations, declared
+from scanviz.engine.graph.declaration import Declaration, Op, declarations, declared
+from scanviz.engine.graph.meaning_table import MeaningTable
 from scanviz.engine.rewrites.batching.table import BATCHING
 from scanviz.engine.rewrites.rule import OUTSIDE, RULES
 

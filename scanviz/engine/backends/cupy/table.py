@@ -7,7 +7,8 @@ import importlib.util
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from scanviz.engine.graph.declaration import MeaningTable, Op
+from scanviz.engine.graph.declaration import Op
+from scanviz.engine.graph.meaning_table import MeaningTable
 
 Perform = Callable[[Any, Op, Sequence[Any]], Sequence[Any]]
 PerformInto = Callable[[Any, Op, Sequence[Any], Any], None]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from scanviz.engine.graph.declaration import MeaningTable
+from scanviz.engine.graph.meaning_table import MeaningTable
 from scanviz.engine.program.instructions import Instruction, Program, is_scalar
 from scanviz.engine.program.plan import Emits
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from scanviz.engine.errors import ScanvizNotImplementedError
-from scanviz.engine.graph.declaration import MeaningTable
+from scanviz.engine.graph.meaning_table import MeaningTable
 from scanviz.engine.graph.nodes import Apply, Constant, Variable, build, describe, rebuild, tensor_type
 from scanviz.engine.graph.provenance import made_by
 from scanviz.engine.graph.replace import replace
@@ -23,7 +23,8 @@ from scanviz.engine.ops.sizes import substituted
 from scanviz.engine.ops.symbolic_shape import shape_of
 from scanviz.engine.rewrites.batching.table import batched
 from scanviz.engine.scan.effects import has_effect
-from scanviz.engine.scan.loop import Scan, ScanSettings
+from scanviz.engine.scan.loop import Scan
+from scanviz.engine.scan.settings import ScanSettings
 from scanviz.engine.scan.variables import LoopVariable, NonSequence, StepOutput
 from scanviz.engine.scan.variables import Sequence as LoopSequence
 from scanviz.engine.sizes.dims import Dim

@@ -15,7 +15,7 @@ from scanviz.engine.backends.native.emit.ir import Code, Value
 from scanviz.engine.backends.native.emit.places import ArrayPlace, overlap
 from scanviz.engine.backends.native.kernels import formulas
 from scanviz.engine.backends.native.kernels.formulas import cast
-from scanviz.engine.graph.declaration import MeaningTable
+from scanviz.engine.graph.meaning_table import MeaningTable
 from scanviz.engine.ops.elementwise import CAST
 from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
 from scanviz.engine.program.instructions import AnyInstruction, Instruction, Program, dtype_of, is_scalar

@@ -29,7 +29,6 @@ from scanviz.cli.options import (
 )
 from scanviz.cli.run import set_mode
 from scanviz.profiler.report.units import counted
-from scanviz.record.names import not_one_loop
 from scanviz.record.paths import working_folder
 from scanviz.record.plain_text import write_text
 
@@ -136,6 +135,8 @@ def _profile_repeatedly(given: Given, output: Path, also: Callable[[ProfileRecor
         return code or 1
     if also is not None:
         also(done.record)
+    from scanviz.record.names import not_one_loop  # all runs have ended
+
     problem = "" if given.scan is None else not_one_loop(done.record, given.scan)
     if not given.quiet:
         _report(given.top, done.record, place, None if problem else given.scan)

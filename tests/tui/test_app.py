@@ -58,31 +58,6 @@ async def test_the_tree_has_functions_loops_and_marks_back_propagation():
 
 
 @waits
-async def test_arrows_and_hjkl_walk_through_the_tree():
-    async with opened() as (app, pilot):
-        await pilot.press("g")
-        app.query_one("#tree").focus()
-        await pilot.press("up", "up", "up")
-        assert app.state.loop is None and app.state.function_record.name == "train"
-        await pilot.press("down")
-        first = app.state.loop
-        await pilot.press("j")
-        assert app.state.loop not in (None, first)
-        await pilot.press("k")
-        assert app.state.loop == first
-
-
-@waits
-async def test_b_goes_to_the_gradient_and_back():
-    async with opened() as (app, pilot):
-        app.query_one("#tree").focus()
-        await pilot.press("b")
-        assert app.state.loop_record.name == "grad_of_rnn"
-        await pilot.press("b")
-        assert app.state.loop_record.name == "rnn"
-
-
-@waits
 async def test_question_mark_helps_with_what_has_the_focus():
     async with opened() as (app, pilot):
         await at(app, pilot, "Steps")

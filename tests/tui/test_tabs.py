@@ -15,34 +15,6 @@ from tests.tui.driver import at, opened, text_of, waits
 
 
 @waits
-async def test_steps_are_walked_jumped_and_zoomed():
-    async with opened() as (app, pilot):
-        await at(app, pilot, "Steps")
-        await pilot.press("g", "right", "l", "right")
-        assert app.state.step == 3
-        await pilot.press("left", "h")
-        assert app.state.step == 1
-        await pilot.press("G")
-        assert app.state.step == 39
-        await pilot.press("colon", "1", "7", "enter")
-        assert app.state.step == 17 and "step 17:" in text_of(app, "#steps-here")
-        await pilot.press("s")
-        assert app.state.step == app.state.slowest_step()
-        await pilot.press("g", "f")
-        assert app.state.step == 7
-        before = app.view._window
-        await pilot.press("plus")
-        assert app.view._window.last - app.view._window.first < before.last - before.first
-        await pilot.press("0")
-        assert app.view._window == before
-        await pilot.press("r")
-        assert app.state.run == 0 and "run 0; of " in text_of(app, "#steps-about")
-        drawn = text_of(app, "#steps-chart")
-        await pilot.press("o")
-        assert text_of(app, "#steps-chart") != drawn
-
-
-@waits
 async def test_the_step_is_the_same_in_every_tab():
     async with opened() as (app, pilot):
         await at(app, pilot, "Steps")

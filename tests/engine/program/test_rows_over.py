@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -18,18 +17,11 @@ from scanviz.engine.program.instructions import all_loops
 from scanviz.engine.program.plan.location import SHORTEST_OVER
 from scanviz.engine.program.printer import program_text
 from scanviz.testing.comparing import assert_close, assert_same_bits
-from tests.laws.limits import over_always
 from tests.laws.memory import counted
 
 RULE = "rows_over_sequences"
 TIERS = ["numpy", "native", "auto"]
 drawn = np.random.default_rng(9)
-
-
-@pytest.fixture
-def short_rows_too() -> Iterator[None]:
-    with over_always():
-        yield
 
 
 def linear(wanted: str = "ab") -> tuple[list[Any], list[Any]]:
@@ -185,36 +177,6 @@ def test_loops_that_end_early_and_loops_inside_of_others_write_over_nothing() ->
         name="ends",
     )
     assert not over(scanviz.function([y], ends[1], mode="numpy"))
-
-
-STEPS = {  # what a step does after it has written, or with a part of the row that it would write over
-    "the row turned": lambda r, h: r[::-1] * h,
-    "its sum": lambda r, h: r * r.sum(),
-    "sorted": lambda r, h: T.sort(r),
-    "added up": lambda r, h: T.cumsum(r),
-    "a part set": lambda r, h: T.set_subtensor(r[:2], 0.5),
-    "a part added to": lambda r, h: T.inc_subtensor(r[1:], h[1:]),
-    "a product": lambda r, h: T.dot(r[:, None], h[None, :]).sum(axis=0),
-    "the row as it is": lambda r, h: r,
-}
-
-
-@pytest.mark.usefixtures("short_rows_too")
-@pytest.mark.parametrize("mode", ["numpy", "native"])
-@pytest.mark.parametrize("name", STEPS)
-def test_a_step_has_read_a_row_before_it_writes_over_it(name: str, mode: str) -> None:
-    x = T.matrix("x")
-    (last, made, more), _ = scanviz.scan(
-        lambda r, h: (T.tanh(h + r * 0.5), STEPS[name](r, h), r + h * r.max()),
-        T.exp(x),
-        [T.zeros_like(x[0]), None, None],
-        name="steps",
-    )
-    f, plain = (scanviz.function([x], [last, made, more], mode=how) for how in (mode, "reference"))
-    values = drawn.normal(size=(7, 5))
-    for _ in range(2):
-        for found, expected in zip(f(values), plain(values), strict=True):
-            assert_close(found, expected)
 
 
 @pytest.mark.parametrize("mode", ["numpy", "native"])

@@ -14,8 +14,7 @@ from functools import cache
 from itertools import repeat
 from typing import Any, Literal, NamedTuple, Union, get_args, get_origin
 
-from msgspec import NODEFAULT, Struct
-from msgspec.structs import fields
+from msgspec import Struct
 
 from scanviz.engine.errors import ScanvizValueError
 
@@ -127,7 +126,7 @@ class Codec:
             return self._tuple(arguments)
         if origin is not None and issubclass(origin, Mapping):
             return self._object(arguments[1]) if arguments[0] is str else self._pairs(arguments)
-        return self._listed(hint) if getattr(hint, "LISTED", False) else self.fields(hint)
+        return self.fields(hint)
 
     def fields(self, kind: Any) -> Form:
         """Return the form of a class as an object of its fields."""
@@ -162,30 +161,6 @@ class Codec:
             except TypeError:
                 missing = [name for name in known if name not in values]
                 raise Misfit(", ".join(missing), data, "lacks fields") from None
-
-        return Form(write, read)
-
-    def _listed(self, kind: Any) -> Form:
-        """Return the form of a class that is written as a list: its fields in order, without defaults at the end."""
-        names = fields_of(kind)
-        defaults = [field.default for field in fields(kind)]
-        least = sum(default is NODEFAULT for default in defaults)
-
-        @cache
-        def forms() -> tuple[list[Write], list[Read]]:
-            found = [self.form(hint) for hint in names.values()]
-            return [form.write for form in found], [form.read for form in found]
-
-        def write(value: Any) -> list[Any]:
-            found = [getattr(value, name) for name in names]
-            while found and found[-1] == defaults[len(found) - 1]:
-                found.pop()
-            return [write(item) for write, item in zip(forms()[0], found, strict=False)]
-
-        def read(data: Any) -> Any:
-            if not isinstance(data, list) or not least <= len(data) <= len(names):
-                raise Misfit(f"a list of {', '.join(names)}", data)
-            return kind(*_read_each(forms()[1], data))
 
         return Form(write, read)
 

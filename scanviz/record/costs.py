@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from msgspec import Struct, field
+from msgspec import field
+
+from scanviz.record.strict import Strict
 
 
-class StepNumbersRecord(Struct, frozen=True):
+class StepNumbersRecord(Strict, frozen=True):
     """What one step of a loop costs, in numbers.
 
     Attributes
@@ -23,7 +25,7 @@ class StepNumbersRecord(Struct, frozen=True):
     bytes_moved: int | None = None
 
 
-class CostNumbersRecord(Struct, frozen=True):
+class CostNumbersRecord(Strict, frozen=True):
     """What a graph costs with the sizes of the function's last call put in; None for what depends on values.
 
     Attributes
@@ -47,7 +49,7 @@ class CostNumbersRecord(Struct, frozen=True):
     per_step: dict[str, StepNumbersRecord] = field(default_factory=dict)
 
 
-class GraphCostRecord(Struct, frozen=True):
+class GraphCostRecord(Strict, frozen=True):
     """What a graph costs, written in named sizes.
 
     Attributes

@@ -10,11 +10,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from msgspec import Struct, field
+from msgspec import field
 
 from scanviz.engine.display import Shown
 from scanviz.record.graphs.graph import LoopVariableRecord
 from scanviz.record.operations import OperationRecord, SideRecord
+from scanviz.record.strict import Strict
 from scanviz.record.values import DurationRecord, SourceRecord
 
 Samples = np.ndarray[Any, np.dtype[np.int64]]
@@ -25,7 +26,7 @@ FEW_NS = 10  # of shorter steps fractions of nanoseconds are told
 INSIDE = "part of the code of the loop around"  # why a loop has code that was not made for it alone
 
 
-class TierRecord(Struct, frozen=True):
+class TierRecord(Strict, frozen=True):
     """Code that was made for a loop.
 
     Attributes
@@ -78,7 +79,7 @@ class TimedSteps(NamedTuple):
         return self.time_ns * self.covers
 
 
-class LoopRecord(Struct, Shown, frozen=True, eq=False):
+class LoopRecord(Strict, Shown, frozen=True, eq=False):
     """One loop of one function, over all its runs.
 
     Attributes

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from msgspec import Struct, field
+from msgspec import field
 
 from scanviz.engine.display import Shown
 from scanviz.record.graphs.graph import GraphSnapshot, LoopVariableRecord
@@ -17,6 +17,7 @@ from scanviz.record.loops import SAMPLE_REASONS, LoopRecord, Samples, TierRecord
 from scanviz.record.operations import OperationRecord
 from scanviz.record.outcome import OutcomeRecord
 from scanviz.record.run_times import BuildRecord, CallPartsRecord, ThreadTimesRecord
+from scanviz.record.strict import Strict
 from scanviz.record.traces.held_calls import HeldCallRecord
 from scanviz.record.traces.model import TraceRecord
 from scanviz.record.values import DurationRecord, SourceRecord
@@ -24,7 +25,7 @@ from scanviz.record.values import DurationRecord, SourceRecord
 SCHEMA = 5  # version of the data model: raised when a field's meaning changes or one is taken away
 
 
-class FunctionRecord(Struct, frozen=True):
+class FunctionRecord(Strict, frozen=True):
     """One compiled function.
 
     Attributes
@@ -100,7 +101,7 @@ class FunctionRecord(Struct, frozen=True):
         return self.call_times.total_ns
 
 
-class CostRecord(Struct, frozen=True):
+class CostRecord(Strict, frozen=True):
     """What recording itself cost: events counted, times what one costs here, and time measured in the recorder.
 
     Attributes
@@ -144,7 +145,7 @@ class CostRecord(Struct, frozen=True):
         return in_times + self.recorder_ns + self.values_ns
 
 
-class MergedRecord(Struct, frozen=True):
+class MergedRecord(Strict, frozen=True):
     """A profile that another one was merged from.
 
     Attributes
@@ -171,7 +172,7 @@ class MergedRecord(Struct, frozen=True):
     outcome: OutcomeRecord = field(default_factory=OutcomeRecord)
 
 
-class ProfileRecord(Struct, Shown, frozen=True):
+class ProfileRecord(Strict, Shown, frozen=True):
     """A profiled run.
 
     Attributes

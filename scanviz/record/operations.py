@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Literal
 
-from msgspec import Struct, field
+from msgspec import field
 
+from scanviz.record.strict import Strict
 from scanviz.record.values import SourceRecord
 
 
-class OperationRecord(Struct, frozen=True):
+class OperationRecord(Strict, frozen=True):
     """One operation of a program, or of a loop's step.
 
     Attributes
@@ -61,7 +62,7 @@ class OperationRecord(Struct, frozen=True):
     rule: str = ""
 
 
-class SideRecord(Struct, frozen=True):
+class SideRecord(Strict, frozen=True):
     """One side of a branch in a loop's step.
 
     Attributes

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Literal
 
-from msgspec import Struct
+from scanviz.record.strict import Strict
 
 
-class OutcomeRecord(Struct, frozen=True):
+class OutcomeRecord(Strict, frozen=True):
     """How the run ended.
 
     Attributes

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from typing import Literal
 
-from msgspec import Struct
-
+from scanviz.record.strict import Strict
 from scanviz.record.values import SourceRecord
 
 
-class CallPartsRecord(Struct, frozen=True):
+class CallPartsRecord(Strict, frozen=True):
     """Parts of all calls of a function, beside what its program does.
 
     Attributes
@@ -43,7 +42,7 @@ class CallPartsRecord(Struct, frozen=True):
     running_ns: int = 0
 
 
-class BuildRecord(Struct, frozen=True):
+class BuildRecord(Strict, frozen=True):
     """What one line built while the recording ran: loops, gradients or functions.
 
     Attributes
@@ -64,7 +63,7 @@ class BuildRecord(Struct, frozen=True):
     total_ns: int = 0
 
 
-class ThreadTimesRecord(Struct, frozen=True):
+class ThreadTimesRecord(Strict, frozen=True):
     """Times inside scanviz by thread: calls, building and recording, each counted once though one may lie in another.
 
     Attributes

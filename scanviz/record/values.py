@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from msgspec import Struct
+from scanviz.record.strict import Strict
 
 
-class SourceRecord(Struct, frozen=True):
+class SourceRecord(Strict, frozen=True):
     """A line of the user's code.
 
     Attributes
@@ -31,7 +31,7 @@ class SourceRecord(Struct, frozen=True):
         return f"{self.file}:{self.line}"
 
 
-class DurationRecord(Struct, frozen=True):
+class DurationRecord(Strict, frozen=True):
     """How long something took, over all its occurrences.
 
     Attributes

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from msgspec import to_builtins
+
 from scanviz.profiler.report.text import HEADING, HOT, QUIET, ReportLine, styled
 from scanviz.profiler.report.units import amount, counted
 from scanviz.profiler.report.values import number
 from scanviz.record.plain_text import sanitize
-from scanviz.record.storage.codec import encode
 from scanviz.record.traces.finding import CheckedRecord, FindingRecord, LoopPlaceRecord, ValueRecord
 from scanviz.record.values import SourceRecord
 
@@ -39,13 +40,13 @@ def render_check(record: CheckedRecord, *, width: int = 100, color: bool = False
 
 def check_as_json(record: CheckedRecord) -> Any:
     """Return the same as data for JSON; numbers that are not finite become strings."""
-    return _strict(encode(record))
+    return _strict(to_builtins(record))
 
 
 def _strict(data: Any) -> Any:
     if isinstance(data, dict):
         return {key: _strict(value) for key, value in data.items()}
-    if isinstance(data, list):
+    if isinstance(data, list | tuple):
         return [_strict(value) for value in data]
     if isinstance(data, float) and not math.isfinite(data):
         return "NaN" if math.isnan(data) else "Infinity" if data > 0 else "-Infinity"

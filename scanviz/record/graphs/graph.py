@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msgspec import Struct
-
 from scanviz.engine.scan.variables import VariableKind
+from scanviz.record.strict import Strict
 
 
-class VariableSnapshot(Struct, frozen=True):
+class VariableSnapshot(Strict, frozen=True):
     """A variable.
 
     Attributes
@@ -37,7 +36,7 @@ class VariableSnapshot(Struct, frozen=True):
     key: str
 
 
-class NodeSnapshot(Struct, frozen=True):
+class NodeSnapshot(Strict, frozen=True):
     """An operation: its inputs and outputs are keys of variables.
 
     Attributes
@@ -71,7 +70,7 @@ class NodeSnapshot(Struct, frozen=True):
     operation: int | None = None
 
 
-class LoopVariableRecord(Struct, frozen=True):
+class LoopVariableRecord(Strict, frozen=True):
     """A loop variable: what the loop reads, carries or gives.
 
     Attributes
@@ -116,7 +115,7 @@ class LoopVariableRecord(Struct, frozen=True):
     row_bytes: int = 0
 
 
-class LoopSnapshot(Struct, frozen=True):
+class LoopSnapshot(Strict, frozen=True):
     """A Scan.
 
     Attributes
@@ -143,7 +142,7 @@ class LoopSnapshot(Struct, frozen=True):
     key: int | None = None
 
 
-class GraphSnapshot(Struct, frozen=True):
+class GraphSnapshot(Strict, frozen=True):
     """A graph.
 
     Attributes

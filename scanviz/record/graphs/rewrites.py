@@ -14,9 +14,10 @@ from scanviz.record.graphs.lines import LineEdit, edits_of_versions, version_lin
 from scanviz.record.graphs.reading import snapshot_of
 from scanviz.record.graphs.versions import VersionsRecord
 from scanviz.record.storage.codec import encode
+from scanviz.record.strict import Strict
 
 
-class RewriteRecord(Struct, frozen=True):
+class RewriteRecord(Strict, frozen=True):
     """One application of a rule.
 
     Attributes
@@ -70,7 +71,7 @@ class RewriteRecord(Struct, frozen=True):
     difference: GraphCostRecord | None = None
 
 
-class RefusalRecord(Struct, frozen=True):
+class RefusalRecord(Strict, frozen=True):
     """Where a rule did not fire, and why.
 
     Attributes
@@ -125,7 +126,7 @@ SLOWER, LARGER = 1.3, 1.5  # times as long, and times the peak memory, that a ru
 NOTICED_BYTES = 16 << 20  # of peak memory: less is little beside a process that has imported NumPy
 
 
-class EffectRecord(Struct, frozen=True):
+class EffectRecord(Strict, frozen=True):
     """What a rule was measured to buy: a function without it beside the function as it is.
 
     Attributes
@@ -200,7 +201,7 @@ class EffectRecord(Struct, frozen=True):
         return f"{before}it {' and '.join(found)}; write: Mode(…).excluding({self.rule!r})"
 
 
-class RewritesRecord(Struct, frozen=True):
+class RewritesRecord(Strict, frozen=True):
     """Everything that rules did to one function.
 
     Attributes

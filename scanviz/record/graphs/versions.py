@@ -11,16 +11,16 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator
 from functools import cached_property
-from typing import ClassVar
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from scanviz.record.graphs.graph import GraphSnapshot, LoopVariableRecord
+from scanviz.record.strict import Strict
 
 
-class ResultRecord(Struct, frozen=True):
-    """What a node gives; in JSON a list of these, without those at the end that are as if not given.
+class ResultRecord(Strict, frozen=True, array_like=True):
+    """What a node gives; in JSON a list of these.
 
     Attributes
     ----------
@@ -34,14 +34,13 @@ class ResultRecord(Struct, frozen=True):
         What an input or constant is called: its name, its value if it is a small constant, else its type.
     """
 
-    LISTED: ClassVar[bool] = True
     key: str
     name: str
     type: str
     label: str = ""
 
 
-class LoopNodeRecord(Struct, frozen=True):
+class LoopNodeRecord(Strict, frozen=True, array_like=True):
     """What a node is that is a loop.
 
     Attributes
@@ -60,7 +59,6 @@ class LoopNodeRecord(Struct, frozen=True):
         Key of its LoopRecord in a profile, if it is run.
     """
 
-    LISTED: ClassVar[bool] = True
     name: str
     step: int
     variables: tuple[LoopVariableRecord, ...]
@@ -69,7 +67,7 @@ class LoopNodeRecord(Struct, frozen=True):
     key: int | None = None
 
 
-class NodeRecord(Struct, frozen=True):
+class NodeRecord(Strict, frozen=True, array_like=True):
     """A node, or an input, constant or shared variable that nodes read; in JSON a list like a Result.
 
     Attributes
@@ -104,7 +102,6 @@ class NodeRecord(Struct, frozen=True):
         Index of the operation that it became, in the function's program or in the loop around it; None if it became none.
     """
 
-    LISTED: ClassVar[bool] = True
     level: int
     key: str
     op: str
@@ -131,7 +128,7 @@ class NodeRecord(Struct, frozen=True):
         return bisect_right(self.versions, version) % 2 == 1
 
 
-class WantedRecord(Struct, frozen=True):
+class WantedRecord(Strict, frozen=True, array_like=True):
     """What is wanted of a graph from a version on; in JSON a list like a Result.
 
     Attributes
@@ -142,12 +139,11 @@ class WantedRecord(Struct, frozen=True):
         Keys.
     """
 
-    LISTED: ClassVar[bool] = True
     since: int
     outputs: tuple[str, ...]
 
 
-class VersionsRecord(Struct, frozen=True, dict=True):
+class VersionsRecord(Strict, frozen=True, dict=True):
     """The graph of a function as it was built and after each rewrite.
 
     Attributes

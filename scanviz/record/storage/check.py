@@ -11,6 +11,7 @@ from typing import Any, TypeVar, get_args
 import numpy as np
 from msgspec import Struct
 
+from scanviz.engine.codec import LIMIT
 from scanviz.engine.errors import ScanvizValueError
 from scanviz.record.graphs.versions import VersionsRecord
 from scanviz.record.model import FunctionRecord, LoopRecord, ProfileRecord
@@ -68,7 +69,7 @@ def check(record: ProfileRecord) -> None:
         if repeat.repeats or repeat.traces or repeat.calls:
             raise _refused("a repeat has repeats or values of its own")
         check(repeat)
-    _check_signs(record, "record")
+    _check_numbers(record, "record")
 
 
 def _by_key(items: tuple[Keyed, ...], what: str) -> dict[int, Keyed]:
@@ -98,36 +99,38 @@ def _check_series(loop: LoopRecord) -> None:
         raise _refused(f"blocks of steps in the series of loop {loop.key} lie over one another")
 
 
-def _check_signs(value: Any, place: str) -> None:
-    """Refuse negative numbers where only sizes, counts and times are."""
+def _check_numbers(value: Any, place: str, signed: bool = False) -> None:
+    """Refuse numbers beyond 64 bits, and negative ones where only sizes, counts and times are."""
     if isinstance(value, Struct):
+        signed = (
+            isinstance(value, VersionsRecord) or signed
+        )  # numbers of a graph are looked at by check_versions
         for name in _with_numbers(type(value)):
-            _check_signs(getattr(value, name), f"{place}.{name}")
+            _check_numbers(getattr(value, name), f"{place}.{name}", signed or name in _SIGNED)
     elif isinstance(value, tuple):
         for item in value:
-            _check_signs(item, place)
+            _check_numbers(item, place, signed)
     elif isinstance(value, dict):
         for item in value.values():
-            _check_signs(item, place)
-    elif isinstance(value, int | float) and value < 0:
-        raise _refused(f"{place} is negative", found=value)
+            _check_numbers(item, place, signed)
+    elif isinstance(value, int | float):
+        if not -LIMIT < value < LIMIT:
+            raise _refused(f"{place} is too large", found=value)
+        if value < 0 and not signed:
+            raise _refused(f"{place} is negative", found=value)
 
 
 @cache
 def _with_numbers(kind: type) -> tuple[str, ...]:
-    """Return the fields of a record class in which there may be numbers that are never negative."""
-    return tuple(
-        name
-        for name, hint in field_types(kind).items()
-        if name not in _SIGNED and _has_numbers(hint, (kind,))
-    )
+    """Return the fields of a record class in which there may be numbers."""
+    return tuple(name for name, hint in field_types(kind).items() if _has_numbers(hint, (kind,)))
 
 
 def _has_numbers(hint: Any, around: tuple[Any, ...]) -> bool:
     if hint in (int, float):
         return True
-    if hint is VersionsRecord or hint in around:
-        return hint is not VersionsRecord  # the numbers of a graph are looked at by check_versions
+    if hint in around:
+        return True
     if isinstance(hint, type) and issubclass(hint, Struct):
         fields = field_types(hint).values()
         return any(_has_numbers(field, (*around, hint)) for field in fields)

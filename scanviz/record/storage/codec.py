@@ -1,18 +1,19 @@
-"""Records to JSON data and back (:mod:`scanviz.engine.codec`): the classes of :mod:`scanviz.record.model` are the schema.
+"""Records to JSON data and back, by msgspec: the classes of :mod:`scanviz.record.model` are the schema.
 
-What they hold beside: finite numbers, bytes, series, and arrays of numbers, in which what is not finite is written as a string.
+What they hold beside: series, and arrays of numbers, in which what is not finite is written as a string.  Reading is strict and
+trusts nothing; whether numbers are of a size that makes sense says :mod:`scanviz.record.check`.
 """
 
 from __future__ import annotations
 
-import binascii
+import json
 import math
-import typing
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
+import msgspec
 import numpy as np
 
-from scanviz.engine.codec import LIMIT, Codec, Form, Misfit, unchanged
+from scanviz.engine.codec import MisfitError
 from scanviz.engine.codec import fields_of as field_types
 from scanviz.record.loops import Samples
 from scanviz.record.traces.model import Numbers
@@ -30,7 +31,8 @@ def encode(value: Any) -> Any:
     >>> encode(SourceRecord("rnn.py", 3, "h = f(h)"))
     {'file': 'rnn.py', 'line': 3, 'text': 'h = f(h)'}
     """
-    return None if value is None else _CODEC.write(value, type(value))
+    # names of files may be no Unicode, which msgspec's own JSON refuses
+    return json.loads(json.dumps(msgspec.to_builtins(value, enc_hook=_rows)))
 
 
 def decode(kind: type[T], data: Any, place: str = "record") -> T:
@@ -48,38 +50,22 @@ def decode(kind: type[T], data: Any, place: str = "record") -> T:
     >>> from scanviz.record.model import SourceRecord
     >>> decode(SourceRecord, {"file": "rnn.py", "line": 3})
     SourceRecord(file='rnn.py', line=3, text='')
+    >>> decode(SourceRecord, {"file": "rnn.py", "line": "3"})
+    Traceback (most recent call last):
+    scanviz.engine.codec.MisfitError: record.line is not what it should be: expected `int`, got `str`
     """
-    return typing.cast(T, _CODEC.read(data, kind, place))
-
-
-def _float(data: Any) -> float:
-    # NaN is neither; a whole number may become the limit when it is rounded
-    if type(data) not in (int, float) or not -LIMIT < data < LIMIT or abs(float(data)) >= LIMIT:
-        raise Misfit("a finite number", data)
-    return float(data)
-
-
-def _base64(value: bytes) -> str:
-    return binascii.b2a_base64(value, newline=False).decode("ascii")
-
-
-def _bytes(data: Any) -> bytes:
     try:
-        return binascii.a2b_base64(_CODEC.form(str).read(data), strict_mode=True)
-    except ValueError:  # characters beyond ASCII too
-        raise Misfit("bytes in base64", data) from None
+        return msgspec.convert(data, kind, dec_hook=_array)
+    except msgspec.ValidationError as error:
+        what, _, path = str(error).partition(" - at `$")
+        raise MisfitError(
+            f"{place}{path.removesuffix('`')} is not what it should be: {what[:1].lower()}{what[1:]}"
+        ) from None
 
 
-def _series(data: Any) -> Any:
-    rows = isinstance(data, list) and all(isinstance(row, list) and len(row) == 4 for row in data)
-    if not rows or not all(type(number) is int and abs(number) < LIMIT for row in data for number in row):
-        raise Misfit("rows of four integers", data)
-    return np.array(data, np.int64).reshape(-1, 4)
-
-
-def _rows(array: Numbers) -> Any:
+def _rows(array: Any) -> Any:
     """Return an array as strict JSON has it."""
-    if np.isfinite(array).all():
+    if array.dtype != np.float64 or np.isfinite(array).all():
         return array.tolist()
     return [list(map(_number, row)) for row in array.tolist()]
 
@@ -90,24 +76,20 @@ def _number(value: float) -> float | str:
     return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
 
 
-def _numbers(data: Any) -> Any:
-    rows = isinstance(data, list) and all(isinstance(row, list) for row in data)
-    width = len(data[0]) if rows and data else 0
-    if not rows or any(len(row) != width for row in data):
-        raise Misfit("rows of numbers, all of one length", data)
-    plain = [[_NOT_FINITE.get(text, text) if isinstance(text, str) else text for text in row] for row in data]
-    if not all(type(number) in (int, float) for row in plain for number in row):
-        raise Misfit("rows of numbers", data)
-    return np.array(plain, np.float64).reshape(len(data), width)
+def _array(kind: Any, data: Any) -> Any:
+    """Return the array of a field: rows of four integers, or rows of numbers that are all of one length."""
+    try:
+        if kind == Samples:
+            return np.array(msgspec.convert(data, list[tuple[int, int, int, int]]), np.int64).reshape(-1, 4)
+        assert kind == Numbers
+        found = msgspec.convert(data, list[list[float | Literal["NaN", "Infinity", "-Infinity"]]])
+        rows = [
+            [_NOT_FINITE[number] if isinstance(number, str) else number for number in row] for row in found
+        ]
+        return np.array(rows, np.float64).reshape(len(rows), len(rows[0]) if rows else 0)
+    except (msgspec.ValidationError, OverflowError, ValueError):
+        what = "four integers" if kind == Samples else "numbers, all of one length"
+        raise ValueError(f"Expected rows of {what}") from None
 
-
-_CODEC = Codec(
-    {
-        float: Form(unchanged, _float),
-        bytes: Form(_base64, _bytes),
-        Samples: Form(np.ndarray.tolist, _series),
-        Numbers: Form(_rows, _numbers),
-    }
-)
 
 __all__ = ["decode", "encode", "field_types"]

@@ -11,16 +11,17 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from msgspec import Struct, field
+from msgspec import field
 
 from scanviz.engine.errors import ScanvizValueError
 from scanviz.engine.graph.types import DTYPES
 from scanviz.record.loops import LoopRecord
+from scanviz.record.strict import Strict
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
-class ArrayRecord(Struct, frozen=True):
+class ArrayRecord(Strict, frozen=True):
     """An array of any dtype and shape.
 
     Attributes
@@ -63,7 +64,7 @@ class ArrayRecord(Struct, frozen=True):
         return found.astype(dtype).reshape(self.shape)
 
 
-class LoopRunsRecord(Struct, frozen=True):
+class LoopRunsRecord(Strict, frozen=True):
     """The runs of a loop in a call.
 
     Attributes
@@ -81,7 +82,7 @@ class LoopRunsRecord(Struct, frozen=True):
     count: int = 0
 
 
-class CheckpointRecord(Struct, frozen=True):
+class CheckpointRecord(Strict, frozen=True):
     """What a loop of a call held before one of its steps.
 
     Attributes
@@ -103,7 +104,7 @@ class CheckpointRecord(Struct, frozen=True):
     states: tuple[int, ...] = ()
 
 
-class HeldCallRecord(Struct, frozen=True):
+class HeldCallRecord(Strict, frozen=True):
     """What a call of a function was given, and what its loops held at some of their steps.
 
     Attributes

@@ -9,15 +9,16 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import numpy as np
-from msgspec import Struct, field
+from msgspec import field
 
+from scanviz.record.strict import Strict
 from scanviz.record.values import SourceRecord
 
 Numbers = np.ndarray[Any, np.dtype[np.float64]]
 STATISTICS = ("min", "max", "mean", "nan", "inf")  # columns of TracedVariableRecord.statistics
 
 
-class TracedVariableRecord(Struct, frozen=True, eq=False):
+class TracedVariableRecord(Strict, frozen=True, eq=False):
     """A variable of a loop's step, over the steps that were kept.
 
     Attributes
@@ -68,7 +69,7 @@ class TracedVariableRecord(Struct, frozen=True, eq=False):
     __hash__ = None  # type: ignore[assignment]  # it holds arrays
 
 
-class TraceRecord(Struct, frozen=True):
+class TraceRecord(Strict, frozen=True):
     """Values of one run of a loop.
 
     Attributes

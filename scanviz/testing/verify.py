@@ -18,8 +18,8 @@ import numpy as np
 
 from scanviz import function
 from scanviz import tensor as T
-from scanviz.engine.gradient.forward import push_forward
-from scanviz.engine.gradient.reverse import pull_back
+from scanviz.engine.gradient.sweeps.forward import push_forward
+from scanviz.engine.gradient.sweeps.reverse import pull_back
 from scanviz.engine.gradient.table import Undefined
 from scanviz.engine.graph.nodes import Array, Variable, tensor_type
 from scanviz.engine.graph.types import FLOATS

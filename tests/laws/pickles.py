@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import scanviz
 from scanviz import tensor as T
-from scanviz.engine.gradient.reverse import pull_back
+from scanviz.engine.gradient.sweeps.reverse import pull_back
 from scanviz.engine.graph.nodes import Apply, Variable, is_floating
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.program.instructions import (

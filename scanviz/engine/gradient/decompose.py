@@ -17,10 +17,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from scanviz.engine.gradient.accumulate import added
 from scanviz.engine.gradient.factorise import symmetric_part
 from scanviz.engine.gradient.linalg import swapped
 from scanviz.engine.gradient.rows import cotangent_of, tangent_of, tangents_of, zeros_like
+from scanviz.engine.gradient.sweeps.accumulate import added
 from scanviz.engine.gradient.table import (
     PULLBACKS,
     PUSHFORWARDS,

@@ -30,16 +30,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from scanviz.engine.gradient.accumulate import added
-from scanviz.engine.gradient.guards import (
+from scanviz.engine.gradient.partials import PARTIALS, POLES, STEEP, Partial, Test, is_steep, partials_of
+from scanviz.engine.gradient.rows import broadcast_like, sum_to_shape
+from scanviz.engine.gradient.sweeps.accumulate import added
+from scanviz.engine.gradient.sweeps.guards import (
     is_guarded,
     may_be_infinite,
     surely_not_negative,
     surely_not_zero,
     surely_positive,
 )
-from scanviz.engine.gradient.partials import PARTIALS, POLES, STEEP, Partial, Test, is_steep, partials_of
-from scanviz.engine.gradient.rows import broadcast_like, sum_to_shape
 from scanviz.engine.gradient.table import (
     PULLBACKS,
     PUSHFORWARDS,
@@ -60,7 +60,7 @@ def derivatives(
     """Give an op its derivative with respect to each input; None for zero.
 
     ``steep`` says of a node whether a slope may be infinite where its value is finite, ``poles`` whether its value may not be
-    finite; see :mod:`scanviz.engine.gradient.guards`.
+    finite; see :mod:`scanviz.engine.gradient.sweeps.guards`.
     """
     if steep is not None:
         STEEP[declaration] = steep

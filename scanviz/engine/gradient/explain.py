@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from scanviz.engine.gradient.reverse import reached_from
+from scanviz.engine.gradient.sweeps.reverse import reached_from
 from scanviz.engine.gradient.table import connection
 from scanviz.engine.graph.equality import structurally_equal
 from scanviz.engine.graph.nodes import Apply, Variable, describe, is_floating

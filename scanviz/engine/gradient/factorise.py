@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from scanviz.engine.gradient.accumulate import added
 from scanviz.engine.gradient.linalg import swapped
 from scanviz.engine.gradient.rows import cotangent_of, cotangents_of, sum_to_shape, tangent_of, tangents_of
+from scanviz.engine.gradient.sweeps.accumulate import added
 from scanviz.engine.gradient.table import (
     PULLBACKS,
     PUSHFORWARDS,

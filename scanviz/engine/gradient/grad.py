@@ -1,7 +1,7 @@
 """``grad``: the derivative of one number with respect to anything it is computed from.
 
 Here are the questions of users: which arguments are taken, what is given for an input that the cost does not depend on or that has
-no derivative, and the errors that name it.  The derivative itself is :func:`scanviz.engine.gradient.reverse.pull_back`.
+no derivative, and the errors that name it.  The derivative itself is :func:`scanviz.engine.gradient.sweeps.reverse.pull_back`.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from scanviz.engine.errors import (
     ScanvizValueError,
     UndefinedGradientError,
 )
-from scanviz.engine.gradient.accumulate import add_cotangents, gradient_name
-from scanviz.engine.gradient.reverse import pull_back
 from scanviz.engine.gradient.rows import full_like, zeros_like
+from scanviz.engine.gradient.sweeps.accumulate import add_cotangents, gradient_name
+from scanviz.engine.gradient.sweeps.reverse import pull_back
 from scanviz.engine.gradient.table import Derivative, Derivatives, Undefined
 from scanviz.engine.graph.local_names import name_by_locals
 from scanviz.engine.graph.nodes import Constant, Variable, describe, is_floating, tensor_type

@@ -23,7 +23,7 @@ from scanviz.engine.gradient.grad import (
     zero_gradient,
 )
 from scanviz.engine.gradient.operators import Rop
-from scanviz.engine.gradient.reverse import pull_back
+from scanviz.engine.gradient.sweeps.reverse import pull_back
 from scanviz.engine.gradient.table import Undefined
 from scanviz.engine.graph.nodes import Apply, Variable, describe, is_floating, tensor_type
 from scanviz.engine.graph.replace import replace

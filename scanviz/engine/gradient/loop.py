@@ -23,16 +23,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from scanviz.engine.errors import InternalError
-from scanviz.engine.gradient.accumulate import add_cotangents, gradient_name
-from scanviz.engine.gradient.guards import chosen_inside, wild_inside
 from scanviz.engine.gradient.loops import choices  # noqa: F401  # its rows of loops
 from scanviz.engine.gradient.loops.adjoint import AdjointTaps, adjoint_taps
 from scanviz.engine.gradient.loops.connection import differentiable_sources, downstream, upstream
 from scanviz.engine.gradient.loops.invariants import Invariants
 from scanviz.engine.gradient.loops.residuals import Residuals, row_name
 from scanviz.engine.gradient.loops.rows import LoopRows, reversed_rows
-from scanviz.engine.gradient.reverse import pull_back
 from scanviz.engine.gradient.rows import zeros_like
+from scanviz.engine.gradient.sweeps.accumulate import add_cotangents, gradient_name
+from scanviz.engine.gradient.sweeps.guards import chosen_inside, wild_inside
+from scanviz.engine.gradient.sweeps.reverse import pull_back
 from scanviz.engine.gradient.table import PULLBACKS, Arriving, Derivative, Derivatives, Undefined
 from scanviz.engine.graph.nodes import Apply, Constant, Variable, build
 from scanviz.engine.graph.replace import replace

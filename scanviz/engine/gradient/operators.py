@@ -10,7 +10,6 @@ import numpy as np
 from scanviz.engine.building import building
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError, ShapeError
 from scanviz.engine.gradient.explain import is_connected, why_disconnected, why_unreached
-from scanviz.engine.gradient.forward import push_forward
 from scanviz.engine.gradient.grad import (
     Disconnection,
     Instead,
@@ -22,8 +21,9 @@ from scanviz.engine.gradient.grad import (
     variables_of,
     zero_gradient,
 )
-from scanviz.engine.gradient.reverse import pull_back
 from scanviz.engine.gradient.rows import zeros_like
+from scanviz.engine.gradient.sweeps.forward import push_forward
+from scanviz.engine.gradient.sweeps.reverse import pull_back
 from scanviz.engine.gradient.table import Undefined
 from scanviz.engine.graph.nodes import Variable, describe, is_floating, tensor_type
 from scanviz.engine.graph.types import fits

@@ -8,8 +8,8 @@ the derivative needs it: found out from the values it would be 0/0 where ``scale
 where ``scale`` is small beside ``loc``.
 
 The others choose: among whole numbers, or by rejection; they have no derivative, and say so wherever what is differentiated
-depends on the value drawn (:mod:`scanviz.engine.gradient.choices`).  Nothing has a derivative with respect to a random state or
-a whole parameter, such as the number of trials.
+depends on the value drawn (:mod:`scanviz.engine.gradient.sweeps.choices`).  Nothing has a derivative with respect to a random state
+or a whole parameter, such as the number of trials.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct
 
-from scanviz.engine.gradient.choices import CHOICES, Choice
 from scanviz.engine.gradient.rows import broadcast_like, sum_to_shape
+from scanviz.engine.gradient.sweeps.choices import CHOICES, Choice
 from scanviz.engine.gradient.table import (
     CONNECTIONS,
     PULLBACKS,

@@ -1,8 +1,8 @@
 """Rows of the kinds that most operations have: with one output, of one input, linear, passing a value on.
 
 The sweeps ask a row only where something arrives: a pullback where an output has a cotangent, a pushforward where an input that
-counts has a tangent (:mod:`scanviz.engine.gradient.reverse`, :mod:`scanviz.engine.gradient.forward`).  So what stands here gets
-that one variable, and has no case for None.
+counts has a tangent (:mod:`scanviz.engine.gradient.sweeps`).  So what stands here gets that one variable, and
+has no case for None.
 
 Zeros like a variable, and sums that undo broadcasting, take sizes from shape rules and never from values, so that a gradient does
 not keep what it only needs the shape of.

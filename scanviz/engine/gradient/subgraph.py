@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from scanviz.engine.errors import ScanvizTypeError
-from scanviz.engine.gradient.choices import CHOICES, FLOWS, Choice, choices_of, flowing_into
 from scanviz.engine.gradient.explain import is_connected
-from scanviz.engine.gradient.forward import push_forward
-from scanviz.engine.gradient.reverse import pull_back
 from scanviz.engine.gradient.rows import zeros_like
+from scanviz.engine.gradient.sweeps.choices import CHOICES, FLOWS, Choice, choices_of, flowing_into
+from scanviz.engine.gradient.sweeps.forward import push_forward
+from scanviz.engine.gradient.sweeps.reverse import pull_back
 from scanviz.engine.gradient.table import (
     CONNECTIONS,
     PULLBACKS,

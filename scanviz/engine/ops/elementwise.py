@@ -37,13 +37,13 @@ if TYPE_CHECKING:
 
 
 def _formula_of(name: str) -> Formula:
-    from scanviz.engine.ops.elementwise_formulas import FORMULAS
+    from scanviz.engine.ops.formulas.elementwise import FORMULAS
 
     return FORMULAS[name]()
 
 
 def _declared(numpy: Callable[..., Any] | str, doc: str, **known: Any) -> ElementwiseDeclaration:
-    """Declare an operation whose formula stands under its name in ``elementwise_formulas.py``: loops on NumPy ask for none."""
+    """Declare an operation whose formula stands under its name in ``formulas/elementwise.py``: loops on NumPy ask for none."""
     return elementwise(numpy, _formula_of, doc, **known)  # its other arguments, which it checks
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import scanviz
 from scanviz import tensor as T
-from scanviz.engine.gradient.reverse import pull_back
+from scanviz.engine.gradient.sweeps.reverse import pull_back
 from scanviz.testing import verify_grad
 
 seeds = st.integers(0, 2**32 - 1)

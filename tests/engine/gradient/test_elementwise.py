@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import scanviz
 from scanviz import tensor as T
-from scanviz.engine.gradient.reverse import pull_back
+from scanviz.engine.gradient.sweeps.reverse import pull_back
 from scanviz.engine.gradient.table import PULLBACKS, PUSHFORWARDS
 from scanviz.engine.graph.declaration import declarations
 from scanviz.engine.ops import elementwise as e

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import scanviz
 from scanviz import tensor as T
-from scanviz.engine.gradient.reverse import pull_back
+from scanviz.engine.gradient.sweeps.reverse import pull_back
 from scanviz.engine.graph.nodes import Variable, is_floating
 from scanviz.engine.ops.index import last_row, state_history
 from scanviz.testing import verify_grad

@@ -8,8 +8,8 @@ from hypothesis.extra.numpy import mutually_broadcastable_shapes
 
 import scanviz
 from scanviz import tensor as T
-from scanviz.engine.gradient.forward import push_forward
-from scanviz.engine.gradient.reverse import pull_back
+from scanviz.engine.gradient.sweeps.forward import push_forward
+from scanviz.engine.gradient.sweeps.reverse import pull_back
 from scanviz.engine.gradient.table import PULLBACKS, PUSHFORWARDS
 from scanviz.engine.graph.declaration import declarations
 from scanviz.engine.graph.traversal import toposort

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import scanviz
 from scanviz import tensor as T
-from scanviz.engine.gradient.reverse import pull_back
+from scanviz.engine.gradient.sweeps.reverse import pull_back
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.scan.loop import Scan
 from scanviz.testing import random_loops, run_plainly, unroll

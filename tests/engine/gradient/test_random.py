@@ -12,9 +12,9 @@ from hypothesis.extra.numpy import mutually_broadcastable_shapes
 import scanviz
 from scanviz import tensor as T
 from scanviz.engine.errors import DisconnectedInputError, UndefinedGradientError
-from scanviz.engine.gradient.forward import push_forward
 from scanviz.engine.gradient.random import DRAWS
-from scanviz.engine.gradient.reverse import pull_back
+from scanviz.engine.gradient.sweeps.forward import push_forward
+from scanviz.engine.gradient.sweeps.reverse import pull_back
 from scanviz.engine.gradient.table import CONNECTIONS, PULLBACKS, PUSHFORWARDS, Undefined, connection
 from scanviz.engine.graph.declaration import Op, declarations
 from scanviz.engine.graph.nodes import build_one

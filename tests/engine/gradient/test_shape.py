@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import scanviz
 from scanviz import tensor as T
-from scanviz.engine.gradient.reverse import pull_back
+from scanviz.engine.gradient.sweeps.reverse import pull_back
 from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.nodes import build_one
 from scanviz.engine.ops.shape import BROADCAST_SIZE

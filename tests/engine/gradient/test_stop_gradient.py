@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 import scanviz
 from scanviz import tensor as T
-from scanviz.engine.gradient.forward import push_forward
-from scanviz.engine.gradient.reverse import pull_back
+from scanviz.engine.gradient.sweeps.forward import push_forward
+from scanviz.engine.gradient.sweeps.reverse import pull_back
 
 ONE = T.constant(1.0)
 numbers = st.lists(st.floats(-9, 9, width=16), min_size=1, max_size=4)

@@ -12,7 +12,7 @@ from scanviz import tensor as T
 from scanviz.engine.backends.native.emit.operations import WRITE
 from scanviz.engine.backends.numpy.emit import EMIT
 from scanviz.engine.errors import InternalError, ScanvizNotImplementedError
-from scanviz.engine.gradient.choices import CHOICES
+from scanviz.engine.gradient.sweeps.choices import CHOICES
 from scanviz.engine.gradient.table import PULLBACKS
 from scanviz.engine.graph import declaration
 from scanviz.engine.graph.declaration import Declaration, Op, declarations, declared

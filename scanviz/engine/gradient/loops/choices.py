@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from scanviz.engine.gradient.choices import CHOICES, FLOWS, Choice, choices_of, flow
 from scanviz.engine.gradient.loops.connection import (
     Edges,
     Pairs,
@@ -19,6 +18,7 @@ from scanviz.engine.gradient.loops.connection import (
     edges_of,
     own_pairs,
 )
+from scanviz.engine.gradient.sweeps.choices import CHOICES, FLOWS, Choice, choices_of, flow
 from scanviz.engine.gradient.table import Undefined
 from scanviz.engine.graph.nodes import Apply, Variable
 from scanviz.engine.scan.loop import SCAN, Scan, loop_of, nodes_of

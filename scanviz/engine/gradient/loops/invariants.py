@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from scanviz.engine.gradient.reverse import pull_back
+from scanviz.engine.gradient.sweeps.reverse import pull_back
 from scanviz.engine.gradient.table import Derivative
 from scanviz.engine.graph.nodes import Apply, Constant, Variable, describe
 from scanviz.engine.graph.replace import replace

@@ -17,7 +17,7 @@ from scanviz.engine.ops.draws.word_formulas import (
     inside,
     natural_log,
 )
-from scanviz.engine.ops.formulas import larger
+from scanviz.engine.ops.formulas.composed import larger
 from scanviz.engine.scalar.expression import (
     Expression,
     carried,

@@ -1,9 +1,8 @@
 """Draws in the scalar language: from the words of Philox to numbers, rejection included.
 
 Everything here is an expression over words, parameters and, where an attempt may fail, the generator's state and the element's
-number.  NumPy's draws (:mod:`~scanviz.engine.ops.draws.distributions` and its neighbours) evaluate these expressions on arrays of
-words that were made at once; :func:`draw_block` puts the generator in front of them, for backends that write code of their own.
-Sources and conventions stand with the distributions.
+number, with the generator in front (:func:`draw_block`), for backends that write code of their own.  NumPy's draws say the same
+with arrays (:mod:`~scanviz.engine.ops.draws.distributions` and its neighbours), where sources and conventions stand too.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from scanviz.engine.ops.draws.word_formulas import (
     up_to_one,
     up_to_one_single,
 )
-from scanviz.engine.ops.formulas import larger
+from scanviz.engine.ops.formulas.composed import larger
 from scanviz.engine.scalar.blocks import Block, typed
 from scanviz.engine.scalar.expression import (
     Expression,

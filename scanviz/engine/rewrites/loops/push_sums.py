@@ -196,7 +196,7 @@ def last_rows(
 
 def _added(found: RunningSum, total: Variable, view: ScanView, level: Level) -> Variable:
     """Return the initial state and the sum of all terms together, in the state's shape or with the loop's error."""
-    from scanviz.engine.gradient.accumulate import is_zeros  # seldom needed, as below
+    from scanviz.engine.gradient.sweeps.accumulate import is_zeros  # seldom needed, as below
 
     initial = view.outer(found.state)
     sizes = [dimension(initial, axis) for axis in range(tensor_type(initial).ndim)]

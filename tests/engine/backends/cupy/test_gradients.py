@@ -6,7 +6,7 @@ from hypothesis import given
 
 import scanviz
 from scanviz import tensor as T
-from scanviz.engine.gradient.reverse import pull_back
+from scanviz.engine.gradient.sweeps.reverse import pull_back
 from scanviz.testing import random_loops
 from tests.engine.backends.cupy import stand_in
 

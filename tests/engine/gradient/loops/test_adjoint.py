@@ -11,7 +11,7 @@ import scanviz
 from scanviz import Mode
 from scanviz import tensor as T
 from scanviz.engine.gradient.loops.adjoint import adjoint_taps, rows_after, survives
-from scanviz.engine.gradient.reverse import pull_back
+from scanviz.engine.gradient.sweeps.reverse import pull_back
 from scanviz.engine.graph.replace import replace
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.scan.args import ScanArgs

@@ -14,9 +14,9 @@ from collections.abc import Collection, Mapping, Sequence
 from msgspec import Struct, field
 
 from scanviz.engine.errors import InternalError
-from scanviz.engine.gradient.accumulate import add_cotangents, gradient_name
-from scanviz.engine.gradient.choices import undefined_parameters
-from scanviz.engine.gradient.guards import guards_of, surely_not_zero
+from scanviz.engine.gradient.sweeps.accumulate import add_cotangents, gradient_name
+from scanviz.engine.gradient.sweeps.choices import undefined_parameters
+from scanviz.engine.gradient.sweeps.guards import guards_of, surely_not_zero
 from scanviz.engine.gradient.table import PULLBACKS, Derivative, Undefined, connection
 from scanviz.engine.graph.nodes import Apply, Variable, describe, is_floating
 from scanviz.engine.graph.provenance import made_by
@@ -111,7 +111,7 @@ def pull_back(
     consider_constant : collection of Variable
         Taken as constants: nothing is pulled back through them.
     wild : collection of Variable
-        Inputs that may not be finite (see :mod:`scanviz.engine.gradient.guards`).
+        Inputs that may not be finite (see :mod:`scanviz.engine.gradient.sweeps.guards`).
     chosen : collection of Variable, optional
         Outputs whose cotangents may hold zeros because something was selected; by default those that are not known to hold none.
     leaves : collection of Variable

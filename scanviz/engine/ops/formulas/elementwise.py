@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 
-from scanviz.engine.ops import formulas as f
+from scanviz.engine.ops.formulas import composed as f
 from scanviz.engine.scalar.expression import bits, primitive, select, x, y, z
 from scanviz.engine.scalar.formula import Formula, floats, numbers, whole
 

@@ -58,6 +58,3 @@ def _search_path() -> list[str]:
     found = sys.path[0 if sys.flags.safe_path else 1 :]
     path = [entry for entry in found if os.path.isabs(entry) and entry not in relative]
     return path if _ROOT in path else [*path, _ROOT]
-
-
-__all__ = ["isolated_code", "isolated_module", "scanviz_command"]

@@ -83,6 +83,3 @@ def own_output(what: str = "--json") -> TextIO:
     if sys.stderr is not None and sys.stderr.isatty() and isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(line_buffering=True)
     return own
-
-
-__all__ = ["own_output", "run_and_show", "show_functions"]

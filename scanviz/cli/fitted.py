@@ -94,6 +94,3 @@ def _last_column(line: str, width: int) -> int:
     """Return where the last column of a line begins: in its first half, for there must be room in it."""
     begins = [gap.end() for gap in _GAP.finditer(line) if gap.end() <= width // 2]
     return begins[-1] if begins else len(line) - len(line.lstrip())
-
-
-__all__ = ["code_line", "fitted", "fitted_to", "terminal_columns"]

@@ -62,6 +62,3 @@ def unfolded(whole: Diagram, folded: Diagram) -> list[tuple[str, Diagram]]:
         if loop.id not in shown and (loop.parent is None or loop.parent in shown)
     ]
     return [*((loop.label, only_loops(whole, [loop.id])) for loop in closed), ("all of it", whole)]
-
-
-__all__ = ["folded", "folds", "steps_in", "unfolded"]

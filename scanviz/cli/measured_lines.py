@@ -134,6 +134,3 @@ def _table(effects: list[Effect], width: int) -> Iterator[ReportLine]:
             yield ReportLine(f"  {effect.rule}: {harm}", TITLE, wraps=True)
         if not effect.agrees:
             yield ReportLine(f"  without {effect.rule} the results are not the same", WARNING)
-
-
-__all__ = ["ablated_lines", "bisected_lines", "verified_lines", "whole_line"]

@@ -77,6 +77,3 @@ class MeasuredProgress:
         """Take the line away, so that something else can be written; it comes again with the next notification."""
         if self._line.live.is_started:
             self._line.stop()
-
-
-__all__ = ["Job", "MeasuredProgress"]

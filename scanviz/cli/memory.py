@@ -86,6 +86,3 @@ def _table(rows: list[list[str]], width: int) -> list[str]:
         return whole
     heading, *lines = table([rows[0], *(["", *row[1:]] for row in rows[1:])], 1, width)
     return [heading, *(text for row, line in zip(rows[1:], lines, strict=True) for text in (row[0], line))]
-
-
-__all__ = ["main"]

@@ -89,6 +89,3 @@ def _show(listing: LoopListing, assembly: bool, out: TextIO) -> None:
     for line in text.splitlines():
         fitting = code_line(f"  {sanitize(line.expandtabs(8))}", width, comment)
         write_text("".join(f"{part}\n" for part in fitting), out)
-
-
-__all__ = ["main"]

@@ -208,6 +208,3 @@ def _save(chosen: Sequence[Program], target: Path) -> None:
     with replacing(target, None, "Program") as stream:
         stream.write(data)
     write_text(f"wrote {target.name}\n", sys.stderr)
-
-
-__all__ = ["main"]

@@ -299,5 +299,3 @@ _PLAIN = {
     bool: Form(unchanged, _boolean),
     Any: Form(unchanged, unchanged),
 }
-
-__all__ = ["LIMIT", "Codec", "Form", "Misfit", "MisfitError", "fields_of", "unchanged"]

@@ -64,5 +64,3 @@ def _open_those_of_other_threads() -> None:
 
 if hasattr(os, "register_at_fork"):  # not on Windows, where no process is forked
     os.register_at_fork(after_in_child=_open_those_of_other_threads)
-
-__all__ = ["lock", "with_all"]

@@ -389,6 +389,3 @@ def of_variable(name: str, variable: str) -> str | None:
         return own.format(variable)
     function = OTHER_NAMES["scanviz.tensor"].get(name)
     return None if function is None else re.sub(r"\ba\b", variable, function)
-
-
-__all__ = ["OTHER_NAMES", "missing", "of_variable"]

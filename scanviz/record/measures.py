@@ -299,6 +299,3 @@ def columns(operations: Iterable[OperationRecord]) -> list[Measure]:
         for measure in measures("operation", "heading")
         if any(measure.value(operation) is not None for operation in listed)
     ]
-
-
-__all__ = ["MEASURES", "Measure", "aggregated", "columns", "declared", "measures", "shown"]

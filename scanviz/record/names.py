@@ -172,18 +172,3 @@ def listed(names: Sequence[str]) -> str:
     """Return names in a row, the first few of them."""
     more = f", … ({len(names)} in all)" if len(names) > MOST else ""
     return (", ".join(map(sanitize, names[:MOST])) or "none") + more
-
-
-__all__ = [
-    "did_you_mean",
-    "function_titles",
-    "functions_called",
-    "given_name",
-    "is_meant",
-    "listed",
-    "loop_titles",
-    "loops_called",
-    "not_one_function",
-    "not_one_loop",
-    "numbered",
-]

@@ -95,6 +95,3 @@ class SideRecord(Strict, frozen=True):
     def total_ns(self) -> float:
         """Time of all takings, if each took as long as the typical one."""
         return self.typical_ns * self.taken
-
-
-__all__ = ["OperationRecord", "SideRecord"]

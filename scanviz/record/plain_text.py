@@ -147,6 +147,3 @@ def cannot_write(stream: TextIO, error: OSError) -> CannotWriteError:
     """Return the error for a stream that takes no more, as on a full disk."""
     name = "standard output" if stream is sys.stdout else "the output"
     return CannotWriteError(f"{name} cannot be written: {error.strerror or error}")
-
-
-__all__ = ["cannot_write", "is_plain", "plain_lines", "plainest", "sanitize", "write_json", "write_text"]

@@ -46,6 +46,3 @@ def off_cpu(record: ProfileRecord | FunctionRecord | LoopRecord) -> str:
     if not switches:
         return f"{text} (it waited: the system never took the processor away)"
     return f"{text} ({switches:,.0f} involuntary context switch{'es' if switches != 1 else ''})"
-
-
-__all__ = ["off_cpu", "off_cpu_share"]

@@ -82,6 +82,3 @@ class ThreadTimesRecord(Strict, frozen=True):
     beside_ns: int = 0
     others: int = 0
     recording_ns: int = 0
-
-
-__all__ = ["BuildRecord", "CallPartsRecord", "ThreadTimesRecord"]

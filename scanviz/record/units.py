@@ -34,6 +34,3 @@ def duration(nanoseconds: float) -> str:
         if nanoseconds >= size_ns * 0.9995:
             return f"{three_digits(nanoseconds / size_ns)} {unit}"
     return f"{three_digits(nanoseconds)} ns"
-
-
-__all__ = ["duration", "three_digits"]

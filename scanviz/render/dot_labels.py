@@ -69,6 +69,3 @@ def attribute(text: str) -> str:
 def printable(text: str) -> str:
     """Return text with a question mark for what cannot be seen."""
     return "".join(char if char.isprintable() else "?" for char in text)
-
-
-__all__ = ["label_of_lines", "quoted", "shown", "table_of_loop"]

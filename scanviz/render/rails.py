@@ -268,6 +268,3 @@ def _row(live: Collection[int], own: int, inputs: Collection[int], ended: Collec
             cells.append("│" if place in live else " ")
         cells.append("─" if low <= place < high else " ")
     return "".join(cells).rstrip()
-
-
-__all__ = ["fitting", "lanes_of", "last_reads", "rail_rows", "reading_order", "without"]

@@ -131,6 +131,3 @@ def _mark(reaches: bool, x: float, y: float, kind: str) -> str:
     paint = _paint(kind)
     classes = f"sv-port sv-kind-{kind}" if kind in LOOP_KINDS else "sv-port"
     return rect(Box(x - 7, y - 7, 14, 14), Paint(paint.line, paint.line), f"{classes} sv-full", radius=7)
-
-
-__all__ = ["connections_svg", "mappings_svg"]

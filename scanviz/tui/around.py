@@ -103,6 +103,3 @@ def run_in_numbers(record: ProfileRecord) -> str:
         counted(sum(function.calls for function in record.functions), "call"),
     )
     return " · ".join([*([duration(record.wall_ns)] if record.wall_ns else []), *counts])
-
-
-__all__ = ["Around", "run_in_numbers", "title_words"]

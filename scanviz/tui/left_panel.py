@@ -286,6 +286,3 @@ class LeftPanel(Vertical):
     def on_tree_node_collapsed(self, event: Tree.NodeCollapsed[object]) -> None:
         """Take the rows of what was closed."""
         self._tell_facts()
-
-
-__all__ = ["LEAST", "LeftPanel", "columns", "facts"]

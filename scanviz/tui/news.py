@@ -71,6 +71,3 @@ class News:
         app.state = app.state.with_record(app.source.record)
         if app.source.finished and app.source.exit_code() and not app.state.record.loops:
             app.action_view(len(VIEWS) - 1)  # it failed before there was anything to see but what it printed
-
-
-__all__ = ["News"]

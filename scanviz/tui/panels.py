@@ -109,6 +109,3 @@ class Panels:
         alone = self._app.main.maximized
         if alone is not None and alone not in focused.ancestors_with_self:
             self.shrink()
-
-
-__all__ = ["ONE_LINE", "Panels", "give_way"]

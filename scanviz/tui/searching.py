@@ -90,6 +90,3 @@ class Searching:
             self._app.action_tree()
         else:
             self._app.view.focus_inside()
-
-
-__all__ = ["Searching", "to_first_bad", "to_other_loop", "to_slowest_step"]

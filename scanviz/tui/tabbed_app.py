@@ -73,6 +73,3 @@ class TabbedApp(OutlivesItsTerminal):
     def action_tree(self) -> None:
         """Give the focus to the tree."""
         raise NotImplementedError
-
-
-__all__ = ["TabbedApp"]

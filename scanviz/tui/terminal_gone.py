@@ -93,6 +93,3 @@ class OutlivesItsTerminal(App[None]):
     def get_driver_class(self) -> type[Driver]:
         """Return what the terminal is written to by."""
         return outliving_its_terminal(super().get_driver_class())
-
-
-__all__ = ["OutlivesItsTerminal", "TerminalStream", "outliving_its_terminal"]

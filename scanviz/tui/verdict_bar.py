@@ -200,6 +200,3 @@ def wrapped(texts: Sequence[str], width: int, most: int) -> list[list[str]]:
             kept[-1] = textwrap.shorten(f"{kept[-1]} {lines[room]}", max(8, width), placeholder="…")
         cut.append(kept)
     return cut
-
-
-__all__ = ["VerdictBar", "place_of", "segments", "wrapped"]

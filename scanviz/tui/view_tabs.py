@@ -63,6 +63,3 @@ class ViewTabs(Vertical):
         with bar.prevent(Tabs.TabActivated):
             bar.active = f"tab-{self.number + 1}"
         self.query_one(ContentSwitcher).current = self._views[self.number].id
-
-
-__all__ = ["TabBar", "ViewTabs"]

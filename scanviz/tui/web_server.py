@@ -92,6 +92,3 @@ class LocalServer(Server):
 
 def _refused() -> web.HTTPForbidden:
     return web.HTTPForbidden(text="Open the address that `scanviz tui --web` has printed.\n")
-
-
-__all__ = ["LocalServer"]

@@ -170,6 +170,3 @@ def row_of(loop: LoopInstruction, number: int) -> tuple[int, bool] | None:
         if number == dict(slot.reads).get(0 if slot.kind == "mitmot" else -1):
             return k, False
     return None
-
-
-__all__ = ["FEWEST", "Accumulated", "accumulated", "row_of", "run_ns", "steps_at_once"]

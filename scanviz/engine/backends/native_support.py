@@ -105,5 +105,3 @@ _SPECIAL = {
     "signbit": _why_no_signbit,
     "draw_integers_between": _why_not_between,
 }
-
-__all__ = ["is_installed", "why_no_code", "why_not"]

@@ -64,6 +64,3 @@ def why_numpy() -> str:
     """Return in words why a loop begins on NumPy, for reports."""
     after_ms = config.native.pays_after * 1e3
     return f"generated for the shapes met; machine code once the function's loops have taken {after_ms:g} ms here, by estimate"
-
-
-__all__ = ["TierPolicy", "pays_after_ns", "why_numpy"]

@@ -68,6 +68,3 @@ def _how_read(number: int, readers: dict[int, list[AnyInstruction]], kept: set[i
             yield from _how_read(reader.outputs[0], readers, kept)
         elif declaration is not DIMENSION:
             yield declaration is INDEX and reader.op.parameters.entries[0].numbers() == FROM_THE_LAST
-
-
-__all__ = ["laid_backwards"]

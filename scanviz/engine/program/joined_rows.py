@@ -84,6 +84,3 @@ def _turns_round(instruction: AnyInstruction | None) -> bool:
         entry.numbers() if entry.kind == "slice" else None for entry in instruction.op.parameters.entries
     )
     return first == FROM_THE_LAST and all(numbers == (None, None, None) for numbers in others)
-
-
-__all__ = ["LONG", "JoinedRows", "joined_rows"]

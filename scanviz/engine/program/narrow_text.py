@@ -52,6 +52,3 @@ def _wrapped(text: str, width: int, below: str) -> list[str]:
 
 def _cut(text: str, width: int) -> str:
     return text if len(text) <= width else text[: width - 1] + _CUT
-
-
-__all__ = ["narrow"]

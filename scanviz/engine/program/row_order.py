@@ -80,6 +80,3 @@ def _turned(instruction: AnyInstruction, found: Mapping[int, bool]) -> bool | No
     if declaration.name == "sum_to_shape":  # most often of the shape that it is to have: the very array
         return found.get(instruction.inputs[0])
     return False if declaration.fresh else None
-
-
-__all__ = ["rows_turned"]

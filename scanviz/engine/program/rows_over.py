@@ -193,6 +193,3 @@ class _Reads:
             return False  # it reads a view of the row
         places = [place for place, number in enumerate(maker.inputs) if number == read]
         return max(places) < maker.op.facts.overwrites
-
-
-__all__ = ["may_be_over", "rows_over"]

@@ -24,6 +24,3 @@ def source_text(line: SourceLine | None, shown: set[SourceLine]) -> str:
     text = "" if line in shown else " ".join(line.text().split())
     shown.add(line)
     return f"# {line}: {text}" if text else f"# {line}"
-
-
-__all__ = ["TextLine", "source_text"]

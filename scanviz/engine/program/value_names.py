@@ -102,6 +102,3 @@ def name_of(program: Program, number: int | None) -> str | None:
     if isinstance(constant, np.ndarray | np.generic) and constant.ndim == 0 and constant.dtype.kind in "biuf":
         return f"{constant.item():.4g}" if constant.dtype.kind == "f" else str(constant.item())
     return NAMELESS
-
-
-__all__ = ["NAMELESS", "ValueNames", "name_of"]

@@ -26,5 +26,3 @@ def _found() -> tuple[Callable[[], Any], Callable[[Any], Any]]:
 
 
 ignore_errors, as_before = _found()
-
-__all__ = ["as_before", "ignore_errors"]

@@ -46,6 +46,3 @@ def new_bytes(size: int) -> Array:
         with suppress(OSError, AttributeError):  # a system without them
             pages.madvise(mmap.MADV_HUGEPAGE, 0, whole)
     return np.frombuffer(pages, np.uint8, size)
-
-
-__all__ = ["new_bytes"]

@@ -210,6 +210,3 @@ def _room(size: int) -> int:
 def _is_traced() -> bool:
     tracing = sys.modules.get("tracemalloc")
     return tracing is not None and tracing.is_tracing()
-
-
-__all__ = ["LentMemory", "lent_array", "lent_bytes", "waiting_bytes"]

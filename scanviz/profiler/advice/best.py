@@ -46,6 +46,3 @@ def to_try(record: ProfileRecord, advice: Sequence[Advice] | None = None) -> Ver
     gain = share(gain_ns, record.wall_ns)
     text = sanitize(f"To try: {best.title}{place}, about {gain} of the time; scanviz advise tells more.")
     return VerdictSentence("try", text, source=best.source)
-
-
-__all__ = ["to_try"]

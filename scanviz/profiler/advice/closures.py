@@ -33,6 +33,3 @@ def closure(graph: GraphSnapshot, given: Iterable[str]) -> list[NodeSnapshot]:
             if not constants.issuperset(node.inputs):
                 found.append(node)
     return found
-
-
-__all__ = ["closure", "given_by", "name_of"]

@@ -98,19 +98,3 @@ def script_ns(record: ProfileRecord) -> int:
     """Return what the script surely did outside of scanviz: imports, its own Python, waiting, but not for threads that call."""
     own = sum(part.own_ns for part in parts_of(record) if part.kind == "script")
     return max(0, own - record.threads.beside_ns)
-
-
-__all__ = [
-    "FEWEST",
-    "building_ns",
-    "call_ns",
-    "copies_ns",
-    "operation_ns",
-    "operations_ns",
-    "outside_ns",
-    "ran_ns",
-    "run_ns",
-    "script_ns",
-    "start_ns",
-    "step_ns",
-]

@@ -159,6 +159,3 @@ def is_selected(selection: str, rule: str, tags: tuple[str, ...]) -> bool:
         elif name == rule or name in tags:
             found = not word.strip().startswith("-")
     return found
-
-
-__all__ = ["LARGE_BYTES", "WORTH", "Advice", "SourcePlace", "is_selected", "is_worth", "places"]

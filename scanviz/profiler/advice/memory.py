@@ -162,6 +162,3 @@ def copies(place: SourcePlace) -> Iterator[Advice]:
         loop.name,
         spent,
     )
-
-
-__all__ = ["checkpoints", "copies", "rows_kept"]

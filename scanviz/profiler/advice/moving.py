@@ -150,17 +150,3 @@ def of_run(place: SourcePlace, gain: float) -> str:
 def every(runs: int) -> str:
     """Return "the run", or "each of so many runs"."""
     return "the run" if runs == 1 else f"each of {amount(runs)} runs"
-
-
-__all__ = [
-    "bounded",
-    "every",
-    "is_best_in_step",
-    "labels",
-    "non_sequences",
-    "of_run",
-    "sequence_products",
-    "spent",
-    "timed",
-    "together",
-]

@@ -161,6 +161,3 @@ def advice_json(record: ProfileRecord, advice: Sequence[Advice]) -> dict[str, An
         "advice": [to_builtins(item) for item in advice],
         "dominant": [{**to_builtins(part), "text": in_words(record, part)} for part in dominant(record)],
     }
-
-
-__all__ = ["advice_json", "render_advice"]

@@ -281,6 +281,3 @@ def _all(record: ProfileRecord) -> Iterator[Advice]:
         yield from rule_of_run(record)
     yield from advice_run.unnamed(record, found)
     yield from advice_run.recording(record)
-
-
-__all__ = ["advice_of"]

@@ -310,5 +310,3 @@ def unnamed(record: ProfileRecord, found: list[SourcePlace]) -> Iterator[Advice]
 
 
 RULES = (same_at_every_call, script, rebuilding, costly_building, small_calls, reference_tier, no_rewrites)
-
-__all__ = ["RULES", "recording", "unnamed"]

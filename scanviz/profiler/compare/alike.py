@@ -137,6 +137,3 @@ def _of_steps(old: LoopRecord, new: LoopRecord) -> Iterator[Difference]:
         yield Difference(
             what, f"{before:,.6g}", f"{after:,.6g}", "give both equally long sequences or n_steps"
         )
-
-
-__all__ = ["Difference", "differences", "versions_that_differ"]

@@ -42,6 +42,3 @@ def _of_run(run: ProfileRecord) -> float | None:
     ]
     total = sum(ns for _, ns in known)
     return 1 - sum(ns for ns, _ in known) / total if total else None
-
-
-__all__ = ["BUSY", "UNEQUAL", "off_processor"]

@@ -343,6 +343,3 @@ def _row_json(row: Compared) -> dict[str, Any]:
         "lost_ns": row.lost_ns,
         "was": row.was or None,
     }
-
-
-__all__ = ["CHANGES", "Compared", "Comparison", "Verdict", "compare"]

@@ -259,6 +259,3 @@ def _of_loop(loop: LoopRecord) -> Estimate | None:
     sample = (spread if len(spread) >= 16 else usual)[:, 2]
     error, freedom = of_steps(sample)
     return Estimate(mean, float(times.p50_ns) or mean, error, freedom)
-
-
-__all__ = ["Figure", "Key", "Kind", "figures", "keys_of", "lasting_name"]

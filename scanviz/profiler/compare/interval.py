@@ -131,18 +131,3 @@ def positive(ns: float) -> float:
 def widened(floor: float, error: float) -> float:
     """Return the factor by which an interval reaches beyond its middle, from an error of logarithms."""
     return (1 + floor) * math.exp(min(error, 50.0))
-
-
-__all__ = [
-    "CONFIDENCE",
-    "FLOOR_ONCE",
-    "FLOOR_REPEATED",
-    "ConfidenceInterval",
-    "Estimate",
-    "Statistic",
-    "of_single_runs",
-    "of_steps",
-    "positive",
-    "typical_ns",
-    "widened",
-]

@@ -129,6 +129,3 @@ def shown_ns(runs: Iterable[Figure], ratio: ConfidenceInterval | None) -> float 
     """Return the time that is shown of a figure: of what the interval is."""
     times = times_of(runs)
     return typical_ns(times, mean=ratio is None or ratio.of == "mean") if times else None
-
-
-__all__ = ["Runs", "Side", "intervals", "shown_ns", "times_of"]

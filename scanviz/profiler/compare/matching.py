@@ -221,6 +221,3 @@ def _replaced(old: Sequence[Figure], new: Sequence[Figure], pairs: Sequence[Pair
         ends = before.get(i + 1) == j + 1 if i + 1 < len(old) else j == len(new) - 1
         if alone and ends and j in right and j not in after and old[i].type == new[j].type:
             yield i, j
-
-
-__all__ = ["aligned_operations", "head", "same_figures"]

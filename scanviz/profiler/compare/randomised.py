@@ -222,6 +222,3 @@ def quantile(doubt: float, freedom: float) -> float:
     from scipy.special import stdtrit
 
     return float(stdtrit(max(1, freedom), 1 - doubt / 2))
-
-
-__all__ = ["Bounds", "between_rounds", "between_series", "drift", "quantile"]

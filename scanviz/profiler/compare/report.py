@@ -363,6 +363,3 @@ def _failures(comparison: Comparison, fail_over: float) -> Iterator[ReportLine]:
     names = ", ".join(f"{compared.figure.kind} {_named(compared)}" for compared in failed[:4])
     more = f" and {len(failed) - 4} more" if len(failed) > 4 else ""
     yield ReportLine(f"fails: slower by more than {asked}, noise allowed for: {names}{more}", HOT, wraps=True)
-
-
-__all__ = ["USUAL_TOP", "headline", "render_comparison", "render_refusal"]

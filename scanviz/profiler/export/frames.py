@@ -165,6 +165,3 @@ def clear(text: str, otherwise: str = "") -> str:
 
 def _line(source: SourceRecord | None) -> SourceRecord | None:
     return None if source is None else SourceRecord(clear(source.file, "?"), source.line, clear(source.text))
-
-
-__all__ = ["LONGEST", "StackFrame", "clear", "frames_of", "stacks", "time_of"]

@@ -217,6 +217,3 @@ TABLES = {
         _steps,
     ),
 }
-
-
-__all__ = ["TABLES", "Cell", "Table"]

@@ -127,6 +127,3 @@ def _recorded(loop: LoopRecord, start: int) -> Iterator[TimeSlice]:
             known |= {"steps": step.covers} if step.covers > 1 else {}
             yield TimeSlice(step.words, "step", start, step.total_ns, 1, None, known)
             start += step.total_ns
-
-
-__all__ = ["LAYOUT", "TimeSlice", "Track", "edges", "tracks_of"]

@@ -171,6 +171,3 @@ def _value(value: ValueRecord) -> str:
         finite = "finite ones " if nan or infinite else ""
         parts.append(f"{finite}from {number(low)} to {number(high)}, mean {number(mean)}")
     return f"{kind}: {', '.join(parts) or 'empty'}  ({shown}{more})"
-
-
-__all__ = ["check_as_json", "render_check"]

@@ -191,6 +191,3 @@ def cost_at(rewrites: RewritesRecord, after: int) -> GraphCostRecord | None:
         application.cost for application in rewrites.applications[:after] if application.cost is not None
     ]
     return known[-1] if known else rewrites.cost
-
-
-__all__ = ["call_cost", "cost_at", "cost_lines", "run_cost_lines", "size_lines", "step_costs"]

@@ -249,6 +249,3 @@ def _footer(record: ProfileRecord) -> list[ReportLine]:
             )
         )
     return lines
-
-
-__all__ = ["origin_lines", "own_ns", "print_report", "render_report"]

@@ -136,6 +136,3 @@ def _cells(row: LineTotal, whole: int) -> list[str]:
         share(row.total_ns, whole),
         *(duration(part) if part else "–" for part in parts),
     ]
-
-
-__all__ = ["by_line_lines", "gone_lines", "outside_lines", "whole_lines"]

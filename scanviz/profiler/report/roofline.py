@@ -55,6 +55,3 @@ def limits_in_words(record: ProfileRecord) -> str:
     return ", ".join(
         f"{measure.title} {quantity(value, measure.unit)}" for measure, value in known_limits(record)
     )
-
-
-__all__ = ["limits_in_words", "roofline_lines"]

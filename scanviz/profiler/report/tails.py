@@ -76,6 +76,3 @@ def _side(loop: LoopRecord, side: SideRecord) -> ReportLine:
         line = "" if source is None else f", {sanitize(str(source))}  {sanitize(source.text)}"
         text += f": {share(hottest.typical_ns, side.typical_ns)} of it {sanitize(hottest.label)}{line}"
     return ReportLine(text, HOT, wraps=True)
-
-
-__all__ = ["rare_sides", "tail_lines", "worked_ns"]

@@ -277,6 +277,3 @@ def ruler(variable: LoopVariableRecord, step: int, width: int = 100) -> list[str
 
 def _tap(tap: int) -> str:
     return "t" if tap == 0 else f"t{tap:+d}"
-
-
-__all__ = ["TWICE", "number", "render_values", "ruler"]

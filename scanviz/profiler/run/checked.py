@@ -92,6 +92,3 @@ class _Ending:
                 out.flush()
         except (OSError, ValueError):  # closed streams: there is nobody left to tell
             return
-
-
-__all__ = ["run_checked"]

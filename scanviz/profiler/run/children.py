@@ -280,14 +280,3 @@ def _place(folder: Path, name: str) -> Path:
     plain = re.sub(r"[^\w.-]+", "-", name)[:80] or "process"
     path = folder / f"{plain}.scanviz"
     return folder / f"{plain}-{os.getpid()}.scanviz" if path.exists() else path
-
-
-__all__ = [
-    "ChildOptions",
-    "end_children",
-    "free_folder",
-    "insist_on",
-    "record_children",
-    "waits_for_a_task",
-    "with_children",
-]

@@ -245,18 +245,3 @@ def terminations_as_interrupts() -> Iterator[None]:
     finally:
         for number in caught:
             signal.signal(number, signal.SIG_DFL)
-
-
-__all__ = [
-    "EXIT",
-    "Exit",
-    "Terminated",
-    "answer",
-    "at_the_end",
-    "descriptors_held",
-    "die_by",
-    "free_descriptors",
-    "note_interrupts",
-    "terminations_as_interrupts",
-    "watch_the_end",
-]

@@ -113,6 +113,3 @@ def _profiled(run: _Run, folder: Path, given: RepeatedInput) -> ProfileRecord:
 def _tail(file: IO[bytes]) -> str:
     file.seek(max(0, file.seek(0, os.SEEK_END) - _TAIL))
     return file.read().decode(sys.getfilesystemencoding(), "replace").strip()
-
-
-__all__ = ["LEAST", "MOST", "SECONDS", "InterleavedRuns", "ProgramFailedError", "run_in_turns"]

@@ -157,6 +157,3 @@ class RepeatedInput:
                 self._kept.seek(self._size)
                 self._kept.write(read)
                 self._size += len(read)
-
-
-__all__ = ["RepeatedInput", "kind_of_input"]

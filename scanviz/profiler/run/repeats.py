@@ -165,6 +165,3 @@ def _this_command() -> list[str]:
     if given and len(whole) > len(given) + 1 and whole[-len(given) :] == given:
         return [sys.executable, *whole[1 : -len(given)]]
     return scanviz_command()
-
-
-__all__ = ["MOST", "Repeated", "run_once", "run_repeatedly", "times_alone", "with_repeats"]

@@ -173,6 +173,3 @@ def trace(
             f"trace() met no loop named {scan!r}", expected="one of " + ", ".join(tracer.loop_names)
         )
     return Traced(result, with_traces(recorder.record(), tracer))
-
-
-__all__ = ["Traced", "trace"]

@@ -263,6 +263,3 @@ def _narrower_inputs(frame: OpenCall, index: int, dtype: np.dtype[Any]) -> str:
     inputs = [np.dtype(kind.dtype) for kind in types if isinstance(kind, TensorType)]
     narrow = [given for given in inputs if given.kind == "f" and given.itemsize < dtype.itemsize]
     return str(min(narrow, key=lambda given: given.itemsize)) if narrow else ""
-
-
-__all__ = ["CheckOptions", "Checker", "number_checks"]

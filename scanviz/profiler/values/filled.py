@@ -88,6 +88,3 @@ def _joined(column: Sequence[TracedVariableRecord], rows: Sequence[tuple[int, in
         values[place, : len(numbers)] = numbers
     statistics = np.array([column[k].statistics[row] for k, row in rows])
     return replace(column[0], values=values, statistics=statistics)
-
-
-__all__ = ["filled", "joined", "windows"]

@@ -168,6 +168,3 @@ def _forward_step(loop: LoopInstruction, step: int, steps: int, around: OpenCall
     if done is None and settings.truncate_gradient == -1:
         done = steps
     return done - 1 - step if done is not None and step < done else None
-
-
-__all__ = ["finding_of"]

@@ -215,6 +215,3 @@ class RunTrace:
             variables=tuple(found),
             left_out=len(self.heads) - len(chosen),
         )
-
-
-__all__ = ["HEAD_BYTES", "NUMBERS", "Piece", "RunTrace", "piece_of"]

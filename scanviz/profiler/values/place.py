@@ -299,6 +299,3 @@ def _part(given: np.ndarray[Any, Any], value: np.ndarray[Any, Any]) -> tuple[int
 def _address(array: np.ndarray[Any, Any], index: Sequence[int]) -> int:
     begin = int(array.__array_interface__["data"][0])
     return begin + sum(k * stride for k, stride in zip(index, array.strides, strict=True))
-
-
-__all__ = ["rows_given", "steps_written"]

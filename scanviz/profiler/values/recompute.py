@@ -157,6 +157,3 @@ def _needed(record: ProfileRecord) -> ProfileRecord:
     """Return the record without what computing does not need."""
     functions = tuple(replace(function, rewrites=None) for function in record.functions)
     return replace(record, functions=functions, repeats=())
-
-
-__all__ = ["SECONDS", "RecomputeService"]

@@ -293,6 +293,3 @@ def _loops_of(instruction: AnyInstruction) -> Iterator[LoopInstruction]:
         yield instruction
     for program in programs_in(instruction):
         yield from (loop for loop, _ in all_loops(program))
-
-
-__all__ = ["MOST_STEPS", "Replayer"]

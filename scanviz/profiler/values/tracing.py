@@ -272,6 +272,3 @@ def _check_number(what: str, value: object, largest: int) -> None:
         raise ScanvizValueError(
             f"{what} is a number", expected=f"an integer from 1 to {largest}", found=repr(value)[:60]
         )
-
-
-__all__ = ["DEFAULT_BUDGET", "LARGEST_BUDGET", "Tracer", "with_traces"]

@@ -176,6 +176,3 @@ def _variable(head: TracedVariableRecord, pieces: Sequence[Piece | None]) -> Tra
         statistics[row] = piece.statistics if piece.statistics is not None else statistics_of(piece.numbers)
     shape = next((piece.shape for piece in pieces if piece is not None), ())
     return replace(head, shape=tuple(map(int, shape)), statistics=statistics, values=values)
-
-
-__all__ = ["Deadline", "Enough", "OutOfTime", "StepWindow"]

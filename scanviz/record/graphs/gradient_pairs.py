@@ -83,6 +83,3 @@ def _root(number: int, maker: Mapping[int, object]) -> int:
         number = made.inputs[place]
         made = maker.get(number)
     return number
-
-
-__all__ = ["forward_loop", "forward_loops", "read_backwards"]

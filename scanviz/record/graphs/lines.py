@@ -169,6 +169,3 @@ def _anchors(before: Sequence[str], after: Sequence[str]) -> list[tuple[int, int
         found.append(pairs[index])
         index = earlier[index]
     return found[::-1]
-
-
-__all__ = ["LineEdit", "edits_of_versions", "line_edits", "version_lines"]

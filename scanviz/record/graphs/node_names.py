@@ -79,6 +79,3 @@ class NodeNames:
         if known is None:
             known = self._loops[place] = self._taken.claim(f"loop{self.number(node)}")
         return known
-
-
-__all__ = ["NodeNames"]

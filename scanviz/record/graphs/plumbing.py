@@ -159,6 +159,3 @@ def _type(variable: VariableSnapshot) -> tuple[str, list[str]]:
     if found is None:
         return variable.type, []
     return found.group(1), [size.strip() for size in found.group(2).split(",") if size.strip()]
-
-
-__all__ = ["NOTICEABLE", "folded_rows", "plumbing", "plumbing_operations", "shown_variable"]

@@ -126,6 +126,3 @@ def above(graph: GraphSnapshot, keys: Iterable[str]) -> Above:
         for operand in node.inputs:
             turned.setdefault(operand, turn)
     return found
-
-
-__all__ = ["VIEWS", "Above", "above", "loop_graph", "maker_of", "node_of", "operands"]

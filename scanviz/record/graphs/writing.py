@@ -367,6 +367,3 @@ def leaf_role(variable: Variable) -> str:
     if isinstance(variable, Constant):
         return "constant"
     return "shared" if isinstance(variable, SharedVariable) else "input"
-
-
-__all__ = ["GraphWriter", "leaf_role"]

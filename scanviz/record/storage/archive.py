@@ -137,6 +137,3 @@ def _unpacked(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, limit: int) -> b
             f"{entry.filename} in the profile is too large", expected=f"at most {limit} bytes"
         )
     return data
-
-
-__all__ = ["MARK", "Limits", "entries_of", "is_profile"]

@@ -207,6 +207,3 @@ def _threads(records: Sequence[ProfileRecord]) -> ThreadTimesRecord:
 def _repeats(profiles: Sequence[tuple[str, ProfileRecord]]) -> tuple[ProfileRecord, ...]:
     shared = min((len(record.repeats) for _, record in profiles), default=0)
     return tuple(merged([(name, record.repeats[k]) for name, record in profiles]) for k in range(shared))
-
-
-__all__ = ["merged"]

@@ -76,6 +76,3 @@ def unpacked(data: bytes, entry: str, kind: str, columns: int | None) -> np.ndar
         raise ScanvizValueError(f"{entry} in the profile is cut off or too long")
     read = np.frombuffer(data, wanted, offset=start)
     return read.astype(wanted.newbyteorder("=")).reshape(rows, width)
-
-
-__all__ = ["packed", "unpacked"]

@@ -88,6 +88,3 @@ def ends_of(path: str | os.PathLike[str], first: int, last: int) -> bytes:
 def _refuse_other(mode: int, name: str) -> None:
     if not stat.S_ISREG(mode):
         raise CannotReadError(f"{name} cannot be read: it is {kind_of(mode)}, not a file")
-
-
-__all__ = ["ends_of", "kind_at", "kind_of", "open_file"]

@@ -55,6 +55,3 @@ def signals_wait() -> Iterator[None]:
             signal.signal(number, handlers[number])
         for number in dict.fromkeys(arrived):
             signal.raise_signal(number)
-
-
-__all__ = ["signals_wait"]

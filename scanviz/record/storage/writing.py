@@ -114,6 +114,3 @@ def _cannot(path: Path, error: OSError) -> CannotWriteError:
     found = CannotWriteError(f"{path} cannot be written: {error.strerror or error}")
     found.errno = error.errno
     return found
-
-
-__all__ = ["TEMPORARY", "check_place", "replacing"]

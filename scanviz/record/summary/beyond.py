@@ -27,6 +27,3 @@ def beyond_calls(function: FunctionRecord, loops_ns: Iterable[float]) -> int:
 def is_sampled(function: FunctionRecord) -> bool:
     """Return whether operations outside of loops were timed in some calls alone."""
     return 0 < function.call_parts.timed < function.calls
-
-
-__all__ = ["beyond_calls", "is_sampled"]

@@ -48,6 +48,3 @@ def glosses(words: Iterable[str]) -> list[str]:
     ['carry: what goes from step to step and only its last value comes out']
     """
     return [gloss(word) for word in dict.fromkeys(words) if word.replace("_", "-") in GLOSSES]
-
-
-__all__ = ["GLOSSES", "gloss", "glosses"]

@@ -140,6 +140,3 @@ def _bounded(record: ProfileRecord) -> Iterator[Bounded]:
             found = bound_of(record.measures, operation, native) if operation.samples else None
             if found is not None:
                 yield Bounded(operation, loop, times.of(owner, operation), found)
-
-
-__all__ = ["Bound", "Bounded", "bound_of", "bounded", "is_native", "known_limits", "worth_showing"]

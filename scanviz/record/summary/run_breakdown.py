@@ -364,6 +364,3 @@ def _of(loop: LoopRecord, kind: PartKind, label: str, total: int, estimated: boo
         loop=loop.key,
         estimated=estimated,
     )
-
-
-__all__ = ["CONTAINERS", "SLOW_CALLS", "OperationTimes", "RunPart", "parts_of", "unattributed_ns"]

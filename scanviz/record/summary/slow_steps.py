@@ -160,14 +160,3 @@ def slow_in_words(loop: LoopRecord, slow_ns: float) -> str:
     timed = loop.measures.get("slow_timed_steps", 0.0)
     last = "no operation stands out" if timed else "none of them had its operations timed"
     return f"why is not known: no branch, no period, and {last}"
-
-
-__all__ = [
-    "HEAVY",
-    "in_other_code",
-    "other_code_ns",
-    "period_of",
-    "reasons",
-    "slow_in_words",
-    "slowest_share",
-]

@@ -36,6 +36,3 @@ def beyond_the_clock(record: ProfileRecord) -> str:
         f"functions were called in {where} beside the first one, "
         f"so their times come to {times:.2g} times the clock: {100 * times:,.0f} % in all"
     )
-
-
-__all__ = ["beyond_the_clock", "called_ns"]

@@ -196,6 +196,3 @@ def _sources(function: FunctionRecord) -> dict[str, str]:
     graphs = function.rewrites.graphs if function.rewrites is not None else None
     nodes = graphs.nodes if graphs is not None else ()
     return {node.loop.name: node.source for node in reversed(nodes) if node.loop is not None}
-
-
-__all__ = ["UNATTRIBUTED", "GoneLoop", "LineTotal", "PartTotal", "gone_loops", "lines", "totals"]

@@ -90,6 +90,3 @@ def untimed(loop: LoopRecord) -> str:
     if loop.steps < FEW_STEPS:
         return "too few steps to time its operations one by one (--detail ops times all)"
     return "operations were not timed one by one in this tier"
-
-
-__all__ = ["BELOW", "sum_in_words", "typical_step", "untimed"]

@@ -277,6 +277,3 @@ def _at(source: SourceRecord | None, known: SourceRecord | None = None) -> str:
     if source is None or source == known:
         return ""
     return f" ({sanitize(str(source))})"
-
-
-__all__ = ["VerdictSentence", "verdict"]

@@ -343,6 +343,3 @@ def _shortly(variable: TracedVariableRecord, place: int) -> str:
     low, high = variable.statistics[place, :2].tolist()
     told = f"{low:.4g}" if math.prod(variable.shape) == 1 else f"{low:.4g} … {high:.4g}"
     return f"{variable.name} = {told}"
-
-
-__all__ = ["BlameLink", "chain_of_blame"]

@@ -48,6 +48,3 @@ def goes_backwards(reads: Iterable[tuple[int, str]]) -> bool:
     (True, False)
     """
     return any(tap and _NUMBERED.sub("", text).endswith(step_name("", -tap)) for tap, text in reads)
-
-
-__all__ = ["cell_name", "goes_backwards"]

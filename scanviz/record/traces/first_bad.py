@@ -58,6 +58,3 @@ def first_bad_of(traces: Iterable[TraceRecord]) -> tuple[TraceRecord, FirstBad] 
             order = {id(variable): place for place, variable in enumerate(trace.variables)}
             return trace, min(found, key=lambda bad: (bad.step, order[id(bad.variable)]))
     return None
-
-
-__all__ = ["FirstBad", "first_bad", "first_bad_of"]

@@ -184,6 +184,3 @@ def _refused(call: HeldCallRecord, what: str) -> ScanvizValueError:
     return ScanvizValueError(
         f"the profile makes no sense: call {call.call} of function {call.function} {what}"
     )
-
-
-__all__ = ["ArrayRecord", "CheckpointRecord", "HeldCallRecord", "LoopRunsRecord", "check_held_calls"]

@@ -286,6 +286,3 @@ def _sorted(graph: networkx.DiGraph[int]) -> Iterator[int]:
     import networkx
 
     yield from networkx.lexicographical_topological_sort(graph)
-
-
-__all__ = ["levels", "longest_path", "reachable", "to_graphml", "to_json", "to_networkx"]

@@ -119,6 +119,3 @@ def plumbing_note(count: int) -> str:
     """
     what = f"{count} operation{'' if count == 1 else 's'} of plumbing (sizes, broadcasts)"
     return f"not drawn: {what}; --plumbing draws {'it' if count == 1 else 'them'}"
-
-
-__all__ = ["diagram_of", "plumbing_note", "unknown_loop", "whole_picture"]

@@ -216,16 +216,3 @@ def _cell(
 def _type(side: Side, variable: LoopVariableRecord) -> str:
     keys = (*variable.inner_inputs, *variable.inner_outputs)
     return next((side.loop.step.variables[key].type for key in keys), "")
-
-
-__all__ = [
-    "Cells",
-    "Drawn",
-    "Side",
-    "add_buffer",
-    "add_sequence",
-    "inner_label",
-    "non_sequence",
-    "read_by_step",
-    "shown_already",
-]

@@ -188,6 +188,3 @@ def _without(diagram: Diagram, gone: dict[str, Node]) -> Diagram:
         nodes=tuple(node for node in diagram.nodes if node.id not in gone),
         edges=tuple(edge for edge in diagram.edges if edge.source not in gone and edge.target not in gone),
     )
-
-
-__all__ = ["READABLE", "with_chips"]

@@ -310,6 +310,3 @@ def _around(loop: LoopSnapshot) -> GraphSnapshot:
     }
     node = NodeSnapshot(loop.name, (steps, *reads), tuple(gives), "", "", 0)
     return GraphSnapshot(loop.name, variables, (node,), (loop,), tuple(gives), ("",) * len(gives))
-
-
-__all__ = ["ConnectingPath", "ConnectionMatrix", "connecting_path", "connection_matrix", "has_ends"]

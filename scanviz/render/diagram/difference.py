@@ -218,6 +218,3 @@ def _said(counts: Counter[Change]) -> str:
 
 def _where(cluster: str | None, boxes: Mapping[str, str]) -> str:
     return f"in {boxes.get(cluster, cluster)}" if cluster is not None else "outside of loops"
-
-
-__all__ = ["difference", "parents_first", "with_loops_of"]

@@ -290,6 +290,3 @@ class _Loop:
 
 def _with(node: Node, name: str, cluster: str | None, loop: LoopSnapshot | None) -> Node:
     return replace(node, id=name, cluster=cluster, loop=loop.key if loop is not None else node.loop)
-
-
-__all__ = ["PictureBuilder", "PictureLevel"]

@@ -96,6 +96,3 @@ def _outer_label(variable: LoopVariableRecord) -> str:
     if variable.kind == "sequence" and variable.reads not in ((), (0,)):
         return f"{variable.name}, tap {variable.reads[0]}"
     return variable.name
-
-
-__all__ = ["COLUMNS", "ORDERS", "Column", "ListEntry", "entries_of"]

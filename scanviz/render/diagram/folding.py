@@ -187,6 +187,3 @@ def _closed(cluster: Cluster, ports: tuple[Port, ...], operations: int, hottest:
         operations=operations,
         hottest=hottest,
     )
-
-
-__all__ = ["close_loops", "depths", "fold", "inside", "only_loops"]

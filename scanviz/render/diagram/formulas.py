@@ -272,6 +272,3 @@ def _has_outside(text: str, signs: str) -> bool:
         if depth == 0 and letter in signs:
             return True
     return False
-
-
-__all__ = ["LONGEST", "with_formulas"]

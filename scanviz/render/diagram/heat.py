@@ -84,6 +84,3 @@ def function_of(record: ProfileRecord | None, key: int | None, graph: GraphSnaps
 
 def _at(operations: tuple[OperationRecord, ...], index: int) -> OperationRecord | None:
     return operations[index] if index < len(operations) else None
-
-
-__all__ = ["UNKNOWN", "Heat", "HeatMap", "function_of"]

@@ -211,6 +211,3 @@ def _corner(left: bool, right: bool, up: bool, down: bool) -> str:
     if len(signs) == 1:
         return signs
     return signs[2] if up and down else signs[1] if up else signs[0]
-
-
-__all__ = ["HEADINGS", "MappingGroup", "MappingLine", "MappingsTable", "mappings_table"]

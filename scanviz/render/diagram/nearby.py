@@ -208,6 +208,3 @@ def _more(members: list[Node]) -> Node:
 
 def _ids(members: list[Node]) -> list[str]:
     return [node.id for node in members]
-
-
-__all__ = ["HOPS", "near_changes"]

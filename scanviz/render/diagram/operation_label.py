@@ -111,6 +111,3 @@ def _in_words(op: str) -> str:
     if name == "cast":
         return f"{words} to {known.get('dtype', 'another dtype')}"
     return f"{name} {known['order']}" if "order" in known else words
-
-
-__all__ = ["OPEN", "SHORT", "constant_text", "operation_label"]

@@ -228,6 +228,3 @@ def _with_short_rows(diagram: Diagram) -> Diagram:
         for node in diagram.nodes
     )
     return replace(diagram, nodes=nodes)
-
-
-__all__ = ["WHOLE", "for_slide", "readable", "with_ellipsis"]

@@ -90,6 +90,3 @@ def at_time(label: str, time: int, rows: Mapping[str, SequenceRows] | None = Non
         found = re.sub(rf"(?<![\w.\]]){re.escape(name)}{_AT_STEP.pattern}", row, found)
     found = _AT_STEP.sub(lambda match: f"[{time + int(match[1] or 0)}]", found)
     return found if found != label else f"{label} at {time}"
-
-
-__all__ = ["SequenceRows", "at_time", "rows_of_sequences"]

@@ -211,6 +211,3 @@ class _Step:
         cell, tap, of = self.writes[result]
         label = f"tap {tap}" if of == "mitmot" else ""
         self.drawn.edges.append(Edge(source, cell, "leaves", label, kind))
-
-
-__all__ = ["draw"]

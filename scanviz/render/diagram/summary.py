@@ -262,6 +262,3 @@ def _short(node: Node) -> str:
     for sign in "{([":
         label = label.partition(sign)[0] or label
     return label[:24].replace(", ", " ")
-
-
-__all__ = ["READABLE", "USUAL_LIMIT", "loops_to_close", "summarised"]

@@ -229,6 +229,3 @@ def _timed(clusters: list[Cluster], loop: LoopRecord | None) -> list[Cluster]:
         replace(cluster, time_ns=mean, share=mean / whole if mean is not None and whole else None)
         for cluster, mean in zip(clusters, means, strict=True)
     ]
-
-
-__all__ = ["MOST_IN_ALL", "MOST_STEPS", "unrolled"]

@@ -260,6 +260,3 @@ def _outcome(code: int) -> OutcomeRecord:
     if code < 0:
         return OutcomeRecord("interrupted", 128 - code, f"ended by {_signal_name(-code)}")
     return OutcomeRecord("ok" if code == 0 else "exit", code)
-
-
-__all__ = ["LiveSource"]

@@ -44,6 +44,3 @@ def with_end(begin: str, end: str, width: int) -> str:
     """
     room = width - cell_len(begin) - cell_len(end)
     return begin + " " * room + end if end and room >= APART else begin
-
-
-__all__ = ["Scrolled", "place_words", "with_end"]

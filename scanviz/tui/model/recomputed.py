@@ -76,6 +76,3 @@ class Recomputed:
         else:
             self._windows = [found, *self._windows[: MOST_WINDOWS - 1]]
         return True
-
-
-__all__ = ["Recompute", "Recomputed"]

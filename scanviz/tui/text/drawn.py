@@ -107,6 +107,3 @@ def words(part: PicturePart, width: int) -> Text:
     text = Text(short(head, max(20, width - len(told) - 3)), style="bold", no_wrap=True, overflow="ellipsis")
     text.append(f" · {told}" if told else "", "not bold")
     return text.append(f"\n{short(below, width)}", "not bold dim")
-
-
-__all__ = ["PicturePart", "parts_of", "styled", "words"]

@@ -87,6 +87,3 @@ def coloured(line: Text) -> Text:
     elif not line.spans and _WARNED.search(line.plain[:LONGEST]):
         line.stylize(YELLOW)
     return with_our_colours(line)
-
-
-__all__ = ["MOST_LINES", "Printed", "coloured", "is_failure"]

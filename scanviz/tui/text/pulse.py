@@ -192,6 +192,3 @@ def clock(seconds: float) -> str:
     minutes, rest = divmod(int(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
-
-
-__all__ = ["Beat", "Pulse", "clock", "drawn", "pulse_line", "quick"]

@@ -90,6 +90,3 @@ def apportioned(values: Sequence[float], whole: int) -> list[int]:
 
 def _look(number: int) -> tuple[str, str]:
     return _LOOKS[min(number, len(_LOOKS) - 1)]
-
-
-__all__ = ["Segment", "apportioned", "fitting", "legend", "stacked"]

@@ -307,6 +307,3 @@ def curve(values: list[int], cursor: int, width: int) -> Text:
             ("▲" if number == cursor else "─") * cells, f"bold {YELLOW}" if number == cursor else "dim"
         )
     return text
-
-
-__all__ = ["FilmCurve", "FilmPane", "FilmView", "caption", "cell_width", "curve", "frame_after"]

@@ -148,6 +148,3 @@ class LinesPane(ScrollView, can_focus=True):
     def on_blur(self) -> None:
         """Show no cursor."""
         self.refresh()
-
-
-__all__ = ["LinesPane"]

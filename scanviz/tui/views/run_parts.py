@@ -105,6 +105,3 @@ def run_summary(record: ProfileRecord, parts: Sequence[RunPart], width: int) -> 
     if len(gone) > MOST_GONE:
         text.append(f"\n{len(gone) - MOST_GONE} more loops gone", style="not bold dim")
     return text
-
-
-__all__ = ["bound_cells", "function_rows", "run_summary"]

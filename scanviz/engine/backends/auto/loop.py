@@ -180,6 +180,3 @@ class AutoLoop(SpecialisedLoop):
             return str(refused)
         except (BackendError, OSError, MemoryError) as error:  # LLVM cannot be loaded, or code has no room
             return error.what if isinstance(error, ScanvizError) else f"{type(error).__name__}: {error}"
-
-
-__all__ = ["AutoLoop", "NumpyCode"]

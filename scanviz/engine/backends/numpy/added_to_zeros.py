@@ -92,6 +92,3 @@ def _found(emitter: Emitter) -> _Found:
         emitter.notes["registers"] = _Found(makers, dict(made), last_uses(program))
     found: _Found = emitter.notes["registers"]
     return found
-
-
-__all__ = ["added_statements"]

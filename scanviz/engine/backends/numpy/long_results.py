@@ -181,6 +181,3 @@ def _cast_into(values: Array, dtype: np.dtype[Any], room: Array | None) -> Array
         return values.astype(dtype)
     np.copyto(room, values, "unsafe")
     return room
-
-
-__all__ = ["long_statements"]

@@ -96,6 +96,3 @@ class _Block:
             yield f"{self.writer.states[self.k]}[{place}] = {self.room}[0]"
         else:
             yield f"{self.writer.history[self.k][0]} = {self.room}[0]"
-
-
-__all__ = ["condition", "lines_at_once"]

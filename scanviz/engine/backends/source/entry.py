@@ -78,6 +78,3 @@ def failed_run(loop: LoopInstruction, code: CompiledSource, error: BaseException
     if failure is not None:
         failure = failure._replace(step=step)
     return FailedRun(step, in_words(error, loop.body, failure, loop), error.__cause__)
-
-
-__all__ = ["written_entry"]

@@ -189,19 +189,3 @@ def _product(words: Words) -> tuple[Words, Words]:
 def _cost(blocks: int) -> int:
     """Return how many blocks one at a time would take as long as so many by the formula."""
     return min(blocks, FEW_BLOCKS + blocks // 16)
-
-
-__all__ = [
-    "MASK64",
-    "MASK128",
-    "MULTIPLIERS",
-    "ROUNDS",
-    "WEYL",
-    "Key",
-    "Words",
-    "consecutive_blocks",
-    "next_blocks",
-    "one_block",
-    "scattered_blocks",
-    "words_from",
-]

@@ -41,6 +41,3 @@ def run_memory(plan: Plan) -> RunMemory:
         outputs.append(None if store.kind is StoreKind.NONE or store.checked else store.row)
         over.append(store.over)
     return RunMemory(plan.buffers, plan.arena, tuple(outputs), tuple(over), plan.mismatch)
-
-
-__all__ = ["RunMemory", "run_memory"]

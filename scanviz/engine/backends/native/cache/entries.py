@@ -196,6 +196,3 @@ def _is_ours(place: int, name: str) -> bool:
     """Return whether a file begins as entries of this version and others do, as far as it is written."""
     with _file(place, name) as file:
         return file is not None and MAGIC.startswith(file.read(len(MAGIC) - 2))
-
-
-__all__ = ["folder", "key_of", "load", "store", "usual_folder"]

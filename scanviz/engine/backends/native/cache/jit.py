@@ -167,6 +167,3 @@ def _target_for(text: str) -> Processor:
             "there is no memory for compiling a loop", expected=f"some {room // 10**6} MB", fix='mode="numpy"'
         ) from error
     return target()
-
-
-__all__ = ["ENTRY", "Machine", "Processor", "assembly_of", "compiled", "module_text", "object_of", "target"]

@@ -163,20 +163,3 @@ def _capsules() -> tuple[dict[str, Any], Any, Any]:
     pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     told.restype, told.argtypes = ctypes.c_char_p, [ctypes.py_object]
     return dict(cython_special.__pyx_capi__), told, pointer
-
-
-__all__ = [
-    "LOCK",
-    "REINSTALL",
-    "SPECIAL",
-    "Host",
-    "Linked",
-    "assembly",
-    "binding",
-    "host",
-    "is_loaded",
-    "linked",
-    "object_file",
-    "special",
-    "versions",
-]

@@ -81,6 +81,3 @@ def write_branch(around: ProgramWriter, index: int, branch: BranchInstruction) -
     for output, first, second in zip(branch.outputs, *results, strict=True):
         if first is not None and second is not None:
             around.give(output, code.either(first, ends[0], second, ends[1]))
-
-
-__all__ = ["BranchSide", "write_branch"]

@@ -122,6 +122,3 @@ class CallArguments(Struct, frozen=True):
     holds_inside: bool
     counted: tuple[CountedLoop, ...]
     in_strips: bool
-
-
-__all__ = ["CallArguments", "Callout", "CodeVariant", "CountedLoop", "Site"]

@@ -75,6 +75,3 @@ def code_of(loop: LoopInstruction, plan: Plan, kind: Kind) -> tuple[Machine, Cal
     verify_plan(loop.body, plan)
     text, handed = text_of(loop, plan, kind)
     return compiled(text), handed
-
-
-__all__ = ["Kind", "code_of", "text_of"]

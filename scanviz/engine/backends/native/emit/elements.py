@@ -194,17 +194,3 @@ def _innermost(
 def lanes_of(dtypes: Sequence[str], vector_bytes: int) -> int:
     """Return how many elements at once fit into a register whatever their dtype."""
     return max(1, vector_bytes // max((np.dtype(dtype).itemsize for dtype in dtypes), default=8))
-
-
-__all__ = [
-    "Body",
-    "Operand",
-    "collapsed",
-    "for_each",
-    "lanes_of",
-    "lines",
-    "load",
-    "outer",
-    "pieces",
-    "store",
-]

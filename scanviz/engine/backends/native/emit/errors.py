@@ -7,6 +7,3 @@ class NotWrittenError(Exception):
 
 class RunError(NotWrittenError):
     """What is written is an error when it is run: NumPy's code says so in its words."""
-
-
-__all__ = ["NotWrittenError", "RunError"]

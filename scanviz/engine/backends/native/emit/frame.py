@@ -278,6 +278,3 @@ class ProgramFrame:
 def bytes_of(shape: Sequence[int], dtype: str) -> int:
     """Return the bytes of an array."""
     return math.prod(shape) * np.dtype(dtype).itemsize
-
-
-__all__ = ["ProgramFrame", "Shared", "bytes_of"]

@@ -289,6 +289,3 @@ def run_ns(program: Program, plan: Plan, steps: int) -> float:
 def is_long(loop: LoopInstruction, plan: Plan, steps: int) -> bool:
     """Return whether one run of a loop inside may take so long that ctrl+c has to be heard while it runs."""
     return run_ns(loop.body, plan, steps) > (LONG_NS if loop.until is None else LONG_UNTIL_NS)
-
-
-__all__ = ["InnerLoop", "is_long", "run_ns", "write_inner_loop"]

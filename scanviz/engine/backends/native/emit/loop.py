@@ -169,6 +169,3 @@ class LoopEmitter(StepsWriter):
     def _stamps_a_step(self) -> int:
         groups = sum(any(not self._is_idle(index) for index in group) for group in self.plan.groups)
         return groups + 2
-
-
-__all__ = ["LoopEmitter"]

@@ -264,6 +264,3 @@ def _ends(place: ArrayPlace) -> tuple[int, int]:
     steps = [(n - 1) * step for n, step in zip(place.shape, place.strides, strict=True)]
     low = place.offset + sum(min(0, step) for step in steps)
     return low, place.offset + sum(max(0, step) for step in steps) + np.dtype(place.dtype).itemsize
-
-
-__all__ = ["CONSTANT", "SCRATCH", "ArrayPlace", "ArrayPlaces", "Base", "Scratch", "must_fit", "overlap"]

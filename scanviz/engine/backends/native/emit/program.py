@@ -248,6 +248,3 @@ def call_out(frame: ProgramFrame, instruction: AnyInstruction, why: str, seldom:
     for output, place in zip(instruction.outputs, writes, strict=True):
         if is_scalar(body, output):
             frame.give(output, code.load(frame.operand(place).address, place.dtype))
-
-
-__all__ = ["INSIDE", "ProgramWriter", "call_out", "refuse_many_callouts", "why_no_callout"]

@@ -135,6 +135,3 @@ def after_step(steps: StepsInRegisters, rows: Sequence[SmallRow]) -> list[Value]
 def _apart(steps: StepsInRegisters, place: ArrayPlace, row: SmallRow) -> list[tuple[Value, int]]:
     address = steps.operand(place).address
     return [(steps.code.at(address, offset), lanes) for offset, lanes in row.pieces]
-
-
-__all__ = ["SmallRow", "after_step", "before_steps", "know", "small_rows"]

@@ -350,6 +350,3 @@ class StepsWriter(ProgramWriter):
             return None
         condition = self.value(self.loop.until)
         return cast(self.code, condition, "bool")
-
-
-__all__ = ["DEEPEST", "StepsWriter"]

@@ -125,6 +125,3 @@ def _cut(parts: dict[int, StoredLanes], begin: int, end: int) -> None:
         after = max(0, stop - end) // size
         if after:
             parts[stop - after * size] = StoredLanes(part.value, part.lane + part.lanes - after, after)
-
-
-__all__ = ["KnownMemory", "StoredLanes"]

@@ -232,6 +232,3 @@ def _one(
         ]
         known[instruction.outputs[0]] = elements_of(steps.code, instruction, steps.body, inputs)
     return [known[number] for number in strips.following]
-
-
-__all__ = ["Strips", "strips_of", "write_strips"]

@@ -110,6 +110,3 @@ def is_integer(dtype: str) -> bool:
 def size_of(dtype: str) -> int:
     """Return the bytes of a number in memory."""
     return np.dtype(dtype).itemsize
-
-
-__all__ = ["Value", "constant", "is_integer", "known_number", "literal", "size_of", "type_of"]

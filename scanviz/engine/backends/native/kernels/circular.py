@@ -179,5 +179,3 @@ def tangent(d: Floats, value: Value) -> Value:
 WRITERS: dict[str, Callable[..., Value]] = {
     "sin": sine, "cos": cosine, "tan": tangent, "arctan": arctan, "arctan2": arctan2, "hypot": hypotenuse,
 }  # fmt: skip
-
-__all__ = ["WRITERS", "cosine", "sine"]

@@ -273,6 +273,3 @@ def _needed(block: Block, count: int) -> Block:
             wanted.update(line.inputs)
             lines.append(line)
     return block._replace(lines=tuple(reversed(lines)), results=block.results[:count])
-
-
-__all__ = ["DrawWriter"]

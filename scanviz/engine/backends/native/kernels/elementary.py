@@ -284,6 +284,3 @@ def elementary(code: Code, name: str, operands: list[Value]) -> Value:
     wide = [d.as_format(operand, "float64") for operand in operands]
     found = code.by_lane(lambda *given: code.call(symbol, given, "float64"), wide, "float64")
     return d.as_format(found, dtype)
-
-
-__all__ = ["CALLED", "FUNCTIONS", "elementary"]

@@ -336,9 +336,3 @@ def all_finite(a: PaddedRows) -> Value:
         given += turns(code, 0, a.place.shape[0], carried, one)
     total = narrowed(code, "sum", given[0], 1)
     return primitive(code, "equal", [total, constant(0, a.place.dtype)])
-
-
-__all__ = [
-    "LARGEST", "PaddedRows", "Triangle", "all_finite", "column_scales", "diagonal_scales", "exchange_all", "factorise",
-    "factorise_positive", "padded", "substitute", "turns",
-]  # fmt: skip

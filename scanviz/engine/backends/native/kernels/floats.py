@@ -209,6 +209,3 @@ class Floats:
             code.begin(after)
         parts = f"[ {mended.text}, %{end} ], [ {found.text}, %{before} ]"
         return code.op(f"phi {found.type} {parts}", dtype, self.lanes)
-
-
-__all__ = ["FORMATS", "FloatFormat", "Floats"]

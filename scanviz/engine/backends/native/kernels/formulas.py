@@ -231,6 +231,3 @@ def _loop(code: Code, line: Statement, given: Sequence[Value]) -> list[Value]:
     code.jump(head)
     code.begin(after)
     return names
-
-
-__all__ = ["cast", "primitive", "takes_lanes", "write"]

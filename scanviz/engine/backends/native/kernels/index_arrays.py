@@ -318,6 +318,3 @@ def _write_masked(
     lanes = lanes_of([new.dtype, target.dtype], step.vector_bytes)
     there = step.operand(target)
     for_each(step.code, target.shape, [*apart, there], [there], chosen, lanes)
-
-
-__all__ = ["assigned", "write_put", "write_take"]

@@ -60,5 +60,3 @@ def _write_power(step: Step, instruction: Instruction) -> None:
 
 
 WRITE.row(power)(_write_power)
-
-__all__ = ["may_fail"]

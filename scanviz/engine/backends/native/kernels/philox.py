@@ -109,6 +109,3 @@ def _product(code: Code, word: Value, multiplier: int) -> tuple[Value, Value]:
         code.op(f"trunc i128 {high} to i64", "uint64"),
         code.op(f"trunc i128 {product} to i64", "uint64"),
     )
-
-
-__all__ = ["BYTES", "advanced", "block_at", "room_of", "write_blocks"]

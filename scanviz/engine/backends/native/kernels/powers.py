@@ -162,5 +162,3 @@ KNOWN: dict[float, Callable[[Floats, Value], Value]] = {
     3.0: _cube,
     4.0: _fourth,
 }
-
-__all__ = ["KNOWN", "known_power", "logarithm", "product_in_two"]

@@ -308,6 +308,3 @@ def _inner_product(code: Code, first: Matrix, second: Matrix, lanes: int, dtype:
         part = reduce(lambda one, other: combined(code, "sum", one, other), ends)
         total = part if total is None else combined(code, "sum", narrowed(code, "sum", total, width), part)
     return constant(0, dtype) if total is None else narrowed(code, "sum", total, 1)
-
-
-__all__ = ["Matrix", "inner_product", "panels", "plus_product", "product"]

@@ -215,6 +215,3 @@ class CategoryWriter(DrawWriter):
             lambda k: primitive(code, "less_equal", [self._sum(row, k), sought]),
         )
         return cast(code, place, dtype_of(self.step.body, self.drawn))
-
-
-__all__ = ["SAMPLERS", "CategoryWriter"]

@@ -192,5 +192,3 @@ def _is_better(code: Code, found: Value, new: Value, largest: bool) -> Value:
 
 WRITE.row(r.CUMSUM, r.CUMPROD)(_write_cumulative)
 WRITE.row(r.ARGMAX, r.ARGMIN)(_write_place)
-
-__all__ = ["for_each_line", "reduced", "write_cumulative"]

@@ -245,6 +245,3 @@ def narrowed(code: Code, name: str, value: Value, lanes: int) -> Value:
 def reduced_shape(place: ArrayPlace, axes: Sequence[int]) -> tuple[int, ...]:
     """Return the shape without some axes."""
     return tuple(size for axis, size in enumerate(place.shape) if axis not in axes)
-
-
-__all__ = ["REDUCTIONS", "combined", "narrowed", "reduce", "reduced_shape"]

@@ -85,5 +85,3 @@ for _declaration in (RESHAPE, DIMSHUFFLE, DIMENSION):
     WRITE.row(_declaration)(write_view)
 WRITE.row(ALLOC)(_write_alloc)
 WRITE.row(MAKE_VECTOR)(_write_vector)
-
-__all__ = ["write_seen", "write_view"]

@@ -202,6 +202,3 @@ class SearchSideBySide:
         element = cast(code, code.gathered(begin, offsets, self.table.place.dtype), self.dtype)
         further = code.op(f"add {place.typed}, {constant(far, 'int64', lanes).text}", "int64", lanes)
         return code.select(self.lies_before(element, wanted), further, place)
-
-
-__all__ = ["SearchSideBySide", "is_less", "pays_side_by_side", "place_among"]

@@ -88,6 +88,3 @@ def _moved(step: Step, place: ArrayPlace, offset: Value) -> Value | None:
     if offset.text == "0":
         return place.shift
     return offset if place.shift is None else step.code.add(place.shift, offset)
-
-
-__all__ = ["for_each_matrix"]

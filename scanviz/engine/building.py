@@ -14,7 +14,7 @@ from types import TracebackType
 from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.observe import GENERATION, Building, Observer, observers
 
-# What is called before building is notified: by whoever has begun something that nobody has been notified of yet.
+# What is called before building, or its end, is notified: by whoever has begun something that nobody has been notified of yet.
 # It returns the nanoseconds that it has counted as watching itself.
 BEFORE_BUILDING: list[Callable[[], int]] = []
 
@@ -82,6 +82,8 @@ class building:  # noqa: N801  # a context manager, written like a function
     def _notify_of_end(self, own_since: int, elapsed_ns: int) -> None:
         """Notify that it was built in so long, and what watching it took: what has passed since a time."""
         _thread.builds = False
+        for notify in BEFORE_BUILDING:
+            own_since += notify()
         for observer in self._watching:
             observer.build_end(self._kind, self._where, elapsed_ns)
         ended = perf_counter_ns()

@@ -36,9 +36,10 @@ class Observer:
     ``detail`` says how closely to look: ``"steps"`` times each step, and each operation in a sample of the steps;
     ``"ops"`` times each operation in every step; ``"values"`` runs the reference tier and tells every value.
     ``steps_a_stamp`` allows a tier to time so many steps at once where steps are very short.  ``samples`` allows the engine, once
-    enough was looked at closely, to tell most of many short calls by ``call_run`` alone, most of many short runs of a loop by
-    ``loop_counted``, and to run blocks of steps as if nobody observed.  With ``weighs`` the memory that some of the calls hold is
-    counted and notified.  With ``lists_built`` functions are notified when they are built; else before their first call.
+    enough was looked at closely, to tell most of many short calls by ``calls_counted`` alone, some hundreds at once, most of many
+    short runs of a loop by ``loop_counted``, and to run blocks of steps as if nobody observed.  With ``weighs`` the memory that
+    some of the calls hold is counted and notified.  With ``lists_built`` functions are notified when they are built; else before
+    their first call.
     """
 
     detail: Detail = "steps"
@@ -72,18 +73,21 @@ class Observer:
         A call that an error ended does not return.
         """
 
-    def call_run(
+    def calls_counted(
         self,
         function: int,
-        elapsed_ns: int,
+        thread: int,
+        elapsed_ns: Sequence[int],
         checks_ns: int,
         copies_ns: int,
         observing_ns: int,
         runs: Sequence[Run],
     ) -> None:
-        """A call began, ended after ``elapsed_ns`` without an error and returned (only with ``samples``).
+        """Calls of one thread began, each ended after its ``elapsed_ns`` without an error, and returned (only with ``samples``).
 
-        Its begin and end are not told.  The other times are those of ``function_returned``; ``runs`` has the runs of loops in it.
+        The other times are those of ``function_returned``, of all together; ``runs`` has the runs of loops in them, and of a call
+        that goes on those so far.  They are told when there are some hundreds, before calls and building begin or end in their
+        thread, and, in any thread, when somebody asks for them: :func:`tell_counted`.
         """
 
     def build_begin(self, kind: Building, where: SourceLine | None) -> None:
@@ -179,6 +183,9 @@ GENERATION = [0]
 # Called with an observer that has been detached: by whoever keeps something of one, thread by thread.
 LEFT: list[Callable[[Observer], None]] = []
 
+# Called to tell observers of calls that were counted: by whoever keeps them, of all threads.
+COUNTED: list[Callable[[], None]] = []
+
 # Filled from above: makes the observer behind function(profile=True); empty while there is no profiler.
 PROFILER: list[Callable[[], Observer]] = []
 
@@ -208,6 +215,12 @@ def detach(observer: Observer) -> None:
         GENERATION[0] += 1
     for forget in LEFT:
         forget(observer)
+
+
+def tell_counted() -> None:
+    """Have observers told of all calls that were counted so far; whoever asks holds no lock that an observer takes."""
+    for tell in COUNTED:
+        tell()
 
 
 @contextmanager

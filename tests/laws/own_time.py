@@ -27,7 +27,7 @@ from tests.laws.law import law
 
 NOTIFIED = 1_000_000  # nanoseconds that each notification takes
 _EVENTS = (
-    "function_begin", "call_run", "loop_begin", "loop_steps", "loop_rows", "loop_counted", "loop_end", "loop_observed",
+    "function_begin", "calls_counted", "loop_begin", "loop_steps", "loop_rows", "loop_counted", "loop_end", "loop_observed",
     "measured", "specialised",
 )  # fmt: skip
 
@@ -93,8 +93,8 @@ class Slow(Observer):
                 found += [*series.interval_ns.tolist(), series.span_ns]
             case "loop_counted":
                 found += [run[5] for run in given[1]]
-            case "call_run":
-                found += [*given[1:4], *(run[5] for run in given[5])]
+            case "calls_counted":
+                found += [*given[2], *given[3:5], *(run[5] for run in given[6])]
             case "loop_end":
                 found += given[3:5]
         CLOCK.ns += NOTIFIED

@@ -55,18 +55,19 @@ class Nesting(observe.Observer):
         self._close("call", call)
         self.calls += 1
 
-    def call_run(
+    def calls_counted(
         self,
         function: int,
-        elapsed_ns: int,
+        thread: int,
+        elapsed_ns: Sequence[int],
         checks_ns: int,
         copies_ns: int,
         observing_ns: int,
         runs: Sequence[tuple[Any, ...]],
     ) -> None:
-        """Count a call."""
+        """Count calls."""
         self._check(function)
-        self.calls += 1
+        self.calls += len(elapsed_ns)
 
     def loop_begin(self, function: int, loop: int, n_steps: int, buffer_bytes: int) -> None:
         """Open a run, in a call that was told."""

@@ -227,8 +227,11 @@ class Function(Shown):
                 self._seen().introduce(observer)
 
     def _given(self, arguments: list[Array], probe: Probe | None) -> Any:
-        if self._is_alone and probe is None and not CALLS:
-            results = self._executable.run(arguments, None)
+        if self._is_alone and not CALLS:
+            if probe is None:
+                results = self._executable.run(arguments, None)
+            else:
+                results = (self._observed or self._seen()).run(arguments, probe)
             return self._structured(results if self._gives_own else self._unshared(results, arguments))
         if not self._updated:
             return self._structured(self._computed(arguments, probe))

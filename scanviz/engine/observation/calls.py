@@ -18,11 +18,13 @@ from scanviz.engine.locks import lock
 from scanviz.engine.observation.call_sampler import CallSampler
 from scanviz.engine.observation.events import CompiledFunction
 from scanviz.engine.observation.levels import RUNS
-from scanviz.engine.observation.own_time import THREADS, note_cost, tell_what_began
-from scanviz.engine.observation.probe import CALL_NUMBERS, Probe
+from scanviz.engine.observation.own_time import THREADS, OwnTime, tell_all, tell_what_began
+from scanviz.engine.observation.probe import CALL_NUMBERS, Probe, note_cost
 from scanviz.engine.observe import GENERATION, Observer
 from scanviz.engine.program.instructions import Program
 
+MOST_CALLS = 512  # of one thread that are counted before they are told
+MOST_PROBES = 64  # functions of one thread whose calls are counted
 Arguments = Callable[[Sequence[Any], dict[str, Any]], list[Array]]
 
 
@@ -75,10 +77,10 @@ class ObservedCalls:
             entered += tell_what_began()  # of the call that this one is made in
         if sampler.left > 0 and self._told_all == GENERATION[0]:
             sampler.left -= 1
-            probe, own.spare = own.spare, None
-            if probe is None or probe.observers != observers:
-                probe = Probe(self.key, observers, level=RUNS)
-            probe.function = self.key
+            probe = own.probes.get(self.key)
+            if probe is None or probe.in_use or probe.observers != observers:
+                probe = self._counting(own, observers)
+            probe.in_use = True
         else:
             probe = Probe(self.key, observers)
         probe.entered, probe.run_ended = entered, 0
@@ -91,27 +93,30 @@ class ObservedCalls:
             ):  # what failed came after the run, whose error would have ended it
                 probe.function_end(probe.elapsed_ns, None)
             raise
-        self._returned(probe, ended)
+        if probe.waiting:
+            self._count(probe, ended)
+        else:
+            self._returned(probe, ended)
         return found
+
+    def _counting(self, own: OwnTime, observers: tuple[Observer, ...]) -> Probe:
+        """Return a new probe for calls of the thread that are counted; what others hold is told where it takes their place."""
+        if len(own.probes) >= MOST_PROBES or self.key in own.probes:
+            tell_all(own.probes)
+        if len(own.probes) >= MOST_PROBES:
+            own.probes.clear()
+        probe = own.probes[self.key] = Probe(self.key, observers, level=RUNS)
+        return probe
 
     def run(self, arrays: list[Array], probe: Probe) -> list[Array]:
         """Run the program for a call."""
-        if probe.level is RUNS:
-            return self._run_noting(arrays, probe)
-        probe.run_begun = perf_counter_ns()
-        try:
-            if self._told_all == GENERATION[0]:
-                return self._run_observed(arrays, probe)
-            return self._run_for_all(arrays, probe)
-        finally:
-            probe.run_ended = perf_counter_ns()
-
-    def _run_noting(self, arrays: list[Array], probe: Probe) -> list[Array]:
-        """Run the program as if nobody observed, but for the runs of its loops, which are noted."""
-        own, number = probe.own, next(CALL_NUMBERS)
+        if probe.level is not RUNS:
+            return self._run_closely(arrays, probe)
+        # as if nobody observed, but for the runs of its loops, which are noted
+        own = probe.own
         held = own.ns
         # nothing is called until the block begins: an interrupt comes before all of it or finds who ends it
-        probe.call, probe.waiting, own.waiting = number, True, probe
+        probe.waiting, own.waiting = True, probe
         try:
             begun = probe.run_begun = perf_counter_ns()
             results: list[Array] = self._executable.run(arrays, probe)
@@ -125,8 +130,31 @@ class ObservedCalls:
         probe.run_ended, probe.elapsed_ns = ended, ended - begun - (own.ns - held)
         return results
 
+    def _run_closely(self, arrays: list[Array], probe: Probe) -> list[Array]:
+        probe.run_begun = perf_counter_ns()
+        try:
+            if self._told_all == GENERATION[0]:
+                return self._run_observed(arrays, probe)
+            return self._run_for_all(arrays, probe)
+        finally:
+            probe.run_ended = perf_counter_ns()
+
+    def _count(self, probe: Probe, ended: int) -> None:
+        """Count a call that nobody was told of; with many, or where another probe has taken its place, they are told."""
+        own, elapsed, begun, run_ended = probe.own, probe.elapsed_ns, probe.run_begun, probe.run_ended
+        probe.waiting = probe.in_use = False
+        if probe.branches:
+            probe.sides_taken()
+        observing = run_ended - begun - elapsed + probe.untold
+        probe.calls.append((elapsed, begun - probe.entered, ended - run_ended, observing))
+        if len(probe.calls) >= MOST_CALLS or own.probes.get(self.key) is not probe:
+            probe.tell_counted()
+        self.sampler.passed(elapsed)
+        probe.untold = taken = perf_counter_ns() - ended
+        own.ns += taken
+
     def _returned(self, probe: Probe, ended: int) -> None:
-        """Tell the times around the run to those who were told of it, or the whole call where nobody was.
+        """Tell the times around the run to those who were told of it.
 
         What telling takes is known when they have been told: they are told it with the next call of the thread.
         """
@@ -137,18 +165,11 @@ class ObservedCalls:
             telling += own.untold
         if probe.branches:
             probe.sides_taken()
-        if probe.waiting:
-            probe.waiting = False
-            runs = probe.runs
-            for observer in observers:
-                observer.call_run(self.key, probe.elapsed_ns, checks, copies, telling, runs)
-            probe.runs, own.spare = [], probe
-        else:
-            if probe.level is RUNS:
-                probe.function_end(probe.elapsed_ns, None)
-            probe.function_returned(checks, copies, telling)
         if probe.level is RUNS:
+            probe.function_end(probe.elapsed_ns, None)
             self.sampler.passed(probe.elapsed_ns)
+            probe.in_use = False
+        probe.function_returned(checks, copies, telling)
         own.untold_of = observers
         own.untold = telling = perf_counter_ns() - ended
         own.ns += telling

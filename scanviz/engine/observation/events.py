@@ -156,16 +156,24 @@ def together(runs: Iterable[Run]) -> list[Run]:
     >>> together([(7, 1, 3, 3, 0, 40, ""), (8, 1, 1, 1, 1, 9, ""), (7, 1, 5, 5, 0, 50, "")])
     [(7, 2, 8, 5, 0, 90, ''), (8, 1, 1, 1, 1, 9, '')]
     """
-    found: dict[tuple[int, str, bool], Run] = {}
-    for run in runs:
-        loop, count, steps, longest, failed, ns, tier = run
+    found: dict[tuple[int, str, bool], list[int]] = {}
+    for loop, count, steps, longest, failed, ns, tier in runs:
         key = loop, tier, ns < 0
-        if key in found:
-            _, counts, all_steps, most, failures, all_ns, _ = found[key]
-            all_ns = -1 if ns < 0 else all_ns + ns
-            run = loop, counts + count, all_steps + steps, max(most, longest), failures + failed, all_ns, tier
-        found[key] = run
-    return list(found.values())
+        total = found.get(key)
+        if total is None:
+            found[key] = [count, steps, longest, failed, ns]
+            continue
+        total[0] += count
+        total[1] += steps
+        if longest > total[2]:
+            total[2] = longest
+        total[3] += failed
+        if ns >= 0:
+            total[4] += ns
+    return [
+        (loop, count, steps, longest, failed, ns, tier)
+        for (loop, tier, _), (count, steps, longest, failed, ns) in found.items()
+    ]
 
 
 __all__ = ["CompiledFunction", "Run", "StepSeries", "together"]

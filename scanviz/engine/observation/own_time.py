@@ -1,21 +1,19 @@
 """What observing itself takes, thread by thread: it is no time of the program.
 
-The clock of whatever goes on around it stands still meanwhile.  Noting a run of a loop is so short that its time is not taken each
-time: :func:`note_cost` says what it is.
+The clock of whatever goes on around it stands still meanwhile.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from functools import cache
 from time import perf_counter_ns
 from typing import Any
-from weakref import WeakSet
+from weakref import WeakSet, finalize
 
 from scanviz.engine.building import BEFORE_BUILDING
 from scanviz.engine.locks import lock
-from scanviz.engine.observe import LEFT, Observer
+from scanviz.engine.observe import COUNTED, LEFT, Observer
 
 
 class OwnTime:
@@ -29,18 +27,18 @@ class OwnTime:
         The probe of the innermost call of the thread, where nobody has been told yet that it began.
     wanted : tuple
         The observers of the thread's last call, and what they want together.
-    spare : Probe or None
-        The probe of a call in which runs were noted, for the next such call.
+    probes : dict of int to Probe
+        Of each function the thread's probe at the level of runs, which holds what was counted and nobody has been told of.
     untold, untold_of : int, tuple of Observer
         What telling a call took that its observers have not been told yet, and who they are.
     """
 
-    __slots__ = ("__weakref__", "ns", "spare", "untold", "untold_of", "waiting", "wanted")
+    __slots__ = ("__weakref__", "ns", "probes", "untold", "untold_of", "waiting", "wanted")
 
     def __init__(self) -> None:
         self.ns = 0
         self.waiting: Any = None  # a Probe: of a file that needs this one
-        self.spare: Any = None
+        self.probes: dict[int, Any] = {}
         self.wanted: tuple[tuple[Observer, ...], Any] = (), None
         self.untold, self.untold_of = 0, tuple[Observer, ...]()
 
@@ -51,7 +49,12 @@ class OwnTime:
     def forget(self, observer: Observer) -> None:
         """Keep nothing of one who observes no more; a call that goes on in the thread keeps it until others observe."""
         if observer in self.wanted[0] or observer in self.untold_of:
-            self.wanted, self.untold_of, self.spare = ((), None), (), None
+            self.wanted, self.untold_of = ((), None), ()
+        for key, probe in list(self.probes.items()):
+            if observer in probe.observers:
+                # before: a call that goes on finds out that it is to tell what it counts
+                self.probes.pop(key, None)
+                probe.tell_counted()
 
     def without(self, record: Callable[[int], object]) -> Callable[[int], object]:
         """Return what notes times of the clock less what observing has taken up to then."""
@@ -88,41 +91,68 @@ class Aside:
         self._own.ns = self._held + perf_counter_ns() - self._begun
 
 
+def tell_all(probes: dict[int, Any]) -> None:
+    """Tell what was counted in one thread."""
+    for probe in list(probes.values()):
+        probe.tell_counted()
+
+
 _OWN_TIMES: WeakSet[OwnTime] = WeakSet()  # of all threads that live
 _knowing = lock()
 
 
+class _Ending:
+    """Is let go when its thread ends: nothing else holds it."""
+
+
+def _ended(own: OwnTime) -> None:
+    tell_all(own.probes)
+    own.probes.clear()
+
+
 class _Threads(threading.local):
     def __init__(self) -> None:
-        self.own = OwnTime()
+        self.own, self.ending = OwnTime(), _Ending()
+        finalize(self.ending, _ended, self.own).atexit = False
         with _knowing:
             _OWN_TIMES.add(self.own)
 
 
-def _forget(observer: Observer) -> None:
+def _known() -> list[OwnTime]:
     with _knowing:
-        known = list(_OWN_TIMES)
-    for own in known:
+        return list(_OWN_TIMES)
+
+
+def _forget(observer: Observer) -> None:
+    for own in _known():
         own.forget(observer)
 
 
+def _tell_counted() -> None:
+    for own in _known():
+        tell_all(own.probes)
+
+
 LEFT.append(_forget)
+COUNTED.append(_tell_counted)
 
 
 THREADS = _Threads()  # `THREADS.own` is that of the thread
 
 
 def tell_what_began() -> int:
-    """Tell that the call began in which the thread is, where that was not told yet; return what that took.
+    """Tell what was counted in the thread, and that the call began in which it is, where that was not told; return what that took.
 
     It is no time of what goes on there.
     """
     own = THREADS.own
-    if own.waiting is None:
+    if own.waiting is None and not own.probes:
         return 0
     begun, taken = perf_counter_ns(), 0
     try:
-        own.waiting.tell_begin()
+        tell_all(own.probes)
+        if own.waiting is not None:
+            own.waiting.tell_begin()
     finally:
         taken = perf_counter_ns() - begun
         own.ns += taken
@@ -131,26 +161,4 @@ def tell_what_began() -> int:
 
 BEFORE_BUILDING.append(tell_what_began)
 
-NOTES = 200  # of a round
-ROUNDS = 5
-BESIDE = (
-    2.8  # around it are calls, and caches as NumPy left them: 360 to 450 ns a run where this loop takes 140
-)
-
-
-@cache
-def note_cost() -> int:
-    """Return the nanoseconds that noting a run takes: the least of some rounds of what is done for one, once a process."""
-    found = []
-    for _ in range(ROUNDS):
-        own, runs = OwnTime(), list[Any]()
-        begun = perf_counter_ns()
-        for steps in range(NOTES):
-            held, before = own.ns, perf_counter_ns()
-            runs.append((0, 1, steps, steps, 0, perf_counter_ns() - before - own.ns + held, ""))
-            own.ns += 1
-        found.append(perf_counter_ns() - begun)
-    return int(min(found) / NOTES * BESIDE)
-
-
-__all__ = ["THREADS", "Aside", "OwnTime", "note_cost", "tell_what_began"]
+__all__ = ["THREADS", "Aside", "OwnTime", "tell_all", "tell_what_began"]

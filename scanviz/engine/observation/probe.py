@@ -2,20 +2,27 @@
 
 A call runs with a probe, or with None where nobody observes.  The probe's level changes while the call goes on: in a block of steps
 that is not looked at it is :attr:`ProbeLevel.RUNS`, and code runs as without a probe; loops note their runs, which are told later.
+All calls of one thread and function that are not looked at share a probe: what they take and run is noted in it, and told some
+hundreds at once.
 What observing takes is no time of the program (:mod:`scanviz.engine.observation.own_time`).
 """
 
 from __future__ import annotations
 
 import itertools
+from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import cache
+from threading import get_ident
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from scanviz.engine.locks import lock
 from scanviz.engine.observation.events import Run, together
 from scanviz.engine.observation.ledger import BRANCHES_WEIGHED, Ledger
 from scanviz.engine.observation.levels import RUNS, ProbeLevel
-from scanviz.engine.observation.own_time import THREADS, note_cost, tell_what_began
+from scanviz.engine.observation.own_time import THREADS, OwnTime, tell_all, tell_what_began
 from scanviz.engine.observation.sides import BranchTaken
 from scanviz.engine.observe import Observer
 
@@ -26,6 +33,8 @@ if TYPE_CHECKING:
 
 CALL_NUMBERS = itertools.count()  # of calls that somebody is told of
 MOST_RUNS = 4096  # that are noted one by one; with more they are added up
+# held while what was counted is told: a thread of whom another one tells goes on when that is done
+_telling = lock()
 
 
 _LEVELS = {"steps": ProbeLevel.STEPS, "ops": ProbeLevel.OPERATIONS, "values": ProbeLevel.VALUES}
@@ -93,9 +102,9 @@ class Probe:
     is_sample : bool
         Whether it is a call that is looked at among many that are not.
     call : int
-        The call's number, once it has one.
-    waiting : bool
-        Whether nobody has been told yet that the call began.
+        The call's number, once somebody is told of it.
+    waiting, in_use : bool
+        Whether nobody has been told yet that the call began, and whether it goes on.
     own : OwnTime
         What observing has taken in this thread.
     stamps : sequence of int
@@ -105,8 +114,15 @@ class Probe:
         Counts the bytes that the call holds, where it is one of those that are weighed.
     branches : dict of int to BranchTaken
         Which sides of branches the call took, by the branch's id.
-    runs : list of Run
+    runs : deque of Run
         Runs of loops that were noted and not told yet.
+    counters : dict of object to object
+        By machine code that counts such runs itself the memory in which it does: its ``read`` gives what was counted since the last
+        time, in any thread.
+    calls : deque of tuple
+        Nanoseconds of the run, checks, copies and observing of each call that was counted and not told yet.
+    thread, untold : int
+        Whose calls these are, and what counting the last one took.
     note_ns : int
         Nanoseconds of noting one.
     entered, run_begun, run_ended, elapsed_ns : int
@@ -114,9 +130,9 @@ class Probe:
     """
 
     __slots__ = (
-        "_looked_at", "branches", "call", "control", "elapsed_ns", "entered", "function", "is_outer", "is_sample", "ledger",
-        "level", "note_ns", "observers", "own", "run_begun", "run_ended", "runs", "samples", "stamps", "steps_a_stamp", "waiting",
-        "weighs",
+        "_looked_at", "branches", "call", "calls", "control", "counters", "elapsed_ns", "entered", "function", "in_use",
+        "is_outer", "is_sample", "ledger", "level", "note_ns", "observers", "own", "run_begun", "run_ended", "runs", "samples",
+        "stamps", "steps_a_stamp", "thread", "untold", "waiting", "weighs",
     )  # fmt: skip
 
     def __init__(
@@ -135,9 +151,12 @@ class Probe:
         self.level, self.steps_a_stamp, self.samples, self.control, self.weighs = wanted
         if level is not None:
             self.level = level
-        self.is_sample = self.waiting = False
+        self.is_sample = self.waiting = self.in_use = False
         self._looked_at: set[int] = set()
-        self.runs: list[Run] = []
+        self.runs: deque[Run] = deque()
+        self.counters: dict[object, Any] = {}
+        self.calls: deque[tuple[int, int, int, int]] = deque()
+        self.thread, self.untold = get_ident(), 0
         self.stamps: Sequence[int] = ()
         self.ledger: Ledger | None = None
         self.branches: dict[int, BranchTaken] = {}
@@ -170,14 +189,17 @@ class Probe:
         runs = self.runs
         runs.append((loop, 1, done, done, failed, elapsed_ns, ""))
         if len(runs) >= MOST_RUNS:
-            runs[:] = together(runs)
+            self._pack()
         self.own.ns += self.note_ns
 
     def note(self, run: Run) -> None:
         """Note one or several runs of a loop."""
         self.runs.append(run)
         if len(self.runs) >= MOST_RUNS:
-            self.runs[:] = together(self.runs)
+            self._pack()
+
+    def _pack(self) -> None:
+        self.runs.extend(together(_taken(self.runs)))
 
     def usual_ns(self) -> dict[int, int]:
         """Return by the key of each loop what its noted runs take together if each takes what they take mostly."""
@@ -200,10 +222,23 @@ class Probe:
     def tell_runs(self, control: bool = False) -> None:
         """Tell the runs that were noted, and whether that was in a control block."""
         if self.runs:
-            runs = together(self.runs)
-            self.runs.clear()
+            runs = together(_taken(self.runs))
             for observer in self.observers:
                 observer.loop_counted(self.function, runs, control)
+
+    def tell_counted(self) -> None:
+        """Tell the calls that were counted, with the runs of loops noted so far; any thread may ask for it at any moment."""
+        with _telling:
+            for counter in list(self.counters.values()):
+                self.runs.extend(counter.read())
+            calls = _taken(self.calls)
+            if not calls:
+                self.tell_runs()
+                return
+            elapsed, checks, copies, observing = zip(*calls, strict=True)
+            around, runs = (sum(checks), sum(copies), sum(observing)), together(_taken(self.runs))
+            for observer in self.observers:
+                observer.calls_counted(self.function, self.thread, elapsed, *around, runs)
 
     def branch(self, branch: BranchInstruction) -> BranchTaken:
         """Return what counts the sides that the call takes of a branch."""
@@ -232,16 +267,16 @@ class Probe:
     def tell_begin(self) -> None:
         """Tell that the call began, if nobody has been told yet; whoever asks for it counts what it takes as observing."""
         if self.waiting:
-            self.waiting, self.own.waiting = False, None
+            self.waiting, self.own.waiting, self.call = False, None, next(CALL_NUMBERS)
             try:
                 self.function_begin()
             except BaseException:
                 self.observers = ()  # those who were told have been told its end
                 raise
-            self.tell_runs()
 
     def function_begin(self) -> None:
         """Tell that a call starts; where one of the observers raises, those told before it are told the end."""
+        tell_all(self.own.probes)
         told = 0
         try:
             for observer in self.observers:
@@ -256,6 +291,7 @@ class Probe:
         self.tell_begin()
         told = 0
         try:
+            tell_all(self.own.probes)
             self.tell_runs()
             for observer in self.observers:
                 told += 1
@@ -369,4 +405,33 @@ class Probe:
                 observer.measured(self.function, loop, index, name, value)
 
 
-__all__ = ["CALL_NUMBERS", "Probe"]
+def _taken(waiting: deque[Any]) -> list[Any]:
+    """Return what waits, and take it away: what other threads take or add meanwhile is theirs."""
+    found = []
+    with suppress(IndexError):
+        for _ in range(len(waiting)):
+            found.append(waiting.popleft())
+    return found
+
+
+NOTES = 200  # of a round
+ROUNDS = 5
+
+
+@cache
+def note_cost() -> int:
+    """Return the nanoseconds that noting a run takes: the least of some rounds of what is done for one, once a process."""
+    found = []
+    for _ in range(ROUNDS):
+        probe = Probe.__new__(Probe)
+        own = probe.own = OwnTime()
+        probe.runs, probe.note_ns = deque(), 0
+        begun = perf_counter_ns()
+        for steps in range(NOTES):
+            held, before = own.ns, perf_counter_ns()
+            probe.ran(0, steps, 0, perf_counter_ns() - before - own.ns + held)
+        found.append(perf_counter_ns() - begun)
+    return min(found) // NOTES
+
+
+__all__ = ["CALL_NUMBERS", "Probe", "note_cost"]

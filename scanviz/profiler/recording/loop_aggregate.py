@@ -209,7 +209,7 @@ class LoopAggregate:
 
     def count(self, run: Run, control: bool = False) -> None:
         """Count runs of which nothing else was told, and whether they are of a control block of the loop around."""
-        from scanviz.engine.observation.own_time import note_cost  # who tells of runs has imported it
+        from scanviz.engine.observation.probe import note_cost  # who tells of runs has imported it
 
         _, runs, steps, longest, failed, elapsed_ns, tier = run
         self._totals.add_unseen(runs, failed, max(0, elapsed_ns), longest, steps, inside=bool(tier))

@@ -21,12 +21,11 @@ from msgspec.structs import replace
 
 from scanviz.engine.graph.provenance import SourceLine
 from scanviz.engine.locks import lock
-from scanviz.engine.observe import Building, Observer
+from scanviz.engine.observe import Building, Observer, tell_counted
 from scanviz.profiler.recording.functions_met import FunctionsMet
 from scanviz.profiler.recording.overhead import MeasuredOverhead, Prices
 from scanviz.profiler.recording.sides import SidesTaken
 from scanviz.profiler.recording.timeline import Timeline
-from scanviz.profiler.recording.waiting_calls import WaitingCalls
 from scanviz.profiler.recording.whole_run import WholeRun
 from scanviz.record.outcome import OutcomeRecord
 
@@ -86,14 +85,12 @@ class Recorder(Observer):
         self._calibration = calibration if calibration is not None else MeasuredOverhead()
         self._met = FunctionsMet(max_bytes, self._calibration, self._lock)
         self._sides = SidesTaken()
-        self._waiting = WaitingCalls()
         self._run = WholeRun(clock)
         self._timeline = Timeline(threading.get_ident())
 
     def restart(self) -> None:
         """Let the wall time start here."""
-        with self._lock:
-            self._count_waiting()  # calls that were made before
+        tell_counted()  # calls that were made before
         self._run.begin()
         self._timeline = Timeline(threading.get_ident())
 
@@ -108,7 +105,6 @@ class Recorder(Observer):
     def function_begin(self, function: int, call: int) -> None:
         """Open a call."""
         with self._lock:
-            self._count_waiting()
             now, thread, found = self._clock(), get_ident(), self._met.functions.get(function)
             if found is not None:
                 found.begin(call, thread)
@@ -118,7 +114,6 @@ class Recorder(Observer):
     def function_end(self, function: int, call: int, elapsed_ns: int, error: BaseException | None) -> None:
         """Count a call."""
         with self._lock:
-            self._count_waiting()
             found = self._met.functions.get(function)
             inside = self._timeline.leave(threading.get_ident(), elapsed_ns)
             if found is not None:
@@ -148,35 +143,33 @@ class Recorder(Observer):
             if found is not None:
                 found.returned(checks_ns, copies_ns, watching_ns, count)
 
-    def call_run(
+    def calls_counted(
         self,
         function: int,
-        elapsed_ns: int,
+        thread: int,
+        elapsed_ns: Sequence[int],
         checks_ns: int,
         copies_ns: int,
         observing_ns: int,
         runs: Sequence[Run],
     ) -> None:
-        """Count a call that was not looked at: very many come, so they wait without the lock."""
-        if self._waiting.add(function, (elapsed_ns, checks_ns, copies_ns, observing_ns), runs):
-            with self._lock:
-                self._count_waiting()
-
-    def _count_waiting(self) -> None:
-        """Count calls that were passed over, before what their threads have open changes."""
-        if self._waiting:
-            self._waiting.count(self._met.functions, self._met.loops, self._timeline)
+        """Count calls that were not looked at."""
+        with self._lock:
+            found, around_ns = self._met.functions.get(function), checks_ns + copies_ns + observing_ns
+            entered = self._timeline.returned(thread, sum(elapsed_ns) + around_ns, len(elapsed_ns))
+            if found is not None:
+                found.passed_over(np.array(elapsed_ns, np.int64))
+                found.returned(checks_ns, copies_ns, observing_ns, entered)
+            self.loop_counted(function, runs, False)
 
     def build_begin(self, kind: Building, where: SourceLine | None) -> None:
         """Open the building of something."""
         with self._lock:
-            self._count_waiting()
             self._timeline.enter(threading.get_ident(), "build", 0, self._clock())
 
     def build_end(self, kind: Building, where: SourceLine | None, elapsed_ns: int) -> None:
         """Count what was built."""
         with self._lock:
-            self._count_waiting()
             inside = self._timeline.leave(threading.get_ident(), elapsed_ns)
             self._timeline.built_by(kind, where, elapsed_ns - inside)
 
@@ -272,8 +265,8 @@ class Recorder(Observer):
 
     def progress(self) -> tuple[int, int]:
         """Return the calls and steps counted so far: a glance for a progress line."""
+        tell_counted()
         with self._lock:
-            self._count_waiting()
             calls = sum(function.calls for function in self._met.functions.values())
             return calls, sum(loop.steps for loop in self._met.loops.values())
 
@@ -284,8 +277,8 @@ class Recorder(Observer):
         from scanviz.record.names import numbered
 
         self._met.write(wait=self._run.has_ended)
+        tell_counted()
         with self._lock:
-            self._count_waiting()
             now = self._clock()
             call_ns = self._call_ns(now)
             running = self._timeline.running(now)

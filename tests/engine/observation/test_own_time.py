@@ -49,8 +49,8 @@ class Slow(Observer):
                 each = [longest] * (count - failed) + [steps - longest * (count - failed)]
             self.runs.setdefault(loop, []).extend((one, elapsed_ns // count) for one in each)
 
-    def call_run(
-        self, function: int, elapsed: int, checks: int, copies: int, observing: int, runs: Any
+    def calls_counted(
+        self, function: int, thread: int, elapsed: Any, checks: int, copies: int, observing: int, runs: Any
     ) -> None:
         self.loop_counted(function, runs, False)
 

@@ -11,8 +11,7 @@ import scanviz
 from scanviz import tensor as T
 from scanviz.engine.backends.registry import availability
 from scanviz.engine.observation.events import StepSeries
-from scanviz.engine.observation.own_time import note_cost
-from scanviz.engine.observation.probe import Probe
+from scanviz.engine.observation.probe import Probe, note_cost
 from scanviz.profiler.recording.recorder import Recorder
 from scanviz.profiler.recording.run_totals import RunTotals
 from tests.profiler.events import loop_keys, recorder

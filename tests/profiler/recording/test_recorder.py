@@ -8,6 +8,7 @@ import os
 import platform
 import threading
 import weakref
+from threading import get_ident
 from typing import Any
 
 import numpy as np
@@ -553,7 +554,7 @@ def test_what_entering_and_leaving_calls_is_taken_to_be_is_no_more_than_the_cloc
     made = recorder(clock=clock, calibration=OverheadCalibration(call_ns=100.0))
     for _ in range(1000):  # as a price is that was measured while caches were colder
         clock.now += 1050
-        made.call_run(1, 1000, 0, 0, 10, [])
+        made.calls_counted(1, get_ident(), [1000], 0, 0, 10, [])
     record = made.record()
     assert record.wall_ns == record.threads.inside_ns == 1_050_000
     assert record.functions[0].call_parts.checks_ns == 40_000
@@ -567,9 +568,11 @@ def test_entering_and_leaving_calls_of_the_script_is_part_of_them_and_not_of_the
         made.function_begin(1, call)
         made.function_end(1, call, 1000, None)
         made.function_returned(1, 20, 30, 5)
-    made.call_run(1, 1000, 20, 30, 5, [])
+    made.calls_counted(1, get_ident(), [1000], 20, 30, 5, [])
     made.function_begin(1, 3)
-    made.call_run(1, 400, 20, 30, 5, [])  # a call made in a call: that one's time has it all
+    made.calls_counted(
+        1, get_ident(), [400], 20, 30, 5, []
+    )  # a call made in a call: that one's time has it all
     made.function_end(1, 3, 2000, None)
     made.function_returned(1, 20, 30, 5)
     record = made.record()

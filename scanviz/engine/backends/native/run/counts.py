@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 COUNTS: Base = ("counts", 0, 0)
 WIDTH = 4  # runs, steps, the most steps of a run, ticks
+LONGEST = 2  # of these the one that is no sum
 
 
 def count_begin(shared: Shared, key: int, is_inner: bool) -> tuple[int, Value | None]:
@@ -105,4 +106,4 @@ def runs_counted(loops: Sequence[CountedLoop], numbers: Array, rates: Rates) -> 
     return found
 
 
-__all__ = ["COUNTS", "Rates", "count_begin", "count_end", "runs_counted", "table"]
+__all__ = ["COUNTS", "LONGEST", "Rates", "count_begin", "count_end", "runs_counted", "table"]

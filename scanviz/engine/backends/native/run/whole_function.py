@@ -15,9 +15,10 @@ import numpy as np
 
 from scanviz.engine.backends.native.emit.call_arguments import CallArguments
 from scanviz.engine.backends.native.emit.code import Kind, code_of
-from scanviz.engine.backends.native.run.counts import Rates, runs_counted, table
+from scanviz.engine.backends.native.run.counts import LONGEST, Rates, runs_counted, table
 from scanviz.engine.backends.native.run.tier import EMITS
 from scanviz.engine.graph.nodes import Array
+from scanviz.engine.observation.events import Run
 from scanviz.engine.observation.probe import Probe
 from scanviz.engine.program.instructions import (
     LoopInstruction,
@@ -34,6 +35,7 @@ from scanviz.engine.runtime.pool import Pool
 from scanviz.engine.runtime.recycled import lent_bytes
 
 THREADS = 4  # as many calls at once keep their memory
+MOST_SHAPES = 8  # of one function, in whose memory runs are counted for one thread
 ENDED_WELL = 1 << 2  # one step, and nothing else
 
 
@@ -66,7 +68,7 @@ def as_loop(program: Program) -> LoopInstruction:
     )
 
 
-class _Memory:
+class WorkingMemory:
     """What one call at a time works in.
 
     Attributes
@@ -74,12 +76,12 @@ class _Memory:
     given, results : list of array
         Where inputs are copied to, and where the outputs are left.
     counts : array or None
-        What is counted of the loops.
+        What is counted of the loops in all calls.
     where, what : int
         The addresses of the code's arguments.
     """
 
-    __slots__ = ("_held", "counts", "given", "results", "what", "where")
+    __slots__ = ("_counted", "_held", "_rates", "_told", "counts", "given", "results", "what", "where")
 
     def __init__(
         self,
@@ -87,6 +89,7 @@ class _Memory:
         shapes: Sequence[tuple[int, ...]],
         memory: RunMemory,
         handed: CallArguments,
+        rates: Rates,
     ) -> None:
         self.given = [
             _empty(shape, dtype_of(program, number))
@@ -119,6 +122,18 @@ class _Memory:
         addresses, numbers = array("Q", map(address, arrays)), array("q", [1] * len(rows))
         self.where, self.what = addresses.buffer_info()[0], numbers.buffer_info()[0]
         self._held = arrays, addresses, numbers
+        self._counted, self._rates = handed.counted, rates
+        self._told = None if self.counts is None else self.counts.copy()
+
+    def read(self) -> list[Run]:
+        """Return what was counted since it was read last; the numbers only grow, for the code may be running."""
+        if self.counts is None or self._told is None:
+            return []
+        now = self.counts.copy()
+        told, self._told = self._told, now
+        since = now - told
+        since[:, LONGEST] = now[:, LONGEST]
+        return runs_counted(self._counted, since, self._rates)
 
 
 def _empty(shape: Sequence[int], dtype: str) -> Array:
@@ -151,32 +166,42 @@ class WholeFunction:
         machine, handed = code_of(loop, plan, kind)
         self._machine, self._function = machine, machine.function
         memory = run_memory(plan)
-        self._memory: Pool[_Memory] = Pool(lambda: _Memory(program, shapes, memory, handed), THREADS)
-        self._program, self._shapes, self._counted, self._rates = program, shapes, handed.counted, Rates()
+        rates = Rates()
+        self.memory: Pool[WorkingMemory] = Pool(
+            lambda: WorkingMemory(program, shapes, memory, handed, rates), THREADS
+        )
+        self._program, self._shapes = program, shapes
         self._counting: WholeFunction | None = None
 
     def run_noting(self, inputs: Sequence[Any], watch: Probe) -> list[Array] | None:
-        """Return the outputs as a call does, and note the runs of the loops: by the same code that counts them too."""
-        if self._counting is None:
+        """Return the outputs as a call does: by code that counts the runs of the loops too, in memory that is the probe's."""
+        counting = self._counting
+        if counting is None:
             with watch.own.aside():  # no time of the program
-                self._counting = WholeFunction(self._program, self._shapes, counts=True)
-        return self._counting(inputs, watch)
+                counting = self._counting = WholeFunction(self._program, self._shapes, counts=True)
+        memory = watch.counters.get(counting)
+        if memory is None:
+            if len(watch.counters) >= MOST_SHAPES:
+                watch.tell_counted()
+                watch.counters.clear()
+            memory = watch.counters[counting] = counting.memory.take()
+        return counting(inputs, memory)
 
-    def __call__(self, inputs: Sequence[Any], watch: Probe | None = None) -> list[Array] | None:
+    def __call__(self, inputs: Sequence[Any], counting: WorkingMemory | None = None) -> list[Array] | None:
         """Return the outputs, in new arrays; None where an operation failed: run by parts the function says which.
 
-        Of code that counts, ``watch`` is given the runs of the loops.
+        Code that counts is given the memory in which it does; it counts nothing of calls that fail.
         """
-        memory = self._memory.take()
+        memory = counting or self.memory.take()
+        before = memory.counts.tobytes() if memory.counts is not None else b""
         for place, value in zip(memory.given, inputs, strict=True):
             place[...] = value
         found = self._function(0, 1, memory.where, memory.what)
         results = [result.copy() for result in memory.results] if found == ENDED_WELL else None
-        if memory.counts is not None:
-            if results is not None and watch is not None:
-                watch.runs += runs_counted(self._counted, memory.counts, self._rates)
-            memory.counts.fill(0)
-        self._memory.give_back(memory)
+        if counting is None:
+            self.memory.give_back(memory)
+        if results is None and memory.counts is not None:
+            memory.counts.reshape(-1)[:] = np.frombuffer(before, np.int64)
         return results
 
 

@@ -9,8 +9,8 @@ from textual.widgets import Static
 from scanviz.tui.app import ScanvizApp
 from scanviz.tui.model.source import Source
 from scanviz.tui.views import VIEWS
+from tests.support.settled import unseen
 from tests.tui.records_for_tui import traced_record
-from tests.tui.settled import unseen
 
 PATIENCE = 120.0  # seconds; far more than is needed
 NUMBERS = {kind.TITLE: str(k) for k, kind in enumerate(VIEWS, 1)}

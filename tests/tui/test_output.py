@@ -6,7 +6,7 @@ from scanviz.record.model import ProfileRecord
 from scanviz.tui.app import ScanvizApp
 from scanviz.tui.model.source import Source
 from scanviz.tui.views.output import PrintedPane
-from tests.tui.settled import unseen
+from tests.support.settled import unseen
 
 
 class Played(Source):

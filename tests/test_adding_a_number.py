@@ -53,10 +53,10 @@ def record(monkeypatch: pytest.MonkeyPatch) -> ProfileRecord:
     usual = LoopArena.chunk_end
 
     def chunk_end(arena: LoopArena, first: int, wanted: int) -> int:
-        if arena.watch is not None:
-            arena.watch.measured(arena.loop.key, "chunks_taken", 1_000_000)
-            arena.watch.measured(arena.loop.key, "most_moved", 2048 if first == 0 else 1024)
-            arena.watch.measured(arena.loop.key, "numbers_made", 77_000 + first, index=0)
+        if arena.probe is not None:
+            arena.probe.measured(arena.loop.key, "chunks_taken", 1_000_000)
+            arena.probe.measured(arena.loop.key, "most_moved", 2048 if first == 0 else 1024)
+            arena.probe.measured(arena.loop.key, "numbers_made", 77_000 + first, index=0)
         return usual(arena, first, wanted)
 
     monkeypatch.setattr(LoopArena, "chunk_end", chunk_end)
@@ -128,7 +128,7 @@ def test_two_runs_are_compared_by_it(record: ProfileRecord) -> None:
 
 def test_a_number_that_nobody_declared_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     def chunk_end(arena: LoopArena, first: int, wanted: int) -> int:
-        arena.watch.measured(arena.loop.key, "lost", 1)
+        arena.probe.measured(arena.loop.key, "lost", 1)
         return wanted
 
     monkeypatch.setattr(LoopArena, "chunk_end", chunk_end)

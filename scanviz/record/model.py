@@ -118,10 +118,6 @@ class CostRecord(Strict, frozen=True):
         Time measured in watching: notifying, taking in, making the code that takes times.
     values_ns : int
         Time of the runs in which values were computed one by one and kept; what is timed are runs without.
-    counted : int
-        Runs of loops inside others that were counted one by one, many of them with a time, of which no more is known.
-    counted_ns : float
-        Calibrated cost of counting one.
 
     Examples
     --------
@@ -135,13 +131,11 @@ class CostRecord(Strict, frozen=True):
     chunk_ns: float = 0.0
     recorder_ns: int = 0
     values_ns: int = 0
-    counted: int = 0
-    counted_ns: float = 0.0
 
     @property
     def total_ns(self) -> float:
         """All of it."""
-        in_times = self.stamps * self.stamp_ns + self.chunks * self.chunk_ns + self.counted * self.counted_ns
+        in_times = self.stamps * self.stamp_ns + self.chunks * self.chunk_ns
         return in_times + self.recorder_ns + self.values_ns
 
 

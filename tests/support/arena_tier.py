@@ -24,13 +24,13 @@ class ArenaExecutable:
         self.groups = groups
         self._plans: dict[int, Plan] = {}
 
-    def run(self, inputs: Sequence[Any], watch: Probe | None) -> list[Array]:
+    def run(self, inputs: Sequence[Any], probe: Probe | None) -> list[Array]:
         """Return the outputs for inputs; who watches is told of plans, and not of steps."""
 
         def told(loop: LoopInstruction, plan: Plan) -> None:
             self._plans[loop.key] = plan
-            if watch is not None:
-                watch.specialised(loop.key, 0, "arena", "planned for the shapes met")
+            if probe is not None:
+                probe.specialised(loop.key, 0, "arena", "planned for the shapes met")
 
         with np.errstate(all="ignore"):
             tier = ArenaBackend(self.groups, told=told)

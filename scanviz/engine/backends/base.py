@@ -92,7 +92,7 @@ class Executable(Protocol):
     there stands in the history of rewrites and beside the Program where that is printed.
     """
 
-    def run(self, inputs: Sequence[Any], watch: Probe | None) -> list[Any]:
+    def run(self, inputs: Sequence[Any], probe: Probe | None) -> list[Any]:
         """Return the program's outputs for its inputs, both in the program's order."""
         ...
 

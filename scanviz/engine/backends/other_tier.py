@@ -55,9 +55,9 @@ class OtherTierLoop:
         flat: Any = self.executable.flat  # type: ignore[attr-defined]  # of executables that write source
         return flat.runners[0]
 
-    def __call__(self, values: Sequence[Any], watch: Probe | None) -> list[Any]:
+    def __call__(self, values: Sequence[Any], probe: Probe | None) -> list[Any]:
         """Return the loop's results for the values of its instruction's inputs."""
         given = [np.asarray(self.module.to_host(values[k])) for k in self.places]
-        inside = None if watch is None else watch.inside()
+        inside = None if probe is None else probe.inside()
         results = self.executable.run(given, inside)
         return [self.module.from_host(result) for result in results]

@@ -101,11 +101,11 @@ class WholeCalls:
         """Whether there is machine code for some shapes."""
         return any(met.whole is not None for met in list(self._met.values()))
 
-    def run(self, whole: WholeFunction, inputs: Sequence[Any], watch: Probe | None) -> list[Any] | None:
-        """Return the outputs of the whole function; None where an operation failed.  ``watch`` is given the runs of its loops."""
+    def run(self, whole: WholeFunction, inputs: Sequence[Any], probe: Probe | None) -> list[Any] | None:
+        """Return the outputs of the whole function; None where an operation failed.  ``probe`` is given the runs of its loops."""
         if self._steps:
             inputs = [array for k, array in enumerate(inputs) if k not in self._steps]
-        return whole(inputs) if watch is None else whole.run_noting(inputs, watch)
+        return whole(inputs) if probe is None else whole.run_noting(inputs, probe)
 
     def met(self, inputs: Sequence[Any], may_compile: bool) -> _Met | None:
         """Return what is known of calls with arrays like these; None where a number of steps is below 0, which the loop tells.
@@ -233,25 +233,25 @@ class WholeFunctionExecutable(SourceExecutable):
         if whole and self._whole is not None:
             self._whole.begins_at_ns = inf
 
-    def run(self, inputs: Sequence[Any], watch: Probe | None) -> list[Any]:
+    def run(self, inputs: Sequence[Any], probe: Probe | None) -> list[Any]:
         """Return the outputs for inputs."""
         whole = self._whole
         if whole is None:
-            return SourceExecutable.run(self, inputs, watch)
-        in_parts = watch is not None and watch.level is not RUNS
+            return SourceExecutable.run(self, inputs, probe)
+        in_parts = probe is not None and probe.level is not RUNS
         met = whole.met(inputs, may_compile=not in_parts)
         # sides of branches are counted by parts
-        if met is not None and met.whole is not None and (watch is None or not (in_parts or whole.branches)):
-            results = whole.run(met.whole, inputs, watch)
+        if met is not None and met.whole is not None and (probe is None or not (in_parts or whole.branches)):
+            results = whole.run(met.whole, inputs, probe)
             if results is not None:
                 return results
-        return self._by_parts(met, inputs, watch)
+        return self._by_parts(met, inputs, probe)
 
-    def _by_parts(self, met: _Met | None, inputs: Sequence[Any], watch: Probe | None) -> list[Any]:
+    def _by_parts(self, met: _Met | None, inputs: Sequence[Any], probe: Probe | None) -> list[Any]:
         """Return the outputs of a call by parts, which counts until it is decided whether there is code of whole calls."""
         if met is None or met.is_decided:
-            return SourceExecutable.run(self, inputs, watch)
+            return SourceExecutable.run(self, inputs, probe)
         before = self.policy.numpy_ns
-        results = SourceExecutable.run(self, inputs, watch)
+        results = SourceExecutable.run(self, inputs, probe)
         met.took(self.policy.numpy_ns - before)
         return results

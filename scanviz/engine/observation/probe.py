@@ -144,7 +144,7 @@ class Probe:
     ) -> None:
         self.function, self.observers, self.is_outer = function, observers, outer
         own = self.own = THREADS.own
-        known, wanted = own.wanted  # mostly the same observers watch call after call
+        known, wanted = own.wanted  # mostly the same observers, call after call
         if wanted is None or (known is not observers and known != observers):
             wanted = wanted_by(observers)
             own.wanted = observers, wanted

@@ -97,7 +97,7 @@ class LoopArena:
         Where values stand.
     values : sequence
         Of the inputs of the loop's instruction.
-    watch : Probe or None
+    probe : Probe or None
         Who observes.
 
     Attributes
@@ -127,14 +127,14 @@ class LoopArena:
 
     __slots__ = (
         "_ledger", "_room", "_steps_at_once", "_weighed", "buffers", "carried", "code", "error", "error_values", "failed_step",
-        "fixed", "hand_over", "inputs", "loop", "memory", "module", "outputs", "record", "sequences", "shapes", "states", "steps",
-        "watch",
+        "fixed", "hand_over", "inputs", "loop", "memory", "module", "outputs", "probe", "record", "sequences", "shapes", "states",
+        "steps",
     )  # fmt: skip
 
-    def __init__(self, inputs: LoopInputs, values: Sequence[Any], watch: Probe | None) -> None:
+    def __init__(self, inputs: LoopInputs, values: Sequence[Any], probe: Probe | None) -> None:
         loop = self.loop = inputs.loop
         module = self.module = inputs.module
-        self.inputs, self.watch = inputs, watch
+        self.inputs, self.probe = inputs, probe
         self.record: Any = None
         self.code: Any = None
         self.hand_over: Callable[[LoopArena, int], Any] | None = None
@@ -199,8 +199,8 @@ class LoopArena:
             for output in self.outputs:
                 output.reserve(self._room)
                 self._weigh_grown(output)
-            if self.watch is not None:
-                self.watch.measured(self.loop.key, "row_growths", 1)
+            if self.probe is not None:
+                self.probe.measured(self.loop.key, "row_growths", 1)
             if self.hand_over is not None:
                 code = self.hand_over(self, first)
                 if code is not self.code:

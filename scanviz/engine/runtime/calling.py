@@ -110,7 +110,7 @@ class LoopTier(Protocol):
     """What a tier makes of one loop."""
 
     def code_for(
-        self, shapes: Sequence[Any], states: Sequence[StateRows], watch: Probe | None, steps: int
+        self, shapes: Sequence[Any], states: Sequence[StateRows], probe: Probe | None, steps: int
     ) -> LoopCode:
         """Return the code for the shapes of a step's inputs and the rows of the states, to take so many steps at most."""
         ...

@@ -18,29 +18,29 @@ class RunContext:
 
     Attributes
     ----------
-    watch : Probe or None
+    probe : Probe or None
         Who observes.
     loop, step : LoopInstruction or None, int
         The loop whose body it is, and the step.
     notify : bool
-        Whether ``watch`` is notified of every instruction.
+        Whether ``probe`` is notified of every instruction.
     record : callable or None
         Is given the time after each instruction.
     failed, values : int, sequence
         The instruction that raised, -1 while none has, and the values that it read.
     """
 
-    __slots__ = ("failed", "loop", "notify", "record", "step", "values", "watch")
+    __slots__ = ("failed", "loop", "notify", "probe", "record", "step", "values")
 
     def __init__(
         self,
-        watch: Probe | None,
+        probe: Probe | None,
         loop: LoopInstruction | None = None,
         step: int = 0,
         notify: bool = False,
         record: Callable[[int], None] | None = None,
     ) -> None:
-        self.watch, self.loop, self.step, self.notify, self.record = watch, loop, step, notify, record
+        self.probe, self.loop, self.step, self.notify, self.record = probe, loop, step, notify, record
         self.failed = -1
         self.values: Sequence[Any] = ()
 
@@ -52,7 +52,7 @@ class RunContext:
     @property
     def has_values(self) -> bool:
         """Whether observers are notified of values too."""
-        return self.notify and self.watch is not None and self.watch.level is ProbeLevel.VALUES
+        return self.notify and self.probe is not None and self.probe.level is ProbeLevel.VALUES
 
     def in_words(self, error: BaseException, program: Program) -> BaseException:
         """Return what to raise for an error of the program."""

@@ -69,17 +69,17 @@ class LoopRunner:
         """Take the plan that was made with that of the loop around this one."""
         self.tier.take_plan(made)
 
-    def __call__(self, values: Sequence[Any], watch: Probe | None) -> list[Any]:
+    def __call__(self, values: Sequence[Any], probe: Probe | None) -> list[Any]:
         """Run the loop for the values of its instruction's inputs and return its results."""
         if self.effects:  # few loops print
             from scanviz.engine.ops.effects import running_loop
 
             with running_loop(self.loop.name):
-                return self._run(values, watch)
-        return self._run(values, watch)
+                return self._run(values, probe)
+        return self._run(values, probe)
 
-    def _run(self, values: Sequence[Any], watch: Probe | None) -> list[Any]:
-        if watch is None:
+    def _run(self, values: Sequence[Any], probe: Probe | None) -> list[Any]:
+        if probe is None:
             if self.enter is not None:
                 found = self.enter(values)
                 if isinstance(found, list):
@@ -88,23 +88,23 @@ class LoopRunner:
                     found.reraise()
             arena, code = self.opened(values, None)
             return self._results(arena, run_plain(arena, code))
-        if watch.level is RUNS:
-            return self._noted(values, watch)
-        if not watch.samples:
-            return self._observed(values, watch, self._sampler(watch))
-        sampler = self._sampler(watch)
-        if not sampler.passes_over(self.inputs.steps_of(values)) or watch.looks_at(self.loop.key):
-            return self._observed(values, watch, sampler)
-        before, watch.level = watch.level, RUNS
+        if probe.level is RUNS:
+            return self._noted(values, probe)
+        if not probe.samples:
+            return self._observed(values, probe, self._sampler(probe))
+        sampler = self._sampler(probe)
+        if not sampler.passes_over(self.inputs.steps_of(values)) or probe.looks_at(self.loop.key):
+            return self._observed(values, probe, sampler)
+        before, probe.level = probe.level, RUNS
         try:
-            return self._noted(values, watch, sampler)
+            return self._noted(values, probe, sampler)
         finally:
-            watch.level = before
+            probe.level = before
             self.samplers.give_back(sampler)
 
-    def _noted(self, values: Sequence[Any], watch: Probe, sampler: StepSampler | None = None) -> list[Any]:
+    def _noted(self, values: Sequence[Any], probe: Probe, sampler: StepSampler | None = None) -> list[Any]:
         """Run the loop as if nobody observed, and note the run."""
-        own, key = watch.own, self.loop.key
+        own, key = probe.own, self.loop.key
         held, done, failed, begun = own.ns, 0, 1, perf_counter_ns()
         try:
             found = None if self.enter is None or self.holds_others else self.enter(values)
@@ -114,7 +114,7 @@ class LoopRunner:
                 done = found.step
                 found.reraise()
             else:
-                arena, code = self.opened(values, watch)
+                arena, code = self.opened(values, probe)
                 try:
                     done = run_plain(arena, code)
                 except BaseException:
@@ -125,36 +125,36 @@ class LoopRunner:
             return results
         finally:
             elapsed = perf_counter_ns() - begun - own.ns + held
-            watch.ran(key, done, failed, elapsed)
+            probe.ran(key, done, failed, elapsed)
             if sampler is not None:
                 sampler.passed(elapsed)
 
-    def opened(self, values: Sequence[Any], watch: Probe | None) -> tuple[LoopArena, LoopCode]:
+    def opened(self, values: Sequence[Any], probe: Probe | None) -> tuple[LoopArena, LoopCode]:
         """Return what a run owns, and the code for it."""
-        arena = LoopArena(self.inputs, values, watch)
-        code = self.tier.code_for(arena.shapes, arena.states, watch, arena.steps)
+        arena = LoopArena(self.inputs, values, probe)
+        code = self.tier.code_for(arena.shapes, arena.states, probe, arena.steps)
         arena.code, arena.hand_over = code, self.hand_over
         arena.open(code.memory, code.buffers.take(), code.steps_at_once)
         return arena, code
 
-    def _observed(self, values: Sequence[Any], watch: Probe, sampler: StepSampler) -> list[Any]:
+    def _observed(self, values: Sequence[Any], probe: Probe, sampler: StepSampler) -> list[Any]:
         """Run the loop as its observers want, a part of its steps after the other."""
         from scanviz.engine.runtime.observed import run_observed  # when somebody observes
 
-        begun = watch.now()
-        arena, code = self.opened(values, watch)
+        begun = probe.now()
+        arena, code = self.opened(values, probe)
         fresh = 0
-        if watch.ledger is not None:
-            with watch.own.aside():
+        if probe.ledger is not None:
+            with probe.own.aside():
                 fresh = self._fresh_bytes(arena, code.plan)
-                watch.ledger.hold(fresh)
-                arena.weigh(watch.ledger)
+                probe.ledger.hold(fresh)
+                arena.weigh(probe.ledger)
         try:
-            done = run_observed(arena, code, watch, sampler, begun, self.holds_others)
+            done = run_observed(arena, code, probe, sampler, begun, self.holds_others)
         finally:
-            if watch.ledger is not None:
+            if probe.ledger is not None:
                 arena.weigh(None)
-                watch.ledger.release(fresh)
+                probe.ledger.release(fresh)
         self.samplers.give_back(sampler)
         return self._results(arena, done)
 
@@ -171,12 +171,12 @@ class LoopRunner:
 
         return fresh_bytes(self.loop.body, plan, known_in_step(self.loop, arena.shapes, arena.fixed))
 
-    def _sampler(self, watch: Probe) -> StepSampler:
+    def _sampler(self, probe: Probe) -> StepSampler:
         """Return where an earlier run left its sampler; a new one for whoever did not observe then."""
-        sampler, observer = self.samplers.take(), id(watch.observers[0]) if watch.observers else 0
+        sampler, observer = self.samplers.take(), id(probe.observers[0]) if probe.observers else 0
         if sampler.observer not in (0, observer):
             sampler = self._new_sampler()
-        sampler.observer, sampler.control = observer, watch.control
+        sampler.observer, sampler.control = observer, probe.control
         return sampler
 
     def _results(self, arena: LoopArena, done: int) -> list[Any]:

@@ -80,19 +80,19 @@ class Interpreter:
             if other_tier is not None and not loop.runs_on(name)
         }
 
-    def run(self, inputs: Sequence[Any], watch: Probe | None) -> list[Any]:
+    def run(self, inputs: Sequence[Any], probe: Probe | None) -> list[Any]:
         """Return the outputs for inputs."""
         with np.errstate(all="ignore"):
             given = self.module.taken(self.program, inputs)
-            results = self.run_whole(self.program, given, self._context(watch))
+            results = self.run_whole(self.program, given, self._context(probe))
             return self.module.given(self.program, inputs, results)
 
-    def _context(self, watch: Probe | None) -> RunContext:
+    def _context(self, probe: Probe | None) -> RunContext:
         """Return how the function's program is looked at: its values one by one, or a time after each instruction."""
-        if watch is None or watch.level is RUNS or watch.level is VALUES or not watch.is_outer:
-            return RunContext(watch, notify=watch is not None and watch.level is not RUNS)
-        watch.stamps = stamps = array("q", [time.perf_counter_ns()])
-        return RunContext(watch, record=stamps.append)
+        if probe is None or probe.level is RUNS or probe.level is VALUES or not probe.is_outer:
+            return RunContext(probe, notify=probe is not None and probe.level is not RUNS)
+        probe.stamps = stamps = array("q", [time.perf_counter_ns()])
+        return RunContext(probe, record=stamps.append)
 
     def run_whole(self, program: Program, inputs: Sequence[Any], context: RunContext) -> list[Any]:
         """Return the outputs of a program that is no step of a loop, its errors in the user's words."""
@@ -103,16 +103,16 @@ class Interpreter:
 
     def run_program(self, program: Program, inputs: Sequence[Any], context: RunContext) -> list[Any]:
         """Return the outputs of a program: the function's, one step of a loop or one side of a branch."""
-        watch = context.watch
-        if watch is not None and context.has_values:
-            watch.step_inputs(context.key, context.step, tuple(map(self.module.to_host, inputs)))
+        probe = context.probe
+        if probe is not None and context.has_values:
+            probe.step_inputs(context.key, context.step, tuple(map(self.module.to_host, inputs)))
         values: list[Any] = [None] * len(program.registers)
         for number, value in self.constants(program).items():
             values[number] = value
         for number, value in zip(program.inputs, inputs, strict=True):
             values[number] = value
         for index, instruction in enumerate(program.instructions):
-            begun = watch.now() if context.notify and watch is not None else 0
+            begun = probe.now() if context.notify and probe is not None else 0
             try:
                 results = self.run_instruction(program, instruction, values, context)
             except Exception:
@@ -123,10 +123,10 @@ class Interpreter:
                 values[number] = value
             if context.record is not None:
                 context.record(time.perf_counter_ns())
-            if context.notify and watch is not None:
+            if context.notify and probe is not None:
                 shown = tuple(map(self.module.to_host, results)) if context.has_values else ()
-                elapsed = watch.now() - begun
-                watch.instruction(context.key, context.step, index, elapsed, shown)
+                elapsed = probe.now() - begun
+                probe.instruction(context.key, context.step, index, elapsed, shown)
             for number in instruction.frees:
                 values[number] = None
         return [values[number] for number in program.outputs]
@@ -147,15 +147,15 @@ class Interpreter:
             case Instruction():
                 return self.perform(instruction.op, [values[number] for number in instruction.inputs])
             case LoopInstruction():
-                return self.run_loop(instruction, values, context.watch)
+                return self.run_loop(instruction, values, context.probe)
             case BranchInstruction():
                 return self.run_branch(instruction, values, context)
 
     def run_apart(
-        self, program: Program, instruction: AnyInstruction, values: Sequence[Any], watch: Probe | None = None
+        self, program: Program, instruction: AnyInstruction, values: Sequence[Any], probe: Probe | None = None
     ) -> Sequence[Any]:
         """Return the results of one instruction for the values of registers, outside of any run; its loops may be watched."""
-        context = RunContext(watch)
+        context = RunContext(probe)
         try:
             return self.run_instruction(program, instruction, values, context)
         except Exception as error:
@@ -168,19 +168,19 @@ class Interpreter:
     ) -> Sequence[Any]:
         """Run the side that the condition chooses; the branch is one instruction to those who observe."""
         program, reads = branch.sides[0 if bool(self.module.to_host(values[branch.condition])) else 1]
-        inside = RunContext(context.watch, context.loop, context.step)
+        inside = RunContext(context.probe, context.loop, context.step)
         return self.run_whole(program, [values[number] for number in reads], inside)
 
-    def run_loop(self, loop: LoopInstruction, values: Sequence[Any], watch: Probe | None) -> list[Any]:
+    def run_loop(self, loop: LoopInstruction, values: Sequence[Any], probe: Probe | None) -> list[Any]:
         """Run a whole loop and return its results in the order of its outputs."""
         given = [values[number] for number in loop.inputs]
         other = self._other_tiers.get(loop.key)
-        if other is not None and (watch is None or watch.level is not VALUES):
-            return other(given, watch)
+        if other is not None and (probe is None or probe.level is not VALUES):
+            return other(given, probe)
         runner = self._runners.get(id(loop))  # which lives as long as its runner
         if runner is None:
             runner = self._runners[id(loop)] = LoopRunner(loop, Interpreted(self, loop), self.module)
-        return runner(given, watch)
+        return runner(given, probe)
 
 
 class Interpreted:
@@ -210,7 +210,7 @@ class Interpreted:
         self.effects = has_effects(loop.body)
 
     def code_for(
-        self, shapes: Sequence[Any], states: Sequence[StateRows], watch: Probe | None, steps: int
+        self, shapes: Sequence[Any], states: Sequence[StateRows], probe: Probe | None, steps: int
     ) -> Interpreted:
         """Return itself."""
         return self
@@ -235,17 +235,17 @@ class Interpreted:
 
     def __call__(self, arena: LoopArena, first: int, last: int) -> Outcome:
         """Take steps, as :mod:`scanviz.engine.runtime.calling` says."""
-        record, watch = arena.record, arena.watch
-        notify = watch is not None and watch.level is VALUES
+        record, probe = arena.record, arena.probe
+        notify = probe is not None and probe.level is VALUES
         for step in range(first, last):
             if self.effects:
                 at_step(step)
-            if notify and watch is not None:
-                watch.step_begins(self.loop.key, step, arena.held)
+            if notify and probe is not None:
+                probe.step_begins(self.loop.key, step, arena.held)
             inputs = [array[step] for array in arena.sequences]
             inputs += [rows.row(step, tap) for rows in arena.states for tap, _ in rows.slot.reads]
             inputs += [*arena.carried, *arena.fixed]
-            context = RunContext(watch, self.loop, step, notify, record)
+            context = RunContext(probe, self.loop, step, notify, record)
             try:
                 if record is not None:
                     record(time.perf_counter_ns())

@@ -27,7 +27,7 @@ WARMED = 8  # steps of a control block that are not compared: their code is cold
 def run_observed(
     arena: LoopArena,
     code: LoopCode,
-    watch: Probe,
+    probe: Probe,
     schedule: StepSampler,
     begun: int,
     holds_others: bool,
@@ -36,7 +36,7 @@ def run_observed(
 
     Parameters
     ----------
-    arena, code, watch
+    arena, code, probe
         Of the run.
     schedule : StepSampler
         Which steps have their operations timed; is moved on.
@@ -45,27 +45,27 @@ def run_observed(
     holds_others : bool
         Whether there are loops in its step, whose watching is no part of the step's time.
     """
-    run = _ObservedRun(arena, watch, schedule, begun, watch.own if holds_others else None)
+    run = _ObservedRun(arena, probe, schedule, begun, probe.own if holds_others else None)
     # asking makes the code that notes times, which is no part of the run: its beginning ends before
     schedule.plain_times, schedule.cheap_stamps = code.plain_times, code.cheap_stamps
     if 0 < code.at_once <= arena.steps:
         schedule.plain_times = True
     schedule.runs_on(code.tier_name)
-    watch.loop_begin(arena.loop.key, arena.steps, arena.bytes_held())
+    probe.loop_begin(arena.loop.key, arena.steps, arena.bytes_held())
     try:
         arena.check_rows()
         for name, first, end in scheduled(
-            arena.steps, watch.level is ProbeLevel.STEPS and code.samples, schedule
+            arena.steps, probe.level is ProbeLevel.STEPS and code.samples, schedule
         ):
             run.part(name, first, end)
             if run.done == arena.steps:
                 break
         run.tell()
-        watch.loop_rows(arena.loop.key, arena.row_bytes())
+        probe.loop_rows(arena.loop.key, arena.row_bytes())
     except BaseException as error:
         try:
             run.tell()
-            watch.loop_rows(arena.loop.key, arena.row_bytes())
+            probe.loop_rows(arena.loop.key, arena.row_bytes())
         finally:
             run.end(error)
         raise
@@ -80,21 +80,21 @@ class _ObservedRun:
     """
 
     __slots__ = (
-        "arena", "before", "done", "entered", "held", "inside", "own", "schedule", "spent", "untold", "untold_ns", "wanted",
-        "watch",
+        "arena", "before", "done", "entered", "held", "inside", "own", "probe", "schedule", "spent", "untold", "untold_ns",
+        "wanted",
     )  # fmt: skip
 
     def __init__(
         self,
         arena: LoopArena,
-        watch: Probe,
+        probe: Probe,
         schedule: StepSampler,
         begun: int,
         own: OwnTime | None,
     ) -> None:
-        self.entered, self.held = perf_counter_ns(), watch.own.ns
+        self.entered, self.held = perf_counter_ns(), probe.own.ns
         self.before = self.entered - self.held - begun  # arguments, and the code for them
-        self.arena, self.watch, self.schedule, self.own = arena, watch, schedule, own
+        self.arena, self.probe, self.schedule, self.own = arena, probe, schedule, own
         self.wanted = arena.steps  # fewer are done where a stop condition holds
         self.done, self.spent = 0, 0  # steps, and nanoseconds in them
         self.inside = 0  # nanoseconds in making room and in the code, with what watching takes in its steps
@@ -108,8 +108,8 @@ class _ObservedRun:
         arena, schedule = self.arena, self.schedule
         short = name == "steps" and 0 < schedule.step_ns < SHORT_NS and not schedule.plain_times
         control = name == "plain"
-        block = 1 if control else _block(self.watch) if short else 0
-        watch, level = self.watch, self.watch.level
+        block = 1 if control else _block(self.probe) if short else 0
+        probe, level = self.probe, self.probe.level
         while first < end and self.done < arena.steps:  # fewer are left where the stop condition held
             begun = perf_counter_ns()
             last = arena.chunk_end(first, end)  # rows that grow are the program's work
@@ -126,7 +126,7 @@ class _ObservedRun:
             arena.record = stamps.record
             begun = perf_counter_ns()
             if control:
-                watch.level = RUNS
+                probe.level = RUNS
             try:
                 if isinstance(stamps, BlockStamps):
                     ends = (
@@ -140,13 +140,13 @@ class _ObservedRun:
                 stamps.end()
             finally:
                 self.inside += perf_counter_ns() - begun
-                watch.level = level
+                probe.level = level
                 series = stamps.series(arena.loop, self.done)
                 series.tier = code.tier_name
-                if watch.runs:
+                if probe.runs:
                     if control:
-                        series.inside_ns = watch.usual_ns()
-                    watch.tell_runs(control)
+                        series.inside_ns = probe.usual_ns()
+                    probe.tell_runs(control)
                 self.done, self.spent = self.done + series.steps, self.spent + series.span_ns
                 if series.steps:
                     if name == "ops":
@@ -162,21 +162,21 @@ class _ObservedRun:
         """Tell the chunks that nobody has been told of."""
         told, self.untold, self.untold_ns = self.untold, [], 0
         for series in told:
-            self.watch.loop_steps(series)
+            self.probe.loop_steps(series)
 
     def end(self, error: BaseException | None) -> None:
         """Notify the end of the run, and what watching it took."""
-        watch, own, key = self.watch, self.watch.own, self.arena.loop.key
+        probe, own, key = self.probe, self.probe.own, self.arena.loop.key
         elapsed = self.before + self.inside - (own.ns - self.held)
-        watch.loop_end(key, self.done, elapsed, max(0, elapsed - self.spent), error)
+        probe.loop_end(key, self.done, elapsed, max(0, elapsed - self.spent), error)
         self.schedule.ran(self.wanted, elapsed)
-        watch.loop_observed(key, perf_counter_ns() - self.entered - self.inside)
+        probe.loop_observed(key, perf_counter_ns() - self.entered - self.inside)
         own.ns += perf_counter_ns() - self.entered - self.inside  # notifying that is watching too
 
 
-def _block(watch: Probe) -> int:
+def _block(probe: Probe) -> int:
     """Return how many very short steps share a time, 0 where each has its own: of long steps a time each costs little."""
-    block = watch.steps_a_stamp
+    block = probe.steps_a_stamp
     return block if block > 1 else 0
 
 

@@ -223,7 +223,7 @@ class SpecialisedLoop:
         return self.tier.interpreted(program).run_apart(program, instruction, values)
 
     def code_for(
-        self, shapes: Sequence[Any], states: Sequence[StateRows], watch: Probe | None, steps: int
+        self, shapes: Sequence[Any], states: Sequence[StateRows], probe: Probe | None, steps: int
     ) -> Specialised:
         """Return the code for shapes, making it where they are new.
 
@@ -233,7 +233,7 @@ class SpecialisedLoop:
             Of the body's inputs.
         states : sequence of StateRows
             The rows of each state.
-        watch : Probe or None
+        probe : Probe or None
             Is notified of new code.
         steps : int
             How many steps are to be taken at most.
@@ -260,11 +260,11 @@ class SpecialisedLoop:
             found.variant("plain")
             if not changing:
                 self._latest = (key, found)
-        if watch is not None:
+        if probe is not None:
             why = found.why
             if found.at_once:
                 why += "; it takes many steps at once"
-            watch.specialised(self.loop.key, time.perf_counter_ns() - begun, found.tier.name, why)
+            probe.specialised(self.loop.key, time.perf_counter_ns() - begun, found.tier.name, why)
         return found
 
     def enter(self, values: Sequence[Any]) -> list[Any] | FailedRun | None:

@@ -211,15 +211,15 @@ class _Call:
     def computed(self, window: StepWindow, loop: int, point: CheckpointRecord | None) -> ScanvizError | None:
         """Compute until the window is full or the run has ended; return the error that ended it before."""
         instruction = self._around(loop)
-        watch = Probe(self.held.function, (window,))
+        probe = Probe(self.held.function, (window,))
         try:
             with np.errstate(all="ignore"), without_printing():
                 self._enter(instruction, window.seconds)
                 if isinstance(instruction, LoopInstruction):
-                    self._run(instruction, watch, window, point)
+                    self._run(instruction, probe, window, point)
                 else:
                     self._interpreter.run_apart(
-                        self.known.program, instruction, self._given(instruction), watch
+                        self.known.program, instruction, self._given(instruction), probe
                     )
         except Enough:
             return None
@@ -235,13 +235,13 @@ class _Call:
         return None
 
     def _run(
-        self, loop: LoopInstruction, watch: Probe, window: StepWindow, point: CheckpointRecord | None
+        self, loop: LoopInstruction, probe: Probe, window: StepWindow, point: CheckpointRecord | None
     ) -> None:
         """Run a loop of the function's Program from a checkpoint on."""
         given = self._given(loop)
         values = [given[number] for number in loop.inputs]
         module = self._interpreter.module
-        arena = LoopArena(LoopInputs(loop, module), values, watch)
+        arena = LoopArena(LoopInputs(loop, module), values, probe)
         arena.open(None, [], None)
         done = 0
         if point is not None:
@@ -272,7 +272,7 @@ class _Call:
 
     def _enter(self, instruction: AnyInstruction, seconds: float) -> None:
         """Compute what an instruction reads, as far as that is not known."""
-        program, watch = self.known.program, Probe(self.held.function, (Deadline(seconds),))
+        program, probe = self.known.program, Probe(self.held.function, (Deadline(seconds),))
         makers = {number: maker for maker in program.instructions for number in maker.outputs}
         waiting = [instruction]
         while waiting:
@@ -282,7 +282,7 @@ class _Call:
                 continue
             reached = waiting.pop()
             if reached is not instruction and any(self._values[number] is None for number in reached.outputs):
-                results = self._interpreter.run_apart(program, reached, self._given(reached), watch)
+                results = self._interpreter.run_apart(program, reached, self._given(reached), probe)
                 for number, value in zip(reached.outputs, results, strict=True):
                     self._values[number] = np.asarray(value)
 

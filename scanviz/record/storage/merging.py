@@ -169,9 +169,8 @@ def _common(values: Sequence[T], otherwise: T) -> T:
 
 
 def _cost(costs: Sequence[CostRecord]) -> CostRecord:
-    """Return costs together; what one stamp, chunk or counted run costs is the average of all of them."""
+    """Return costs together; what one stamp or chunk costs is the average of all of them."""
     stamps, chunks = sum(cost.stamps for cost in costs), sum(cost.chunks for cost in costs)
-    counted = sum(cost.counted for cost in costs)
     return CostRecord(
         stamps,
         sum(cost.stamps * cost.stamp_ns for cost in costs) / stamps if stamps else 0.0,
@@ -179,8 +178,6 @@ def _cost(costs: Sequence[CostRecord]) -> CostRecord:
         sum(cost.chunks * cost.chunk_ns for cost in costs) / chunks if chunks else 0.0,
         sum(cost.recorder_ns for cost in costs),
         sum(cost.values_ns for cost in costs),
-        counted,
-        sum(cost.counted * cost.counted_ns for cost in costs) / counted if counted else 0.0,
     )
 
 

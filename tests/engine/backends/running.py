@@ -45,8 +45,8 @@ def run(
     before = [array.copy() for array in arrays]
     for array in arrays:
         array.flags.writeable = False  # writing into an input is an error at once
-    watch = None if observer is None else Probe(1, (observer,))
-    results = compiled(tier, inputs, outputs).run(arrays, watch)
+    probe = None if observer is None else Probe(1, (observer,))
+    results = compiled(tier, inputs, outputs).run(arrays, probe)
     for old, new in zip(before, arrays, strict=True):
         np.testing.assert_array_equal(old, new)
     return results

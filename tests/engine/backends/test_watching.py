@@ -170,9 +170,9 @@ def test_branches_are_one_instruction_each(tier):
     chosen = ifelse(x.sum() > 0, T.exp(x) * 2, x - 1) + 1
     inputs, outputs = [x], [chosen]
     listener, program = Listener("steps"), lower(inputs, outputs, "test")
-    watch = Probe(1, (listener,))
-    resolve(tier).compile(program).run([np.array([1.0, 2.0])], watch)
-    watch.operations_of_call(10**9)
+    probe = Probe(1, (listener,))
+    resolve(tier).compile(program).run([np.array([1.0, 2.0])], probe)
+    probe.operations_of_call(10**9)
     ((elapsed, around),) = listener.operations_told
     assert len(elapsed) == len(program.instructions)
     assert min(elapsed) >= 0 and sum(elapsed) + around == 10**9

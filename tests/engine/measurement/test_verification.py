@@ -53,7 +53,7 @@ def test_what_runs_is_compared_with_the_graph_as_built_too(monkeypatch):
     assert verify(f, arrays).whole is None
     run = type(f.executable).run
     monkeypatch.setattr(
-        type(f.executable), "run", lambda self, inputs, watch: [each + 1 for each in run(self, inputs, watch)]
+        type(f.executable), "run", lambda self, inputs, probe: [each + 1 for each in run(self, inputs, probe)]
     )
     found = verify(f, arrays, gradients=False)
     assert found.first_wrong is None and "off by 1" in found.whole.what

@@ -53,8 +53,8 @@ class FakeTier:
     interrupt_at: int = -1
     every: int = 0  # steps of a block; 0 for the times of the NumPy tier
 
-    def code_for(self, shapes, states, watch, steps):
-        self.code = self.tier.code_for(shapes, states, watch, steps)
+    def code_for(self, shapes, states, probe, steps):
+        self.code = self.tier.code_for(shapes, states, probe, steps)
         return self
 
     def took(self, code, steps):

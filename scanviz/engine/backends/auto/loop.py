@@ -79,14 +79,14 @@ class AutoLoop(SpecialisedLoop):
         self._n_steps = loop.inputs.index(loop.n_steps)
 
     def code_for(
-        self, shapes: Sequence[Any], states: Sequence[StateRows], watch: Probe | None, steps: int
+        self, shapes: Sequence[Any], states: Sequence[StateRows], probe: Probe | None, steps: int
     ) -> Specialised:
         """Return the code for shapes: machine code from the run on in which it pays."""
-        found = super().code_for(shapes, states, watch, steps)
+        found = super().code_for(shapes, states, probe, steps)
         if type(found) is not NumpyCode or not found.is_counted:
             return found
         if self._pays(found, steps):
-            return self._compiled(found, shapes, states, watch, steps)
+            return self._compiled(found, shapes, states, probe, steps)
         if not self._may_end:
             self.policy.add(steps * found.step_ns)
         return found
@@ -101,7 +101,7 @@ class AutoLoop(SpecialisedLoop):
         if type(code) is not NumpyCode or not code.is_counted or not self.policy.pays(step * code.step_ns):
             return code
         self.policy.add(step * code.step_ns)
-        return self._compiled(code, arena.shapes, arena.states, arena.watch, arena.steps)
+        return self._compiled(code, arena.shapes, arena.states, arena.probe, arena.steps)
 
     def took(self, code: Any, steps: int) -> None:
         """Count the steps of a loop with a stop condition."""
@@ -140,18 +140,18 @@ class AutoLoop(SpecialisedLoop):
         code: NumpyCode,
         shapes: Sequence[Any],
         states: Sequence[StateRows],
-        watch: Probe | None,
+        probe: Probe | None,
         steps: int,
     ) -> Specialised:
         """Return machine code, which takes the place of NumPy's; where there is none NumPy's stays, and says why."""
         with self._lock:  # other threads wait, and find it done
             if not code.is_counted or code not in self.cache.values():
-                return super().code_for(shapes, states, watch, steps)
+                return super().code_for(shapes, states, probe, steps)
             begun = time.perf_counter_ns()
             made = self._in_place_of(code, shapes, [state.row_shape for state in states])
             self.put_in_place(code, made)
-        if watch is not None:
-            watch.specialised(self.loop.key, time.perf_counter_ns() - begun, made.tier.name, made.why)
+        if probe is not None:
+            probe.specialised(self.loop.key, time.perf_counter_ns() - begun, made.tier.name, made.why)
         return made
 
     def _in_place_of(

@@ -128,6 +128,6 @@ class DeviceInterpreter(Interpreter):
                 self.module.placed(value, program.registers[number].type)
                 for number, value in zip(instruction.outputs, results, strict=True)
             ]
-        if context.watch is not None:
+        if context.probe is not None:
             self.module.wait()
         return results

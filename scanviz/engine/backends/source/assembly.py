@@ -84,7 +84,7 @@ def _taken(writer: LoopWriter) -> list[str]:
         lines += [f"{size} = {row_store}.size or 1"] if output.keep_last is not None else []
     if writer.variant == "ops":
         lines.append("record = arena.record")
-    return [*lines, "watch = arena.watch"] if writer.runners else lines
+    return [*lines, "probe = arena.probe"] if writer.runners else lines
 
 
 def _header(writer: LoopWriter) -> str:

@@ -131,7 +131,7 @@ class Emitter:
 
     def call_statement(self, instruction: LoopInstruction | BranchInstruction, runner: Any, hint: str) -> str:
         """Return the line that runs a nested loop or a branch."""
-        call = f"{self.bind(runner, hint)}({tuple_text(list(map(self.name, instruction.inputs)))}, watch)"
+        call = f"{self.bind(runner, hint)}({tuple_text(list(map(self.name, instruction.inputs)))}, probe)"
         if not instruction.outputs:
             return call
         targets = ", ".join(map(self.name, instruction.outputs))
@@ -154,7 +154,7 @@ _RESERVED = {
     "t",
     "first",
     "last",
-    "watch",
+    "probe",
     "record",
     "clock",
     "range",

@@ -55,7 +55,7 @@ class _Entry(AroundSteps):
         if writer.buffers:
             lines.append(f"    {', '.join(writer.buffers)}, = buffers")
         if writer.runners:
-            lines.append("    watch = None")
+            lines.append("    probe = None")
         where: dict[int, int] = {}
         lines.append("    try:")
         put_steps(writer, lines, where)

@@ -74,41 +74,41 @@ class SourceExecutable:
             self._call_met = CallMet(self.program, self.library.tier.emits)
         return self._call_met
 
-    def run(self, inputs: Sequence[Any], watch: Probe | None) -> list[Any]:
+    def run(self, inputs: Sequence[Any], probe: Probe | None) -> list[Any]:
         """Return the outputs for inputs."""
-        if watch is not None and watch.level is not RUNS:
-            return self._watched(inputs, watch)
+        if probe is not None and probe.level is not RUNS:
+            return self._watched(inputs, probe)
         # what is called here takes a part of a short call
         before = ignore_errors()
         try:
             given = inputs if self._takes_all else self._taken(self.program, inputs)
-            results: list[Any] = self._plain(given, watch, None, None)
+            results: list[Any] = self._plain(given, probe, None, None)
             return results if self._gives_arrays else self._given(self.program, inputs, results)
         except Exception as error:
             raise self.flat.in_words(error) from error.__cause__
         finally:
             as_before(before)
 
-    def _watched(self, inputs: Sequence[Any], watch: Probe) -> list[Any]:
+    def _watched(self, inputs: Sequence[Any], probe: Probe) -> list[Any]:
         """Return the outputs where somebody watches."""
-        if watch.level is VALUES:
+        if probe.level is VALUES:
             if self._interpreter is None:
                 self._interpreter = self.library.tier.interpreted(self.program)
-            return self._interpreter.run(inputs, watch)
+            return self._interpreter.run(inputs, probe)
         before = ignore_errors()
         try:
-            ledger = self._weighing.ledger(inputs) if watch.weighs and watch.is_outer else None
-            watch.ledger = ledger
+            ledger = self._weighing.ledger(inputs) if probe.weighs and probe.is_outer else None
+            probe.ledger = ledger
             if ledger is not None:
-                with watch.own.aside():
+                with probe.own.aside():
                     self.call_met.met(inputs)
-            results = self.flat.run(self._taken(self.program, inputs), watch, watch.is_outer)
+            results = self.flat.run(self._taken(self.program, inputs), probe, probe.is_outer)
             results = self._given(self.program, inputs, results)
         finally:
             as_before(before)
         if ledger is not None:
-            with watch.own.aside():
-                watch.weighed(ledger)
+            with probe.own.aside():
+                probe.weighed(ledger)
         return results
 
     @property

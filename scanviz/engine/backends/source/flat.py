@@ -44,7 +44,7 @@ class FlatProgram:
     source : str
         The plain function's source.
     plain : callable
-        That function: ``plain(inputs, watch, None, None)``.  An error that it raises is to be told by :meth:`in_words`.
+        That function: ``plain(inputs, probe, None, None)``.  An error that it raises is to be told by :meth:`in_words`.
     """
 
     def __init__(self, program: Program, library: Library, make_runner: MakeRunner) -> None:
@@ -77,7 +77,7 @@ class FlatProgram:
     def _compile(self, variant: _Variant) -> CompiledSource:
         emitter = self.library.emitter(self.program)
         entry = emitter.fresh(f"call_{self.program.name}")
-        lines = [f"def {entry}(inputs, watch, record, weigh):"]
+        lines = [f"def {entry}(inputs, probe, record, weigh):"]
         held: list[int] = []  # registers that the program made and has not let go
         where: dict[int, int] = {}
         given = [emitter.name(number) for number in self.program.inputs]
@@ -133,34 +133,34 @@ class FlatProgram:
         emitter.call_it(instruction.outputs[0], emitter.name(source))
         return emitter.name(source)
 
-    def run(self, inputs: Sequence[Any], watch: Probe | None, tell: bool) -> list[Any]:
-        """Return the outputs; with ``tell`` the times of instructions are left with ``watch``, in the calls that are timed so."""
-        if watch is not None and watch.ledger is not None and (tell or watch.ledger.weighs_inside()):
-            return self._run_weighed(inputs, watch, watch.ledger, tell)
-        if not tell or watch is None or not self._timed(watch):
-            return self._results(self._plain, inputs, watch, None, None)
-        code, stamps = self._others.get("timed") or self._made("timed", watch), _no_times()
-        record = watch.own.without(stamps.append) if self.runners else stamps.append
-        results = self._results(code, inputs, watch, record, None)
-        self._stamped(watch, stamps)
+    def run(self, inputs: Sequence[Any], probe: Probe | None, tell: bool) -> list[Any]:
+        """Return the outputs; with ``tell`` the times of instructions are left with ``probe``, in the calls that are timed so."""
+        if probe is not None and probe.ledger is not None and (tell or probe.ledger.weighs_inside()):
+            return self._run_weighed(inputs, probe, probe.ledger, tell)
+        if not tell or probe is None or not self._timed(probe):
+            return self._results(self._plain, inputs, probe, None, None)
+        code, stamps = self._others.get("timed") or self._made("timed", probe), _no_times()
+        record = probe.own.without(stamps.append) if self.runners else stamps.append
+        results = self._results(code, inputs, probe, record, None)
+        self._stamped(probe, stamps)
         return results
 
-    def _timed(self, watch: Probe) -> bool:
+    def _timed(self, probe: Probe) -> bool:
         """Return whether a call that is looked at has its instructions timed."""
-        return watch.level is ProbeLevel.OPERATIONS or watch.is_sample or self._schedule.timed()
+        return probe.level is ProbeLevel.OPERATIONS or probe.is_sample or self._schedule.timed()
 
-    def run_timed(self, inputs: Sequence[Any], watch: Probe) -> tuple[list[Any], array[int]]:
+    def run_timed(self, inputs: Sequence[Any], probe: Probe) -> tuple[list[Any], array[int]]:
         """Return the outputs, and the times before the first instruction and after each, less what watching took."""
-        code, stamps = self._others.get("timed") or self._made("timed", watch), _no_times()
-        return self._results(code, inputs, watch, watch.own.without(stamps.append), None), stamps
+        code, stamps = self._others.get("timed") or self._made("timed", probe), _no_times()
+        return self._results(code, inputs, probe, probe.own.without(stamps.append), None), stamps
 
-    def _stamped(self, watch: Probe, stamps: array[int]) -> None:
-        watch.stamps = stamps
+    def _stamped(self, probe: Probe, stamps: array[int]) -> None:
+        probe.stamps = stamps
         self._schedule.took(stamps[-1] - stamps[0], len(stamps) - 1)
 
-    def _run_weighed(self, inputs: Sequence[Any], watch: Probe, ledger: Ledger, tell: bool) -> list[Any]:
+    def _run_weighed(self, inputs: Sequence[Any], probe: Probe, ledger: Ledger, tell: bool) -> list[Any]:
         """Return the outputs, with what the program holds counted in a ledger; counting is no time of the program."""
-        own, stamps = watch.own, _no_times()
+        own, stamps = probe.own, _no_times()
         with own.aside():
             counted = ledger.frame([*inputs, *self.program.constants.values()], outermost=tell)
 
@@ -169,13 +169,13 @@ class FlatProgram:
             counted.weigh(instruction, values, kept)
             own.ns += perf_counter_ns() - begun
 
-        code = self._others.get("weighed") or self._made("weighed", watch)
+        code = self._others.get("weighed") or self._made("weighed", probe)
         try:
-            results = self._results(code, inputs, watch, own.without(stamps.append), weigh)
+            results = self._results(code, inputs, probe, own.without(stamps.append), weigh)
             if tell:
                 with own.aside():
                     counted.give(results)
-                self._stamped(watch, stamps)
+                self._stamped(probe, stamps)
             return results
         finally:
             with own.aside():
@@ -185,13 +185,13 @@ class FlatProgram:
         self,
         code: CompiledSource,
         inputs: Sequence[Any],
-        watch: Probe | None,
+        probe: Probe | None,
         record: Callable[[int], object] | None,
         weigh: Weigh | None,
     ) -> list[Any]:
         """Return what a variant of the code gives, its errors in the user's words."""
         try:
-            results: list[Any] = code.function(inputs, watch, record, weigh)
+            results: list[Any] = code.function(inputs, probe, record, weigh)
             return results
         except Exception as error:
             raise self.in_words(error, code) from error.__cause__
@@ -203,9 +203,9 @@ class FlatProgram:
 
         return in_words(error, self.program, failure_of(raised_in(error, code), code, self.program))
 
-    def _made(self, variant: _Variant, watch: Probe) -> CompiledSource:
+    def _made(self, variant: _Variant, probe: Probe) -> CompiledSource:
         """Return a variant that notes more than the plain one; making it is no time of the program."""
         begun = perf_counter_ns()
         self._others[variant] = made = self._compile(variant)
-        watch.own.ns += perf_counter_ns() - begun
+        probe.own.ns += perf_counter_ns() - begun
         return made

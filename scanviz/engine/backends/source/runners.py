@@ -77,15 +77,15 @@ class BranchRunner:
             for program, reads in branch.sides
         ]
 
-    def __call__(self, values: Sequence[Any], watch: Probe | None) -> list[Any]:
+    def __call__(self, values: Sequence[Any], probe: Probe | None) -> list[Any]:
         """Return the results of the side that the condition chooses."""
         side = 0 if values[self.condition] else 1
         program, reads = self.sides[side]
         given = [values[k] for k in reads]
-        taken = None if watch is None else watch.branch(self.branch).take(side)
-        if taken is None or watch is None or watch.level is RUNS or watch.weighs_inside:
-            return program.run(given, watch, False)
-        results, stamps = program.run_timed(given, watch)
+        taken = None if probe is None else probe.branch(self.branch).take(side)
+        if taken is None or probe is None or probe.level is RUNS or probe.weighs_inside:
+            return program.run(given, probe, False)
+        results, stamps = program.run_timed(given, probe)
         taken.add(stamps)
         return results
 

@@ -45,7 +45,7 @@ def called_instructions(
 def _perform(site: Site, runners: Runners) -> Perform:
     instruction = site.instruction
     if isinstance(instruction, Instruction):
-        return lambda values, watch: instruction.op.perform(values)
+        return lambda values, probe: instruction.op.perform(values)
     runner: Perform = _runners_of(site, runners)[site.number]
     return runner
 
@@ -88,7 +88,7 @@ class Calls:
     def __init__(
         self, called: Sequence[CalledInstruction], arena: LoopArena, bases: Mapping[Base, Array]
     ) -> None:
-        self._called, self._watch, self._bases = called, arena.watch, bases
+        self._called, self._watch, self._bases = called, arena.probe, bases
         self._record: NativeRecord | None = arena.record
         self._looks: dict[int, tuple[Array, list[Look]]] = {}
         self._function = _FUNCTION(self._perform)

@@ -139,11 +139,11 @@ class NativeCode:
 
     def __call__(self, arena: LoopArena, first: int, last: int) -> Outcome:
         """Take steps, in chunks between which ctrl+c is heard; see :mod:`scanviz.engine.runtime.calling`."""
-        if self.handed.holds_inside and arena.watch is not None:
-            return self._observed(arena, first, last, arena.watch)
+        if self.handed.holds_inside and arena.probe is not None:
+            return self._observed(arena, first, last, arena.probe)
         # times of steps, and a control block, show what steps take without a profile: threads take them where they would
         times = self.variant == "steps"
-        is_usual = times or arena.watch is None or arena.watch.level is RUNS
+        is_usual = times or arena.probe is None or arena.probe.level is RUNS
         if self._in_parts is not None and is_usual and self._in_parts.run(arena, first, last, times):
             return last, DONE, -1
         return self._as_whole(arena, first, last)
@@ -165,15 +165,15 @@ class NativeCode:
         done, outcome = found >> 2, found & 3
         if self._in_parts is not None and done > first:
             self._in_parts.note(done - first, perf_counter_ns() - begun)
-        watch = arena.watch if self.handed.counted else None
-        if watch is not None:
+        probe = arena.probe if self.handed.counted else None
+        if probe is not None:
             for run in runs_counted(self.handed.counted, arrays[self._place_of("counts")], self._rates):
-                watch.note(run)
+                probe.note(run)
         if outcome == FAILED:
             left = arrays[self._place_of("report")].tolist()
-            if watch is not None:
+            if probe is not None:
                 for key, steps in runs_ended(calls, self.handed.sites, left):
-                    watch.note((key, 1, steps, steps, 1, 0, "native"))
+                    probe.note((key, 1, steps, steps, 1, 0, "native"))
             return done, outcome, put_error(arena, calls, self.handed.sites, left)
         if self.loop.carries:
             self._hand_on(arena, arrays)
@@ -208,20 +208,20 @@ class NativeCode:
             dict.fromkeys(f"called out: {call.why}" for call in self.handed.callouts if not call.seldom)
         )
 
-    def _observed(self, arena: LoopArena, first: int, last: int, watch: Probe) -> Outcome:
+    def _observed(self, arena: LoopArena, first: int, last: int, probe: Probe) -> Outcome:
         """Take steps while somebody observes: loops inside are counted, and now and then called out, to be observed themselves."""
         from scanviz.engine.backends.native.run.stamps import NativeRecord, no_stamps
 
-        inline = not self._is_look(watch)
+        inline = not self._is_look(probe)
         if self.variant == "plain":
             arena.record = no_stamps(first)
         if not inline:
-            if not self._branches and watch.control and isinstance(arena.record, NativeRecord):
-                arena.record.is_slower = watch.level is ProbeLevel.STEPS
+            if not self._branches and probe.control and isinstance(arena.record, NativeRecord):
+                arena.record.is_slower = probe.level is ProbeLevel.STEPS
         elif self._kind.counts:
             return self._as_whole(arena, first, last)
         if inline not in self._others:
-            with watch.own.aside():  # no time of the program
+            with probe.own.aside():  # no time of the program
                 self._others[inline] = NativeCode(
                     self.loop,
                     self.plan,
@@ -234,9 +234,9 @@ class NativeCode:
                 )
         return self._others[inline]._as_whole(arena, first, last)
 
-    def _is_look(self, watch: Probe) -> bool:
+    def _is_look(self, probe: Probe) -> bool:
         """Return whether loops and branches inside are called out."""
-        if self._branches or watch.level > ProbeLevel.STEPS or not watch.control:
+        if self._branches or probe.level > ProbeLevel.STEPS or not probe.control:
             return True
         if self.variant == "plain":  # a control block, or a call that is made as if nobody watched
             return False

@@ -173,18 +173,18 @@ class WholeFunction:
         self._program, self._shapes = program, shapes
         self._counting: WholeFunction | None = None
 
-    def run_noting(self, inputs: Sequence[Any], watch: Probe) -> list[Array] | None:
+    def run_noting(self, inputs: Sequence[Any], probe: Probe) -> list[Array] | None:
         """Return the outputs as a call does: by code that counts the runs of the loops too, in memory that is the probe's."""
         counting = self._counting
         if counting is None:
-            with watch.own.aside():  # no time of the program
+            with probe.own.aside():  # no time of the program
                 counting = self._counting = WholeFunction(self._program, self._shapes, counts=True)
-        memory = watch.counters.get(counting)
+        memory = probe.counters.get(counting)
         if memory is None:
-            if len(watch.counters) >= MOST_SHAPES:
-                watch.tell_counted()
-                watch.counters.clear()
-            memory = watch.counters[counting] = counting.memory.take()
+            if len(probe.counters) >= MOST_SHAPES:
+                probe.tell_counted()
+                probe.counters.clear()
+            memory = probe.counters[counting] = counting.memory.take()
         return counting(inputs, memory)
 
     def __call__(self, inputs: Sequence[Any], counting: WorkingMemory | None = None) -> list[Array] | None:

@@ -29,24 +29,17 @@ SEARCH = """
 found = minimize(cost, guess, method="L-BFGS-B", jac={jac})
 print(np.exp(found.x).round(2), "after", found.nfev, "calls")
 """
-NAMES = ("as written", "built once", "with a gradient", '`mode="native"`')
-# beside the page's versions: was the gradient worth it?
-WITHOUT_GRADIENT = "built once, native, no gradient"
+NAMES = ("as written", "built once", "with a gradient")
 PARTS = 5  # rows of a profile's table that the page shows
 
 
 def versions() -> dict[str, str]:
-    """Return the page's programs by name, the slowest first, and the one that its end speaks of."""
+    """Return the page's programs by name, in its order."""
     setup, *blocks = BLOCK.findall(PAGE.read_text("utf-8"))
     blocks = [block for block in blocks if re.search(r"^(cost = |def cost)", block, re.MULTILINE)]
-    found = {
+    return {
         name: setup + block + SEARCH.format(jac="scanviz.grad" in block)
         for name, block in zip(NAMES, blocks, strict=True)
-    }
-    once = found["built once"]
-    return {
-        **found,
-        WITHOUT_GRADIENT: once.replace('name="kalman_cost")', 'name="kalman_cost", mode="native")'),
     }
 
 
@@ -125,7 +118,7 @@ def main() -> None:
     for name, program in programs.items():
         cpu, wall = (min(runs[name][part] for runs in rounds) for part in (0, 1))
         printed = rounds[0][name][2]
-        is_short = name in NAMES[:2]  # minutes, of which nothing is to be learnt
+        is_short = name == NAMES[0]  # minutes, of which nothing is to be learnt
         long = None if is_short else min(cpu_and_wall(longer(program))[0] for _ in range(options.rounds))
         calls = int(printed.split()[-2])
         rows.append({"version": name, "calls": calls, "cpu_s": cpu, "wall_s": wall, "long_cpu_s": long})

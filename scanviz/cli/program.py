@@ -151,7 +151,7 @@ def _deliver(programs: Sequence[Known], given: Given, target: Path | None, out: 
     if target is not None:
         _save([program for program, _ in chosen], target)
         return
-    from scanviz.engine.program.hashing import structural_hash
+    from scanviz.engine.program.file import structural_hash
     from scanviz.engine.program.printer import program_text
 
     for program, notes in chosen:

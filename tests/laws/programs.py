@@ -20,8 +20,7 @@ from scanviz.engine.errors import BackendError
 from scanviz.engine.function import Function, function
 from scanviz.engine.graph.nodes import Array, Variable
 from scanviz.engine.mode import Mode
-from scanviz.engine.program.file import from_bytes, from_data, to_bytes, to_data
-from scanviz.engine.program.hashing import structural_hash
+from scanviz.engine.program.file import from_bytes, from_data, structural_hash, to_bytes, to_data
 from scanviz.engine.program.instructions import Instruction, LoopInstruction, all_loops
 from scanviz.engine.program.printer import program_text
 from scanviz.testing.loop_case import LoopCase

@@ -23,8 +23,7 @@ from scanviz.engine.backends.tier_policy import TierPolicy, pays_after_ns
 from scanviz.engine.errors import BackendError
 from scanviz.engine.locks import lock
 from scanviz.engine.observation.levels import RUNS
-from scanviz.engine.program.effects import has_branches, has_effects
-from scanviz.engine.program.instructions import LoopInstruction, Program, dtype_of
+from scanviz.engine.program.instructions import LoopInstruction, Program, dtype_of, has_branches, has_effects
 from scanviz.engine.program.plan import Emits, Plan, plan, single
 
 if TYPE_CHECKING:

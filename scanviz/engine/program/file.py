@@ -4,10 +4,14 @@ What a Program computes is written, and what is told of it: names and the user's
 reads no file that it names.  What belongs to one process is not:
 keys of loops, ids of nodes, and the graph that a loop was lowered from, so that a Program that was read runs and prints,
 and has no graph to be shown.
+
+The structural hash leaves more out: it is equal for Programs that compute the same in the same way, in every process.  Operations,
+types, constants, slots and wishes about memory and tiers count; names of registers and loops and lines of the user do not.
 """
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import sys
@@ -22,7 +26,7 @@ import numpy as np
 
 from scanviz.engine.codec import LIMIT, Codec, Form, Misfit, MisfitError
 from scanviz.engine.errors import InternalError, ScanvizError
-from scanviz.engine.graph.declaration import Op, declared, declared_already
+from scanviz.engine.graph.declaration import WORDS, Op, declared, declared_already
 from scanviz.engine.graph.nodes import Array
 from scanviz.engine.graph.provenance import Provenance, SourceLine
 from scanviz.engine.graph.types import DTYPES, RANDOM_STATE, RandomStateType, TensorType, Type
@@ -315,3 +319,26 @@ def _type(data: tuple[str, tuple[int | None, ...]] | None) -> Type:
 def _provenance(data: tuple[Any, ...]) -> Provenance:
     source, scans, rule = data
     return Provenance(source, scans, (), rule)
+
+
+_FOR_PEOPLE = ("provenance", "profile", *WORDS)
+
+
+def structural_hash(program: Program) -> str:
+    """Return 64 hexadecimal digits that tell a program from all others.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> from scanviz.engine.program.lower import lower
+    >>> x, y = T.vector("x"), T.vector("y")
+    >>> one, other = (structural_hash(lower([v], [T.exp(v)], n)) for v, n in ((x, "f"), (y, "g")))
+    >>> one == other, one == structural_hash(lower([x], [T.tanh(x)], "f"))
+    (True, False)
+    """
+    data, arrays = to_data(program, _OF_A_PROCESS.union(_FOR_PEOPLE))
+    found = hashlib.sha256(json.dumps(data, sort_keys=True, separators=(",", ":")).encode())
+    for array in arrays:
+        found.update(f"{array.dtype}{array.shape}".encode())
+        found.update(little_endian(array))
+    return found.hexdigest()

@@ -3,6 +3,9 @@
 Lowering makes it from a graph (:mod:`scanviz.engine.program.lower`), backends run it.  Registers are numbered within
 their own program; a body sees the outside only through its loop's slots.  A branch (``ifelse``) holds two programs of
 which one is run.
+
+What prints or checks must be done step by step and in order, so backends that divide a loop's steps, or leave them out, ask
+:func:`has_effects`.
 """
 
 from __future__ import annotations
@@ -347,3 +350,24 @@ def all_loops(program: Program) -> Iterator[tuple[LoopInstruction, LoopInstructi
 def loops(program: Program) -> Iterator[LoopInstruction]:
     """Iterate over the loops of a program and of its branches, not over loops inside loops."""
     return (loop for loop, parent, _ in nested_loops(program) if parent is None)
+
+
+def has_branches(program: Program) -> bool:
+    """Return whether a program holds a branch."""
+    for instruction in program.instructions:
+        if isinstance(instruction, BranchInstruction):
+            return True
+        if not isinstance(instruction, Instruction) and any(map(has_branches, programs_in(instruction))):
+            return True
+    return False
+
+
+def has_effects(program: Program) -> bool:
+    """Return whether running a program prints or checks something."""
+    for instruction in program.instructions:
+        if isinstance(instruction, Instruction):
+            if instruction.op.facts.effect:
+                return True
+        elif any(map(has_effects, programs_in(instruction))):
+            return True
+    return False

@@ -24,7 +24,6 @@ from scanviz.engine.ops.control import IFELSE
 from scanviz.engine.ops.elementwise import CAST
 from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
 from scanviz.engine.ops.support import CastParameters
-from scanviz.engine.program.effects import has_effects
 from scanviz.engine.program.instructions import (
     NO_NODE,
     AnyInstruction,
@@ -39,6 +38,7 @@ from scanviz.engine.program.instructions import (
     StateSlot,
     StepOutputSlot,
     dtype_of,
+    has_effects,
     next_loop_key,
     programs_in,
 )

@@ -42,7 +42,7 @@ from scanviz.engine.program.instructions import (
 from scanviz.engine.program.plan.location import Group
 from scanviz.engine.program.shapes import ConcreteShape
 from scanviz.engine.program.slots import Passed, passed
-from scanviz.engine.program.text_line import TextLine, source_text
+from scanviz.engine.program.text_line import TextLine, narrow, source_text
 
 
 class Notes(NamedTuple):
@@ -119,8 +119,6 @@ def program_text(
     text = _aligned(found, lines)
     if width is None or max(map(len, text.split("\n"))) <= width:
         return text
-    from scanviz.engine.program.narrow_text import narrow  # seldom needed
-
     return narrow(found, lines, width, _INDENT)
 
 

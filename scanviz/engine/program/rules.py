@@ -23,8 +23,7 @@ from scanviz.engine.program.instructions import (
     Program,
     with_programs,
 )
-from scanviz.engine.program.lifetimes import with_frees
-from scanviz.engine.program.ownership import taken_over
+from scanviz.engine.program.lifetimes import taken_over, with_frees
 from scanviz.engine.rewrites.formatting import named
 from scanviz.engine.rewrites.pipeline import Application
 from scanviz.engine.rewrites.rule import program_rule
@@ -146,7 +145,7 @@ def lay_rows_backwards(program: Program) -> Changed:
     """Let a loop lay down rows from the last to the first that are read in this order."""
     if not any(isinstance(one, LoopInstruction) and one.step_outputs for one in program.instructions):
         return program, []
-    from scanviz.engine.program.backward_rows import laid_backwards
+    from scanviz.engine.program.rows_over import laid_backwards
 
     fresh, turned = laid_backwards(program.instructions, program.outputs)
     messages = [f"`{loop}` lays down `{rows}` from the last row to the first" for loop, rows in turned]

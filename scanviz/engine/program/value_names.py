@@ -1,4 +1,7 @@
-"""What values of a Program are called, for people: the user's name, a constant number itself, or in short what made the value."""
+"""What values of a Program are called, for people: the user's name, a constant number itself, or in short what made the value.
+
+Casts that lowering added have no name: who is shown an operation wants to see what it was given.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,9 @@ import numpy as np
 from scanviz.engine.graph.declaration import Op, fitted
 from scanviz.engine.graph.expressions import LONGEST, operation
 from scanviz.engine.graph.types import TensorType
+from scanviz.engine.ops.elementwise import CAST
 from scanviz.engine.program.instructions import (
+    NO_NODE,
     AnyInstruction,
     BranchInstruction,
     Instruction,
@@ -102,3 +107,26 @@ def name_of(program: Program, number: int | None) -> str | None:
     if isinstance(constant, np.ndarray | np.generic) and constant.ndim == 0 and constant.dtype.kind in "biuf":
         return f"{constant.item():.4g}" if constant.dtype.kind == "f" else str(constant.item())
     return NAMELESS
+
+
+def is_added_cast(instruction: AnyInstruction) -> bool:
+    """Return whether an instruction is a cast that no node of a graph stands for."""
+    plain = isinstance(instruction, Instruction) and instruction.node_id == NO_NODE
+    return plain and instruction.op.declaration is CAST
+
+
+def as_written(program: Program, instruction: AnyInstruction) -> tuple[int, ...]:
+    """Return the registers that an instruction reads, as they are before casts that lowering added.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> from scanviz.engine.program.lower import lower
+    >>> k, x = T.ivector("k"), T.vector("x")
+    >>> program = lower([k, x], [k * x], "f")
+    >>> cast, product = program.instructions
+    >>> product.inputs == (cast.outputs[0], 1), as_written(program, product)
+    (True, (0, 1))
+    """
+    added = {cast.outputs[0]: cast.inputs[0] for cast in program.instructions if is_added_cast(cast)}
+    return tuple(added.get(number, number) for number in instruction.inputs)

@@ -8,8 +8,7 @@ from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
 from scanviz.engine.observation.levels import RUNS
-from scanviz.engine.program.effects import has_effects
-from scanviz.engine.program.instructions import Instruction, LoopInstruction, all_loops
+from scanviz.engine.program.instructions import Instruction, LoopInstruction, all_loops, has_effects
 from scanviz.engine.runtime.arena import LoopArena, LoopInputs
 from scanviz.engine.runtime.outcome import FailedRun
 from scanviz.engine.runtime.pool import Pool

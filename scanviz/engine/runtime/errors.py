@@ -84,7 +84,7 @@ def translate(
         return None
     if not isinstance(error, TRANSLATED):
         return None
-    from scanviz.engine.program.casts import as_written  # needed when something has failed
+    from scanviz.engine.program.value_names import as_written  # needed when something has failed
     from scanviz.engine.runtime.wording import Words, tells_an_index, worded
 
     source = instruction.provenance.source

@@ -19,13 +19,13 @@ from scanviz.engine.observation.own_time import OwnTime
 from scanviz.engine.observation.probe import Probe
 from scanviz.engine.observation.stamps import OperationStamps, Stamps
 from scanviz.engine.ops.effects import at_step
-from scanviz.engine.program.effects import has_effects
 from scanviz.engine.program.instructions import (
     AnyInstruction,
     BranchInstruction,
     Instruction,
     LoopInstruction,
     Program,
+    has_effects,
     nested_loops,
 )
 from scanviz.engine.runtime.array_module import ArrayModule

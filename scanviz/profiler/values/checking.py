@@ -21,8 +21,8 @@ from scanviz.engine.graph.types import TensorType
 from scanviz.engine.locks import lock
 from scanviz.engine.observation.events import CompiledFunction
 from scanviz.engine.observe import Observer
-from scanviz.engine.program.casts import as_written, is_added_cast
 from scanviz.engine.program.instructions import Instruction, LoopInstruction, all_loops
+from scanviz.engine.program.value_names import as_written, is_added_cast
 from scanviz.profiler.values.finding import finding_of
 from scanviz.profiler.values.frame import OpenCall, moves_only
 from scanviz.record.traces.finding import CheckedRecord, FindingRecord

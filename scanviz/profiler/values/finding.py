@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from scanviz.engine.graph.types import TensorType
-from scanviz.engine.program.casts import as_written
 from scanviz.engine.program.instructions import AnyInstruction, LoopInstruction
+from scanviz.engine.program.value_names import as_written
 from scanviz.engine.scan.loop import Scan
 from scanviz.profiler.values.frame import OpenCall, origin_of
 from scanviz.profiler.values.place import rows_given, steps_written

@@ -6,13 +6,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from scanviz.engine.observation.events import CompiledFunction
-from scanviz.engine.program.casts import is_added_cast
 from scanviz.engine.program.instructions import (
     AnyInstruction,
     Instruction,
     LoopInstruction,
     Program,
 )
+from scanviz.engine.program.value_names import is_added_cast
 
 # Where a value came in from outside: followed back through what only moves data.
 #

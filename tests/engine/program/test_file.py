@@ -17,14 +17,20 @@ from scanviz.engine.backends.registry import resolve
 from scanviz.engine.codec import MisfitError
 from scanviz.engine.errors import ScanvizError
 from scanviz.engine.graph.declaration import declarations
-from scanviz.engine.program.file import _parameter_classes, from_bytes, from_data, to_bytes, to_data
-from scanviz.engine.program.hashing import structural_hash
+from scanviz.engine.program.file import (
+    _parameter_classes,
+    from_bytes,
+    from_data,
+    structural_hash,
+    to_bytes,
+    to_data,
+)
 from scanviz.engine.program.instructions import all_loops, loops
 
 SCRIPT = """
 import scanviz
 from scanviz import tensor as T
-from scanviz.engine.program.hashing import structural_hash
+from scanviz.engine.program.file import structural_hash
 x, w = T.matrix({x!r}), T.matrix("w")
 h, _ = scanviz.scan(lambda x_t, h, w: T.tanh(T.dot(x_t, w) + h), x, T.zeros({width}), w, name={loop!r})
 print(structural_hash(scanviz.function([x, w], [h, scanviz.grad(T.sum(h[-1]), w)]).program))

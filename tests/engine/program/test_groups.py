@@ -7,8 +7,7 @@ import scanviz
 from scanviz import Mode
 from scanviz import tensor as T
 from scanviz.engine.backends import registry
-from scanviz.engine.program.file import from_bytes, to_bytes
-from scanviz.engine.program.hashing import structural_hash
+from scanviz.engine.program.file import from_bytes, structural_hash, to_bytes
 from scanviz.engine.program.instructions import loops
 from scanviz.engine.program.lower import lower
 from scanviz.engine.program.plan import Where, chains, plan_loop, single

@@ -7,8 +7,7 @@ import scanviz
 from scanviz import tensor as T
 from scanviz.engine.ops.index import state_history
 from scanviz.engine.program.instructions import all_loops
-from scanviz.engine.program.lifetimes import gives_own
-from scanviz.engine.program.ownership import owned_registers
+from scanviz.engine.program.lifetimes import gives_own, owned_registers
 from scanviz.engine.scan.variables import State
 from tests.engine.backends.running import loop
 

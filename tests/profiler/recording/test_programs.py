@@ -10,8 +10,7 @@ import scanviz
 from scanviz import tensor as T
 from scanviz.engine.errors import ScanvizError
 from scanviz.engine.program import file
-from scanviz.engine.program.file import from_bytes
-from scanviz.engine.program.hashing import structural_hash
+from scanviz.engine.program.file import from_bytes, structural_hash
 from scanviz.record.model import ProfileRecord
 from scanviz.record.storage.codec import decode
 from scanviz.record.storage.file import load, save

@@ -10,8 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from scanviz.engine.program.effects import has_effects
-from scanviz.engine.program.instructions import AnyInstruction, Instruction, LoopInstruction, is_scalar
+from scanviz.engine.program.instructions import (
+    AnyInstruction,
+    Instruction,
+    LoopInstruction,
+    has_effects,
+    is_scalar,
+)
 from scanviz.engine.program.plan import Buffer, Plan, Row, Size, Store, StoreKind, wraps
 from scanviz.engine.runtime.outcome import STOPPED
 

@@ -8,8 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from scanviz.engine.backends.source.flat import FlatProgram
 from scanviz.engine.observation.levels import RUNS
-from scanviz.engine.program.effects import has_effects
-from scanviz.engine.program.instructions import BranchInstruction, Instruction, LoopInstruction, Program
+from scanviz.engine.program.instructions import (
+    BranchInstruction,
+    Instruction,
+    LoopInstruction,
+    Program,
+    has_effects,
+)
 from scanviz.engine.runtime.driver import LoopRunner
 from scanviz.engine.runtime.specialised import Entry, Specialised, SpecialisedLoop, Tier
 

@@ -3,6 +3,10 @@
 A result is placed, in this order, in a row of a state or output, in a buffer that others use before and after it, nowhere (sizes
 known beforehand, single numbers, what only its own group reads), in an array of an input that it may write over, in a view of an
 input; what is left gets an array of its own at every step.
+
+What stays the same from step to step is taken once before the loop: a slice of a buffer at fixed places, which is one array for the
+whole run, and of what is computed of non-sequences and constants views, sizes and numbers in another dtype, which cost more to make
+than to keep.
 """
 
 from __future__ import annotations
@@ -13,7 +17,11 @@ from typing import Any
 
 import numpy as np
 
+from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.types import TensorType
+from scanviz.engine.ops.elementwise import CAST
+from scanviz.engine.ops.index import INDEX
+from scanviz.engine.ops.shape import RESHAPE
 from scanviz.engine.program.instructions import (
     AnyInstruction,
     BranchInstruction,
@@ -25,10 +33,9 @@ from scanviz.engine.program.instructions import (
     StateSlot,
     is_scalar,
 )
-from scanviz.engine.program.ownership import owned_registers
+from scanviz.engine.program.lifetimes import owned_registers
 from scanviz.engine.program.plan.buffers import laid_out, place_buffers
 from scanviz.engine.program.plan.draft import Draft, drafted
-from scanviz.engine.program.plan.invariant import invariant_instructions
 from scanviz.engine.program.plan.location import (
     ALIGNMENT,
     Buffer,
@@ -322,3 +329,46 @@ def _step_inputs(
         shapes.append(shape if shape is None else shape[entry.rows :])
         strides.append(apart[entry.rows :] if stays and apart is not None else None)
     return shapes, strides
+
+
+def invariant_instructions(loop: LoopInstruction, draft: Draft) -> frozenset[int]:
+    """Return the indices of the body's instructions that can be run once, before the first step."""
+    fixed = {slot.inner for slot in loop.non_sequences} | set(loop.body.constants) | set(draft.sizes)
+    whole = {number for number, place in draft.located.items() if isinstance(place, Buffer)}
+    views: set[int] = set()  # arrays that are one view of a buffer in every step
+    found: set[int] = set()
+    for index, instruction in enumerate(loop.body.instructions):
+        if not isinstance(instruction, Instruction) or not _is_taken(loop, instruction):
+            continue
+        (output,) = instruction.outputs
+        source, *others = instruction.inputs
+        if output in draft.located or not fixed.issuperset(others):
+            continue
+        if source in fixed:
+            fixed.add(output)
+        elif source in whole | views and _is_view(loop, instruction, source in whole):
+            views.add(output)
+        else:
+            continue
+        found.add(index)
+    return frozenset(found)
+
+
+def _is_taken(loop: LoopInstruction, instruction: Instruction) -> bool:
+    """Return whether an instruction is taken out where what it reads stays the same: a look at it, or a number cast."""
+    cast = instruction.op.declaration is CAST and is_scalar(loop.body, instruction.outputs[0])
+    return cast or _is_look(instruction.op)
+
+
+def _is_look(op: Op) -> bool:
+    """Return whether an operation does nothing but look at an array, or pick from it."""
+    facts = op.facts
+    size = facts.size == "is" and not facts.raises
+    return facts.always_view or size or op.declaration is INDEX or op.declaration is RESHAPE
+
+
+def _is_view(loop: LoopInstruction, instruction: Instruction, whole: bool) -> bool:
+    """Return whether a result is a view of its source for sure; ``whole``: that source is a buffer, not a part of one."""
+    if is_scalar(loop.body, instruction.outputs[0]) or is_scalar(loop.body, instruction.inputs[0]):
+        return False  # a number is a value, not a view
+    return instruction.op.facts.always_view or (instruction.op.declaration is RESHAPE and whole)

@@ -18,8 +18,7 @@ from scanviz.engine.backends.native.emit.places import ArrayPlace, Base, must_fi
 from scanviz.engine.backends.native.emit.program import ProgramWriter
 from scanviz.engine.backends.native.emit.small_rows import after_step, before_steps, know, small_rows
 from scanviz.engine.backends.native.kernels.formulas import cast
-from scanviz.engine.program.effects import has_effects
-from scanviz.engine.program.instructions import LoopInstruction, dtype_of, is_scalar
+from scanviz.engine.program.instructions import LoopInstruction, dtype_of, has_effects, is_scalar
 from scanviz.engine.program.plan import Plan, Row, StoreKind, wraps
 
 Slot = tuple[str, int]

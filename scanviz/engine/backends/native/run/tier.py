@@ -24,8 +24,7 @@ from scanviz.engine.backends.native.run.gathered_arguments import gathered
 from scanviz.engine.backends.native.run.threads import CHUNK_NS, PAYS_NS, InParts
 from scanviz.engine.graph.nodes import Array
 from scanviz.engine.observation.levels import RUNS, ProbeLevel
-from scanviz.engine.program.effects import has_branches
-from scanviz.engine.program.instructions import LoopInstruction, Program
+from scanviz.engine.program.instructions import LoopInstruction, Program, has_branches
 from scanviz.engine.program.plan import Emits, Plan, chains, plan_loop
 from scanviz.engine.program.shapes import ConcreteShape
 from scanviz.engine.runtime.address import address

@@ -38,13 +38,6 @@ def test_twice_as_much_of_anything_is_at_most_a_little_more_than_twice_the_work(
     assert not grown(small, large, 2 * MORE), "these functions grow with the square"
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["chain", "apart", "together"])
-def test_the_work_of_20_and_80_loops_grows_with_their_number(name):
-    few, many = (each.total() for each in work_at(SHAPES[name], (20, 80)))
-    assert many < MORE**2 * few
-
-
 @pytest.mark.parametrize("name", ["chain", "apart", "together", "stacked"])
 def test_rules_are_asked_at_a_loop_a_number_of_times_that_does_not_depend_on_how_many_there_are(name):
     def asked(count):

@@ -57,11 +57,10 @@ def test_elements_are_taken_in_order_along_every_axis(function, dtype):
     natively(step, rows_of(dtype, (3, 4, 5, 9)))
 
 
-@pytest.mark.parametrize("side", ["left", "right"])
 @pytest.mark.parametrize("dtype", [*DTYPES, "uint64"])
-def test_places_in_a_vector_are_those_of_numpy(dtype, side):
+def test_places_in_a_vector_are_those_of_numpy(dtype):
     vectors = []
-    for size in (0, 1, 2, 7, 33, 100):
+    for size in (0, 1, 2, 33):
         some = rows_of(dtype, size, seed=size)
         vectors.append(np.sort(some))
 
@@ -72,6 +71,7 @@ def test_places_in_a_vector_are_those_of_numpy(dtype, side):
             for vector in vectors
             for way in (1, -1)
             for keys in (v, *wholes)
+            for side in ("left", "right")
         ]
 
     natively(step, rows_of("float64", (2, 3, 5)), *vectors)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from scanviz import function
 from scanviz import tensor as T
-from scanviz.engine.function.rewriting import target_of
+from scanviz.engine.function.callable import target_of
 from scanviz.engine.gradient.sweeps.reverse import pull_back
 from scanviz.engine.graph.equality import structurally_equal
 from scanviz.engine.graph.nodes import Array, Variable, is_floating

@@ -14,7 +14,6 @@ from scanviz.engine.function.arguments import In, to_host
 from scanviz.engine.function.binding import Binding
 from scanviz.engine.function.memory import Memory, constants_of, unshared
 from scanviz.engine.function.names import told_apart
-from scanviz.engine.function.rewriting import target_of
 from scanviz.engine.graph.shared import set_values, values_of
 from scanviz.engine.graph.typecheck import typecheck
 from scanviz.engine.locks import lock, with_all
@@ -22,12 +21,14 @@ from scanviz.engine.program.instructions import Program, all_loops
 from scanviz.engine.program.lower import lower
 from scanviz.engine.program.rules import apply_memory_rules
 from scanviz.engine.rewrites.history import RewriteHistory
+from scanviz.engine.rewrites.target import TargetTier
 
 if TYPE_CHECKING:
     from scanviz.engine.backends.base import Executable
     from scanviz.engine.function.forecast import MemoryForecast
     from scanviz.engine.function.spec import FunctionSpec
     from scanviz.engine.graph.nodes import Apply, Array, Variable
+    from scanviz.engine.mode import Mode
     from scanviz.engine.observation.calls import ObservedCalls
     from scanviz.engine.observation.probe import Probe
     from scanviz.engine.program.call_met import CallMet
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
     from scanviz.engine.program.planned import Plans
     from scanviz.engine.rewrites.level import Refused
     from scanviz.engine.rewrites.pipeline import Application
+    from scanviz.engine.rewrites.target import WhyNoCode
+
 
 _keys = itertools.count(1)
 # Told of each call with its inputs and the values of its shared variables, before it runs; empty unless someone asks.
@@ -270,3 +273,14 @@ class Function(Shown):
     def __repr__(self) -> str:
         shown = ", ".join(given.name or str(given.variable.type) for given in self.plan.inputs)
         return f"<scanviz function `{self.name}`({shown}) on {self.backend}>"
+
+
+def target_of(mode: Mode) -> TargetTier:
+    """Return what the graph of a function of a mode is rewritten for."""
+    return TargetTier(mode.backend, _native_code)
+
+
+def _native_code() -> WhyNoCode | None:
+    from scanviz.engine.backends.native_support import is_installed, why_no_code  # where there are loops
+
+    return why_no_code if is_installed() else None

@@ -175,7 +175,7 @@ def test_the_list_and_one_change_as_they_are_printed():
         RewritesOptions(step=0),
         RewritesOptions(rule="merge_equal"),
     ):  # the few of a rule are shown at once
-        assert without_times(render_rewrites(found, view)) == GOLDEN_STEP
+        assert without_times(render_rewrites(found, view, width=120)) == GOLDEN_STEP
 
 
 def test_a_style_shows_all_rewrites_of_a_loop_line_by_line(record, monkeypatch):

@@ -58,6 +58,8 @@ class CallSampler:
         How many calls are passed over from here on: whoever passes one over takes one off.
     passes : bool
         Whether any was passed over since others observe.
+    usual_ns, longest_ns : int
+        Of calls that take so long at least and at most there is nothing to note.
 
     Examples
     --------
@@ -72,14 +74,14 @@ class CallSampler:
     40
     """
 
-    __slots__ = ("_calls", "_gap", "_more_ns", "_observer", "_usual_ns", "left", "longest_ns", "passes")
+    __slots__ = ("_calls", "_gap", "_more_ns", "_observer", "left", "longest_ns", "passes", "usual_ns")
 
     def __init__(self) -> None:
         self._observer = 0
         self._begin()
 
     def _begin(self) -> None:
-        self._gap = self._more_ns = self._calls = self._usual_ns = self.left = self.longest_ns = 0
+        self._gap = self._more_ns = self._calls = self.usual_ns = self.left = self.longest_ns = 0
         self.passes = False
 
     def observed_by(self, observer: int) -> None:
@@ -92,7 +94,7 @@ class CallSampler:
         """Note how long a call took that was looked at, and how long observing it."""
         self._calls += 1
         # one that was disturbed is not usual
-        usual = self._usual_ns = min(elapsed_ns, 2 * self._usual_ns or elapsed_ns)
+        usual = self.usual_ns = min(elapsed_ns, 2 * self.usual_ns or elapsed_ns)
         more = observing_ns + elapsed_ns - usual
         self._more_ns = min(more, 2 * self._more_ns or more)
         if self._calls >= CLOSE_CALLS:
@@ -105,11 +107,11 @@ class CallSampler:
             self.passes = True
 
     def passed(self, elapsed_ns: int) -> None:
-        """Note how long a call took that was not looked at: after a slow one the next is, unless one was just before.
+        """Note that a call that was not looked at took no usual time: after a slow one the next is, unless one was just before.
 
         Such a call may be much shorter than one that is looked at.
         """
         if elapsed_ns <= self.longest_ns:
-            self._usual_ns = min(elapsed_ns, self._usual_ns)
+            self.usual_ns = min(elapsed_ns, self.usual_ns)
         elif self._gap - self.left >= self._gap // SOONEST:
             self.left = 0

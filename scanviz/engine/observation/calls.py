@@ -149,7 +149,9 @@ class ObservedCalls:
         probe.calls.append((elapsed, begun - probe.entered, ended - run_ended, observing))
         if len(probe.calls) >= MOST_CALLS or own.probes.get(self.key) is not probe:
             probe.tell_counted()
-        self.sampler.passed(elapsed)
+        sampler = self.sampler
+        if not sampler.usual_ns <= elapsed <= sampler.longest_ns:
+            sampler.passed(elapsed)
         probe.untold = taken = perf_counter_ns() - ended
         own.ns += taken
 

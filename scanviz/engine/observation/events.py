@@ -91,8 +91,7 @@ class StepSeries:
     tier : str
         Of the code that ran, which may change from run to run: its typical step is one of its own.
     inside_ns : dict of int to int
-        By key of the loop, nanoseconds of its runs in these steps together if each had taken what they take mostly; of a
-        control block with loops inside.
+        By key of the loop, nanoseconds of its runs in these steps together; of a control block with loops inside.
     """
 
     __slots__ = (

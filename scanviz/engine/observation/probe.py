@@ -201,22 +201,12 @@ class Probe:
     def _pack(self) -> None:
         self.runs.extend(together(_taken(self.runs)))
 
-    def usual_ns(self) -> dict[int, int]:
-        """Return by the key of each loop what its noted runs take together if each takes what they take mostly."""
-        times: dict[
-            int, list[tuple[float, int]]
-        ] = {}  # of each entry what a run took, and how many there were
-        for loop, count, _, _, _, elapsed_ns, _ in self.runs:
-            if elapsed_ns >= 0:
-                times.setdefault(loop, []).append((elapsed_ns / max(1, count), count))
+    def noted_ns(self) -> dict[int, int]:
+        """Return by the key of each loop what its noted runs took."""
         found: dict[int, int] = {}
-        for loop, entries in times.items():
-            runs = left = sum(count for _, count in entries)
-            for each_ns, count in sorted(entries, reverse=True):
-                left -= count
-                if 2 * left <= runs:
-                    found[loop] = round(each_ns * runs)
-                    break
+        for loop, _, _, _, _, elapsed_ns, _ in self.runs:
+            if elapsed_ns >= 0:
+                found[loop] = found.get(loop, 0) + elapsed_ns
         return found
 
     def tell_runs(self, control: bool = False) -> None:

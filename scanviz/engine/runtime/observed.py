@@ -145,7 +145,7 @@ class _ObservedRun:
                 series.tier = code.tier_name
                 if probe.runs:
                     if control:
-                        series.inside_ns = probe.usual_ns()
+                        series.inside_ns = probe.noted_ns()
                     probe.tell_runs(control)
                 self.done, self.spent = self.done + series.steps, self.spent + series.span_ns
                 if series.steps:

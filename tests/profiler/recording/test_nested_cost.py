@@ -11,7 +11,7 @@ import scanviz
 from scanviz import tensor as T
 from scanviz.engine.backends.registry import availability
 from scanviz.engine.observation.events import StepSeries
-from scanviz.engine.observation.probe import Probe, note_cost
+from scanviz.engine.observation.probe import note_cost
 from scanviz.profiler.recording.recorder import Recorder
 from scanviz.profiler.recording.run_totals import RunTotals
 from tests.profiler.events import loop_keys, recorder
@@ -142,13 +142,6 @@ def test_nothing_is_around_the_steps_of_runs_inside_of_machine_code() -> None:
     totals.add_ended(100, 11_000, 1_000, False)
     totals.add_unseen(2, 0, 40_000, 100, 200, inside=True)
     assert totals.around_ns(90.0) == 1_000
-
-
-def test_control_blocks_tell_what_a_run_inside_takes_mostly_however_their_parts_are_cut() -> None:
-    probe = Probe(1, ())
-    probe.runs += [(CELLS, 8, 8, 1, 0, 9_000, "native"), (CELLS, 1, 1, 1, 0, 900, "native")]
-    probe.note((CELLS, 31, 31, 1, 0, 31_000, "native"))
-    assert probe.usual_ns() == {CELLS: 40_000}
 
 
 def test_what_runs_without_times_take_around_their_steps_is_no_more_than_their_steps_leave() -> None:

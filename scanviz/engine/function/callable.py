@@ -270,6 +270,14 @@ class Function(Shown):
         results: list[Array] = self._executable.run(arrays, None)
         return results
 
+    if not TYPE_CHECKING:  # for which it would have every name
+
+        def __getattr__(self, name: str) -> Any:
+            """Say what to write instead of a name that other systems' functions have."""
+            from scanviz.engine.other_names import missing  # of a name that is not there
+
+            raise missing("Function", name)
+
     def __repr__(self) -> str:
         shown = ", ".join(given.name or str(given.variable.type) for given in self.plan.inputs)
         return f"<scanviz function `{self.name}`({shown}) on {self.backend}>"

@@ -29,14 +29,9 @@ CLOSE_RUNS = 64  # so many runs of a loop are looked at closely before any is pa
 CLOSE_NS = 1_000_000  # then one in about so many nanoseconds of short runs is: a close look takes some ten microseconds
 VERY_SHORT_NS = 8_000  # of shorter steps, in the long run, most have no time
 COMPARED = 4  # one sample in so many has blocks that are compared, where stamps are cheap
-# of machine code's, of shorter ones: a step waits for its stamp, up to thirty nanoseconds, and keeping the time takes longer
-CHEAP_NS = 8_000
 SHORT_NESTED_NS = 50_000  # and of shorter steps with loops inside, for watching these takes microseconds
 PAUSE_NS = 5_000_000  # a pause between samples may be so long, however few steps that are
-UNTIMED = 8  # as many of these follow one that has a time
-UNTIMED_AROUND = (
-    20  # and where loops are inside: in a step that has a time each run of them is told on its own
-)
+UNTIMED = 20  # as many of these follow one that has a time, and twice as many of steps of nanoseconds
 MUCH_LONGER = (
     4  # times as many steps as any run that was looked at closely, or as long: then one is looked at
 )
@@ -49,7 +44,6 @@ NANOSECONDS = 1000  # shorter steps take nanoseconds
 # Where they do, parts are counted by time: each costs some ten microseconds, whatever it holds.
 SHORT_PART_NS = 20_000, 2_000_000  # a pause at the beginning, and in the long run
 PLAIN_PART_NS = 1_000_000, 100_000_000  # such a pause where steps with times run the usual code
-PIECE_NS = 20_000_000  # a piece of a long part that nothing is compared with: entering native code takes some ten microseconds
 TOGETHER = 4  # pauses in one part without times: a part costs some ten microseconds
 CHANGED = 2  # times as long or as short
 # A pause is no longer than that part of the steps done, for steps may change as a loop goes on; or so many nanoseconds.
@@ -248,9 +242,9 @@ class StepSampler:
         self._samples += not is_early
         if self.cheap_stamps and self._samples % COMPARED:
             compared = []  # what a stamp costs is known by then, and a part costs more than many stamps
-        is_around = self.nested and step_ns < VERY_SHORT_NS
-        # beside steps of nanoseconds a stamp is much
-        rarely = 6 * UNTIMED if 0 < last <= 2 * pause else UNTIMED_AROUND if is_around else UNTIMED
+        rarely = (
+            2 * UNTIMED if 0 < last <= 2 * pause else UNTIMED
+        )  # beside steps of nanoseconds a stamp is much
         more = (
             [] if is_early or is_cut else self._more(min(rarely, 2 * self._unchanged(left) // pause), pause)
         )
@@ -261,7 +255,7 @@ class StepSampler:
     def _more(self, times: int, pause: int) -> list[Part]:
         """Return so many more pauses: of steps without times where a stamp is much beside them; where it is nothing, with times."""
         is_cheap = self.cheap_stamps and not self.nested
-        if self.step_ns < (CHEAP_NS if is_cheap else self._pace.untimed_ns):
+        if self.step_ns < (VERY_SHORT_NS if is_cheap else self._pace.untimed_ns):
             together = min(times, TOGETHER)
             return [Part("plain", together * pause)] * (times // max(1, together))
         with_times = min(times * pause, PLAIN_PART_NS[1] // self.step_ns) if is_cheap else 0

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from scanviz.engine.observation.levels import RUNS, ProbeLevel
 from scanviz.engine.observation.preemption import Preemption
 from scanviz.engine.observation.stamps import BlockStamps, Stamps
-from scanviz.engine.observation.step_sampler import LONGEST_BLOCK, PIECE_NS, StepSampler, Variant, scheduled
+from scanviz.engine.observation.step_sampler import LONGEST_BLOCK, NOTIFY_NS, StepSampler, Variant, scheduled
 from scanviz.engine.runtime.untimed import take_steps
 
 if TYPE_CHECKING:
@@ -206,7 +206,7 @@ def control_ends(first: int, last: int, step_ns: int) -> list[int]:
     >>> control_ends(100, 140, 900), control_ends(100, 104, 900)
     ([108, 109, 140], [104])
     """
-    piece = max(LONGEST_BLOCK, PIECE_NS // max(1, step_ns))
+    piece = max(LONGEST_BLOCK, NOTIFY_NS // max(1, step_ns))
     if last - first > piece:
         return [*range(first + piece, last, piece), last]
     warm = first + WARMED

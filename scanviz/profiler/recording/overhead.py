@@ -91,7 +91,7 @@ def call_cost() -> float:
 
     called, values, told = Function.__new__(Function), (np.ones(64), np.empty(64)), _Told()
     made: Any = called  # of a program that there is not
-    made._counted, made._observed, made.profile_observer = None, told, told
+    made._observed = made.profile_observer = told
 
     def around() -> int:
         told.inside_ns, begun = 0, perf_counter_ns()
@@ -106,7 +106,7 @@ class _Told:
     """Is told of a call as whoever watches a function, and does little between the clocks that are read there."""
 
     def __init__(self) -> None:
-        self.inside_ns = self.telling_ns = 0
+        self.inside_ns = 0
 
     def call(self, values: tuple[Any, ...], named: dict[str, Any], watching: tuple[Any, ...]) -> Any:
         begun = perf_counter_ns()
@@ -114,10 +114,7 @@ class _Told:
         for _ in range(4):
             np.tanh(np.multiply(given, 0.5, result), result)
         found = [result]
-        inside = perf_counter_ns() - begun
-        self.inside_ns += inside
-        if watching:  # as a call is noted when its clock has been read last
-            self.telling_ns += inside
+        self.inside_ns += perf_counter_ns() - begun
         return found
 
 

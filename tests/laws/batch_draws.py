@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
-from msgspec import structs
 
 import scanviz
 from scanviz import tensor as T
@@ -165,7 +164,7 @@ def draws_before_a_loop_are_those_of_its_steps(case: _DrawingLoop, tier: str, re
 def gradients_by_draws_before_a_loop_are_those_of_its_steps(case: _DrawingLoop, tier: str) -> None:
     """A gradient by way of reparametrised draws is the same whether they are drawn before the loop or step by step."""
     kept = [drawn for drawn in case.draws if drawn.of != "state"] or [case.draws[0]]
-    case = structs.replace(case, draws=tuple(kept))
+    case = dataclasses.replace(case, draws=tuple(kept))
     expected = case.called(case.compiled(Mode("reference", "none"), True))
     found = case.called(case.compiled(Mode(tier, "all"), True))
     for one, other in zip(found, expected, strict=True):

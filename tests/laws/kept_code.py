@@ -11,7 +11,6 @@ from unittest import mock
 
 import numpy as np
 from hypothesis import strategies as st
-from msgspec import structs
 
 import scanviz
 from scanviz import tensor as T
@@ -60,7 +59,7 @@ def code_of_one_loop_is_never_taken_for_that_of_another(
     """Loops that differ in one thing alone give with one cache what they give with none."""
     if "native" not in NAMES:
         return
-    cases = [case, structs.replace(case, **{field: getattr(other, field)})]
+    cases = [case, dataclasses.replace(case, **{field: getattr(other, field)})]
     with mock.patch.object(config.native, "cache", "off"):
         expected = [_called(each, gradient) for each in cases]
     with tempfile.TemporaryDirectory() as folder, mock.patch.object(config.native, "cache", f"{folder}/kept"):

@@ -446,29 +446,35 @@ SEARCHED = {
 }
 
 
-@pytest.mark.parametrize("title", SEARCHED)
-def test_n_goes_through_what_slash_found_and_round_again(title):
+def test_n_goes_through_what_slash_found_and_round_again():
     async def run():
         async with opened() as (app, pilot):
-            keys = ["space" if letter == " " else letter for letter in SEARCHED[title]]
-            await pilot.press(NUMBERS[title], "slash", *keys, "enter")
-            await pilot.pause()
-            found = app.view.found
-            assert len(found) > 1
-            assert all(SEARCHED[title] in app.view.rows()[each].casefold() for each in found)
-            places = []
-            for key in ["n"] * len(found) + ["N"]:
-                places.append(found[app.view.found_at])
-                await pilot.press(key)
-            assert places == [*found, found[0]]
-            assert found[app.view.found_at] == found[-1]
-            table = app.view.table()
-            if table is not None:
-                assert len(table.order) == len(found) and "escape shows all" in text_of(app, "#title")
-                await pilot.press("escape")
-                assert len(table.order) == len(table.all_rows) and "escape" not in text_of(app, "#title")
+            first = app.state
+            for title, searched in SEARCHED.items():
+                app.state = first  # whatever was found in another tab
+                await found_and_round_again(app, pilot, title, searched)
 
     asyncio.run(run())
+
+
+async def found_and_round_again(app, pilot, title, searched):
+    keys = ["space" if letter == " " else letter for letter in searched]
+    await pilot.press(NUMBERS[title], "slash", *keys, "enter")
+    await pilot.pause()
+    found = app.view.found
+    assert len(found) > 1, title
+    assert all(searched in app.view.rows()[each].casefold() for each in found)
+    places = []
+    for key in ["n"] * len(found) + ["N"]:
+        places.append(found[app.view.found_at])
+        await pilot.press(key)
+    assert places == [*found, found[0]], title
+    assert found[app.view.found_at] == found[-1]
+    table = app.view.table()
+    if table is not None:
+        assert len(table.order) == len(found) and "escape shows all" in text_of(app, "#title")
+        await pilot.press("escape")
+        assert len(table.order) == len(table.all_rows) and "escape" not in text_of(app, "#title")
 
 
 def test_the_tree_is_searched_when_it_has_the_focus():

@@ -7,7 +7,7 @@ import pytest
 
 import scanviz
 from scanviz import tensor as T
-from scanviz.profiler.report.loops import gradient_lines, pairs
+from scanviz.profiler.report.gradients import gradient_lines, pairs
 
 
 def recorded(of):

@@ -21,8 +21,9 @@ from scanviz.engine.errors import InternalError
 from scanviz.engine.graph.nodes import Apply, Variable, describe
 from scanviz.engine.graph.typecheck import typecheck
 from scanviz.engine.graph.types import fits
+from scanviz.engine.rewrites.driver.levels import Levels
 from scanviz.engine.rewrites.driver.phase_order import ROUND, RewriteRun, RuleTurns
-from scanviz.engine.rewrites.driver.rule_pass import Applied, Levels, Said, apply_rule
+from scanviz.engine.rewrites.driver.rule_pass import Applied, Said, apply_rule
 from scanviz.engine.rewrites.formatting import listed
 from scanviz.engine.rewrites.level import Refused
 from scanviz.engine.rewrites.rule import Phase, Rule

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TextIO
 
-from scanviz.profiler.report.loops import function_lines, gradient_lines, loop_lines, other_loop_lines
+from scanviz.profiler.report.gradients import gradient_lines
+from scanviz.profiler.report.loops import function_lines, loop_lines, other_loop_lines
 from scanviz.profiler.report.parts import by_line_lines, gone_lines, outside_lines, whole_lines
 from scanviz.profiler.report.roofline import roofline_lines
 from scanviz.profiler.report.text import (

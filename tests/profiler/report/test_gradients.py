@@ -8,7 +8,7 @@ import scanviz
 from scanviz import tensor as T
 from scanviz.engine.observe import observed_by
 from scanviz.profiler.recording.recorder import Recorder
-from scanviz.profiler.report.loops import pairs
+from scanviz.profiler.report.gradients import pairs
 from scanviz.profiler.report.overview import render_report
 from scanviz.record.loops import TierRecord
 from scanviz.record.storage.file import load, save

@@ -10,17 +10,16 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from operator import is_not
 
 from msgspec import Struct, field
 
 from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.nodes import Apply, Variable, describe
 from scanviz.engine.graph.provenance import asked_at
+from scanviz.engine.rewrites.driver.levels import Levels
 from scanviz.engine.rewrites.driver.rebuild_graph import rebuilt
 from scanviz.engine.rewrites.level import Level, Rebuilt, Refused
 from scanviz.engine.rewrites.rule import Match, Refusal, Rewritten, Rule
-from scanviz.engine.rewrites.target import NUMPY, TargetTier
 from scanviz.engine.scan.effects import Effects, effects_among, same_effects
 from scanviz.engine.scan.loop import Scan, loop_of, nodes_of
 from scanviz.engine.scan.rebuild import with_results
@@ -153,59 +152,6 @@ def _in_place_of(like: Level, outputs: Sequence[Variable]) -> Level:
     """Return the level of a graph in the place of another one, with its nodes where these are known."""
     nodes = outputs.nodes if isinstance(outputs, Rebuilt) else None
     return Level(outputs, like.path, like.loop, nodes, like.target)
-
-
-class Levels:
-    """Levels of one run, kept as long as their graphs live: most rules change little.
-
-    Parameters
-    ----------
-    target : TargetTier
-        What runs the function.
-
-    Attributes
-    ----------
-    declined : dict
-        Rule that looks at a node alone → the nodes that it leaves as they are, with what it refused.
-    """
-
-    __slots__ = ("_outer", "_steps", "declined", "target")
-
-    def __init__(self, target: TargetTier = NUMPY) -> None:
-        self.target = target
-        self.declined: dict[str, dict[Apply, Refusal | None]] = {}
-        # by the identity of the loop, which its level holds
-        self._steps: dict[tuple[int, tuple[str, ...]], Level] = {}
-        self._outer: Level | None = None
-
-    def outer(self, outputs: Sequence[Variable]) -> Level:
-        """Return the level of a function's graph."""
-        known = self._outer
-        same = known is not None and len(known.outputs) == len(outputs)
-        if not same or known is None or any(map(is_not, known.outputs, outputs)):
-            nodes = outputs.nodes if isinstance(outputs, Rebuilt) else None
-            known = self._outer = Level(outputs, nodes=nodes, target=self.target)
-        return known
-
-    def step(self, op: Scan, around: Level) -> Level:
-        """Return the level of a loop's step."""
-        path = around.path
-        known = self._steps.get((id(op), path))
-        if known is None:
-            inside, target = (*path, op.scan_name), around.target.inside(op)
-            known = self._steps[id(op), path] = Level(op.inner_outputs, inside, op, op.once(nodes_of), target)
-        return known
-
-    def keep_those_of(self, outputs: Sequence[Variable]) -> None:
-        """Let go of levels of graphs that are no part of this one."""
-        known, found, todo = self._steps, {}, [self.outer(outputs)]
-        while todo:
-            level = todo.pop()
-            for key in ((id(node.op), level.path) for node in level.loops):
-                if key in known:
-                    found[key] = known[key]
-                    todo.append(known[key])
-        self._steps = found
 
 
 def apply_rule(

@@ -136,3 +136,83 @@ def a_held_variable_is_replaced_and_differentiated_by(
     for k, found in enumerate(called(leaves, by_leaves, point)):
         slope = _slope(partial(with_held, plain[held], k), point[k])
         np.testing.assert_allclose(found, slope, rtol=1e-5, atol=1e-5)
+
+
+# what a step makes of two sizes and a vector of two, and what is built of two of these, beside a vector
+NUMBERS: dict[str, Callable[..., Any]] = {
+    "sum": lambda xp, a, b, v: a + b,
+    "product": lambda xp, a, b, v: a * b,
+    "larger": lambda xp, a, b, v: xp.maximum(a, b),
+    "next": lambda xp, a, b, v: a + 1,
+    "half": lambda xp, a, b, v: a // 2,
+    "first": lambda xp, a, b, v: v[0],
+    "last": lambda xp, a, b, v: v[-1],
+    "listed": lambda xp, a, b, v: (T.as_tensor_variable if xp is T else np.array)([a, b]),
+    "turned": lambda xp, a, b, v: v[::-1],
+    "grown": lambda xp, a, b, v: v + 1,
+}
+BUILT: dict[str, Callable[..., Any]] = {
+    "tiled": lambda xp, a, b, v, x: xp.tile(x, a),
+    "tiled along two axes": lambda xp, a, b, v, x: xp.tile(x, (a, b)),
+    "tiled by a vector": lambda xp, a, b, v, x: xp.tile(x, v),
+    "split": lambda xp, a, b, v, x: _split(xp, x, [a, b])[1],
+    "split by a vector": lambda xp, a, b, v, x: _split(xp, x, v)[0],
+    "repeated": lambda xp, a, b, v, x: xp.repeat(x, a),
+    "zeros": lambda xp, a, b, v, x: xp.zeros((a, b)),
+    "zeros of a vector": lambda xp, a, b, v, x: xp.zeros(v),
+    "filled": lambda xp, a, b, v, x: xp.full((b, a), x[0]),
+    "counted": lambda xp, a, b, v, x: xp.arange(a, a + b),
+    "reshaped": lambda xp, a, b, v, x: xp.reshape(xp.arange(a * b), (b, a)),
+    "spread": lambda xp, a, b, v, x: xp.broadcast_to(x, (a, 3)),
+}
+LARGEST = 12
+
+
+def _split(xp: Any, x: Any, sizes: Any) -> Any:
+    """Return a longer vector cut into parts of two sizes and the rest."""
+    long = xp.tile(x, LARGEST)
+    cut = [sizes[0], sizes[1], 3 * LARGEST - sizes[0] - sizes[1]]
+    return T.split(long, cut) if xp is T else np.split(long, np.cumsum(cut)[:-1])
+
+
+def _sizes(
+    xp: Any, steps: Sequence[Step], leaves: Sequence[Any], held: int = -1, value: Any = None
+) -> tuple[list[Any], list[Any]]:
+    """Return what each step makes, and all sizes and vectors of sizes; ``value`` stands for what step ``held`` makes."""
+    scalars, vectors, made = [leaves[0]], [leaves[1]], []
+    for k, (name, first, second) in enumerate(steps):
+        a, b = (scalars[-1 - at % len(scalars)] for at in (first, second))
+        result = value if k == held else NUMBERS[name](xp, a, b, vectors[-1 - first % len(vectors)])
+        (vectors if name in ("listed", "turned", "grown") else scalars).append(result)
+        made.append(result)
+    return made, [scalars[-1], scalars[len(scalars) // 2], vectors[-1]]
+
+
+@law(
+    sample=8,
+    steps=st.lists(
+        st.tuples(st.sampled_from([*NUMBERS]), st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=4
+    ),
+    at=st.integers(0, 3),
+    built=st.sampled_from([*BUILT]),
+    numbers=st.lists(st.integers(1, 3), min_size=5, max_size=5),
+)
+def a_held_size_is_replaced_wherever_arrays_are_built_of_it(
+    steps: list[Step], at: int, built: str, numbers: list[int]
+) -> None:
+    """A computed size, or vector of sizes, may be an input, a given or cloned away: arrays have the sizes that replace it."""
+    held, x = at % len(steps), np.arange(3.0)
+    point = [np.asarray(numbers[0]), np.asarray(numbers[1:3])]
+    leaves = [T.lscalar("n"), T.tensor("int64", (2,), "m")]
+    (made, sizes), (plain, _) = _sizes(T, steps, leaves), _sizes(np, steps, point)
+    other = np.asarray(numbers[3:] if np.ndim(plain[held]) else numbers[3])
+    replaced = _sizes(np, steps, point, held, other)[1]
+    assume(all(np.max(size) <= LARGEST for size in replaced))
+    result, expected = BUILT[built](T, *sizes, T.as_tensor_variable(x)), BUILT[built](np, *replaced, x)
+    for inputs, output, values, givens in (
+        ([*leaves, made[held]], result, [*point, other], {}),
+        (leaves, result, point, {made[held]: other}),
+        (leaves, clone([result, made[held]], {made[held]: T.as_tensor_variable(other)})[0], point, {}),
+    ):
+        found = function(inputs, output, givens=givens, on_unused_input="ignore")(*values)
+        np.testing.assert_array_equal(found, expected)

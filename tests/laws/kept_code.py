@@ -106,3 +106,102 @@ def the_cache_leaves_files_of_others_alone(
             assert (Path(folder) / name).read_bytes() == content
         kept = [path for path in Path(folder).iterdir() if path.name not in dict(others)]
         assert sum(path.stat().st_size for path in kept) <= bound
+
+
+PLACES = ("its own", "a link", "open", "inside an open one", "linked into an open one", "inside a sticky one")
+KEYS = tuple(f"{digit}" * 64 for digit in "1234")
+DAMAGES = ("none", "too large", "open", "a link", "a pipe", "foreign", "of another key", "cut", "a folder")
+
+
+def _placed(top: Path, place: str, mode: int) -> tuple[Path, bool]:
+    """Bring the folder ``top/around/kept`` into a place; give by which path it is asked for, and whether only its user can put code there."""
+    around = top / "around"
+    asked = around / "kept"
+    match place:
+        case "a link":
+            asked = top / "link"
+            asked.symlink_to(around / "kept")
+        case "open":
+            (around / "kept").chmod(mode)
+        case "inside an open one" | "inside a sticky one":
+            around.chmod(mode | (0o1000 if "sticky" in place else 0))
+        case "linked into an open one":
+            around.chmod(mode)
+            (top / "link").symlink_to(around)
+            asked = top / "link" / "kept"
+    return asked, place in ("its own", "inside a sticky one")
+
+
+@law(
+    sample=8,
+    place=st.sampled_from(PLACES),
+    mode=st.sampled_from([0o777, 0o757, 0o703]),
+    size=st.integers(0, 99),
+)
+def no_code_is_read_or_kept_where_others_could_put_it(place: str, mode: int, size: int) -> None:
+    """What lies in a folder that is a link, or that others may write or put another in place of, is neither read nor changed."""
+    if not hasattr(os, "geteuid"):  # the cache needs owners of files
+        return
+    from scanviz.engine.backends.native.cache import entries
+
+    with tempfile.TemporaryDirectory() as name:
+        real = Path(name) / "around" / "kept"
+        with mock.patch.object(config.native, "cache", str(real)):
+            entries.store(KEYS[0], b"c" * size)
+        before = {path.name: path.read_bytes() for path in real.iterdir()}
+        asked, is_safe = _placed(Path(name), place, mode)
+        with mock.patch.object(config.native, "cache", str(asked)):
+            assert entries.load(KEYS[0]) == (b"c" * size if is_safe else None)
+            entries.store(KEYS[1], b"d")
+            assert entries.load(KEYS[1]) == (b"d" if is_safe else None)
+        after = {path.name: path.read_bytes() for path in real.iterdir()}
+        assert is_safe or after == before
+
+
+def _damaged(entry: Path, damage: str) -> None:
+    """Make of an entry one that the cache did not write so."""
+    content = entry.read_bytes()
+    match damage:
+        case "too large":
+            os.truncate(entry, 1 << 40)  # takes no room
+        case "open":
+            entry.chmod(0o666)
+        case "cut":
+            os.truncate(entry, len(content) - 1)
+        case "foreign":
+            entry.write_bytes(b"mine" * 100)
+        case "of another key":
+            entry.write_bytes(entry.with_name(KEYS[-1]).read_bytes())
+        case "a link":
+            os.replace(entry, entry.with_suffix(".real"))
+            entry.symlink_to(entry.with_suffix(".real"))
+        case "a pipe" | "a folder":
+            entry.unlink()
+            os.mkfifo(entry, 0o600) if damage == "a pipe" else entry.mkdir()
+
+
+@law(
+    sample=8,
+    damages=st.lists(st.sampled_from(DAMAGES), min_size=len(KEYS) - 1, max_size=len(KEYS) - 1),
+    bound=st.integers(100, 5_000),
+    size=st.integers(1, 5_000),
+)
+def an_entry_is_read_as_the_cache_wrote_it_or_not_at_all(damages: list[str], bound: int, size: int) -> None:
+    """Of what lies under names of entries only whole files of the user's own, within the bound and of that key, are read."""
+    if not hasattr(os, "geteuid"):  # the cache needs owners of files
+        return
+    from scanviz.engine.backends.native.cache import entries
+
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        mock.patch.multiple(config.native, cache=folder, cache_bytes=1 << 20),
+    ):
+        for number, key in enumerate(KEYS):
+            entries.store(key, bytes([number]) * size)
+        written = (Path(folder) / KEYS[0]).stat().st_size
+        for key, damage in zip(KEYS, damages, strict=False):
+            _damaged(Path(folder) / key, damage)
+        config.native.cache_bytes = bound
+        for number, (key, damage) in enumerate(zip(KEYS, damages, strict=False)):
+            expected = bytes([number]) * size if damage == "none" and written <= bound else None
+            assert entries.load(key) == expected, damage

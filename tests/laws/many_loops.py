@@ -16,6 +16,7 @@ from scanviz.engine.mode import Mode
 from scanviz.engine.rewrites.driver import rule_pass
 from scanviz.engine.rewrites.driver.changes import places
 from tests.laws.law import law
+from tests.support.work import grown, lines_run
 
 ROWS, WIDTH = 5, 3
 STEPS: dict[str, Callable[..., Any]] = {
@@ -86,3 +87,36 @@ def every_moment_of_many_loops_rewritten_is_found_again(
             assert structurally_equal(again, graphs[k])
     whole = scanviz.function(inputs, wanted, mode=Mode("numpy"), on_unused_input="ignore").rewrites
     assert structurally_equal(whole.final, history.final)
+
+
+def _of_states(count: int, function: str, apart: int, size: int | None, wanted: str) -> Any:
+    """Return what builds and calls a function of a loop that carries many states, each made of itself and of one at a distance."""
+    a, n = T.vector("a"), T.lscalar("n")
+    starts = [0.1 * k if size is None else T.zeros(size) + 0.1 * k for k in range(count)]
+
+    def step(*states: Any) -> list[Any]:
+        made = [states[k] * a[k] + states[(k + apart) % count] for k in range(count)]
+        return [getattr(T, function)(state) for state in made]
+
+    rows, _ = scanviz.scan(step, None, starts, n_steps=n, return_list=True)
+    cost = sum((row[-1] if wanted == "last rows" else row).sum() for row in rows)
+    result = cost if wanted == "values" else scanviz.grad(cost, a)
+    return lambda: scanviz.function([a, n], result, mode=Mode("numpy"))(np.full(count, 0.1), 3)
+
+
+@law(
+    sample=3,
+    count=st.integers(12, 14),
+    function=st.sampled_from(["tanh", "sin", "sqr"]),
+    apart=st.integers(0, 5),
+    size=st.sampled_from([None, None, 2]),
+    wanted=st.sampled_from(["last rows", "all rows", "values"]),
+)
+def twice_the_states_take_little_more_than_twice_the_work(
+    count: int, function: str, apart: int, size: int | None, wanted: str
+) -> None:
+    """A loop of twice as many states, with its gradient, is compiled and called first in little more than twice the lines run."""
+    _of_states(2, function, apart, size, wanted)()  # what is imported and done once
+    small, large = (lines_run(_of_states(n, function, apart, size, wanted)) for n in (count, 2 * count))
+    assert large.total() < 2.3 * small.total(), large.total() / small.total()
+    assert not grown(small, large, 3.2), "these functions grow with the square"

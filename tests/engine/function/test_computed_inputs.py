@@ -127,7 +127,7 @@ def test_a_gradient_by_what_is_replaced_has_the_size_of_what_replaces_it(mode, c
 
 
 @pytest.mark.xfail(
-    reason="a gradient is built with the sizes of x; where x is an input too, nothing tells them from sizes of x itself"
+    reason="the gradient by h takes its size from x, of which h is made; where x is an input too, it has the size of x, not of other"
 )
 def test_a_gradient_has_that_size_also_where_what_was_replaced_is_made_from_an_input(mode):
     x, other = T.vector("x"), T.vector("other")

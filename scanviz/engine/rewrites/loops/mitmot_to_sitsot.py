@@ -11,7 +11,9 @@ All buffers of a loop are looked at before it is rebuilt: a loop of many states 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,7 +29,7 @@ from scanviz.engine.ops.symbolic_shape import shape_of
 from scanviz.engine.rewrites.arithmetic.identities import is_positive_zero
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.rule import Match, Refusal, rule
-from scanviz.engine.scan.loop import SCAN, ScanView, nodes_of
+from scanviz.engine.scan.loop import SCAN, Scan, ScanView, nodes_of
 from scanviz.engine.scan.rebuild import rebuilt_loop
 from scanviz.engine.scan.variables import LoopVariable, State
 from scanviz.engine.scan.variables import Sequence as LoopSequence
@@ -111,10 +113,9 @@ def _added(state: State, view: ScanView) -> Variable | None:
     node = written.owner
     if node is None or node.op.declaration is not e.add or arriving not in node.inputs:
         return None
-    read = sum(given is arriving for other in view.op.once(nodes_of) for given in other.inputs)
-    results = sum(result is arriving for result in view.op.inner_outputs)
     (term,) = [given for given in node.inputs if given is not arriving] or [arriving]
-    if read != 1 or results or len({one.type.dtype for one in (term, arriving, written)}) > 1:
+    dtypes = {one.type.dtype for one in (term, arriving, written)}
+    if view.op.once(_times_read)[arriving] > 1 or len(dtypes) > 1:
         return None
     row, sizes = shape_of(state.reads[0]), shape_of(term)
     # the cotangent of a row is of its shape, but for sizes of 1 that addition repeats; anything else could be repeated, too
@@ -123,6 +124,11 @@ def _added(state: State, view: ScanView) -> Variable | None:
         surely_equal(one, other) or (is_cotangent and one != 1) for one, other in zip(sizes, row, strict=True)
     )
     return term if is_of_its_shape else alloc(term, [as_size(size) for size in row])
+
+
+def _times_read(op: Scan) -> Counter[Variable]:
+    """Return how often operations of the step read each variable, or it is a result of the step."""
+    return Counter(chain(*(node.inputs for node in op.once(nodes_of)), op.inner_outputs))
 
 
 def _reading(state: State, added: Variable, rows: Variable, behind: Variable, level: Level) -> HandedOn:

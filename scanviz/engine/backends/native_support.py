@@ -17,15 +17,10 @@ from scanviz.engine.graph.types import BOOLEAN, TensorType, Type
 from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
 from scanviz.engine.ops.index_pattern import IndexParameters, is_basic, picking
 
-# Of these families all operations have native code, but for the names below.
+# Of these families all operations have native code, but for what the table at the end says.
 FAMILIES = frozenset(
     {
         "creation", "elementwise", "factorise", "index", "join", "linalg", "neural", "random", "reduce", "shape", "sort",
-    }
-)  # fmt: skip
-NO_CODE = frozenset(
-    {
-        "argsort", "bincount", "draw_choice", "draw_dirichlet", "draw_multinomial", "draw_permutation", "polygamma", "sort",
     }
 )  # fmt: skip
 
@@ -50,9 +45,9 @@ def why_not(op: Op, inputs: Sequence[Type], outputs: Sequence[Type]) -> str | No
         if isinstance(kind, TensorType) and kind.dtype == "float16":
             return f"`{op.name}` works on float16"
     written = declaration.family in FAMILIES or isinstance(declaration, ElementwiseDeclaration)
-    if not written or declaration.name in NO_CODE:
+    if not written:
         return None if declaration.views is not None else f"`{op.name}` has no native code"
-    special = _SPECIAL.get(declaration.name)
+    special = _WHY_NOT.get(declaration.name)
     return None if special is None else special(op, inputs)
 
 
@@ -98,10 +93,22 @@ def _why_not_between(op: Op, inputs: Sequence[Type]) -> str | None:
     return None
 
 
-_SPECIAL = {
-    "index": _why_no_index,
+def _why_none(op: Op, inputs: Sequence[Type]) -> str:
+    return f"`{op.name}` has no native code"
+
+
+_WHY_NOT = {
+    "argsort": _why_none,
     "assign": _why_no_assign,
+    "bincount": _why_none,
+    "draw_choice": _why_none,
+    "draw_dirichlet": _why_none,
+    "draw_integers_between": _why_not_between,
+    "draw_multinomial": _why_none,
+    "draw_permutation": _why_none,
+    "index": _why_no_index,
+    "polygamma": _why_none,
     "repeat": _why_no_repeat,
     "signbit": _why_no_signbit,
-    "draw_integers_between": _why_not_between,
+    "sort": _why_none,
 }

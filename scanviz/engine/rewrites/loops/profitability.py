@@ -13,6 +13,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from scanviz.engine.graph.nodes import Apply, Constant, Variable, describe, tensor_type
+from scanviz.engine.ops import axes
 from scanviz.engine.ops.support import constant_integer
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.scan.loop import ScanView
@@ -49,7 +50,7 @@ def becomes_one(node: Apply, varies: Callable[[Variable], bool]) -> bool:
 
     A product of two matrices, the first of more than a few rows as far as is known, reads the second once for many rows anyway.
     """
-    if not is_heavy(node) or node.op.declaration.family not in ("linalg", "factorise"):
+    if not (node.op.facts.product or node.op.facts.axes is axes.solved):
         return False
     if all(varies(operand) for operand in node.inputs if not isinstance(operand, Constant)):
         return False

@@ -18,8 +18,8 @@ from scanviz.engine.observe import GENERATION, Building, Observer, observers
 # It returns the nanoseconds that it has counted as watching itself.
 BEFORE_BUILDING: list[Callable[[], int]] = []
 
-# `builds` where the thread builds something; `untold_ns` is what notifying of watching took that ended last, `untold_of` the
-# generation of observers who were notified of it: nobody else is to hear of it
+# `builds` while the thread builds something; `unreported_ns` is the observer overhead of the building that ended last,
+# `unreported_to` the generation of observers that were notified of it
 _thread = threading.local()
 
 
@@ -88,11 +88,11 @@ class building:  # noqa: N801  # a context manager, written like a function
             observer.build_end(self._kind, self._where, elapsed_ns)
         ended = perf_counter_ns()
         own = ended - own_since
-        if getattr(_thread, "untold_of", -1) == self._generation >= 0:
-            own += _thread.untold_ns
+        if getattr(_thread, "unreported_to", -1) == self._generation >= 0:
+            own += _thread.unreported_ns
         for observer in self._watching:
             observer.build_observed(own)
-        _thread.untold_of, _thread.untold_ns = self._generation, perf_counter_ns() - ended
+        _thread.unreported_to, _thread.unreported_ns = self._generation, perf_counter_ns() - ended
 
 
 __all__ = ["BEFORE_BUILDING", "building"]

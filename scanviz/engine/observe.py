@@ -87,7 +87,7 @@ class Observer:
 
         The other times are those of ``function_returned``, of all together; ``runs`` has the runs of loops in them, and of a call
         that goes on those so far.  They are told when there are some hundreds, before calls and building begin or end in their
-        thread, and, in any thread, when somebody asks for them: :func:`tell_counted`.
+        thread, and, in any thread, when somebody asks for them: :func:`notify_counted`.
         """
 
     def build_begin(self, kind: Building, where: SourceLine | None) -> None:
@@ -217,7 +217,7 @@ def detach(observer: Observer) -> None:
         forget(observer)
 
 
-def tell_counted() -> None:
+def notify_counted() -> None:
     """Have observers told of all calls that were counted so far; whoever asks holds no lock that an observer takes."""
     for tell in COUNTED:
         tell()

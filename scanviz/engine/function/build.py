@@ -113,7 +113,7 @@ def function(
         replaced = [key for key, _ in pairs(givens, "givens")]
         warn_of_forgotten_updates(graph, {*plan.updates, *replaced}, no_default_updates)
         function = Function(plan, started)
-    function.tell_of_building()
+    function.notify_compiled()
     return function
 
 

@@ -223,7 +223,7 @@ class Function(Shown):
                 self._observed = ObservedCalls(self, self._arguments, self._given)
         return self._observed
 
-    def tell_of_building(self) -> None:
+    def notify_compiled(self) -> None:
         """Tell those who list what is built that this function is there, before any call of it."""
         for observer in observe.observers():
             if observer.lists_built:

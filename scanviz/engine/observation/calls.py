@@ -18,8 +18,8 @@ from scanviz.engine.locks import lock
 from scanviz.engine.observation.call_sampler import CallSampler
 from scanviz.engine.observation.events import CompiledFunction
 from scanviz.engine.observation.levels import RUNS
-from scanviz.engine.observation.own_time import THREADS, OwnTime, tell_all, tell_what_began
-from scanviz.engine.observation.probe import CALL_NUMBERS, Probe, note_cost
+from scanviz.engine.observation.observer_overhead import THREADS, ObserverOverhead, notify_all, notify_begun
+from scanviz.engine.observation.probe import CALL_NUMBERS, Probe, note_overhead_ns
 from scanviz.engine.observe import GENERATION, Observer
 from scanviz.engine.program.instructions import Program
 
@@ -63,19 +63,19 @@ class ObservedCalls:
         self.function, self.key = function, function.key
         self._arguments, self._given, self._executable = arguments, given, function.executable
         # observers that have heard of it; each is told once, before it is told of any call, whatever thread calls
-        self._told: WeakSet[Observer] = WeakSet()
+        self._notified: WeakSet[Observer] = WeakSet()
         # the generation of observers that have all heard of it, none of them asking for values
-        self._told_all = -1
-        self._telling = lock()
+        self._notified_generation = -1
+        self._notifying = lock()
         self.sampler = CallSampler()
-        note_cost()
+        note_overhead_ns()
 
     def call(self, values: Sequence[Any], named: dict[str, Any], observers: tuple[Observer, ...]) -> Any:
         """Return the outputs of a call, and tell it."""
         entered, sampler, own = perf_counter_ns(), self.sampler, THREADS.own
         if own.waiting is not None:
-            entered += tell_what_began()  # of the call that this one is made in
-        if sampler.left > 0 and self._told_all == GENERATION[0]:
+            entered += notify_begun()  # of the call that this one is made in
+        if sampler.left > 0 and self._notified_generation == GENERATION[0]:
             sampler.left -= 1
             probe = own.probes.get(self.key)
             if probe is None or probe.in_use or probe.observers != observers:
@@ -99,10 +99,10 @@ class ObservedCalls:
             self._returned(probe, ended)
         return found
 
-    def _counting(self, own: OwnTime, observers: tuple[Observer, ...]) -> Probe:
+    def _counting(self, own: ObserverOverhead, observers: tuple[Observer, ...]) -> Probe:
         """Return a new probe for calls of the thread that are counted; what others hold is told where it takes their place."""
         if len(own.probes) >= MOST_PROBES or self.key in own.probes:
-            tell_all(own.probes)
+            notify_all(own.probes)
         if len(own.probes) >= MOST_PROBES:
             own.probes.clear()
         probe = own.probes[self.key] = Probe(self.key, observers, level=RUNS)
@@ -133,7 +133,7 @@ class ObservedCalls:
     def _run_closely(self, arrays: list[Array], probe: Probe) -> list[Array]:
         probe.run_begun = perf_counter_ns()
         try:
-            if self._told_all == GENERATION[0]:
+            if self._notified_generation == GENERATION[0]:
                 return self._run_observed(arrays, probe)
             return self._run_for_all(arrays, probe)
         finally:
@@ -145,14 +145,14 @@ class ObservedCalls:
         probe.waiting = probe.in_use = False
         if probe.branches:
             probe.sides_taken()
-        observing = run_ended - begun - elapsed + probe.untold
+        observing = run_ended - begun - elapsed + probe.unreported_ns
         probe.calls.append((elapsed, begun - probe.entered, ended - run_ended, observing))
         if len(probe.calls) >= MOST_CALLS or own.probes.get(self.key) is not probe:
-            probe.tell_counted()
+            probe.notify_counted()
         sampler = self.sampler
         if not sampler.usual_ns <= elapsed <= sampler.longest_ns:
             sampler.passed(elapsed)
-        probe.untold = taken = perf_counter_ns() - ended
+        probe.unreported_ns = taken = perf_counter_ns() - ended
         own.ns += taken
 
     def _returned(self, probe: Probe, ended: int) -> None:
@@ -162,31 +162,31 @@ class ObservedCalls:
         """
         own, observers = probe.own, probe.observers
         checks, copies = probe.run_begun - probe.entered, ended - probe.run_ended
-        telling = max(0, probe.run_ended - probe.run_begun - probe.elapsed_ns)
-        if own.untold and own.untold_of == observers:
-            telling += own.untold
+        observing = max(0, probe.run_ended - probe.run_begun - probe.elapsed_ns)
+        if own.unreported_ns and own.unreported_to == observers:
+            observing += own.unreported_ns
         if probe.branches:
             probe.sides_taken()
         if probe.level is RUNS:
             probe.function_end(probe.elapsed_ns, None)
             self.sampler.passed(probe.elapsed_ns)
             probe.in_use = False
-        probe.function_returned(checks, copies, telling)
-        own.untold_of = observers
-        own.untold = telling = perf_counter_ns() - ended
-        own.ns += telling
+        probe.function_returned(checks, copies, observing)
+        own.unreported_to = observers
+        own.unreported_ns = observing = perf_counter_ns() - ended
+        own.ns += observing
 
     def _run_for_all(self, arrays: list[Array], probe: Probe) -> list[Array]:
         """Run the program for observers some of whom may not have heard of it, or want values: those are told of another run."""
         observers, generation = probe.observers, GENERATION[0]
         self.sampler.observed_by(id(observers[0]))
         for observer in observers:
-            if observer not in self._told:
+            if observer not in self._notified:
                 self.introduce(observer)
         looking = tuple([observer for observer in observers if observer.detail == "values"])
         if not looking or len(looking) == len(observers):
             if observers[: len(observe.observers())] == observe.observers():  # nobody has joined since
-                self._told_all = generation
+                self._notified_generation = generation
             return self._run_observed(arrays, probe)
         timing = Probe(self.key, tuple([observer for observer in observers if observer.detail != "values"]))
         try:
@@ -214,8 +214,8 @@ class ObservedCalls:
 
     def introduce(self, observer: Observer) -> None:
         """Tell one who has not heard of this function yet what it is; noted when it is told, so no lock is needed to ask."""
-        with self._telling:
-            if observer in self._told:  # by another thread since
+        with self._notifying:
+            if observer in self._notified:  # by another thread since
                 return
             function = self.function
             observer.compiled(
@@ -229,7 +229,7 @@ class ObservedCalls:
                     function.where,
                 )
             )
-            self._told.add(observer)
+            self._notified.add(observer)
 
     def _run_observed(self, arrays: list[Array], probe: Probe) -> list[Array]:
         """Run the program once, and tell its begin and end."""

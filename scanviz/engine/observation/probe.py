@@ -4,7 +4,7 @@ A call runs with a probe, or with None where nobody observes.  The probe's level
 that is not looked at it is :attr:`ProbeLevel.RUNS`, and code runs as without a probe; loops note their runs, which are told later.
 All calls of one thread and function that are not looked at share a probe: what they take and run is noted in it, and told some
 hundreds at once.
-What observing takes is no time of the program (:mod:`scanviz.engine.observation.own_time`).
+What observing takes is no time of the program (:mod:`scanviz.engine.observation.observer_overhead`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from scanviz.engine.locks import lock
 from scanviz.engine.observation.events import Run, together
 from scanviz.engine.observation.ledger import BRANCHES_WEIGHED, Ledger
 from scanviz.engine.observation.levels import RUNS, ProbeLevel
-from scanviz.engine.observation.own_time import THREADS, OwnTime, tell_all, tell_what_began
+from scanviz.engine.observation.observer_overhead import THREADS, ObserverOverhead, notify_all, notify_begun
 from scanviz.engine.observation.sides import BranchTaken
 from scanviz.engine.observe import Observer
 
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 CALL_NUMBERS = itertools.count()  # of calls that somebody is told of
 MOST_RUNS = 4096  # that are noted one by one; with more they are added up
-# held while what was counted is told: a thread of whom another one tells goes on when that is done
-_telling = lock()
+# held while counted calls are reported: a thread whose calls another thread reports waits for that
+_notifying = lock()
 
 
 _LEVELS = {"steps": ProbeLevel.STEPS, "ops": ProbeLevel.OPERATIONS, "values": ProbeLevel.VALUES}
@@ -105,7 +105,7 @@ class Probe:
         The call's number, once somebody is told of it.
     waiting, in_use : bool
         Whether nobody has been told yet that the call began, and whether it goes on.
-    own : OwnTime
+    own : ObserverOverhead
         What observing has taken in this thread.
     stamps : sequence of int
         Times of the process's clock before the first instruction of the function's program and after each of them, left by the tier
@@ -121,7 +121,7 @@ class Probe:
         time, in any thread.
     calls : deque of tuple
         Nanoseconds of the run, checks, copies and observing of each call that was counted and not told yet.
-    thread, untold : int
+    thread, unreported_ns : int
         Whose calls these are, and what counting the last one took.
     note_ns : int
         Nanoseconds of noting one.
@@ -132,7 +132,7 @@ class Probe:
     __slots__ = (
         "_looked_at", "branches", "call", "calls", "control", "counters", "elapsed_ns", "entered", "function", "in_use",
         "is_outer", "is_sample", "ledger", "level", "note_ns", "observers", "own", "run_begun", "run_ended", "runs", "samples",
-        "stamps", "steps_a_stamp", "thread", "untold", "waiting", "weighs",
+        "stamps", "steps_a_stamp", "thread", "unreported_ns", "waiting", "weighs",
     )  # fmt: skip
 
     def __init__(
@@ -156,11 +156,11 @@ class Probe:
         self.runs: deque[Run] = deque()
         self.counters: dict[object, Any] = {}
         self.calls: deque[tuple[int, int, int, int]] = deque()
-        self.thread, self.untold = get_ident(), 0
+        self.thread, self.unreported_ns = get_ident(), 0
         self.stamps: Sequence[int] = ()
         self.ledger: Ledger | None = None
         self.branches: dict[int, BranchTaken] = {}
-        self.call, self.note_ns = -1, note_cost()
+        self.call, self.note_ns = -1, note_overhead_ns()
         self.entered = self.run_begun = self.run_ended = self.elapsed_ns = 0
 
     def now(self) -> int:
@@ -177,7 +177,7 @@ class Probe:
     def inside(self) -> Probe:
         """Return the same probe for a part of a function: instructions outside of its loops are not told."""
         if self.level is not RUNS:
-            tell_what_began()
+            notify_begun()
         found = Probe(self.function, self.observers, outer=False, level=self.level)
         found.runs, found.branches = self.runs, self.branches
         return found
@@ -209,21 +209,21 @@ class Probe:
                 found[loop] = found.get(loop, 0) + elapsed_ns
         return found
 
-    def tell_runs(self, control: bool = False) -> None:
+    def notify_runs(self, control: bool = False) -> None:
         """Tell the runs that were noted, and whether that was in a control block."""
         if self.runs:
             runs = together(_taken(self.runs))
             for observer in self.observers:
                 observer.loop_counted(self.function, runs, control)
 
-    def tell_counted(self) -> None:
+    def notify_counted(self) -> None:
         """Tell the calls that were counted, with the runs of loops noted so far; any thread may ask for it at any moment."""
-        with _telling:
+        with _notifying:
             for counter in list(self.counters.values()):
                 self.runs.extend(counter.read())
             calls = _taken(self.calls)
             if not calls:
-                self.tell_runs()
+                self.notify_runs()
                 return
             elapsed, checks, copies, observing = zip(*calls, strict=True)
             around, runs = (sum(checks), sum(copies), sum(observing)), together(_taken(self.runs))
@@ -254,7 +254,7 @@ class Probe:
 
     # calls
 
-    def tell_begin(self) -> None:
+    def notify_begin(self) -> None:
         """Tell that the call began, if nobody has been told yet; whoever asks for it counts what it takes as observing."""
         if self.waiting:
             self.waiting, self.own.waiting, self.call = False, None, next(CALL_NUMBERS)
@@ -266,29 +266,29 @@ class Probe:
 
     def function_begin(self) -> None:
         """Tell that a call starts; where one of the observers raises, those told before it are told the end."""
-        tell_all(self.own.probes)
-        told = 0
+        notify_all(self.own.probes)
+        notified = 0
         try:
             for observer in self.observers:
                 observer.function_begin(self.function, self.call)
-                told += 1
+                notified += 1
         except BaseException as error:
-            self._for(self.observers[:told]).function_end(0, error)
+            self._for(self.observers[:notified]).function_end(0, error)
             raise
 
     def function_end(self, elapsed_ns: int, error: BaseException | None) -> None:
         """Tell that a call ended, all of the observers though one of them may raise."""
-        self.tell_begin()
-        told = 0
+        self.notify_begin()
+        notified = 0
         try:
-            tell_all(self.own.probes)
-            self.tell_runs()
+            notify_all(self.own.probes)
+            self.notify_runs()
             for observer in self.observers:
-                told += 1
+                notified += 1
                 observer.function_end(self.function, self.call, elapsed_ns, error)
         finally:
-            if told < len(self.observers):
-                self._for(self.observers[told:]).function_end(elapsed_ns, error)
+            if notified < len(self.observers):
+                self._for(self.observers[notified:]).function_end(elapsed_ns, error)
 
     def _for(self, observers: tuple[Observer, ...]) -> Probe:
         """Return a probe of the same call for some of its observers."""
@@ -337,19 +337,19 @@ class Probe:
     def specialised(self, loop: int, elapsed_ns: int, tier: str, why: str) -> None:
         """Tell that code for a loop was made."""
         with self.own.aside():
-            tell_what_began()
+            notify_begun()
             for observer in self.observers:
                 observer.specialised(self.function, loop, elapsed_ns, tier, why)
 
     def loop_begin(self, loop: int, n_steps: int, buffer_bytes: int) -> None:
         """Tell that a loop starts; where one of the observers raises, those told before it are told the end."""
-        told = 0
+        notified = 0
         try:
             for observer in self.observers:
                 observer.loop_begin(self.function, loop, n_steps, buffer_bytes)
-                told += 1
+                notified += 1
         except BaseException as error:
-            self._for(self.observers[:told]).loop_end(loop, 0, 0, 0, error)
+            self._for(self.observers[:notified]).loop_end(loop, 0, 0, 0, error)
             raise
 
     def loop_steps(self, series: StepSeries) -> None:
@@ -371,14 +371,14 @@ class Probe:
         self, loop: int, steps: int, elapsed_ns: int, setup_ns: int, error: BaseException | None
     ) -> None:
         """Tell that a loop ended, all of the observers though one of them may raise."""
-        told = 0
+        notified = 0
         try:
             for observer in self.observers:
-                told += 1
+                notified += 1
                 observer.loop_end(self.function, loop, steps, elapsed_ns, setup_ns, error)
         finally:
-            if told < len(self.observers):
-                self._for(self.observers[told:]).loop_end(loop, steps, elapsed_ns, setup_ns, error)
+            if notified < len(self.observers):
+                self._for(self.observers[notified:]).loop_end(loop, steps, elapsed_ns, setup_ns, error)
 
     # numbers
 
@@ -409,12 +409,12 @@ ROUNDS = 5
 
 
 @cache
-def note_cost() -> int:
+def note_overhead_ns() -> int:
     """Return the nanoseconds that noting a run takes: the least of some rounds of what is done for one, once a process."""
     found = []
     for _ in range(ROUNDS):
         probe = Probe.__new__(Probe)
-        own = probe.own = OwnTime()
+        own = probe.own = ObserverOverhead()
         probe.runs, probe.note_ns = deque(), 0
         begun = perf_counter_ns()
         for steps in range(NOTES):
@@ -424,4 +424,4 @@ def note_cost() -> int:
     return min(found) // NOTES
 
 
-__all__ = ["CALL_NUMBERS", "Probe", "note_cost"]
+__all__ = ["CALL_NUMBERS", "Probe", "note_overhead_ns"]

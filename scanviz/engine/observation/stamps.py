@@ -14,7 +14,7 @@ import numpy as np
 from scanviz.engine.observation.events import StepSeries
 
 if TYPE_CHECKING:
-    from scanviz.engine.observation.own_time import OwnTime
+    from scanviz.engine.observation.observer_overhead import ObserverOverhead
     from scanviz.engine.observation.preemption import Preemption
     from scanviz.engine.program.instructions import LoopInstruction
 
@@ -55,7 +55,7 @@ class StepStamps:
     __slots__ = ("_begun", "_clock", "_count", "_counted", "_ended", "_taken", "record")
 
     def __init__(
-        self, first: int, last: int, clock: Clock = perf_counter_ns, own: OwnTime | None = None
+        self, first: int, last: int, clock: Clock = perf_counter_ns, own: ObserverOverhead | None = None
     ) -> None:
         clock = clock if own is None else own.clock(clock)
         self._counted, self._count, self._clock = iter(range(first, last)), last - first, clock
@@ -122,7 +122,7 @@ class OperationStamps:
 
     __slots__ = ("_begun", "_clock", "_cpu", "_off_cpu", "_times", "record")
 
-    def __init__(self, clock: Clock = perf_counter_ns, own: OwnTime | None = None) -> None:
+    def __init__(self, clock: Clock = perf_counter_ns, own: ObserverOverhead | None = None) -> None:
         self._clock, self._off_cpu, self._cpu = clock, 0, thread_time_ns()
         self._begun = perf_counter_ns()
         self._times = array("q")  # read as an array without a copy

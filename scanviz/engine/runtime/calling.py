@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from scanviz.engine.program.shapes import ConcreteShape
 
 if TYPE_CHECKING:
-    from scanviz.engine.observation.own_time import OwnTime
+    from scanviz.engine.observation.observer_overhead import ObserverOverhead
     from scanviz.engine.observation.probe import Probe
     from scanviz.engine.observation.stamps import Clock, Stamps
     from scanviz.engine.observation.step_sampler import Variant
@@ -101,7 +101,7 @@ class LoopCode(Protocol):
         """Gives nanoseconds, when all is done that was asked before."""
         ...
 
-    def stamps(self, name: Variant, first: int, last: int, own: OwnTime | None) -> Stamps:
+    def stamps(self, name: Variant, first: int, last: int, own: ObserverOverhead | None) -> Stamps:
         """Return what takes the times of a chunk that a variant runs, less what watching takes in its steps where that is given."""
         ...
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from scanviz.engine.graph.declaration import Op
 from scanviz.engine.observation.levels import RUNS, VALUES
-from scanviz.engine.observation.own_time import OwnTime
+from scanviz.engine.observation.observer_overhead import ObserverOverhead
 from scanviz.engine.observation.probe import Probe
 from scanviz.engine.observation.stamps import OperationStamps, Stamps
 from scanviz.engine.ops.effects import at_step
@@ -225,7 +225,7 @@ class Interpreted:
         """Return itself."""
         return self
 
-    def stamps(self, name: Variant, first: int, last: int, own: OwnTime | None) -> Stamps:
+    def stamps(self, name: Variant, first: int, last: int, own: ObserverOverhead | None) -> Stamps:
         """Return what takes a time after each operation."""
         return OperationStamps(own=own)
 

@@ -14,7 +14,7 @@ from scanviz.engine.runtime.untimed import take_steps
 
 if TYPE_CHECKING:
     from scanviz.engine.observation.events import StepSeries
-    from scanviz.engine.observation.own_time import OwnTime
+    from scanviz.engine.observation.observer_overhead import ObserverOverhead
     from scanviz.engine.observation.probe import Probe
     from scanviz.engine.runtime.arena import LoopArena
     from scanviz.engine.runtime.calling import CompiledLoop, LoopCode
@@ -90,7 +90,7 @@ class _ObservedRun:
         probe: Probe,
         schedule: StepSampler,
         begun: int,
-        own: OwnTime | None,
+        own: ObserverOverhead | None,
     ) -> None:
         self.entered, self.held = perf_counter_ns(), probe.own.ns
         self.before = self.entered - self.held - begun  # arguments, and the code for them
@@ -146,7 +146,7 @@ class _ObservedRun:
                 if probe.runs:
                     if control:
                         series.inside_ns = probe.noted_ns()
-                    probe.tell_runs(control)
+                    probe.notify_runs(control)
                 self.done, self.spent = self.done + series.steps, self.spent + series.span_ns
                 if series.steps:
                     if name == "ops":

@@ -20,7 +20,7 @@ from scanviz.engine.runtime.pool import Pool
 if TYPE_CHECKING:
     from typing import Protocol
 
-    from scanviz.engine.observation.own_time import OwnTime
+    from scanviz.engine.observation.observer_overhead import ObserverOverhead
     from scanviz.engine.observation.probe import Probe
     from scanviz.engine.observation.stamps import Clock, Stamps
     from scanviz.engine.observation.step_sampler import Variant
@@ -179,7 +179,7 @@ class Specialised:
         """Return what runs the loop without an arena, None where it needs one."""
         return write(self.plan)
 
-    def stamps(self, name: Variant, first: int, last: int, own: OwnTime | None) -> Stamps:
+    def stamps(self, name: Variant, first: int, last: int, own: ObserverOverhead | None) -> Stamps:
         """Return what takes the times of a chunk, less what watching takes in its steps where that is given."""
         from scanviz.engine.observation.stamps import (
             OperationStamps,

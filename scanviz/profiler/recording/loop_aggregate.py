@@ -209,7 +209,7 @@ class LoopAggregate:
 
     def count(self, run: Run, control: bool = False) -> None:
         """Count runs of which nothing else was told, and whether they are of a control block of the loop around."""
-        from scanviz.engine.observation.probe import note_cost  # who tells of runs has imported it
+        from scanviz.engine.observation.probe import note_overhead_ns  # who tells of runs has imported it
 
         _, runs, steps, longest, failed, elapsed_ns, tier = run
         self._totals.add_unseen(runs, failed, max(0, elapsed_ns), longest, steps, inside=bool(tier))
@@ -219,7 +219,7 @@ class LoopAggregate:
             self._steps_by_tier.inside(tier, steps, elapsed_ns)
         else:
             self._steps_by_tier.unseen(steps, elapsed_ns)
-            self.recorder_ns += runs * note_cost()
+            self.recorder_ns += runs * note_overhead_ns()
 
     def timed(self, index: int, elapsed_ns: int) -> None:
         """Take the time of one operation in one step, told on its own."""

@@ -2,7 +2,7 @@
 
 It is the difference that stamps make to a short loop of NumPy calls, by many short rounds in turns, and it is measured when it is
 first asked for, not at start-up.  So is what entering and leaving a function takes, which no clock inside it can see.  What else
-watching takes is measured where it happens (``OwnTime`` in :mod:`scanviz.engine.observation.own_time`).
+watching takes is measured where it happens (``ObserverOverhead`` in :mod:`scanviz.engine.observation.observer_overhead`).
 """
 
 from __future__ import annotations

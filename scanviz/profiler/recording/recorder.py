@@ -21,7 +21,7 @@ from msgspec.structs import replace
 
 from scanviz.engine.graph.provenance import SourceLine
 from scanviz.engine.locks import lock
-from scanviz.engine.observe import Building, Observer, tell_counted
+from scanviz.engine.observe import Building, Observer, notify_counted
 from scanviz.profiler.recording.functions_met import FunctionsMet
 from scanviz.profiler.recording.overhead import MeasuredOverhead, Prices
 from scanviz.profiler.recording.sides import SidesTaken
@@ -90,7 +90,7 @@ class Recorder(Observer):
 
     def restart(self) -> None:
         """Let the wall time start here."""
-        tell_counted()  # calls that were made before
+        notify_counted()  # calls that were made before
         self._run.begin()
         self._timeline = Timeline(threading.get_ident())
 
@@ -265,7 +265,7 @@ class Recorder(Observer):
 
     def progress(self) -> tuple[int, int]:
         """Return the calls and steps counted so far: a glance for a progress line."""
-        tell_counted()
+        notify_counted()
         with self._lock:
             calls = sum(function.calls for function in self._met.functions.values())
             return calls, sum(loop.steps for loop in self._met.loops.values())
@@ -277,7 +277,7 @@ class Recorder(Observer):
         from scanviz.record.names import numbered
 
         self._met.write(wait=self._run.has_ended)
-        tell_counted()
+        notify_counted()
         with self._lock:
             now = self._clock()
             call_ns = self._call_ns(now)

@@ -14,8 +14,8 @@ import pytest
 import scanviz
 from scanviz import tensor as T
 from scanviz.engine.observation.call_sampler import A_SAMPLE, CLOSE_CALLS, FIRST
-from scanviz.engine.observation.own_time import THREADS
-from scanviz.engine.observe import Observer, observed_by, tell_counted
+from scanviz.engine.observation.observer_overhead import THREADS
+from scanviz.engine.observe import Observer, notify_counted, observed_by
 
 
 class Listener(Observer):
@@ -298,14 +298,14 @@ def test_a_call_that_was_passed_over_and_fails_after_its_run_is_told_as_one_that
         for _ in range(CLOSE_CALLS + 2):
             f(np.ones(3))
         pass_over(f, 2)
-        tell_counted()
+        notify_counted()
         begun, passed = len(listener.begun), len(listener.passed_over)
         monkeypatch.setattr("scanviz.engine.function.callable.set_values", lambda updated, fresh: 1 // 0)
         with pytest.raises(ZeroDivisionError):
             f(np.ones(3))
         monkeypatch.undo()
         f(np.ones(3))
-        tell_counted()
+        notify_counted()
     assert passed and len(listener.begun) == len(listener.ended) == begun + 1
     assert len(listener.passed_over) == passed + 1
 
@@ -321,7 +321,7 @@ def passed_over_by(listener):
     f = scanviz.function([x], out)
     while not listener.passed_over:
         f(np.ones(3))
-        tell_counted()
+        notify_counted()
     pass_over(f, 1)
     return f
 

@@ -11,7 +11,7 @@ import scanviz
 from scanviz import tensor as T
 from scanviz.engine.backends.registry import availability
 from scanviz.engine.observation.events import StepSeries
-from scanviz.engine.observation.probe import note_cost
+from scanviz.engine.observation.probe import note_overhead_ns
 from scanviz.profiler.recording.recorder import Recorder
 from scanviz.profiler.recording.run_totals import RunTotals
 from tests.profiler.events import loop_keys, recorder
@@ -43,7 +43,7 @@ def test_noting_runs_inside_is_observing_them_and_no_time_of_the_loop_around() -
     record = made.record()
     rows, cells = (next(loop for loop in record.loops if loop.key == key) for key in (ROWS, CELLS))
     assert rows.cost_ns == cells.cost_ns == 0
-    assert cells.watching_ns == rows.inner_watching_ns == 40 * note_cost() > 0
+    assert cells.watching_ns == rows.inner_watching_ns == 40 * note_overhead_ns() > 0
     assert (rows.measures["plain_steps"], rows.measures["plain_ns"]) == (40, 40 * 3000)
 
 
@@ -67,7 +67,7 @@ def test_every_run_inside_of_a_loop_in_a_plain_block_is_counted(
     assert inner.runs == outer.steps == 4000
     if mode == "numpy":
         assert outer.control_steps > 2000 and inner.step_times.count < 2000
-        assert outer.inner_watching_ns == inner.watching_ns >= 2000 * note_cost()
+        assert outer.inner_watching_ns == inner.watching_ns >= 2000 * note_overhead_ns()
 
 
 def test_a_loop_inside_takes_of_a_step_what_its_runs_took_there_however_long_watching_them_closely_takes() -> (

@@ -21,7 +21,7 @@ from scanviz.engine.backends.native.emit.ir import Code, Value
 from scanviz.engine.backends.native.run.cycles import counter, is_steady, reading, write_now
 from scanviz.engine.graph.nodes import Array
 from scanviz.engine.observation.events import StepSeries
-from scanviz.engine.observation.own_time import OwnTime
+from scanviz.engine.observation.observer_overhead import ObserverOverhead
 from scanviz.engine.observation.stamps import RESOLUTION, Clock, stamps_a_step
 from scanviz.engine.observation.step_sampler import Variant
 from scanviz.engine.program.instructions import LoopInstruction
@@ -138,7 +138,7 @@ class NativeRecord:
 
     __slots__ = ("_own", "_reading", "is_slower", "numbers", "waited_ns", "watched")
 
-    def __init__(self, numbers: Array, own: OwnTime | None) -> None:
+    def __init__(self, numbers: Array, own: ObserverOverhead | None) -> None:
         self.numbers, self._own, self.is_slower, self.waited_ns = numbers, own, False, 0
         self._reading = (
             None if own is None else reading()
@@ -189,7 +189,7 @@ class NativeStamps:
         What a step took lately, 0 where that is not known: every k-th of short ones has a stamp.
     clock : callable
         Gives nanoseconds.
-    own : OwnTime or None
+    own : ObserverOverhead or None
         What watching takes, where something is watched in the steps.
     took : callable
         ``took(steps, nanoseconds)`` hears what the steps took.
@@ -206,7 +206,7 @@ class NativeStamps:
         last: int,
         step_ns: float,
         clock: Clock,
-        own: OwnTime | None,
+        own: ObserverOverhead | None,
         took: Callable[[int, int], None],
         in_strips: bool = False,
     ) -> None:

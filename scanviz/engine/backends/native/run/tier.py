@@ -34,7 +34,7 @@ from scanviz.engine.runtime.outcome import DONE, FAILED, Outcome
 from scanviz.engine.runtime.specialised import Entry, Specialised, SpecialisedLoop, Tier, Write, WriteEntry
 
 if TYPE_CHECKING:
-    from scanviz.engine.observation.own_time import OwnTime
+    from scanviz.engine.observation.observer_overhead import ObserverOverhead
     from scanviz.engine.observation.probe import Probe
     from scanviz.engine.observation.stamps import Clock, Stamps
     from scanviz.engine.observation.step_sampler import Variant
@@ -243,7 +243,7 @@ class NativeCode:
         # not in the first sample: of a short loop it is the only one
         return self._looks % LOOKS == 2 if self.variant == "ops" else self._looks == 1
 
-    def stamps(self, first: int, last: int, clock: Clock, own: OwnTime | None) -> Stamps:
+    def stamps(self, first: int, last: int, clock: Clock, own: ObserverOverhead | None) -> Stamps:
         """Return what takes the times of a chunk."""
         from scanviz.engine.backends.native.run.stamps import NativeStamps  # of no use while nobody watches
 
@@ -301,7 +301,7 @@ class NativeSpecialised(Specialised):
         assert isinstance(code, NativeCode)
         return code.in_strips
 
-    def stamps(self, name: Variant, first: int, last: int, own: OwnTime | None) -> Stamps:
+    def stamps(self, name: Variant, first: int, last: int, own: ObserverOverhead | None) -> Stamps:
         """Return what takes the times of a chunk, less what watching takes in what is called out."""
         code = self.written(name)
         assert isinstance(code, NativeCode)

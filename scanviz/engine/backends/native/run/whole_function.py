@@ -182,7 +182,7 @@ class WholeFunction:
         memory = probe.counters.get(counting)
         if memory is None:
             if len(probe.counters) >= MOST_SHAPES:
-                probe.tell_counted()
+                probe.notify_counted()
                 probe.counters.clear()
             memory = probe.counters[counting] = counting.memory.take()
         return counting(inputs, memory)

@@ -16,7 +16,7 @@ from scanviz.engine.locks import lock
 from scanviz.engine.observe import COUNTED, LEFT, Observer
 
 
-class OwnTime:
+class ObserverOverhead:
     """Nanoseconds that observing has taken in one thread so far.
 
     Attributes
@@ -29,18 +29,18 @@ class OwnTime:
         The observers of the thread's last call, and what they want together.
     probes : dict of int to Probe
         Of each function the thread's probe at the level of runs, which holds what was counted and nobody has been told of.
-    untold, untold_of : int, tuple of Observer
+    unreported_ns, unreported_to : int, tuple of Observer
         What telling a call took that its observers have not been told yet, and who they are.
     """
 
-    __slots__ = ("__weakref__", "ns", "probes", "untold", "untold_of", "waiting", "wanted")
+    __slots__ = ("__weakref__", "ns", "probes", "unreported_ns", "unreported_to", "waiting", "wanted")
 
     def __init__(self) -> None:
         self.ns = 0
         self.waiting: Any = None  # a Probe: of a file that needs this one
         self.probes: dict[int, Any] = {}
         self.wanted: tuple[tuple[Observer, ...], Any] = (), None
-        self.untold, self.untold_of = 0, tuple[Observer, ...]()
+        self.unreported_ns, self.unreported_to = 0, tuple[Observer, ...]()
 
     def aside(self) -> Aside:
         """Return a context in which all that is done counts as observing, once: part of it may count itself."""
@@ -48,13 +48,13 @@ class OwnTime:
 
     def forget(self, observer: Observer) -> None:
         """Keep nothing of one who observes no more; a call that goes on in the thread keeps it until others observe."""
-        if observer in self.wanted[0] or observer in self.untold_of:
-            self.wanted, self.untold_of = ((), None), ()
+        if observer in self.wanted[0] or observer in self.unreported_to:
+            self.wanted, self.unreported_to = ((), None), ()
         for key, probe in list(self.probes.items()):
             if observer in probe.observers:
                 # before: a call that goes on finds out that it is to tell what it counts
                 self.probes.pop(key, None)
-                probe.tell_counted()
+                probe.notify_counted()
 
     def without(self, record: Callable[[int], object]) -> Callable[[int], object]:
         """Return what notes times of the clock less what observing has taken up to then."""
@@ -65,7 +65,7 @@ class OwnTime:
 
         Examples
         --------
-        >>> own, times = OwnTime(), iter([10, 20, 30])
+        >>> own, times = ObserverOverhead(), iter([10, 20, 30])
         >>> clock = own.clock(lambda: next(times))
         >>> first = clock()
         >>> own.ns += 4
@@ -80,7 +80,7 @@ class Aside:
 
     __slots__ = ("_begun", "_held", "_own")
 
-    def __init__(self, own: OwnTime) -> None:
+    def __init__(self, own: ObserverOverhead) -> None:
         self._begun = perf_counter_ns()
         self._own, self._held = own, own.ns
 
@@ -91,13 +91,13 @@ class Aside:
         self._own.ns = self._held + perf_counter_ns() - self._begun
 
 
-def tell_all(probes: dict[int, Any]) -> None:
+def notify_all(probes: dict[int, Any]) -> None:
     """Tell what was counted in one thread."""
     for probe in list(probes.values()):
-        probe.tell_counted()
+        probe.notify_counted()
 
 
-_OWN_TIMES: WeakSet[OwnTime] = WeakSet()  # of all threads that live
+_OVERHEADS: WeakSet[ObserverOverhead] = WeakSet()  # of all threads that live
 _knowing = lock()
 
 
@@ -105,22 +105,22 @@ class _Ending:
     """Is let go when its thread ends: nothing else holds it."""
 
 
-def _ended(own: OwnTime) -> None:
-    tell_all(own.probes)
+def _ended(own: ObserverOverhead) -> None:
+    notify_all(own.probes)
     own.probes.clear()
 
 
 class _Threads(threading.local):
     def __init__(self) -> None:
-        self.own, self.ending = OwnTime(), _Ending()
+        self.own, self.ending = ObserverOverhead(), _Ending()
         finalize(self.ending, _ended, self.own).atexit = False
         with _knowing:
-            _OWN_TIMES.add(self.own)
+            _OVERHEADS.add(self.own)
 
 
-def _known() -> list[OwnTime]:
+def _known() -> list[ObserverOverhead]:
     with _knowing:
-        return list(_OWN_TIMES)
+        return list(_OVERHEADS)
 
 
 def _forget(observer: Observer) -> None:
@@ -128,19 +128,19 @@ def _forget(observer: Observer) -> None:
         own.forget(observer)
 
 
-def _tell_counted() -> None:
+def _notify_counted() -> None:
     for own in _known():
-        tell_all(own.probes)
+        notify_all(own.probes)
 
 
 LEFT.append(_forget)
-COUNTED.append(_tell_counted)
+COUNTED.append(_notify_counted)
 
 
 THREADS = _Threads()  # `THREADS.own` is that of the thread
 
 
-def tell_what_began() -> int:
+def notify_begun() -> int:
     """Tell what was counted in the thread, and that the call began in which it is, where that was not told; return what that took.
 
     It is no time of what goes on there.
@@ -150,15 +150,15 @@ def tell_what_began() -> int:
         return 0
     begun, taken = perf_counter_ns(), 0
     try:
-        tell_all(own.probes)
+        notify_all(own.probes)
         if own.waiting is not None:
-            own.waiting.tell_begin()
+            own.waiting.notify_begin()
     finally:
         taken = perf_counter_ns() - begun
         own.ns += taken
     return taken
 
 
-BEFORE_BUILDING.append(tell_what_began)
+BEFORE_BUILDING.append(notify_begun)
 
-__all__ = ["THREADS", "Aside", "OwnTime", "tell_all", "tell_what_began"]
+__all__ = ["THREADS", "Aside", "ObserverOverhead", "notify_all", "notify_begun"]

@@ -63,7 +63,7 @@ class Clock:
                     patched.enter_context(mock.patch.object(module, "time", clocks))
             patched.enter_context(mock.patch.object(ArrayModule, "clock", staticmethod(self)))
             patched.enter_context(
-                mock.patch.object(probe, "note_cost", lambda: 0)
+                mock.patch.object(probe, "note_overhead_ns", lambda: 0)
             )  # which this clock does not show
             self.works = True
             try:

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 def show_functions(script: Any, what: str, deliver: Callable[[Sequence[Function], TextIO], None]) -> int:
     """Run a script and show something of the functions that it built: see :func:`run_and_show`."""
-    from scanviz.engine.measurement.captured_calls import told_of_functions
+    from scanviz.engine.measurement.captured_calls import report_functions
 
     built: list[Function] = []
-    return run_and_show(script, what, told_of_functions(built.append), lambda out: deliver(built, out))
+    return run_and_show(script, what, report_functions(built.append), lambda out: deliver(built, out))
 
 
 def run_and_show(

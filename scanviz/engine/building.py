@@ -59,13 +59,13 @@ class building:  # noqa: N801  # a context manager, written like a function
             begun += notify()
         self._watching, self._where = watching, user_line()
         _thread.builds = True
-        told = 0
+        notified = 0
         try:
             for observer in watching:
                 observer.build_begin(self._kind, self._where)
-                told += 1
+                notified += 1
         except BaseException:
-            self._watching = watching[:told]
+            self._watching = watching[:notified]
             self._generation = -1
             self._notify_of_end(begun, 0)
             raise

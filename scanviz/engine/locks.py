@@ -36,7 +36,7 @@ def lock() -> Any:  # an RLock: a function in Python 3.11, a type in 3.13
     return made
 
 
-def with_all(locks: Sequence[Any], do: Callable[..., Result], *arguments: Any) -> Result:
+def acquire_all(locks: Sequence[Any], do: Callable[..., Result], *arguments: Any) -> Result:
     """Return the result of a function that is called while all of some locks are held.
 
     Python hears ctrl+c whenever a call returns: a loop that takes locks one by one may lose one that it has just taken.  Here all
@@ -44,7 +44,7 @@ def with_all(locks: Sequence[Any], do: Callable[..., Result], *arguments: Any) -
 
     Examples
     --------
-    >>> with_all([lock(), lock()], max, 2, 3)
+    >>> acquire_all([lock(), lock()], max, 2, 3)
     3
     """
     taken: list[bool] = []

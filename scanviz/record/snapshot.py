@@ -7,7 +7,7 @@ from typing import Any
 
 from scanviz.engine.errors import ScanvizTypeError
 from scanviz.engine.function import Function
-from scanviz.engine.function.names import told_apart
+from scanviz.engine.function.names import with_distinct_names
 from scanviz.engine.graph.nodes import Apply, Variable, describe
 from scanviz.engine.scan.loop import Scan
 from scanviz.record.graphs.graph import GraphSnapshot
@@ -38,13 +38,13 @@ def snapshot(what: Any) -> GraphSnapshot:
         names = [*[""] * len(what.outputs), *what.updated_names]
         return _graph([*what.outputs, *what.updated_values], names, what.name)
     if isinstance(what, Variable):
-        return _graph(told_apart([what]), [""], describe(what))
+        return _graph(with_distinct_names([what]), [""], describe(what))
     if isinstance(what, Apply):
-        return _graph(told_apart(what.outputs), [""] * len(what.outputs), str(what.op))
+        return _graph(with_distinct_names(what.outputs), [""] * len(what.outputs), str(what.op))
     if isinstance(what, Scan):
         return _step(what)
     if isinstance(what, list | tuple) and all(isinstance(variable, Variable) for variable in what):
-        return _graph(told_apart(what), [""] * len(what), f"{len(what)} variables")
+        return _graph(with_distinct_names(what), [""] * len(what), f"{len(what)} variables")
     raise ScanvizTypeError(
         f"{type(what).__name__} has no graph", expected="a variable, a list of them, a function or a Scan"
     )

@@ -135,13 +135,13 @@ def test_all_locks_are_given_back_where_taking_one_of_them_is_interrupted():
 
     first, last = locks.lock(), locks.lock()
     with pytest.raises(KeyboardInterrupt):
-        locks.with_all([first, Interrupted(), last], print)
+        locks.acquire_all([first, Interrupted(), last], print)
     assert not first._is_owned() and not last._is_owned()
 
 
 def test_all_locks_are_held_in_a_call_and_given_back_after_its_error():
     held = [locks.lock() for _ in range(3)]
-    assert locks.with_all(held, lambda: all(lock._is_owned() for lock in held))
+    assert locks.acquire_all(held, lambda: all(lock._is_owned() for lock in held))
     with pytest.raises(ZeroDivisionError):
-        locks.with_all(held, divmod, 1, 0)
+        locks.acquire_all(held, divmod, 1, 0)
     assert not any(lock._is_owned() for lock in held)

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 import scanviz
 from scanviz import tensor as T
 from scanviz.engine.errors import ScanvizError
-from scanviz.engine.function.names import told_apart
+from scanviz.engine.function.names import with_distinct_names
 from scanviz.engine.rewrites.history import RewriteHistory
 from scanviz.engine.rewrites.selection import Selection
 from scanviz.record.graphs.graph import GraphSnapshot
@@ -93,7 +93,7 @@ def variables_of(loop):
 
 @given(case=random_loops())
 def test_every_version_reads_back_as_the_graph_it_was(case):
-    history = RewriteHistory(told_apart(with_gradient(case)), Selection("all"))
+    history = RewriteHistory(with_distinct_names(with_gradient(case)), Selection("all"))
     record = rewrites_record(history)
     for k, outputs in enumerate(history.all_graphs()):
         found, live = record.snapshot(k), snapshot(outputs)
@@ -255,7 +255,7 @@ def test_a_node_that_comes_to_be_the_first_of_its_node_id_is_written_as_that():
         go_backwards=False,
         nested=RandomExpression((), 1),
     )
-    history = RewriteHistory(told_apart(with_gradient(case)), Selection("all"))
+    history = RewriteHistory(with_distinct_names(with_gradient(case)), Selection("all"))
     record = rewrites_record(history)
     for k, outputs in enumerate(history.all_graphs()):
         assert spelled(record.snapshot(k)) == spelled(snapshot(outputs))

@@ -32,7 +32,7 @@ from scanviz.engine.ops.shape import ConstantOf
 from scanviz.engine.ops.support import as_value, as_variable, check_meant
 from scanviz.engine.scan.agreement import agree_update
 from scanviz.engine.scan.dependence import needed_leaves
-from scanviz.engine.scan.strays import StepVariable, stray_error
+from scanviz.engine.scan.escaped_variables import StepVariable, escaped_error
 from scanviz.engine.scan.updates import Updates
 
 
@@ -279,7 +279,7 @@ def _shared_and_missing(graph: Sequence[Variable], inputs: Sequence[Variable]) -
 
 def _missing(variable: Variable, graph: Sequence[Variable], inputs: Sequence[Variable]) -> MissingInputError:
     if isinstance(variable, StepVariable):
-        return stray_error(variable, graph)
+        return escaped_error(variable, graph)
     reader = next((node for node in toposort(graph) if variable in node.inputs), None)
     used = f", used in `{describe(reader.outputs[0])}`" if reader is not None else ""
     scans = reader.provenance.scans if reader is not None else ()

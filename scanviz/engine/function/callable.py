@@ -13,10 +13,10 @@ from scanviz.engine.display import Shown
 from scanviz.engine.function.arguments import In, to_host
 from scanviz.engine.function.binding import Binding
 from scanviz.engine.function.memory import Memory, constants_of, unshared
-from scanviz.engine.function.names import told_apart
+from scanviz.engine.function.names import with_distinct_names
 from scanviz.engine.graph.shared import set_values, values_of
 from scanviz.engine.graph.typecheck import typecheck
-from scanviz.engine.locks import lock, with_all
+from scanviz.engine.locks import acquire_all, lock
 from scanviz.engine.program.instructions import Program, all_loops
 from scanviz.engine.program.lower import lower
 from scanviz.engine.program.rules import apply_memory_rules
@@ -66,7 +66,7 @@ class Function(Shown):
         self.plan, self.name, self.where = plan, plan.name, plan.where
         self.key = next(_keys)
         checked: set[Apply] = set()
-        wanted = told_apart([*(output.variable for output in plan.outputs), *plan.updates.values()])
+        wanted = with_distinct_names([*(output.variable for output in plan.outputs), *plan.updates.values()])
         history = RewriteHistory(
             wanted,
             plan.mode.rewrites,
@@ -242,7 +242,7 @@ class Function(Shown):
             with self._updated[0].lock:
                 return self._structured(self._computed(arguments, probe))
         locks = [shared_variable.lock for shared_variable in self._updated]
-        return self._structured(with_all(locks, self._computed, arguments, probe))
+        return self._structured(acquire_all(locks, self._computed, arguments, probe))
 
     def _computed(self, arguments: list[Array], probe: Probe | None) -> list[Array]:
         """Return the outputs, after updates of shared variables; whoever calls holds their locks."""

@@ -21,7 +21,7 @@ from scanviz.engine.scan.settings import ScanSettings
 Place = tuple[int, ...]
 
 
-def told_apart(outputs: Sequence[Variable]) -> list[Variable]:
+def with_distinct_names(outputs: Sequence[Variable]) -> list[Variable]:
     """Return a graph whose loops have names of their own; the graph itself where they have already.
 
     Examples
@@ -31,7 +31,7 @@ def told_apart(outputs: Sequence[Variable]) -> list[Variable]:
     >>> x = T.vector("x")
     >>> a, _ = scanviz.scan(lambda x_t: x_t + 1, x, name="rows")
     >>> b, _ = scanviz.scan(lambda x_t: x_t * 2, x, name="rows")
-    >>> [variable.owner.op.scan_name for variable in told_apart([a, b])]
+    >>> [variable.owner.op.scan_name for variable in with_distinct_names([a, b])]
     ['rows#1', 'rows#2']
     """
     loops = list(_loops(outputs, ()))

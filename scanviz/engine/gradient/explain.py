@@ -16,8 +16,8 @@ from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops.elementwise import CAST
 from scanviz.engine.ops.stop_gradient import DISCONNECTED_GRAD
 from scanviz.engine.ops.subgraph import Subgraph
+from scanviz.engine.scan.escaped_variables import find_escaped
 from scanviz.engine.scan.loop import Scan, ScanView
-from scanviz.engine.scan.strays import stray_of
 from scanviz.engine.scan.variables import Carry, State, inner_inputs, inner_outputs
 
 Step = tuple[Variable, Apply, Variable]  # what a node reads, the node, what it gives
@@ -50,9 +50,9 @@ def why_disconnected(
         return "consider_constant names it"
     way = _way([variable], costs)
     if way is None:
-        stray = stray_of(costs)
-        if stray is not None:
-            return stray.what
+        escaped = find_escaped(costs)
+        if escaped is not None:
+            return escaped.what
         twice = variable.owner is not None and any(
             other.type == variable.type and structurally_equal([other], [variable])
             for other in variables(costs)

@@ -131,20 +131,20 @@ class Uncalled:
 
         CALLS.append(called)
         try:
-            with told_of_functions(built):
+            with report_functions(built):
                 yield self
         finally:
             CALLS.remove(called)
 
 
 @contextmanager
-def told_of_functions(told: Callable[[Function], None]) -> Iterator[None]:
+def report_functions(report: Callable[[Function], None]) -> Iterator[None]:
     """Tell of each function that is built in the block."""
     build = Function.__init__
 
     def built(function: Function, plan: FunctionSpec, started_ns: int | None = None) -> None:
         build(function, plan, started_ns)
-        told(function)
+        report(function)
 
     # The engine tells of calls, not of building: a function that is never called is seen only where it is made.
     Function.__init__ = built  # type: ignore[method-assign, assignment]

@@ -9,7 +9,7 @@ from __future__ import annotations
 FIRST = 8  # calls that are all timed
 CLOSE_CALLS = 64  # so many calls of a function are looked at before any is not
 CLOSE_NS = 1_000_000  # then one in about so many nanoseconds of short calls is
-MOST_PASSED_OVER = 63  # calls between two that are looked at
+MOST_SKIPPED = 63  # calls between two that are looked at
 RARER = 8  # times as many in the long run, for a look takes a hundred microseconds: one more time after each 16 that were looked at
 CHEAP = 50  # of so much time of calls observing closely takes one part in the long run
 LONGEST_GAP = 16_384  # calls between two that are looked at, in any case
@@ -63,14 +63,14 @@ class CallSampler:
 
     Examples
     --------
-    >>> sampler, passed_over = CallSampler(), 0
+    >>> sampler, skipped = CallSampler(), 0
     >>> for _ in range(CLOSE_CALLS + 2 * 21):
     ...     if sampler.left:
     ...         sampler.left -= 1
-    ...         passed_over += 1
+    ...         skipped += 1
     ...     else:
     ...         sampler.took(50_000)
-    >>> passed_over
+    >>> skipped
     40
     """
 
@@ -99,7 +99,7 @@ class CallSampler:
         self._more_ns = min(more, 2 * self._more_ns or more)
         if self._calls >= CLOSE_CALLS:
             rarer = min(1 + (self._calls - CLOSE_CALLS) // 16, RARER)
-            count = rarer * min(CLOSE_NS // max(1, usual), MOST_PASSED_OVER)
+            count = rarer * min(CLOSE_NS // max(1, usual), MOST_SKIPPED)
             if rarer > 1 and count:
                 count = max(count, min(CHEAP * self._more_ns // max(1, usual), LONGEST_GAP))
             self.left = self._gap = count

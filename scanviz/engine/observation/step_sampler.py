@@ -35,7 +35,7 @@ UNTIMED = 20  # as many of these follow one that has a time, and twice as many o
 MUCH_LONGER = (
     4  # times as many steps as any run that was looked at closely, or as long: then one is looked at
 )
-MOST_PASSED_OVER = 127  # runs between two that are looked at closely
+MOST_SKIPPED = 127  # runs between two that are looked at closely
 # A block that is compared takes at least and at most about so long: entering its code must not count, nor drift.
 BLOCK_NS = 50_000, 2_000_000
 BLOCK = 40  # steps of a block, more of very short ones
@@ -124,7 +124,7 @@ class StepSampler:
     """
 
     __slots__ = (
-        "_close_runs", "_done", "_known_by", "_most_steps", "_pace", "_parts", "_passed_over", "_pause", "_run_ns", "_samples",
+        "_close_runs", "_done", "_known_by", "_most_steps", "_pace", "_parts", "_pause", "_run_ns", "_samples", "_skipped",
         "_span_ns", "_tiers", "_timed", "_usual_ns", "_wanted", "cheap_stamps", "control", "nested", "observer", "plain_times",
         "step_ns", "timed_ns",
     )  # fmt: skip
@@ -134,7 +134,7 @@ class StepSampler:
         self.plain_times = self.cheap_stamps = False
         self._span_ns = self._samples = self._usual_ns = 0
         self._done = 0  # steps
-        self._close_runs, self._passed_over, self._run_ns, self._most_steps = 0, 0, 0, 0
+        self._close_runs, self._skipped, self._run_ns, self._most_steps = 0, 0, 0, 0
         self._pace = NESTED if nested else USUAL
         self._tiers: set[str] = set()
         self._begin()
@@ -158,11 +158,11 @@ class StepSampler:
         self._most_steps = max(self._most_steps, MUCH_LONGER * steps)
         if self._close_runs >= CLOSE_RUNS:
             usual = self._usual_ns = min(elapsed_ns, self._run_ns or elapsed_ns)
-            self._passed_over = min(CLOSE_NS // max(1, usual), MOST_PASSED_OVER)
+            self._skipped = min(CLOSE_NS // max(1, usual), MOST_SKIPPED)
 
     def passes_over(self, steps: int) -> bool:
         """Return whether a run of at most so many steps needs no times of them."""
-        return self._passed_over > 0 and steps <= self._most_steps
+        return self._skipped > 0 and steps <= self._most_steps
 
     def took(self, steps: int, span_ns: int) -> None:
         """Note what the steps of a part took; of one with few steps much may be what entering its code takes.
@@ -195,7 +195,7 @@ class StepSampler:
 
     def passed(self, elapsed_ns: int) -> None:
         """Note that a run was passed over, and how long it took: where that is much longer than usual the next one is not."""
-        self._passed_over = 0 if elapsed_ns > MUCH_LONGER * self._usual_ns else self._passed_over - 1
+        self._skipped = 0 if elapsed_ns > MUCH_LONGER * self._usual_ns else self._skipped - 1
         self._run_ns = elapsed_ns
 
     def part(self, steps: int) -> Part:

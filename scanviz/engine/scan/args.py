@@ -358,10 +358,10 @@ def _check_rows(view: ScanView, state: State) -> None:
 
 def _check_known(view: ScanView, values: Collection[Variable], fresh: Collection[Variable]) -> None:
     """Raise where values of the step read a variable that no loop variable gives."""
-    strays = free_leaves(list(values), [*view.op.inner_inputs, *fresh])
-    if strays:
+    unbound = free_leaves(list(values), [*view.op.inner_inputs, *fresh])
+    if unbound:
         raise ScanvizValueError.here(
-            f"the step of `{view.op.scan_name}` would read `{describe(strays[0])}`, which nothing gives it",
+            f"the step of `{view.op.scan_name}` would read `{describe(unbound[0])}`, which nothing gives it",
             expected="variables of the step and constants",
             fix="add_non_sequence(outer, inner), or add_sequence, first",
         )

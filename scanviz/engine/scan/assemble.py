@@ -32,9 +32,9 @@ from scanviz.engine.scan.arguments import (
     output_arguments,
     sequence_arguments,
 )
+from scanviz.engine.scan.escaped_variables import StepVariable, escaped_error
 from scanviz.engine.scan.returns import StepReturn
 from scanviz.engine.scan.step import BuiltStep, StepInputs, call_step, make_inputs
-from scanviz.engine.scan.strays import StepVariable, stray_error
 from scanviz.engine.scan.variables import (
     Carry,
     LoopVariable,
@@ -307,7 +307,7 @@ def check_inside(captured: SequenceOf[Variable], graph: SequenceOf[Variable]) ->
     """
     for variable in captured:
         if isinstance(variable, StepVariable) and not variable.step.open:
-            raise stray_error(variable, graph)
+            raise escaped_error(variable, graph)
 
 
 def check_strict(

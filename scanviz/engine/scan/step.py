@@ -24,8 +24,8 @@ from scanviz.engine.graph.provenance import (
 )
 from scanviz.engine.graph.types import TensorType, Type
 from scanviz.engine.scan.arguments import OutputArgument, SequenceArgument
+from scanviz.engine.scan.escaped_variables import OpenStep, StepVariable
 from scanviz.engine.scan.returns import StepReturn, parse_return
-from scanviz.engine.scan.strays import OpenStep, StepVariable
 from scanviz.engine.scan.variables import step_name
 
 _EARLIER = {"prev", "previous", "last", "old"}

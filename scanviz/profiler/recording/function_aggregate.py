@@ -105,8 +105,8 @@ class FunctionAggregate:
     """
 
     __slots__ = (
-        "_elapsed", "_errors", "_first_ns", "_histogram", "_measures", "_open", "_operations", "_parts", "_passed", "_processor",
-        "_timed", "_what", "loops", "operations",
+        "_elapsed", "_errors", "_first_ns", "_histogram", "_measures", "_open", "_operations", "_parts", "_processor", "_timed",
+        "_unobserved", "_what", "loops", "operations",
     )  # fmt: skip
 
     def __init__(self, what: KnownFunction | FunctionRecord, operations: int | None = None) -> None:
@@ -114,7 +114,7 @@ class FunctionAggregate:
         self.loops: list[LoopAggregate] = []
         self._histogram = Histogram()
         self._elapsed: list[int] = []  # times of calls that wait to be counted
-        self._passed = GatheredTimes(self._histogram)  # of those that were passed over
+        self._unobserved = GatheredTimes(self._histogram)  # of those that were passed over
         self._timed: list[Sequence[int]] = []  # times of operations, call by call, that wait to be added up
         self.operations = len(self.record.operations) if operations is None else operations
         self._operations = OperationTally(self.operations)
@@ -136,7 +136,7 @@ class FunctionAggregate:
     @property
     def calls(self) -> int:
         """Calls that ended."""
-        return self._histogram.count + len(self._elapsed) + self._passed.waiting
+        return self._histogram.count + len(self._elapsed) + self._unobserved.waiting
 
     def describe(self, whole: FunctionRecord) -> None:
         """Take what the function is, as much of it as there is memory for; what rules did stays."""
@@ -174,13 +174,13 @@ class FunctionAggregate:
             for loop, count in zip(self.loops, kept, strict=True):
                 loop.abandon(thread, count, now)
 
-    def passed_over(self, elapsed_ns: np.ndarray[Any, Any]) -> None:
+    def count_unobserved(self, elapsed_ns: np.ndarray[Any, Any]) -> None:
         """Count calls that were told as wholes."""
-        self._passed.add(elapsed_ns)
+        self._unobserved.add(elapsed_ns)
 
     def _count(self) -> None:
         """Count the calls gathered."""
-        self._passed.count()
+        self._unobserved.count()
         if self._elapsed:
             self._histogram.add(np.array(self._elapsed, np.int64))
             self._elapsed.clear()

@@ -212,13 +212,13 @@ class LoopAggregate:
         from scanviz.engine.observation.probe import note_overhead_ns  # who tells of runs has imported it
 
         _, runs, steps, longest, failed, elapsed_ns, tier = run
-        self._totals.add_unseen(runs, failed, max(0, elapsed_ns), longest, steps, inside=bool(tier))
+        self._totals.add_unobserved(runs, failed, max(0, elapsed_ns), longest, steps, inside=bool(tier))
         self._steps += steps
         self._control_steps += steps * (control or bool(tier))
         if tier:
             self._steps_by_tier.inside(tier, steps, elapsed_ns)
         else:
-            self._steps_by_tier.unseen(steps, elapsed_ns)
+            self._steps_by_tier.unobserved(steps, elapsed_ns)
             self.recorder_ns += runs * note_overhead_ns()
 
     def timed(self, index: int, elapsed_ns: int) -> None:
@@ -362,7 +362,9 @@ class LoopAggregate:
         """Return the average of each part of a step over all steps."""
         totals = self._totals
         around = self._around_ns(divisions.get(self._steps_by_tier.usual)) - totals.setup_ns
-        return self._steps_by_tier.means(divisions, totals.unseen_steps, max(0, totals.unseen_ns - around))
+        return self._steps_by_tier.means(
+            divisions, totals.unobserved_steps, max(0, totals.unobserved_ns - around)
+        )
 
     def _inside_ns(self, tally: StepTally, loop: int | None) -> float | None:
         """Return what an operation that is a loop takes in a plain step, where its runs were timed there."""

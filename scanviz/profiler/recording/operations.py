@@ -163,7 +163,7 @@ class StepTally:
     @property
     def steps(self) -> int:
         """How many steps have the times of their parts counted."""
-        self.settle()
+        self.flush()
         return self.parts.count
 
     def median(self, row: int) -> float:
@@ -197,13 +197,13 @@ class StepTally:
             self._between = []
             self._weight += len(series.interval_ns) * self._count
             if self._weight >= PENDING_TIMED or len(self._waiting) >= 32:
-                self.settle()
+                self.flush()
 
     def pass_by(self, *stretches: Stretch) -> None:
         """Take steps for which samples stand."""
         self._between.extend(stretches)
         if len(self._between) >= PENDING_STRETCHES:
-            self.settle()
+            self.flush()
 
     def _add_plain(self, series: StepSeries) -> None:
         """Take a control block: one time, or that of steps which warm its code up, of one step, and of the others."""
@@ -253,7 +253,7 @@ class StepTally:
             self.pairs.append(stamped_ns - plain_ns)
             self._entries.add_one(series.entry_ns)
 
-    def settle(self) -> None:
+    def flush(self) -> None:
         """Count what waits."""
         waiting, self._waiting, self._weight = self._waiting, [], 0
         for series, before in waiting:

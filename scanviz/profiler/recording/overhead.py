@@ -89,20 +89,20 @@ def call_cost() -> float:
     # which a script that builds no function does not wait for
     from scanviz.engine.function.callable import Function
 
-    called, values, told = Function.__new__(Function), (np.ones(64), np.empty(64)), _Told()
+    called, values, stub = Function.__new__(Function), (np.ones(64), np.empty(64)), _StubCalls()
     made: Any = called  # of a program that there is not
-    made._observed = made.profile_observer = told
+    made._observed = made.profile_observer = stub
 
     def around() -> int:
-        told.inside_ns, begun = 0, perf_counter_ns()
+        stub.inside_ns, begun = 0, perf_counter_ns()
         for _ in range(_CALLS):
             called(*values)
-        return perf_counter_ns() - begun - told.inside_ns
+        return perf_counter_ns() - begun - stub.inside_ns
 
     return max(0, sorted(around() for _ in range(_ROUNDS))[_ROUNDS // 2]) / _CALLS
 
 
-class _Told:
+class _StubCalls:
     """Is told of a call as whoever watches a function, and does little between the clocks that are read there."""
 
     def __init__(self) -> None:

@@ -158,7 +158,7 @@ class Recorder(Observer):
             found, around_ns = self._met.functions.get(function), checks_ns + copies_ns + observing_ns
             entered = self._timeline.returned(thread, sum(elapsed_ns) + around_ns, len(elapsed_ns))
             if found is not None:
-                found.passed_over(np.array(elapsed_ns, np.int64))
+                found.count_unobserved(np.array(elapsed_ns, np.int64))
                 found.returned(checks_ns, copies_ns, observing_ns, entered)
             self.loop_counted(function, runs, False)
 

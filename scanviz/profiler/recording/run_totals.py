@@ -20,13 +20,13 @@ class RunTotals:
     ----------
     runs, failed_runs : int
         All runs; of them those that an error ended.
-    unseen_steps : int
+    unobserved_steps : int
         Steps of runs of whose steps there is no time.
     entered_runs, entered_steps, entered_ns : int
         Those of these runs that are no part of the code of the loop around, with their steps and time.
     longest_run : int
         Steps of the longest one.
-    total_ns, unseen_ns, setup_ns, first_run_ns : int
+    total_ns, unobserved_ns, setup_ns, first_run_ns : int
         Time of all runs, of those without times of steps, around the steps of the others, and of the first one.
     buffer_bytes : int
         The most that a run held.
@@ -49,31 +49,31 @@ class RunTotals:
         "setups",
         "stamp_ns",
         "total_ns",
-        "unseen_ns",
-        "unseen_steps",
+        "unobserved_ns",
+        "unobserved_steps",
     )
 
     def __init__(self) -> None:
         self.runs = self.failed_runs = self.entered_runs = self.entered_steps = self.entered_ns = 0
-        self.longest_run = self.buffer_bytes = self.unseen_steps = 0
-        self.total_ns = self.unseen_ns = self.setup_ns = self.first_run_ns = 0
+        self.longest_run = self.buffer_bytes = self.unobserved_steps = 0
+        self.total_ns = self.unobserved_ns = self.setup_ns = self.first_run_ns = 0
         self.setups: deque[int] = deque(maxlen=RECENT_RUNS)
         self.clock, self.resolution_ns = "", 0.0
         self.stamp_ns: float | None = None
 
-    def add_unseen(
+    def add_unobserved(
         self, runs: int, failed: int, elapsed_ns: int, longest: int, steps: int = 0, inside: bool = False
     ) -> None:
         """Count runs of whose steps there is no time; those inside machine code of the loop around are not entered."""
         self.runs += runs
-        self.unseen_steps += steps
+        self.unobserved_steps += steps
         if not inside:
             self.entered_runs += runs
             self.entered_steps += steps
             self.entered_ns += elapsed_ns
         self.failed_runs += failed
         self.total_ns += elapsed_ns
-        self.unseen_ns += elapsed_ns
+        self.unobserved_ns += elapsed_ns
         self.longest_run = max(self.longest_run, longest)
 
     def add_ended(self, steps: int, elapsed_ns: int, setup_ns: int, failed: bool) -> None:

@@ -57,7 +57,7 @@ class TierSteps:
         around = "" if self._around is None else self._around.now
         return around if around in self._inside else self._latest
 
-    def unseen(self, steps: int, elapsed_ns: int) -> None:
+    def unobserved(self, steps: int, elapsed_ns: int) -> None:
         """Count steps of runs of which nothing but their whole time was told."""
         if tier := self.now:
             self._steps[tier] = self._steps.get(tier, 0) + steps
@@ -102,7 +102,7 @@ class TierSteps:
         return self._parts.get(self.usual) or StepTally(self._operations)
 
     def means(
-        self, divisions: Mapping[str, Division], unseen_steps: int, unseen_ns: float
+        self, divisions: Mapping[str, Division], unobserved_steps: int, unobserved_ns: float
     ) -> tuple[float, ...]:
         """Return the average of each part over all steps, whatever code ran them; nothing where that is not known.
 
@@ -110,12 +110,12 @@ class TierSteps:
         ----------
         divisions : mapping of str to Division
             By tier the division of its steps, where there is one.
-        unseen_steps, unseen_ns : int, float
+        unobserved_steps, unobserved_ns : int, float
             Steps that have no time of their own, and what they took together.
         """
         from scanviz.profiler.recording.division import GRAIN, apportioned
 
-        steps, whole, parts = unseen_steps, unseen_ns, np.zeros(self._operations + 2)
+        steps, whole, parts = unobserved_steps, unobserved_ns, np.zeros(self._operations + 2)
         for tier, tally in self._parts.items():
             division, totals = divisions.get(tier), tally.totals
             worked = float(totals.ns)

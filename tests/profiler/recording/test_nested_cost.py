@@ -140,14 +140,14 @@ def test_nothing_is_around_the_steps_of_runs_inside_of_machine_code() -> None:
     """What such runs took more than their steps is time of these: it stood on the line of the inner `scan`."""
     totals = RunTotals()
     totals.add_ended(100, 11_000, 1_000, False)
-    totals.add_unseen(2, 0, 40_000, 100, 200, inside=True)
+    totals.add_unobserved(2, 0, 40_000, 100, 200, inside=True)
     assert totals.around_ns(90.0) == 1_000
 
 
 def test_what_runs_without_times_take_around_their_steps_is_no_more_than_their_steps_leave() -> None:
     totals = RunTotals()
     totals.add_ended(100, 11_000, 1_000, False)
-    totals.add_unseen(2, 0, 20_000, 100, 200)
+    totals.add_unobserved(2, 0, 20_000, 100, 200)
     assert totals.around_ns() == totals.around_ns(90.0) == 1_000 + 2_000
     assert totals.around_ns(95.0) == 1_000 + 1_000 and totals.around_ns(110.0) == 1_000
 

@@ -599,9 +599,9 @@ def test_a_recorder_that_lists_what_is_built_knows_loops_before_any_call() -> No
 def test_what_is_around_the_steps_of_runs_that_are_told_as_a_whole_is_no_more_than_they_took():
     totals = RunTotals()
     totals.add_ended(3, 20_000, 15_000, False)
-    totals.add_unseen(1_000, 0, 200_000, 3)  # in other code, inside that of the loop around
+    totals.add_unobserved(1_000, 0, 200_000, 3)  # in other code, inside that of the loop around
     assert totals.around_ns() == 215_000
-    totals.add_unseen(1_000, 0, 99_800_000, 3)
+    totals.add_unobserved(1_000, 0, 99_800_000, 3)
     assert totals.around_ns() == 15_000 + 2_000 * 15_000
 
 
@@ -609,8 +609,8 @@ def test_what_is_around_the_steps_of_runs_that_are_shorter_alone_is_what_their_s
     """A run that is looked at takes much longer around its step than thousands that are passed over, and in it about as long."""
     totals = RunTotals()
     totals.add_ended(1, 8_000, 6_000, False)
-    totals.add_unseen(1_000, 0, 4_000_000, 1, steps=1_000)
+    totals.add_unobserved(1_000, 0, 4_000_000, 1, steps=1_000)
     assert totals.around_ns(step_ns=2_000.0) == 6_000 + 2_000_000
     assert totals.around_ns(step_ns=4_100.0) == 6_000, "as in machine code of the loop around"
-    totals.add_unseen(1_000, 0, 12_000_000, 1, steps=1_000)
+    totals.add_unobserved(1_000, 0, 12_000_000, 1, steps=1_000)
     assert totals.around_ns(step_ns=2_000.0) == 6_000 + 2_000 * 6_000

@@ -204,10 +204,10 @@ def _here(asked: Asked, level: Level, done: RulePass) -> list[Variable] | None:
     answers = asked.at_all(_meant(asked.rule, level), level)
     if not answers:
         return None
-    fresh = _with_all(level, answers)
+    fresh = _with_matches(level, answers)
     if not keeps_effects(level, fresh):
         answers = [(node, answer) for node, answer in answers if asked.may_do(answer, node, level)]
-        fresh = _with_all(level, answers)
+        fresh = _with_matches(level, answers)
         if not keeps_effects(level, fresh):
             return None
     for text, count in Counter(answer.message for _, answer in answers).items():
@@ -215,7 +215,7 @@ def _here(asked: Asked, level: Level, done: RulePass) -> list[Variable] | None:
     return fresh if answers else None
 
 
-def _with_all(level: Level, answers: Sequence[tuple[Apply, Match]]) -> list[Variable]:
+def _with_matches(level: Level, answers: Sequence[tuple[Apply, Match]]) -> list[Variable]:
     """Return a level's outputs with all matches."""
     mapping: dict[Variable, Variable] = {}
     for _, answer in answers:

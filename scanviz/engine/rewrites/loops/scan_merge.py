@@ -171,7 +171,7 @@ def merged(members: Sequence[ScanView]) -> Match:
         profile=any(loop.profile for loop in loops),
     )
 
-    op = Scan([variable for one in told_apart(members) for variable in one], first.op.until, settings)
+    op = Scan([variable for one in distinct_variables(members) for variable in one], first.op.until, settings)
     inputs = [first.n_steps, *(variable for one in members for variable in one.node.inputs[1:])]
     outputs = [output for one in members for output in one.node.outputs]
     node = Apply(op, inputs, node_id=first.node.node_id, names=[output.name for output in outputs])
@@ -179,7 +179,7 @@ def merged(members: Sequence[ScanView]) -> Match:
     return Match(dict(zip(outputs, node.outputs, strict=True)), f"{names} run as one loop")
 
 
-def told_apart(members: Sequence[ScanView]) -> list[list[LoopVariable]]:
+def distinct_variables(members: Sequence[ScanView]) -> list[list[LoopVariable]]:
     """Return the loop variables of loops that become one, those that are called alike by the names of their loops too."""
     if members[0].op.until is not None:  # its condition is over the step's variables as they are
         return [list(member.op.variables) for member in members]

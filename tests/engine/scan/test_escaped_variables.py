@@ -84,12 +84,12 @@ def test_a_gradient_inside_of_the_step_is_no_use_outside():
     assert list(rows.eval({x: [1.0, 2.0]})) == [2.0, 4.0]
 
 
-def test_a_gradient_of_a_stray_says_why_nothing_is_connected():
+def test_a_gradient_of_an_escaped_variable_says_why_nothing_is_connected():
     with pytest.raises(scanviz.ScanvizError, match="belongs to the step of loop `first`"):
         scanviz.grad(kept["work"], x)
 
 
-def test_a_step_that_fails_leaves_its_variables_strays_too():
+def test_a_step_that_fails_lets_its_variables_escape_too():
     seen = []
 
     def failing(x_t):

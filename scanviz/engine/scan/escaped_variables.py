@@ -47,20 +47,20 @@ class StepVariable(Variable):
         object.__setattr__(self, "step", step)
 
 
-def stray_of(outputs: Sequence[Variable]) -> MissingInputError | None:
+def find_escaped(outputs: Sequence[Variable]) -> MissingInputError | None:
     """Return the error of a graph that is computed from a variable of a step that is over, None if it is from none."""
     for leaf in leaves(outputs):
         if isinstance(leaf, StepVariable) and not leaf.step.open:
-            return stray_error(leaf, outputs)
+            return escaped_error(leaf, outputs)
     return None
 
 
-def stray_error(stray: StepVariable, outputs: Sequence[Variable]) -> MissingInputError:
+def escaped_error(escaped: StepVariable, outputs: Sequence[Variable]) -> MissingInputError:
     """Return the error of a step's variable that ``outputs``, outside of its loop, are computed from."""
     from scanviz.engine.graph.refusals import source_text  # of an error
 
-    step = stray.step
-    leaked, reader = _left(stray, outputs)
+    step = escaped.step
+    leaked, reader = _left(escaped, outputs)
     where = (reader.provenance.source if reader is not None else None) or user_line()
     built = leaked.owner.provenance.source if leaked.owner is not None else step.where
     named = leaked.name and leaked.name.isidentifier()
@@ -78,10 +78,10 @@ def stray_error(stray: StepVariable, outputs: Sequence[Variable]) -> MissingInpu
     )
 
 
-def _left(stray: StepVariable, outputs: Sequence[Variable]) -> tuple[Variable, Apply | None]:
+def _left(escaped: StepVariable, outputs: Sequence[Variable]) -> tuple[Variable, Apply | None]:
     """Return the variable of the step that the outside reads, and the node that reads it: None where it is an output."""
-    loop = stray.step.loop
-    inside: set[Variable] = {stray}
+    loop = escaped.step.loop
+    inside: set[Variable] = {escaped}
     for node in toposort(outputs):
         read = next((variable for variable in node.inputs if variable in inside), None)
         if read is None:
@@ -89,4 +89,4 @@ def _left(stray: StepVariable, outputs: Sequence[Variable]) -> tuple[Variable, A
         if loop not in node.provenance.scans:
             return read, node
         inside.update(node.outputs)
-    return next((output for output in outputs if output in inside), stray), None
+    return next((output for output in outputs if output in inside), escaped), None

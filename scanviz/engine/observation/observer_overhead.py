@@ -5,6 +5,7 @@ The clock of whatever goes on around it stands still meanwhile.
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable
 from time import perf_counter_ns
@@ -105,7 +106,9 @@ class _Ending:
     """Is let go when its thread ends: nothing else holds it."""
 
 
-def _ended(own: ObserverOverhead) -> None:
+def _ended(own: ObserverOverhead, is_finalizing: Callable[[], bool]) -> None:
+    if is_finalizing():  # of the last thread: names of modules are gone
+        return
     notify_all(own.probes)
     own.probes.clear()
 
@@ -113,7 +116,7 @@ def _ended(own: ObserverOverhead) -> None:
 class _Threads(threading.local):
     def __init__(self) -> None:
         self.own, self.ending = ObserverOverhead(), _Ending()
-        finalize(self.ending, _ended, self.own).atexit = False
+        finalize(self.ending, _ended, self.own, sys.is_finalizing).atexit = False
         with _knowing:
             _OVERHEADS.add(self.own)
 

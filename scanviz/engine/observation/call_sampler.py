@@ -1,28 +1,28 @@
-"""Which calls of a function are looked at, and which of these have their instructions outside of loops timed.
+"""Sample the calls of a function that are observed, and those whose instructions outside of loops are timed.
 
-Of many short calls most are at the level of runs, where observers allow it.  Timed are the instructions of the first few calls, of
-every call that is long beside its stamps, and of one of :data:`A_SAMPLE` of the others.
+If observers allow sampling, most of many short calls are only counted.  The instructions of the first few calls are timed, of every
+call that is long compared with its stamps, and of one in :data:`A_SAMPLE` of the others.
 """
 
 from __future__ import annotations
 
-FIRST = 8  # calls that are all timed
-CLOSE_CALLS = 64  # so many calls of a function are looked at before any is not
-CLOSE_NS = 1_000_000  # then one in about so many nanoseconds of short calls is
-MOST_SKIPPED = 63  # calls between two that are looked at
-RARER = 8  # times as many in the long run, for a look takes a hundred microseconds: one more time after each 16 that were looked at
-CHEAP = 50  # of so much time of calls observing closely takes one part in the long run
-LONGEST_GAP = 16_384  # calls between two that are looked at, in any case
-SOONEST = 4  # of such a gap so much passes before a slow call ends it
-MUCH_LONGER = 4  # after a call that took so many times what calls take usually, the next is looked at
-A_SAMPLE = 16  # then one of so many, where calls are short
-LONG_NS = 20_000  # an instruction's share of a call from which on stamps cost little
+FIRST = 8  # calls with timed instructions before sampling begins
+CLOSE_CALLS = 64  # observed calls of a function before any is skipped
+CLOSE_NS = 1_000_000  # then about one observed call per so many nanoseconds of short calls
+MOST_SKIPPED = 63  # skipped calls between two observed ones, at first
+RARER = 8  # largest growth of that gap, since observing takes 0.1 ms per call: one more time after each 16 observed calls
+CHEAP = 50  # in the long run, time of calls per unit of observer overhead
+LONGEST_GAP = 16_384  # skipped calls between two observed ones, at most
+SOONEST = 4  # a slow call ends the gap only after one part in so many of it
+MUCH_LONGER = 4  # a call that takes so many times the usual time has the next call observed
+A_SAMPLE = 16  # one in so many short calls has its instructions timed
+LONG_NS = 20_000  # nanoseconds per instruction from which stamps are cheap
 
 
 class OperationSampler:
-    """Which calls that are looked at have their instructions timed.
+    """Sample the observed calls whose instructions are timed.
 
-    Threads may share it: a sample more or less does no harm.
+    Threads may share a sampler: one sample more or less does no harm.
     """
 
     __slots__ = ("_count", "_long")
@@ -31,7 +31,7 @@ class OperationSampler:
         self._count, self._long = 0, False
 
     def timed(self) -> bool:
-        """Return whether the call that begins now is timed so.
+        """Return whether to time the instructions of the call that begins now.
 
         Examples
         --------
@@ -43,23 +43,23 @@ class OperationSampler:
         return self._long or self._count <= FIRST or not self._count % A_SAMPLE
 
     def took(self, elapsed_ns: int, instructions: int) -> None:
-        """Note how long a call that was timed so took."""
+        """Take the time of a call with timed instructions."""
         self._long = elapsed_ns >= LONG_NS * instructions
 
 
 class CallSampler:
-    """Which calls of a function are looked at: where many short ones were, most only note the runs of their loops.
+    """Sample the calls of a function that are observed; after many short calls, most only count the runs of their loops.
 
-    Threads may share it: a call more or less does no harm.
+    Threads may share a sampler: one call more or less does no harm.
 
     Attributes
     ----------
     left : int
-        How many calls are passed over from here on: whoever passes one over takes one off.
+        Number of calls to skip from now on; the caller subtracts one per skipped call.
     passes : bool
-        Whether any was passed over since others observe.
+        Whether any call was skipped for the current observer.
     usual_ns, longest_ns : int
-        Of calls that take so long at least and at most there is nothing to note.
+        A skipped call within these times needs no :meth:`passed`.
 
     Examples
     --------
@@ -85,15 +85,15 @@ class CallSampler:
         self.passes = False
 
     def observed_by(self, observer: int) -> None:
-        """Look at many calls again where another one observes, known by ``id``."""
+        """Restart sampling for a new observer, identified by ``id``."""
         if observer != self._observer:
             self._observer = observer
             self._begin()
 
     def took(self, elapsed_ns: int, observing_ns: int = 0) -> None:
-        """Note how long a call took that was looked at, and how long observing it."""
+        """Take the time of an observed call and its observer overhead."""
         self._calls += 1
-        # one that was disturbed is not usual
+        # at most twice the previous value: a disturbed call is no usual one
         usual = self.usual_ns = min(elapsed_ns, 2 * self.usual_ns or elapsed_ns)
         more = observing_ns + elapsed_ns - usual
         self._more_ns = min(more, 2 * self._more_ns or more)
@@ -107,9 +107,9 @@ class CallSampler:
             self.passes = True
 
     def passed(self, elapsed_ns: int) -> None:
-        """Note that a call that was not looked at took no usual time: after a slow one the next is, unless one was just before.
+        """Take the unusual time of a skipped call; after a slow call the next is observed, unless another was observed just before.
 
-        Such a call may be much shorter than one that is looked at.
+        A skipped call may be much shorter than an observed one.
         """
         if elapsed_ns <= self.longest_ns:
             self.usual_ns = min(elapsed_ns, self.usual_ns)

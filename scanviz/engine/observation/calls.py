@@ -1,6 +1,6 @@
-"""Calls of a function that somebody observes: each with a probe, told when it begins and ends, or as a whole when it has returned.
+"""Run observed calls of a function, each with a probe: notify its begin and end, or count it after its return.
 
-It is imported when the first call of a function is observed: most programs run unobserved.
+The module is imported at the first observed call: most programs run unobserved.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from scanviz.engine.observation.probe import CALL_NUMBERS, Probe, note_overhead_
 from scanviz.engine.observe import GENERATION, Observer
 from scanviz.engine.program.instructions import Program
 
-MOST_CALLS = 512  # of one thread that are counted before they are told
-MOST_PROBES = 64  # functions of one thread whose calls are counted
+MOST_CALLS = 512  # counted calls of one thread per report
+MOST_PROBES = 64  # functions of one thread with counted calls
 Arguments = Callable[[Sequence[Any], dict[str, Any]], list[Array]]
 
 
 class Observed(Protocol):
-    """What observers are told of a function."""
+    """A function with the facts that its observers receive."""
 
     key: int
     name: str
@@ -40,7 +40,7 @@ class Observed(Protocol):
 
     @property
     def executable(self) -> Any:
-        """What the backend made of the program."""
+        """The program as compiled by the backend."""
         ...
 
 
@@ -62,19 +62,19 @@ class ObservedCalls:
     ) -> None:
         self.function, self.key = function, function.key
         self._arguments, self._given, self._executable = arguments, given, function.executable
-        # observers that have heard of it; each is told once, before it is told of any call, whatever thread calls
+        # observers that received `compiled`: once each, before any call event, from whichever thread calls first
         self._notified: WeakSet[Observer] = WeakSet()
-        # the generation of observers that have all heard of it, none of them asking for values
+        # the generation of observers that all received `compiled`, none of them with detail "values"
         self._notified_generation = -1
         self._notifying = lock()
         self.sampler = CallSampler()
         note_overhead_ns()
 
     def call(self, values: Sequence[Any], named: dict[str, Any], observers: tuple[Observer, ...]) -> Any:
-        """Return the outputs of a call, and tell it."""
+        """Return the outputs of a call and notify its observers."""
         entered, sampler, own = perf_counter_ns(), self.sampler, THREADS.own
         if own.waiting is not None:
-            entered += notify_begun()  # of the call that this one is made in
+            entered += notify_begun()  # the begin of the enclosing call
         if sampler.left > 0 and self._notified_generation == GENERATION[0]:
             sampler.left -= 1
             probe = own.probes.get(self.key)
@@ -88,9 +88,8 @@ class ObservedCalls:
             found = self._given(self._arguments(values, named), probe)
             ended = perf_counter_ns()
         except BaseException:
-            if (
-                probe.level is RUNS and probe.run_ended
-            ):  # what failed came after the run, whose error would have ended it
+            # the failure came after the run: an error of the run has emitted the end event already
+            if probe.level is RUNS and probe.run_ended:
                 probe.function_end(probe.elapsed_ns, None)
             raise
         if probe.waiting:
@@ -100,7 +99,7 @@ class ObservedCalls:
         return found
 
     def _counting(self, own: ObserverOverhead, observers: tuple[Observer, ...]) -> Probe:
-        """Return a new probe for calls of the thread that are counted; what others hold is told where it takes their place."""
+        """Return a new probe for the thread's counted calls; a probe that it replaces reports its calls first."""
         if len(own.probes) >= MOST_PROBES or self.key in own.probes:
             notify_all(own.probes)
         if len(own.probes) >= MOST_PROBES:
@@ -112,10 +111,10 @@ class ObservedCalls:
         """Run the program for a call."""
         if probe.level is not RUNS:
             return self._run_closely(arrays, probe)
-        # as if nobody observed, but for the runs of its loops, which are noted
+        # unobserved, except that the runs of its loops are counted
         own = probe.own
         held = own.ns
-        # nothing is called until the block begins: an interrupt comes before all of it or finds who ends it
+        # no call before the block: an interrupt comes either before the begin or inside the block that emits the end
         probe.waiting, own.waiting = True, probe
         try:
             begun = probe.run_begun = perf_counter_ns()
@@ -140,7 +139,7 @@ class ObservedCalls:
             probe.run_ended = perf_counter_ns()
 
     def _count(self, probe: Probe, ended: int) -> None:
-        """Count a call that nobody was told of; with many, or where another probe has taken its place, they are told."""
+        """Count an unobserved call; report the counted calls once there are many, or if another probe has replaced this one."""
         own, elapsed, begun, run_ended = probe.own, probe.elapsed_ns, probe.run_begun, probe.run_ended
         probe.waiting = probe.in_use = False
         if probe.branches:
@@ -156,9 +155,9 @@ class ObservedCalls:
         own.ns += taken
 
     def _returned(self, probe: Probe, ended: int) -> None:
-        """Tell the times around the run to those who were told of it.
+        """Notify the observers of the run of the times around it.
 
-        What telling takes is known when they have been told: they are told it with the next call of the thread.
+        The overhead of this notification is known only afterwards: the next call of the thread reports it.
         """
         own, observers = probe.own, probe.observers
         checks, copies = probe.run_begun - probe.entered, ended - probe.run_ended
@@ -177,7 +176,7 @@ class ObservedCalls:
         own.ns += observing
 
     def _run_for_all(self, arrays: list[Array], probe: Probe) -> list[Array]:
-        """Run the program for observers some of whom may not have heard of it, or want values: those are told of another run."""
+        """Run the program for observers that may lack `compiled` or want values; the latter observe a second run."""
         observers, generation = probe.observers, GENERATION[0]
         self.sampler.observed_by(id(observers[0]))
         for observer in observers:
@@ -192,30 +191,30 @@ class ObservedCalls:
         try:
             results = self._run_observed(arrays, timing)
         except Exception:
-            # it most likely fails at the same place, and its values up to there are kept
+            # the second run most likely fails at the same place, and records the values up to there
             with suppress(Exception):
                 self._look(arrays, looking)
             raise
         probe.observers, probe.elapsed_ns = timing.observers, timing.elapsed_ns
         try:
             self._look(arrays, looking)
-        except BaseException:  # the call does not return, so this is the last that is told of it
+        except BaseException:  # the call does not return: this is its last event
             around, taken = probe.run_begun - probe.entered, perf_counter_ns() - probe.run_begun
             timing.function_returned(around, 0, taken - timing.elapsed_ns)
             raise
         return results
 
     def _look(self, arrays: list[Array], looking: tuple[Observer, ...]) -> None:
-        """Compute a call once more for its values: what it prints was printed already."""
+        """Run a call again to observe its values, without printing again."""
         from scanviz.engine.ops.effects import without_printing
 
         with without_printing():
             self._run_observed(arrays, Probe(self.key, looking))
 
     def introduce(self, observer: Observer) -> None:
-        """Tell one who has not heard of this function yet what it is; noted when it is told, so no lock is needed to ask."""
+        """Emit ``compiled`` to an observer once; the observer is added afterwards, so readers of the set need no lock."""
         with self._notifying:
-            if observer in self._notified:  # by another thread since
+            if observer in self._notified:  # by another thread meanwhile
                 return
             function = self.function
             observer.compiled(
@@ -232,13 +231,13 @@ class ObservedCalls:
             self._notified.add(observer)
 
     def _run_observed(self, arrays: list[Array], probe: Probe) -> list[Array]:
-        """Run the program once, and tell its begin and end."""
+        """Run the program once and notify its begin and end."""
         entered, own, probe.call = perf_counter_ns(), probe.own, next(CALL_NUMBERS)
         held, begun = own.ns, entered
         probe.is_sample = self.sampler.passes
         probe.function_begin()
         try:
-            begun = perf_counter_ns()  # inside: an interrupt in it ends what has begun
+            begun = perf_counter_ns()  # inside the block, so that an interrupt emits the end event
             results: list[Array] = self._executable.run(arrays, probe)
         except BaseException as error:
             probe.function_end(perf_counter_ns() - begun - (own.ns - held), error)

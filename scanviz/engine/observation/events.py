@@ -1,4 +1,4 @@
-"""What observers are told of, as data: a function that was built, times of steps, runs of loops that were only noted."""
+"""Events as data: a compiled function, times of steps, counted runs of loops."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import numpy as np
 
 
 class CompiledFunction:
-    """A function was built: told once, before its first call.
+    """Facts of a compiled function, reported once before its first call.
 
     Attributes
     ----------
     key : int
         Identifies the function in later events.
     name : str
-        The user's name, or where it was made.
+        The user's name, or the source line of the function.
     function : object
         The compiled :class:`~scanviz.engine.function.Function`.
     program : object
@@ -83,15 +83,15 @@ class StepSeries:
     stamp_ns : float or None
         What taking one time costs; None where it is the clock of the process, whose cost is measured elsewhere.
     control : bool
-        Whether these steps ran as they do when nobody watches, for what stamps cost to be seen by comparison.
+        Whether these steps ran unobserved, to measure the cost of stamps by comparison.
     plain : bool
-        Whether the code with stamps is that which runs when nobody watches: beside so many steps what a stamp costs is nothing.
+        Whether the timed code is the unobserved variant: its stamps are too few to cost anything.
     off_cpu_ns : int
-        How long of ``span_ns`` the thread did not run, where that was looked for; of control steps it is in no interval.
+        Nanoseconds of ``span_ns`` in which the thread was off the CPU, if measured; intervals of control steps exclude them.
     tier : str
-        Of the code that ran, which may change from run to run: its typical step is one of its own.
+        The tier of the code that ran.  It may change from run to run; each tier has a typical step of its own.
     inside_ns : dict of int to int
-        By key of the loop, nanoseconds of its runs in these steps together; of a control block with loops inside.
+        In a control block, nanoseconds of inner loops' runs in these steps, by the key of the inner loop.
     """
 
     __slots__ = (
@@ -142,13 +142,13 @@ class StepSeries:
         return rounded
 
 
-# Runs of a loop that were noted: its key; how many; steps of all and of the longest; how many an error ended; nanoseconds of
-# all, -1 where that is not known; and of runs that were part of the code of the loop around, the tier of that code, else "".
+# Counted runs of a loop: its key; their number; total steps, steps of the longest run; number of failed runs; total nanoseconds,
+# -1 if unknown; and the tier of the outer loop's code if the runs were part of it, else "".
 Run = tuple[int, int, int, int, int, int, str]
 
 
 def together(runs: Iterable[Run]) -> list[Run]:
-    """Return runs added up, loop by loop; those whose time is not known apart.
+    """Sum runs by loop; runs of unknown time stay separate.
 
     Examples
     --------

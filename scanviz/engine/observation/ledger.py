@@ -1,10 +1,10 @@
-"""The ledger of a call: bytes of arrays that the engine made in it and has not let go, and the most there were at once.
+"""Count the bytes that the engine holds in a call, now and at the peak.
 
-Counted are results of instructions outside of loops as long as something may read them (an array that others look into once, at its
-whole size), and while a loop runs its rows, its buffers and the arrays that a step makes anew.  Not counted are what the call was
-given, constants, copies that machine code makes of rows which do not lie in order, and what NumPy needs inside of one operation.
+The ledger counts results of instructions outside of loops while they are alive (an array with views once, at its whole size); and
+while a loop runs, its rows, its buffers and the arrays that a step allocates.  It does not count the arguments, constants, copies
+that machine code makes of strided rows, and NumPy's temporaries inside one operation.
 
-It is kept in a few calls of a function alone (:class:`Weighing`): it takes a microsecond or two an instruction.
+Only a few calls of a function have a ledger (:class:`Weighing`): it costs 1–2 µs per instruction.
 """
 
 from __future__ import annotations
@@ -13,11 +13,9 @@ from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
 from typing import Any
 
-BRANCHES_WEIGHED = (
-    256  # in one call: sides of branches beyond them, in steps of loops, mostly, count their results alone
-)
+BRANCHES_WEIGHED = 256  # weighed sides of branches per call; further sides count only their results
 _NBYTES = attrgetter("nbytes")
-GROWTH = 1.05  # inputs so much larger than any before are weighed again
+GROWTH = 1.05  # inputs larger by this factor than any before are weighed again
 
 
 class Ledger:
@@ -26,9 +24,9 @@ class Ledger:
     Attributes
     ----------
     held, peak : int
-        Now, and at most so far.
+        Bytes held now, and at the peak so far.
     most : list of int
-        For each instruction of the function's program, the most that was held while it ran; then, while results were copied.
+        Peak bytes during each instruction of the function's program; the last entry: while results were copied.
 
     Examples
     --------
@@ -47,7 +45,7 @@ class Ledger:
         self.inside = 0
 
     def hold(self, size: int) -> None:
-        """Count bytes as held."""
+        """Add held bytes."""
         self.held += size
         if self.held > self._since:
             self._since = self.held
@@ -55,33 +53,33 @@ class Ledger:
                 self.peak = self.held
 
     def release(self, size: int) -> None:
-        """Count bytes as let go."""
+        """Subtract released bytes."""
         self.held -= size
 
     def done(self, instruction: int) -> None:
-        """Note that an instruction of the function's program is done."""
+        """Close an instruction of the function's program."""
         self.most[instruction] = max(self.most[instruction], self._since)
         self._since = self.held
 
     def weighs_inside(self) -> bool:
-        """Return whether one more side of a branch is weighed."""
+        """Return whether to weigh one more side of a branch."""
         self.inside += 1
         return self.inside <= BRANCHES_WEIGHED
 
     def frame(self, given: Iterable[Any], outermost: bool) -> ProgramBytes:
-        """Return what counts the values of one program that is run."""
+        """Return the counter for the values of one running program."""
         return ProgramBytes(self, given, outermost)
 
 
 class ProgramBytes:
-    """The values of one program while it runs, the function's or one side of a branch.
+    """Bytes of the values of one running program: the function's, or one side of a branch.
 
     Parameters
     ----------
     ledger : Ledger
-        Of the call.
+        The ledger of the call.
     given : iterable of array
-        What the program was given: never counted.
+        Inputs of the program: never counted.
     outermost : bool
         Whether the program is the function's.
     """
@@ -93,7 +91,7 @@ class ProgramBytes:
         self._given = {id(owner(value)) for value in given}
 
     def weigh(self, instruction: int, values: Sequence[Any], kept: int) -> None:
-        """Count what is alive after an instruction, of which the first ``kept`` values stay."""
+        """Count the values alive after an instruction; the first ``kept`` of them stay alive."""
         ledger = self._ledger
         self._become(self._bytes(values))
         if self._outermost:
@@ -111,7 +109,7 @@ class ProgramBytes:
         return sum(int(getattr(one, "nbytes", 0)) for key, one in owners.items() if key not in self._given)
 
     def give(self, results: Sequence[Any]) -> None:
-        """Count the results, copied where they look into what was given or into one another: the caller gets arrays of his own."""
+        """Count the results and the copies of those that share memory with an input or another result."""
         seen, copies = set(self._given), 0
         for one in results:
             whole = id(owner(one))
@@ -121,12 +119,12 @@ class ProgramBytes:
         self._ledger.done(len(self._ledger.most) - 1)
 
     def end(self) -> None:
-        """Let go of everything: it is the caller's now, or nobody's."""
+        """Release everything: the caller owns the results now."""
         self._become(0)
 
 
 def owner(value: Any) -> Any:
-    """Return the array that owns the memory which an array looks into.
+    """Return the array that owns the memory of a view.
 
     Examples
     --------
@@ -142,7 +140,7 @@ def owner(value: Any) -> Any:
 
 
 class Weighing:
-    """Which calls of a function have a ledger: the first, second, fourth, eighth …, and those with larger inputs than any before.
+    """Choose the calls with a ledger: the first, second, fourth, eighth …, and those with larger inputs than any before.
 
     Examples
     --------
@@ -157,7 +155,7 @@ class Weighing:
         self._instructions, self._calls, self._largest = instructions, 0, 0
 
     def ledger(self, inputs: Sequence[Any]) -> Ledger | None:
-        """Return a ledger for a call with these inputs, None where it needs none."""
+        """Return a ledger for a call with these inputs, or None if the call is not weighed."""
         self._calls += 1
         if self._calls & (self._calls - 1) and not self.is_due(inputs):
             return None
@@ -165,7 +163,7 @@ class Weighing:
         return Ledger(self._instructions)
 
     def is_due(self, inputs: Sequence[Any]) -> bool:
-        """Return whether inputs are larger than any before."""
+        """Return whether the inputs are larger than any before."""
         return bool(sum(map(_NBYTES, inputs)) > GROWTH * self._largest)
 
 

@@ -1,4 +1,4 @@
-"""How closely a call is looked at; it stands alone since whatever runs a loop asks for it, also where nobody observes."""
+"""Probe levels: how much of a call is observed.  The module has no imports of its own since unobserved loops read it too."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import IntEnum
 
 
 class ProbeLevel(IntEnum):
-    """How closely what runs now is looked at; a call that nobody observes has no probe, and so no level."""
+    """How much of a call is observed; an unobserved call has no probe, and no level."""
 
     RUNS = 1  # steps and time of each run of a loop
     STEPS = 2  # and times of steps, of operations in a sample of them

@@ -1,6 +1,6 @@
-"""What observing itself takes, thread by thread: it is no time of the program.
+"""Measure observer overhead per thread, to exclude it from all times of the program.
 
-The clock of whatever goes on around it stands still meanwhile.
+A surrounding clock stands still while the engine notifies observers.
 """
 
 from __future__ import annotations
@@ -14,24 +14,24 @@ from weakref import WeakSet, finalize
 
 from scanviz.engine.building import BEFORE_BUILDING
 from scanviz.engine.locks import lock
-from scanviz.engine.observe import COUNTED, LEFT, Observer
+from scanviz.engine.observe import ON_DETACH, REPORT_COUNTED, Observer
 
 
 class ObserverOverhead:
-    """Nanoseconds that observing has taken in one thread so far.
+    """Observer overhead of one thread, and its events that are not reported yet.
 
     Attributes
     ----------
     ns : int
-        They only grow: what goes on around looks at the difference.
+        Nanoseconds spent on observing so far: a running total, of which a timed block takes the difference.
     waiting : Probe or None
-        The probe of the innermost call of the thread, where nobody has been told yet that it began.
+        The probe of the thread's innermost call, if its begin is not reported yet.
     wanted : tuple
-        The observers of the thread's last call, and what they want together.
+        The observers of the thread's last call, and their combined request.
     probes : dict of int to Probe
-        Of each function the thread's probe at the level of runs, which holds what was counted and nobody has been told of.
+        Per function, the thread's probe at the level of runs, with counted calls that are not reported yet.
     unreported_ns, unreported_to : int, tuple of Observer
-        What telling a call took that its observers have not been told yet, and who they are.
+        Overhead of the last call that is not reported yet, and the observers it belongs to.
     """
 
     __slots__ = ("__weakref__", "ns", "probes", "unreported_ns", "unreported_to", "waiting", "wanted")
@@ -44,25 +44,25 @@ class ObserverOverhead:
         self.unreported_ns, self.unreported_to = 0, tuple[Observer, ...]()
 
     def aside(self) -> Aside:
-        """Return a context in which all that is done counts as observing, once: part of it may count itself."""
+        """Return a context whose time counts as observer overhead, once: nested overhead is not counted twice."""
         return Aside(self)
 
     def forget(self, observer: Observer) -> None:
-        """Keep nothing of one who observes no more; a call that goes on in the thread keeps it until others observe."""
+        """Drop a detached observer; a call still running in the thread keeps it until other observers are attached."""
         if observer in self.wanted[0] or observer in self.unreported_to:
             self.wanted, self.unreported_to = ((), None), ()
         for key, probe in list(self.probes.items()):
             if observer in probe.observers:
-                # before: a call that goes on finds out that it is to tell what it counts
+                # first, so that a running call finds its probe gone and reports its own counts
                 self.probes.pop(key, None)
                 probe.notify_counted()
 
     def without(self, record: Callable[[int], object]) -> Callable[[int], object]:
-        """Return what notes times of the clock less what observing has taken up to then."""
+        """Wrap ``record`` so that it takes times without the observer overhead up to then."""
         return lambda now: record(now - self.ns)
 
     def clock(self, usual: Callable[[], int]) -> Callable[[], int]:
-        """Return a clock that stands still while observing takes time.
+        """Return a clock that stands still during observer overhead.
 
         Examples
         --------
@@ -77,7 +77,7 @@ class ObserverOverhead:
 
 
 class Aside:
-    """A block in which all that is done is observing; its own beginning is counted too."""
+    """A block whose time is observer overhead, from the moment it was created."""
 
     __slots__ = ("_begun", "_held", "_own")
 
@@ -86,24 +86,24 @@ class Aside:
         self._own, self._held = own, own.ns
 
     def __enter__(self) -> None:
-        """Count from when this was made."""
+        """Start at the time of creation."""
 
     def __exit__(self, *_: object) -> None:
         self._own.ns = self._held + perf_counter_ns() - self._begun
 
 
 def notify_all(probes: dict[int, Any]) -> None:
-    """Tell what was counted in one thread."""
+    """Report the counted calls of one thread."""
     for probe in list(probes.values()):
         probe.notify_counted()
 
 
-_OVERHEADS: WeakSet[ObserverOverhead] = WeakSet()  # of all threads that live
+_OVERHEADS: WeakSet[ObserverOverhead] = WeakSet()  # of all live threads
 _knowing = lock()
 
 
 class _Ending:
-    """Is let go when its thread ends: nothing else holds it."""
+    """A thread-local object whose finalizer runs when the thread ends."""
 
 
 def _ended(own: ObserverOverhead, is_finalizing: Callable[[], bool]) -> None:
@@ -136,17 +136,17 @@ def _notify_counted() -> None:
         notify_all(own.probes)
 
 
-LEFT.append(_forget)
-COUNTED.append(_notify_counted)
+ON_DETACH.append(_forget)
+REPORT_COUNTED.append(_notify_counted)
 
 
-THREADS = _Threads()  # `THREADS.own` is that of the thread
+THREADS = _Threads()  # `THREADS.own` belongs to the calling thread
 
 
 def notify_begun() -> int:
-    """Tell what was counted in the thread, and that the call began in which it is, where that was not told; return what that took.
+    """Report the thread's counted calls and the pending begin of its current call; return the nanoseconds that took.
 
-    It is no time of what goes on there.
+    They count as observer overhead.
     """
     own = THREADS.own
     if own.waiting is None and not own.probes:

@@ -1,9 +1,9 @@
-"""How long a thread lost the processor to others while it had work to do.
+"""Measure how long the system descheduled a thread that had work to do.
 
-Time on the clock in which the thread did not run is that, where it never gave the processor up itself: a thread that waits, for
-another one or for a file, does so because the program wants it to.
+The thread lost the wall time in which it was off the CPU, provided that it never yielded the CPU voluntarily.  A thread that waits
+for another thread or for a file yields because the program asks for it.
 
-Limits: only Linux tells how often one thread gave the processor up; elsewhere nothing is taken for lost.
+Limits: only Linux counts voluntary context switches per thread; other systems report no lost time.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from time import thread_time_ns
 
-CLOCKS_NS = 5_000  # that the two clocks may be apart without anything lost
+CLOCKS_NS = 5_000  # tolerated difference between wall clock and CPU clock
 
 
 if sys.platform == "linux":
     import resource
 
     def _given_up() -> int | None:
-        """Return how often the calling thread gave the processor up so far."""
+        """Return the voluntary context switches of the calling thread so far."""
         return resource.getrusage(resource.RUSAGE_THREAD).ru_nvcsw
 
 else:
@@ -30,14 +30,14 @@ else:
 
 
 class Preemption:
-    """What the calling thread loses between readings.
+    """Time that the calling thread loses between readings.
 
     Parameters
     ----------
     cpu : callable
-        Gives the nanoseconds that the thread has run so far.
+        Returns the CPU time of the thread so far, in nanoseconds.
     given_up : callable
-        Gives how often it gave the processor up so far, None where that is not told.
+        Returns the voluntary context switches so far, or None if the system does not count them.
 
     Examples
     --------
@@ -58,11 +58,11 @@ class Preemption:
         self._used = [cpu()]
 
     def read(self) -> None:
-        """Note what the thread has used until now."""
+        """Take the CPU time of the thread so far."""
         self._used.append(self._cpu())
 
     def lost_ns(self, elapsed_ns: Sequence[int]) -> list[int]:
-        """Return how many nanoseconds were lost in times on the clock that end where it was read."""
+        """Return the nanoseconds lost in each of these wall times, which end at the readings."""
         lost = [
             elapsed - (after - before)
             for elapsed, (before, after) in zip(elapsed_ns, pairwise(self._used), strict=True)

@@ -1,10 +1,9 @@
-"""The probe of one call: who observes it, how closely it is looked at now, and what was noted in it.
+"""The probe of one call: its observers, its current level, and its counted runs.
 
-A call runs with a probe, or with None where nobody observes.  The probe's level changes while the call goes on: in a block of steps
-that is not looked at it is :attr:`ProbeLevel.RUNS`, and code runs as without a probe; loops note their runs, which are told later.
-All calls of one thread and function that are not looked at share a probe: what they take and run is noted in it, and told some
-hundreds at once.
-What observing takes is no time of the program (:mod:`scanviz.engine.observation.observer_overhead`).
+An observed call runs with a probe, an unobserved one with None.  The level changes during the call: in an unobserved block of steps
+it is :attr:`ProbeLevel.RUNS`, and code runs as without a probe, except that loops count their runs for a later report.
+All counted calls of one thread and function share a probe, which collects their times and runs and reports them by the hundred.
+Times of the program exclude observer overhead (:mod:`scanviz.engine.observation.observer_overhead`).
 """
 
 from __future__ import annotations
@@ -31,8 +30,8 @@ if TYPE_CHECKING:
     from scanviz.engine.program.instructions import BranchInstruction
 
 
-CALL_NUMBERS = itertools.count()  # of calls that somebody is told of
-MOST_RUNS = 4096  # that are noted one by one; with more they are added up
+CALL_NUMBERS = itertools.count()  # of calls with a begin event
+MOST_RUNS = 4096  # counted runs kept one by one; more are summed
 # held while counted calls are reported: a thread whose calls another thread reports waits for that
 _notifying = lock()
 
@@ -41,20 +40,20 @@ _LEVELS = {"steps": ProbeLevel.STEPS, "ops": ProbeLevel.OPERATIONS, "values": Pr
 
 
 class Wanted(NamedTuple):
-    """What observers want together: the closest look of all, and only what all of them allow.
+    """The combined request of several observers: the highest level of any, and the freedoms that all of them allow.
 
     Attributes
     ----------
     level : ProbeLevel
-        The closest look.
+        The highest level requested.
     steps_a_stamp : int
-        How many steps may share one time where steps are very short.
+        Number of very short steps that may share one time.
     samples : bool
-        Whether of many short calls and runs most may be looked at no closer than at :attr:`ProbeLevel.RUNS`.
+        Whether most of many short calls and runs may stay at :attr:`ProbeLevel.RUNS`.
     control : bool
-        Whether blocks of steps may be.
+        Whether blocks of steps may stay at that level.
     weighs : bool
-        Whether memory is to be counted.
+        Whether to measure memory.
     """
 
     level: ProbeLevel
@@ -65,7 +64,7 @@ class Wanted(NamedTuple):
 
 
 def wanted_by(observers: tuple[Observer, ...]) -> Wanted:
-    """Return what observers want together."""
+    """Return the combined request of observers."""
     level = max((_LEVELS[observer.detail] for observer in observers), default=ProbeLevel.STEPS)
     samples = all(observer.samples for observer in observers)
     return Wanted(
@@ -85,48 +84,47 @@ class Probe:
     function : int
         Key of the function.
     observers : tuple of Observer
-        All who observe the call.
+        The observers of the call.
     outer : bool
-        Whether it is of a whole call, and no part of one.
+        Whether the probe covers the whole call, not a part of the function.
     level : ProbeLevel, optional
-        How closely the call is looked at; as the observers want where it is not given.
+        The probe level; by default the one that the observers request.
 
     Attributes
     ----------
     level : ProbeLevel
-        How closely what runs now is looked at.
+        The level of the code that runs now.
     steps_a_stamp, samples, control, weighs
-        What the observers want: see :class:`Wanted`.
+        The request of the observers: see :class:`Wanted`.
     is_outer : bool
-        Whether it is of a whole call.
+        Whether the probe covers the whole call.
     is_sample : bool
-        Whether it is a call that is looked at among many that are not.
+        Whether this is an observed call among many skipped ones.
     call : int
-        The call's number, once somebody is told of it.
+        The call's number, from its begin event on.
     waiting, in_use : bool
-        Whether nobody has been told yet that the call began, and whether it goes on.
+        Whether the begin of the call is not reported yet, and whether the call is running.
     own : ObserverOverhead
-        What observing has taken in this thread.
+        The observer overhead of this thread.
     stamps : sequence of int
-        Times of the process's clock before the first instruction of the function's program and after each of them, left by the tier
-        that timed them in this call; empty where it did not.
+        Stamps before the first instruction of the function's program and after each, by the process's clock; empty if the tier did
+        not time this call.
     ledger : Ledger or None
-        Counts the bytes that the call holds, where it is one of those that are weighed.
+        Counts the bytes that the call holds, if the call is weighed.
     branches : dict of int to BranchTaken
-        Which sides of branches the call took, by the branch's id.
+        Sides of branches that the call took, by the branch's id.
     runs : deque of Run
-        Runs of loops that were noted and not told yet.
+        Counted runs of loops that are not reported yet.
     counters : dict of object to object
-        By machine code that counts such runs itself the memory in which it does: its ``read`` gives what was counted since the last
-        time, in any thread.
+        Counters of machine code that counts runs itself; ``read`` returns the runs since the last reading, from any thread.
     calls : deque of tuple
-        Nanoseconds of the run, checks, copies and observing of each call that was counted and not told yet.
+        Nanoseconds of the run, checks, copies and observer overhead of each counted call that is not reported yet.
     thread, unreported_ns : int
-        Whose calls these are, and what counting the last one took.
+        The thread of the calls, and the overhead of counting the last one.
     note_ns : int
-        Nanoseconds of noting one.
+        Nanoseconds of counting one run.
     entered, run_begun, run_ended, elapsed_ns : int
-        When the call and its run began, and when that ended; how long it took without observing.
+        Begin of the call, begin and end of its run, and the time of the run without observer overhead.
     """
 
     __slots__ = (
@@ -144,7 +142,7 @@ class Probe:
     ) -> None:
         self.function, self.observers, self.is_outer = function, observers, outer
         own = self.own = THREADS.own
-        known, wanted = own.wanted  # mostly the same observers, call after call
+        known, wanted = own.wanted  # usually the same observers, call after call
         if wanted is None or (known is not observers and known != observers):
             wanted = wanted_by(observers)
             own.wanted = observers, wanted
@@ -164,28 +162,28 @@ class Probe:
         self.entered = self.run_begun = self.run_ended = self.elapsed_ns = 0
 
     def now(self) -> int:
-        """Return the time in nanoseconds by a clock that stands still while observing takes time."""
+        """Return the time in nanoseconds, by a clock that stands still during observer overhead."""
         return perf_counter_ns() - self.own.ns
 
     def looks_at(self, loop: int) -> bool:
-        """Return whether it is the first run of a loop in a call that is looked at among many that are not."""
+        """Return whether this is the first run of a loop in an observed call among many skipped ones."""
         if not self.is_sample or loop in self._looked_at:
             return False
         self._looked_at.add(loop)
         return True
 
     def inside(self) -> Probe:
-        """Return the same probe for a part of a function: instructions outside of its loops are not told."""
+        """Return a probe for a part of a function, which reports no instructions outside of loops."""
         if self.level is not RUNS:
             notify_begun()
         found = Probe(self.function, self.observers, outer=False, level=self.level)
         found.runs, found.branches = self.runs, self.branches
         return found
 
-    # what is noted, and told later
+    # runs counted for a later report
 
     def ran(self, loop: int, done: int, failed: int, elapsed_ns: int) -> None:
-        """Note a run of a loop in this thread, of so many steps; noting is observing."""
+        """Count one run of a loop in this thread, of ``done`` steps; counting is observer overhead."""
         runs = self.runs
         runs.append((loop, 1, done, done, failed, elapsed_ns, ""))
         if len(runs) >= MOST_RUNS:
@@ -193,7 +191,7 @@ class Probe:
         self.own.ns += self.note_ns
 
     def note(self, run: Run) -> None:
-        """Note one or several runs of a loop."""
+        """Count one or several runs of a loop."""
         self.runs.append(run)
         if len(self.runs) >= MOST_RUNS:
             self._pack()
@@ -202,7 +200,7 @@ class Probe:
         self.runs.extend(together(_taken(self.runs)))
 
     def noted_ns(self) -> dict[int, int]:
-        """Return by the key of each loop what its noted runs took."""
+        """Return the nanoseconds of the counted runs by the key of the loop."""
         found: dict[int, int] = {}
         for loop, _, _, _, _, elapsed_ns, _ in self.runs:
             if elapsed_ns >= 0:
@@ -210,14 +208,14 @@ class Probe:
         return found
 
     def notify_runs(self, control: bool = False) -> None:
-        """Tell the runs that were noted, and whether that was in a control block."""
+        """Report the counted runs, and whether they ran in a control block."""
         if self.runs:
             runs = together(_taken(self.runs))
             for observer in self.observers:
                 observer.loop_counted(self.function, runs, control)
 
     def notify_counted(self) -> None:
-        """Tell the calls that were counted, with the runs of loops noted so far; any thread may ask for it at any moment."""
+        """Report the counted calls and runs so far; any thread may ask for it at any moment."""
         with _notifying:
             for counter in list(self.counters.values()):
                 self.runs.extend(counter.read())
@@ -231,14 +229,14 @@ class Probe:
                 observer.calls_counted(self.function, self.thread, elapsed, *around, runs)
 
     def branch(self, branch: BranchInstruction) -> BranchTaken:
-        """Return what counts the sides that the call takes of a branch."""
+        """Return the counts of the sides that the call takes of a branch."""
         found = self.branches.get(id(branch))
         if found is None:
             found = self.branches[id(branch)] = BranchTaken(branch)
         return found
 
     def sides_taken(self) -> None:
-        """Notify which sides of branches the call took."""
+        """Report the sides of branches that the call took."""
         with self.own.aside():
             for taken in self.branches.values():
                 for side in taken.sides:
@@ -249,23 +247,23 @@ class Probe:
 
     @property
     def weighs_inside(self) -> bool:
-        """Whether what the next side of a branch holds is counted, and it is not timed therefore."""
+        """Whether the next side of a branch is weighed, and therefore not timed."""
         return self.ledger is not None and self.ledger.inside < BRANCHES_WEIGHED
 
     # calls
 
     def notify_begin(self) -> None:
-        """Tell that the call began, if nobody has been told yet; whoever asks for it counts what it takes as observing."""
+        """Notify the pending begin of the call, if any; the caller counts the time as observer overhead."""
         if self.waiting:
             self.waiting, self.own.waiting, self.call = False, None, next(CALL_NUMBERS)
             try:
                 self.function_begin()
             except BaseException:
-                self.observers = ()  # those who were told have been told its end
+                self.observers = ()  # the notified ones have received the end event
                 raise
 
     def function_begin(self) -> None:
-        """Tell that a call starts; where one of the observers raises, those told before it are told the end."""
+        """Notify the begin of a call; if an observer raises, notify the end to those notified before it."""
         notify_all(self.own.probes)
         notified = 0
         try:
@@ -277,7 +275,7 @@ class Probe:
             raise
 
     def function_end(self, elapsed_ns: int, error: BaseException | None) -> None:
-        """Tell that a call ended, all of the observers though one of them may raise."""
+        """Notify all observers of the end of a call, even if one of them raises."""
         self.notify_begin()
         notified = 0
         try:
@@ -291,18 +289,18 @@ class Probe:
                 self._for(self.observers[notified:]).function_end(elapsed_ns, error)
 
     def _for(self, observers: tuple[Observer, ...]) -> Probe:
-        """Return a probe of the same call for some of its observers."""
+        """Return a probe of the same call with some of its observers."""
         found = Probe(self.function, observers)
         found.call = self.call
         return found
 
     def function_returned(self, checks_ns: int, copies_ns: int, observing_ns: int) -> None:
-        """Tell that the call returned to its caller."""
+        """Notify the return of the call to its caller."""
         for observer in self.observers:
             observer.function_returned(self.function, checks_ns, copies_ns, observing_ns)
 
     def operations_of_call(self, call_ns: int) -> None:
-        """Tell how long each instruction of the function's program took in the call that took so long, where they were timed."""
+        """Report the time of each instruction of the function's program in a call of ``call_ns``, if they were timed."""
         if self.stamps:
             elapsed = [after - before for before, after in itertools.pairwise(self.stamps)]
             around = max(0, call_ns - (self.stamps[-1] - self.stamps[0]))
@@ -312,12 +310,12 @@ class Probe:
     # values
 
     def step_begins(self, loop: int, step: int, held: Callable[[int], tuple[Any, ...]]) -> None:
-        """Tell that a step is about to begin."""
+        """Notify that a step is about to begin."""
         for observer in self.observers:
             observer.step_begins(self.function, loop, step, held)
 
     def step_inputs(self, loop: int | None, step: int, values: tuple[Any, ...]) -> None:
-        """Tell the values that a step, or the function, begins with."""
+        """Report the input values of a step, or of the function."""
         if loop is None and not self.is_outer:
             return
         for observer in self.observers:
@@ -326,7 +324,7 @@ class Probe:
     def instruction(
         self, loop: int | None, step: int, index: int, elapsed_ns: int, values: tuple[Any, ...]
     ) -> None:
-        """Tell an instruction."""
+        """Report the results of an instruction."""
         if loop is None and not self.is_outer:
             return
         for observer in self.observers:
@@ -335,14 +333,14 @@ class Probe:
     # loops
 
     def specialised(self, loop: int, elapsed_ns: int, tier: str, why: str) -> None:
-        """Tell that code for a loop was made."""
+        """Report the compilation of a loop."""
         with self.own.aside():
             notify_begun()
             for observer in self.observers:
                 observer.specialised(self.function, loop, elapsed_ns, tier, why)
 
     def loop_begin(self, loop: int, n_steps: int, buffer_bytes: int) -> None:
-        """Tell that a loop starts; where one of the observers raises, those told before it are told the end."""
+        """Notify the begin of a run; if an observer raises, notify the end to those notified before it."""
         notified = 0
         try:
             for observer in self.observers:
@@ -353,24 +351,24 @@ class Probe:
             raise
 
     def loop_steps(self, series: StepSeries) -> None:
-        """Tell a chunk of steps."""
+        """Report a chunk of steps."""
         for observer in self.observers:
             observer.loop_steps(series)
 
     def loop_rows(self, loop: int, row_bytes: tuple[int, ...]) -> None:
-        """Tell the bytes of a loop's rows."""
+        """Report the bytes of a loop's rows."""
         for observer in self.observers:
             observer.loop_rows(self.function, loop, row_bytes)
 
     def loop_observed(self, loop: int, own_ns: int) -> None:
-        """Notify what observing a run of a loop took."""
+        """Report the observer overhead of a run."""
         for observer in self.observers:
             observer.loop_observed(self.function, loop, own_ns)
 
     def loop_end(
         self, loop: int, steps: int, elapsed_ns: int, setup_ns: int, error: BaseException | None
     ) -> None:
-        """Tell that a loop ended, all of the observers though one of them may raise."""
+        """Notify all observers of the end of a run, even if one of them raises."""
         notified = 0
         try:
             for observer in self.observers:
@@ -383,20 +381,20 @@ class Probe:
     # numbers
 
     def weighed(self, ledger: Ledger) -> None:
-        """Notify how much memory the call held at most, and while each instruction outside of loops ran."""
+        """Report the peak memory of the call, overall and for each instruction outside of loops."""
         self.measured(None, "peak_bytes", ledger.peak)
         for index, most in enumerate(ledger.most[:-1]):
             self.measured(None, "held_bytes", most, index)
 
     def measured(self, loop: int | None, name: str, value: float, index: int | None = None) -> None:
-        """Notify a number of a loop, or of an instruction of its step or of the function."""
+        """Report a measure of a loop, or of an instruction of its step or of the function."""
         with self.own.aside():
             for observer in self.observers:
                 observer.measured(self.function, loop, index, name, value)
 
 
 def _taken(waiting: deque[Any]) -> list[Any]:
-    """Return what waits, and take it away: what other threads take or add meanwhile is theirs."""
+    """Remove and return the waiting items; other threads may remove or add items meanwhile."""
     found = []
     with suppress(IndexError):
         for _ in range(len(waiting)):
@@ -404,13 +402,13 @@ def _taken(waiting: deque[Any]) -> list[Any]:
     return found
 
 
-NOTES = 200  # of a round
+NOTES = 200  # counted runs per round
 ROUNDS = 5
 
 
 @cache
 def note_overhead_ns() -> int:
-    """Return the nanoseconds that noting a run takes: the least of some rounds of what is done for one, once a process."""
+    """Measure the nanoseconds of counting one run: the minimum over some rounds, once per process."""
     found = []
     for _ in range(ROUNDS):
         probe = Probe.__new__(Probe)

@@ -1,7 +1,7 @@
-"""Which side of a branch calls took, how often and how long: counted while a function is watched.
+"""Count and time the sides of branches that observed calls take.
 
-Every taking is counted; of each side the first few are timed, with a stamp after each of its operations, and then one of
-:data:`A_SAMPLE`, so that a side which is rarely taken is timed as well as one that is taken in every step.
+Every taking is counted.  The first few takings of each side are timed, with a stamp after each operation, then one in
+:data:`A_SAMPLE`: a rarely taken side is timed as well as one that every step takes.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from scanviz.engine.program.instructions import BranchInstruction
 
-FIRST = 16  # takings of a side that are all timed
-A_SAMPLE = 16  # then one of so many
-KEPT = 64  # takings whose times are kept
-DISTANCES = 16  # different ones that are told apart
+FIRST = 16  # timed takings of a side before sampling begins
+A_SAMPLE = 16  # then one in so many is timed
+KEPT = 64  # latest timed takings whose times are kept
+DISTANCES = 16  # distinct distances counted per side
 
 
 class SideTaken:
-    """One side of a branch.
+    """Takings of one side of a branch.
 
     Attributes
     ----------
@@ -30,11 +30,11 @@ class SideTaken:
     side : int
         0 for the side where the condition holds, 1 for the other.
     taken : int
-        How often it was taken.
+        Number of takings.
     rows : list of list of int
-        Nanoseconds of each instruction of the side, in the takings that were timed: in the last :data:`KEPT` of them.
+        Nanoseconds of each instruction of the side, for each of the last :data:`KEPT` timed takings.
     distances : dict of int to int
-        How many takings of the branch lie between two of this side → how often.
+        Distance between two takings of this side, in takings of the branch → number of occurrences.
     """
 
     __slots__ = ("branch", "distances", "last", "rows", "side", "taken")
@@ -47,7 +47,7 @@ class SideTaken:
         self.last = -1
 
     def take(self, number: int) -> bool:
-        """Count taking number so much of the branch, and return whether it is to be timed."""
+        """Count the taking with this number in the branch; return whether to time it."""
         self.taken += 1
         if self.last >= 0:
             distance = number - self.last
@@ -57,7 +57,7 @@ class SideTaken:
         return self.taken <= FIRST or not self.taken % A_SAMPLE
 
     def add(self, stamps: Sequence[int]) -> None:
-        """Count the times before the first operation and after each of them."""
+        """Take the stamps before the first operation and after each."""
         self.rows.append([after - before for before, after in itertools.pairwise(stamps)])
 
 
@@ -71,7 +71,7 @@ class BranchTaken:
         self.sides = (SideTaken(branch, 0), SideTaken(branch, 1))
 
     def take(self, side: int) -> SideTaken | None:
-        """Count that a side is taken; return what times it is added to, None where it is not to be timed."""
+        """Count a taking of a side; return the side if this taking is timed, else None."""
         found = self.sides[side]
         self.number += 1
         return found if found.take(self.number) else None

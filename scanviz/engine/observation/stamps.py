@@ -1,4 +1,4 @@
-"""Stamps: the times that are taken while a loop is observed: one a step, one an operation, or one a block of steps."""
+"""Stamps of an observed loop: one per step, per operation, or per block of steps."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ class Stamps(Protocol):
     Attributes
     ----------
     record : object
-        What the code of the variant is given to note times with.
+        The argument through which the variant's code takes times.
     """
 
     @property
     def record(self) -> Any:
-        """What the code is given: it depends on the tier and the variant."""
+        """The argument of the code; its type depends on the tier and the variant."""
 
     def end(self) -> None:
         """Note that the last step is done."""
@@ -45,11 +45,11 @@ class Stamps(Protocol):
 
 
 class StepStamps:
-    """One time a step, read by the iteration over the steps itself: no call in the step, no cost but the clock's.
+    """One time per step, taken by the iteration over the steps itself: no call in the step, no cost but the clock's.
 
-    A stamp is taken before each step, and by the iteration that finds no more after the last: what leaving the code takes, much in
-    runs of one step, is no part of a step.  ``record`` is what the generated code iterates over.  The span of a chunk begins before
-    its code is entered and ends when it was left, as a block's does, so that the two can be compared.
+    The iteration takes a stamp before each step and after the last one, so no step contains the time of leaving the code, which is
+    large in runs of one step.  The generated code iterates over ``record``.  The span of a chunk runs from before its code is
+    entered until after it is left, as a block's does, so the two are comparable.
     """
 
     __slots__ = ("_begun", "_clock", "_count", "_counted", "_ended", "_taken", "record")
@@ -65,14 +65,14 @@ class StepStamps:
         self._begun = clock()
 
     def end(self) -> None:
-        """Note the time at which the last step was done."""
+        """Take the time of the end of the last step."""
         self._ended = [self._clock()]
 
     def series(self, loop: LoopInstruction, first: int) -> StepSeries:
         """Return the times of the whole steps."""
         begun = self._count - length_hint(self._counted)
         times = np.fromiter(islice(self._taken, begun + len(self._ended)), np.int64)
-        # where a stop condition ended the chunk no tick follows the last step: the one read here is later
+        # a chunk ended by a stop condition has no stamp after its last step: the one read here is later
         if self._ended:
             times[-1] = min(int(times[-1]), self._ended[0])
         ended = self._ended[0] if self._ended else int(times[-1]) if len(times) else self._begun
@@ -88,7 +88,7 @@ class StepStamps:
 
 
 class StampsAtOnce:
-    """One time for the steps that are taken at once: the code takes it, which runs so while nobody watches."""
+    """One time per batch of steps, taken by the code that also runs unobserved."""
 
     __slots__ = ("_begun", "_clock", "_ended", "_ends", "_times")
 
@@ -98,12 +98,12 @@ class StampsAtOnce:
         self._begun = clock()
 
     def record(self, done: int) -> None:
-        """Note the time at which so many steps are done, the first of them before any is."""
+        """Take the time at which ``done`` steps are done; the first stamp comes before any step."""
         self._times.append(self._clock())
         self._ends.append(done)
 
     def end(self) -> None:
-        """Note the time at which the code was left."""
+        """Take the time of leaving the code."""
         self._ended = self._clock()
 
     def series(self, loop: LoopInstruction, first: int) -> StepSeries:
@@ -118,7 +118,7 @@ class StampsAtOnce:
 
 
 class OperationStamps:
-    """A time after each operation, appended by the generated code; and how long the thread was off the CPU meanwhile."""
+    """One time per operation, appended by the generated code, and the time that the thread was off the CPU."""
 
     __slots__ = ("_begun", "_clock", "_cpu", "_off_cpu", "_times", "record")
 
@@ -130,7 +130,7 @@ class OperationStamps:
         self.record(clock())
 
     def end(self) -> None:
-        """Note how much of the time the thread did not run; the last stamp of a step is its end."""
+        """Take the time off the CPU; the end of the last step has a stamp already."""
         if self._clock is perf_counter_ns:
             elapsed = perf_counter_ns() - self._begun
             self._off_cpu = max(0, elapsed - (thread_time_ns() - self._cpu))
@@ -155,18 +155,18 @@ class OperationStamps:
 
 
 class BlockStamps:
-    """One time a block of steps: taken between two calls of the code, which is the variant without stamps.
+    """One time per block of steps, taken between two calls of the variant without stamps.
 
     Parameters
     ----------
     first : int
         The first step.
     clock : callable
-        Gives nanoseconds.
+        Returns nanoseconds.
     control : bool
-        Whether it is there to be compared with: its time is no step's.
+        Whether the block serves as a control: its time belongs to no step.
     lost : Preemption, optional
-        Tells what the thread lost to others, which is then in no time.
+        Measures the time that the thread was descheduled, which the times then exclude.
     """
 
     __slots__ = ("_begun", "_clock", "_control", "_lost", "_steps", "_times", "done")
@@ -185,7 +185,7 @@ class BlockStamps:
         self._times: list[int] = []  # at its end
 
     def block(self, done: int) -> None:
-        """Note the time at which so many steps were done."""
+        """Take the time at which ``done`` steps are done."""
         now = self._clock()
         self._times.append(now)
         self._steps.append(done)
@@ -196,10 +196,10 @@ class BlockStamps:
         self._begun.append(now)
 
     def end(self) -> None:
-        """Nothing is left to note: the last block ended with the last step."""
+        """Do nothing: the last block ended with the last step."""
 
     def series(self, loop: LoopInstruction, first: int) -> StepSeries:
-        """Return the times of the whole blocks, and how many steps were done."""
+        """Return the times of the whole blocks and the number of steps."""
         times = [end - begin for begin, end in zip(self._begun, self._times, strict=False)]
         covers = [last - first for first, last in pairwise(self._steps)]
         span = self._times[-1] - self._begun[0] if self._times else 0
@@ -220,5 +220,5 @@ class BlockStamps:
 
 
 def stamps_a_step(loop: LoopInstruction) -> int:
-    """Return how many stamps a step has whose operations are timed: before the first, after each, after its rows are stored."""
+    """Return the number of stamps of a step with timed operations: before the first, after each, after storing rows."""
     return len(loop.body.instructions) + 2

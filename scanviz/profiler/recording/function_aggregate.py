@@ -1,6 +1,6 @@
-"""What is known so far of one function, in bounded memory.
+"""Aggregate the events of one function in bounded memory.
 
-Calls are kept apart by number, with the thread each runs in.  The callers hold a lock.
+Open calls are identified by number, each with its thread.  The callers hold a lock.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ if TYPE_CHECKING:
     )
 
 MOST_WAITING = 4096  # calls gathered before they are counted
-CALLS_WAITING = 256  # calls whose operations are gathered before they are added up
+CALLS_WAITING = 256  # calls with times of operations gathered before they are summed
 
 
 WAITING = 4096  # times gathered before they are counted
 
 
 class GatheredTimes:
-    """Times that come as arrays of some hundreds, counted some thousands at once, which takes a quarter as long.
+    """Arrays of some hundred times, gathered and counted some thousand at once, which takes a quarter of the time.
 
     Parameters
     ----------
     histogram : Histogram
-        Where they are counted.
+        Counts the times.
 
     Attributes
     ----------
     waiting : int
-        How many wait.
+        Number of gathered times.
 
     Examples
     --------
@@ -62,14 +62,14 @@ class GatheredTimes:
         self._pieces: list[np.ndarray[Any, Any]] = []
 
     def add(self, times: np.ndarray[Any, Any]) -> None:
-        """Take times, int64, shape (n,)."""
+        """Add times, int64, shape (n,)."""
         self._pieces.append(times)
         self.waiting += len(times)
         if self.waiting >= WAITING:
             self.count()
 
     def count(self) -> None:
-        """Count what waits."""
+        """Count the gathered times."""
         if self._pieces:
             self.histogram.add(np.concatenate(self._pieces))
             self._pieces.clear()
@@ -78,18 +78,18 @@ class GatheredTimes:
 
 class _Call(NamedTuple):
     thread: int
-    runs: list[int]  # of each loop, how many its thread had open before; empty where it had none of any loop
+    runs: list[int]  # number of runs of each loop that its thread had open before; empty if there was none
 
 
 class KnownFunction(NamedTuple):
-    """What is known of a function until it is described."""
+    """The identity of a function that is not described yet."""
 
     key: int
     name: str
     backend: str
 
     def record(self) -> FunctionRecord:
-        """Return the record of a function of which nothing else is known."""
+        """Return a record with nothing but the identity."""
         from scanviz.record.model import FunctionRecord
 
         return FunctionRecord(self.key, self.name, None, self.backend)
@@ -113,9 +113,9 @@ class FunctionAggregate:
         self._what = what
         self.loops: list[LoopAggregate] = []
         self._histogram = Histogram()
-        self._elapsed: list[int] = []  # times of calls that wait to be counted
-        self._unobserved = GatheredTimes(self._histogram)  # of those that were passed over
-        self._timed: list[Sequence[int]] = []  # times of operations, call by call, that wait to be added up
+        self._elapsed: list[int] = []  # gathered times of calls
+        self._unobserved = GatheredTimes(self._histogram)  # of calls
+        self._timed: list[Sequence[int]] = []  # gathered times of operations, call by call
         self.operations = len(self.record.operations) if operations is None else operations
         self._operations = OperationTally(self.operations)
         self._errors, self._first_ns = 0, 0
@@ -126,7 +126,7 @@ class FunctionAggregate:
 
     @property
     def record(self) -> FunctionRecord:
-        """What the function is."""
+        """The description of the function."""
         return self._what.record() if isinstance(self._what, KnownFunction) else self._what
 
     @record.setter
@@ -135,30 +135,29 @@ class FunctionAggregate:
 
     @property
     def calls(self) -> int:
-        """Calls that ended."""
+        """Number of calls that ended."""
         return self._histogram.count + len(self._elapsed) + self._unobserved.waiting
 
     def describe(self, whole: FunctionRecord) -> None:
-        """Take what the function is, as much of it as there is memory for; what rules did stays."""
+        """Set the description, as far as memory allows; the rewrites stay."""
         operations = whole.operations if self.operations else ()
         rewrites, program = self.record.rewrites, self.record.program
         self.record = replace(whole, operations=operations, rewrites=rewrites, program=program)
 
     def begin(self, call: int, thread: int) -> None:
         """Open a call."""
-        within = bool(self._open) and any(
-            call.thread == thread for call in self._open.values()
-        )  # in another call
+        # whether it is nested in another call
+        within = bool(self._open) and any(call.thread == thread for call in self._open.values())
         runs = [loop.open_runs(thread) for loop in self.loops] if within else []
         self._processor.begin(call)
-        self._open[call] = _Call(thread, runs)  # last: no end is told where ctrl+c comes before
+        self._open[call] = _Call(thread, runs)  # last: a begin interrupted earlier has no end event
 
     def end(
         self, call: int, thread: int, now: int, elapsed_ns: int, failed: bool, inside_ns: int = 0
     ) -> None:
-        """Close a call; runs of loops that an error left open inside it are closed with it.
+        """Close a call, and with it the runs of loops that an error left open inside it.
 
-        ``inside_ns`` of it were calls and building of their own.
+        Nested calls and builds took ``inside_ns`` of it.
         """
         self._processor.end(call)
         self._parts.inside_ns += inside_ns
@@ -175,7 +174,7 @@ class FunctionAggregate:
                 loop.abandon(thread, count, now)
 
     def count_unobserved(self, elapsed_ns: np.ndarray[Any, Any]) -> None:
-        """Count calls that were told as wholes."""
+        """Count unobserved calls."""
         self._unobserved.add(elapsed_ns)
 
     def _count(self) -> None:
@@ -186,24 +185,24 @@ class FunctionAggregate:
             self._elapsed.clear()
 
     def timed(self, index: int, elapsed_ns: int) -> None:
-        """Take the time of one operation outside of loops."""
+        """Add the time of one operation outside of loops."""
         self._operations.add_one(index, elapsed_ns)
 
     def timed_call(self, elapsed_ns: Sequence[int], around_ns: int) -> None:
-        """Take the times of all operations outside of loops in one call, and what of the call is around them."""
+        """Add the times of all operations outside of loops in one call, and the time of the call around them."""
         self._timed.append(elapsed_ns)
         if len(self._timed) >= CALLS_WAITING:
             self._add_up()
         self._parts.timed_call(around_ns)
 
     def _add_up(self) -> None:
-        """Add up the times of operations gathered."""
+        """Sum the gathered times of operations."""
         if self._timed:
             self._operations.add_table(np.array(self._timed, np.int64))
             self._timed.clear()
 
     def returned(self, checks_ns: int, copies_ns: int, recording_ns: int, entered: int) -> None:
-        """Take the parts of calls around their program; so many of them the script made."""
+        """Add the overhead of calls around their program; the script made ``entered`` of them."""
         parts = self._parts
         parts.entered += entered
         parts.checks_ns += checks_ns
@@ -212,11 +211,11 @@ class FunctionAggregate:
 
     @property
     def recorder_ns(self) -> int:
-        """What watching its calls took: of those that returned all, else what is known of their loops."""
+        """Observer overhead of the calls: the total of returned calls, or at least that of the loops."""
         return max(self._parts.recording_ns, sum(loop.recorder_ns for loop in self.loops))
 
     def measured(self, index: int | None, name: str, value: float) -> None:
-        """Take a number of the function, or of an operation outside of loops."""
+        """Add a measure of the function, or of an operation outside of loops."""
         if index is None:
             aggregated(self._measures, declared("function", name), value)
         else:
@@ -228,9 +227,9 @@ class FunctionAggregate:
         Parameters
         ----------
         call_ns : float
-            What entering and leaving a call takes, which is in no time of it.
+            Nanoseconds of entering and leaving a call, which its own time excludes.
         running_ns : int
-            How long calls ran that have not ended.
+            Time so far of the calls that have not ended.
         """
         self._count()
         self._add_up()
@@ -248,7 +247,7 @@ class FunctionAggregate:
 
 
 class _CallParts:
-    """Sums over the calls of a function; of what is around operations, the last times too."""
+    """Sums over the calls of a function, and the latest times around operations."""
 
     __slots__ = (
         "_around",
@@ -272,7 +271,7 @@ class _CallParts:
         self._around.append(around_ns)
 
     def record(self, call_ns: float, running_ns: int, calls: int) -> CallPartsRecord:
-        """Return the record; of so many calls those that were timed are all, or stand for others and then by their median."""
+        """Return the record: the mean time around operations if all calls were timed, else the median of the timed ones."""
         from scanviz.record.model import CallPartsRecord
 
         around = self._around_ns / self.timed if self.timed else 0.0

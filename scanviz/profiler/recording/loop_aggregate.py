@@ -1,6 +1,6 @@
-"""What is known so far of one loop, in bounded memory.
+"""Aggregate the events of one loop in bounded memory.
 
-Runs are kept apart by thread.  The callers hold a lock.
+Open runs are kept per thread.  The callers hold a lock.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     )
 
 _STATES = ("mitmot", "mitsot", "sitsot")
-TIERS = 16  # kinds of code told apart
+TIERS = 16  # distinct compilations, by tier and reason
 
 
 class KnownLoop(NamedTuple):
-    """What is known of a loop until it is described."""
+    """The identity of a loop that is not described yet."""
 
     key: int
     function: int
@@ -39,14 +39,14 @@ class KnownLoop(NamedTuple):
     name: str
 
     def record(self) -> LoopRecord:
-        """Return the record of a loop of which nothing else is known."""
+        """Return a record with nothing but the identity."""
         from scanviz.record.model import LoopRecord
 
         return LoopRecord(self.key, self.function, self.parent, self.name, None)
 
 
 class _OpenRun(NamedTuple):
-    """A run that goes on: which of the loop it is, and when it began."""
+    """An open run: its number and its begin."""
 
     number: int
     begun: int
@@ -58,20 +58,20 @@ class LoopAggregate:
     Parameters
     ----------
     what : KnownLoop or LoopRecord
-        What the loop is, or its name until that is written down.
+        The description of the loop, or its identity until it is described.
     calibration : Prices
-        What to take off times of steps in which each operation was timed.
+        The cost of stamps, subtracted from steps with timed operations.
     operations : int, optional
-        How many operations its step has whose times are kept; as many as are described when not given.
+        Number of operations of the step with times; by default those described.
     around : LoopAggregate, optional
-        The loop around.
+        The outer loop.
 
     Attributes
     ----------
     detailed : bool or None
-        Whether single steps are kept, else totals alone; None until the loop runs and it is decided.
+        Whether single steps are kept, or only totals; None until the first run decides.
     has_loops : bool
-        Whether there are loops inside its step.
+        Whether the step contains loops.
     """
 
     __slots__ = (
@@ -113,7 +113,7 @@ class LoopAggregate:
         self.detailed: bool | None = None
         self.has_loops = False
         self._times = StepTimes()
-        # by thread, the last one last: one is around another where a call was made while it ran
+        # by thread, innermost last: a call made during a run nests another run in it
         self._open: dict[int, list[_OpenRun]] = {}
         self._operations = OperationTally(self.operations)
         self._steps_by_tier: TierSteps = TierSteps(
@@ -125,23 +125,23 @@ class LoopAggregate:
         self._row_bytes: tuple[int, ...] = ()
         self._measures: dict[str, float] = {}
         self._steps, self._control_steps = 0, 0
-        self._plain_steps, self._plain_ns = 0, 0  # of them, in blocks that were timed as a whole
-        self._ticks = self._ticked_steps = 0  # stamps of steps, one each, or one of several
-        self._foreign_ns = 0.0  # what stamps of other clocks cost beyond those of the process's clock
+        self._plain_steps, self._plain_ns = 0, 0  # of them, in blocks timed as a whole
+        self._ticks = self._ticked_steps = 0  # stamps of steps, each of one step or of several
+        self._foreign_ns = 0.0  # cost of other clocks' stamps beyond that of the process's clock
         self.stamps, self.chunks, self.recorder_ns = 0, 0, 0
 
     @property
     def record(self) -> LoopRecord:
-        """What the loop is."""
+        """The description of the loop."""
         return self._what.record() if isinstance(self._what, KnownLoop) else self._what
 
     @property
     def steps(self) -> int:
-        """Steps told so far."""
+        """Number of steps so far."""
         return self._steps
 
     def describe(self, whole: LoopRecord, totals_alone: LoopRecord) -> None:
-        """Take what the loop is, as much of it as there is memory for."""
+        """Set the description, as far as memory allows."""
         self._what = whole if self.operations or not whole.operations else totals_alone
 
     def begin(self, thread: int, now: int, buffer_bytes: int) -> None:
@@ -153,7 +153,7 @@ class LoopAggregate:
         self._processor.begin(totals.runs - 1)
 
     def rows_held(self, row_bytes: tuple[int, ...]) -> None:
-        """Take the bytes of the rows of each state, then of each step output, at the end of a run."""
+        """Add the bytes of rows at the end of a run: of each state, then of each step output."""
         before = self._row_bytes or (0,) * len(row_bytes)
         if before == row_bytes:
             return
@@ -173,9 +173,9 @@ class LoopAggregate:
         )
 
     def take(self, thread: int, series: StepSeries) -> None:
-        """Take a chunk of steps of the run that the thread has open."""
+        """Add a chunk of steps to the open run of the thread."""
         self._steps += series.steps
-        self._totals.longest_run = max(self._totals.longest_run, series.first + series.steps)  # it may go on
+        self._totals.longest_run = max(self._totals.longest_run, series.first + series.steps)  # so far
         self.chunks += 1
         if self._totals.clock is not series.source and not series.control:
             self._totals.take_clock(series)
@@ -197,19 +197,19 @@ class LoopAggregate:
             self._times.take(stack[-1].number if stack else 0, series, (a_step - 1) * self._stamp_ns())
 
     def _around_ns(self, division: Division | None) -> int:
-        """Return the time before the first step and after the last; of steps inside of other code it is in their time."""
+        """Return the time before the first step and after the last; steps inside other code contain it."""
         if self._steps_by_tier.part_of:
             return self._totals.setup_ns
         return self._totals.around_ns(0.0 if division is None else division.typical_ns)
 
     def _stamp_ns(self) -> float:
-        """Return what a stamp costs: as the tier says, else as was measured of the clock of the process."""
-        told = self._totals.stamp_ns
-        return self._calibration.stamp_ns if told is None else told
+        """Return the cost of a stamp: the tier's own, or the measured one of the process's clock."""
+        stamp_ns = self._totals.stamp_ns
+        return self._calibration.stamp_ns if stamp_ns is None else stamp_ns
 
     def count(self, run: Run, control: bool = False) -> None:
-        """Count runs of which nothing else was told, and whether they are of a control block of the loop around."""
-        from scanviz.engine.observation.probe import note_overhead_ns  # who tells of runs has imported it
+        """Count unobserved runs; ``control`` says whether they ran in a control block of the outer loop."""
+        from scanviz.engine.observation.probe import note_overhead_ns  # imported by the engine already
 
         _, runs, steps, longest, failed, elapsed_ns, tier = run
         self._totals.add_unobserved(runs, failed, max(0, elapsed_ns), longest, steps, inside=bool(tier))
@@ -222,18 +222,18 @@ class LoopAggregate:
             self.recorder_ns += runs * note_overhead_ns()
 
     def timed(self, index: int, elapsed_ns: int) -> None:
-        """Take the time of one operation in one step, told on its own."""
+        """Add the time of one operation in a single step."""
         self._operations.add_one(index, elapsed_ns)
 
     def measured(self, index: int | None, name: str, value: float) -> None:
-        """Take a number of the loop, or of an operation of its step."""
+        """Add a measure of the loop, or of an operation of its step."""
         if index is None:
             aggregated(self._measures, declared("loop", name), value)
         else:
             self._operations.measured(index, name, value)
 
     def end(self, thread: int, steps: int, elapsed_ns: int, setup_ns: int, failed: bool) -> None:
-        """Close the run that the thread opened last."""
+        """Close the innermost open run of the thread."""
         if known := self.open_runs(thread) > 0:
             number = self._close(thread).number
             self._processor.end(number)
@@ -248,11 +248,11 @@ class LoopAggregate:
         return run
 
     def open_runs(self, thread: int) -> int:
-        """Return how many runs a thread has open: more than one where a call was made while another one ran."""
+        """Return the number of open runs of a thread: more than one if a call was made during a run."""
         return len(self._open.get(thread, ()))
 
     def abandon(self, thread: int, kept: int, now: int) -> None:
-        """Close the runs that a thread has open but the first ``kept`` of them: an error ended the others."""
+        """Close the open runs of a thread, except the first ``kept``: an error ended them."""
         while self.open_runs(thread) > kept:
             run = self._close(thread)
             self._processor.drop(run.number)
@@ -260,7 +260,7 @@ class LoopAggregate:
             self._totals.total_ns += max(0, now - run.begun)
 
     def made(self, tier: str, why: str, elapsed_ns: int) -> None:
-        """Count code that was made for the loop."""
+        """Add a compilation of the loop."""
         self._steps_by_tier.made(tier)
         key = (tier, why)
         if key not in self._tiers and len(self._tiers) >= TIERS:
@@ -270,7 +270,7 @@ class LoopAggregate:
         found[1] += elapsed_ns
 
     def cost_ns(self, division: Division | None) -> float:
-        """Return what taking times in its steps cost so far, which is part of its time: at the prices found in the loop itself."""
+        """Return the cost of the stamps so far, which the loop's time includes, at the prices measured in the loop itself."""
         if not self.stamps:
             return 0.0
         if division is None:
@@ -279,7 +279,7 @@ class LoopAggregate:
         return self._ticked_steps * division.tick_ns + timed_steps * division.timing_ns
 
     def snapshot(self, now: int) -> LoopRecord:
-        """Return the record so far; runs that go on count up to now."""
+        """Return the record so far; open runs count up to now."""
         self._times.count_gathered()
         from scanviz.record.loops import INSIDE, TierRecord
 
@@ -343,8 +343,8 @@ class LoopAggregate:
         return {"plain_steps": float(self._plain_steps), "plain_ns": float(self._plain_ns)}
 
     def _divisions(self) -> dict[str, Division]:
-        """Return the division of the steps that each tier's code has run, where enough of them were timed."""
-        if len(self.record.operations) != self.operations:  # they are not described yet
+        """Return the division of each tier's steps, if enough of them were timed."""
+        if len(self.record.operations) != self.operations:  # not described yet
             return {}
         from scanviz.profiler.recording.division import divided
 
@@ -359,7 +359,7 @@ class LoopAggregate:
         return found
 
     def _means(self, divisions: dict[str, Division]) -> tuple[float, ...]:
-        """Return the average of each part of a step over all steps."""
+        """Return the mean of each part of a step over all steps."""
         totals = self._totals
         around = self._around_ns(divisions.get(self._steps_by_tier.usual)) - totals.setup_ns
         return self._steps_by_tier.means(
@@ -367,7 +367,7 @@ class LoopAggregate:
         )
 
     def _inside_ns(self, tally: StepTally, loop: int | None) -> float | None:
-        """Return what an operation that is a loop takes in a plain step, where its runs were timed there."""
+        """Return the time of an inner loop in a plain step, if its runs were timed there."""
         return None if loop is None else tally.inside_ns(loop)
 
 

@@ -1,8 +1,8 @@
-"""The recorder: an observer that keeps a profile in bounded memory.
+"""The recorder: an observer that aggregates events into a profile in bounded memory.
 
-Totals are kept always; single steps are sampled.  One lock guards it all, so calls from several threads are counted
-together.  While the program runs only times and counts are taken: what functions, loops and rewrites are is written down when the
-record is asked for.  The engine measures what notifying takes, and keeps it out of the times notified.
+It keeps all totals and a sample of single steps.  One lock guards the whole recorder, so calls of several threads are counted
+together.  While the program runs, the recorder takes only times and counts; it describes functions, loops and rewrites when the
+record is requested.  The engine measures observer overhead and excludes it from the reported times.
 """
 
 from __future__ import annotations
@@ -40,24 +40,23 @@ _PACKAGE = sys.modules["scanviz"]  # a program may take it out of there
 
 
 class Recorder(Observer):
-    """Records what the engine tells.
+    """Aggregate engine events into a profile.
 
     Parameters
     ----------
     detail : {"steps", "ops"}
-        How closely to look: ``"steps"`` times each step, and each operation in a sample of the steps; ``"ops"``
-        times each operation of every step.
+        The level of detail: ``"steps"`` times each step, and each operation in a sample of the steps; ``"ops"`` times
+        each operation of every step.
     max_bytes : int
-        About how much memory the recording may take; loops beyond it keep totals alone, and beyond that are only
-        counted.
+        Approximate memory limit of the recording.  Loops beyond it keep only totals; further ones are only counted.
     clock : callable
-        Gives nanoseconds; replaced in tests.
+        Returns nanoseconds; replaced in tests.
     calibration : Prices, optional
-        What a time stamp costs; measured when it is first needed if not given.
+        The cost of a stamp; by default measured when first needed.
     steps_a_stamp : int
-        How many steps may share one time where steps are very short.
+        Number of very short steps that may share one time.
     samples : bool
-        Whether of very many short runs of a loop, and of very many short calls, most are only counted, with their times.
+        Whether to only count and time most runs and calls as wholes, once there are very many short ones.
 
     Examples
     --------
@@ -89,15 +88,15 @@ class Recorder(Observer):
         self._timeline = Timeline(threading.get_ident())
 
     def restart(self) -> None:
-        """Let the wall time start here."""
-        notify_counted()  # calls that were made before
+        """Start the wall time here."""
+        notify_counted()  # earlier calls
         self._run.begin()
         self._timeline = Timeline(threading.get_ident())
 
-    # what the engine tells
+    # events of the engine
 
     def compiled(self, event: CompiledFunction) -> None:
-        """Know of a function and its loops; what they are is written down when the clock has stopped."""
+        """Add a function and its loops; their description is written after the clock has stopped."""
         with self._lock:
             self._met.meet(event)
         self._met.write_gone()
@@ -108,7 +107,7 @@ class Recorder(Observer):
             now, thread, found = self._clock(), get_ident(), self._met.functions.get(function)
             if found is not None:
                 found.begin(call, thread)
-            # last: where ctrl+c comes before, nobody is told an end
+            # last: a begin that ctrl+c interrupts before this has no end event
             self._timeline.enter(thread, "call", function, now)
 
     def function_end(self, function: int, call: int, elapsed_ns: int, error: BaseException | None) -> None:
@@ -117,26 +116,26 @@ class Recorder(Observer):
             found = self._met.functions.get(function)
             inside = self._timeline.leave(threading.get_ident(), elapsed_ns)
             if found is not None:
-                now = 0 if error is None else self._clock()  # asked for runs that an error left open
+                now = 0 if error is None else self._clock()  # needed only for runs that an error left open
                 found.end(call, threading.get_ident(), now, elapsed_ns, error is not None, inside)
                 self._met.plans.call_ended(function)
 
     def loop_observed(self, function: int, loop: int, own_ns: int) -> None:
-        """Add up what the engine and this recorder took to watch a loop."""
+        """Add the observer overhead of a loop."""
         with self._lock:
             found = self._met.loops.get(loop)
             if found is not None:
                 found.recorder_ns += own_ns
 
     def operations(self, function: int, elapsed_ns: Sequence[int], around_ns: int) -> None:
-        """Count the operations outside of loops of one call."""
+        """Add the times of the operations outside of loops in one call."""
         with self._lock:
             found = self._met.functions.get(function)
             if found is not None:
                 found.timed_call(elapsed_ns, around_ns)
 
     def function_returned(self, function: int, checks_ns: int, copies_ns: int, watching_ns: int) -> None:
-        """Count the parts of a call around its program."""
+        """Add the call overhead around the program."""
         with self._lock:
             found, around_ns = self._met.functions.get(function), checks_ns + copies_ns + watching_ns
             count = self._timeline.returned(threading.get_ident(), around_ns, 1)
@@ -153,7 +152,7 @@ class Recorder(Observer):
         observing_ns: int,
         runs: Sequence[Run],
     ) -> None:
-        """Count calls that were not looked at."""
+        """Count unobserved calls."""
         with self._lock:
             found, around_ns = self._met.functions.get(function), checks_ns + copies_ns + observing_ns
             entered = self._timeline.returned(thread, sum(elapsed_ns) + around_ns, len(elapsed_ns))
@@ -163,32 +162,32 @@ class Recorder(Observer):
             self.loop_counted(function, runs, False)
 
     def build_begin(self, kind: Building, where: SourceLine | None) -> None:
-        """Open the building of something."""
+        """Open a build."""
         with self._lock:
             self._timeline.enter(threading.get_ident(), "build", 0, self._clock())
 
     def build_end(self, kind: Building, where: SourceLine | None, elapsed_ns: int) -> None:
-        """Count what was built."""
+        """Close a build and add its time."""
         with self._lock:
             inside = self._timeline.leave(threading.get_ident(), elapsed_ns)
             self._timeline.built_by(kind, where, elapsed_ns - inside)
 
     def build_observed(self, own_ns: int) -> None:
-        """Count what watching a building took."""
+        """Add the observer overhead of a build."""
         with self._lock:
             self._timeline.recorded(threading.get_ident(), own_ns)
 
     def instruction(
         self, function: int, loop: int | None, step: int, index: int, elapsed_ns: int, values: tuple[Any, ...]
     ) -> None:
-        """Count an operation outside of loops, or one in a step that is told on its own."""
+        """Add the time of one operation, outside of loops or in a single step."""
         with self._lock:
             aggregate = self._met.functions.get(function) if loop is None else self._met.loops.get(loop)
             if aggregate is not None:
                 aggregate.timed(index, elapsed_ns)
 
     def specialised(self, function: int, loop: int, elapsed_ns: int, tier: str, why: str) -> None:
-        """Count code made for a loop."""
+        """Add the compilation of a loop."""
         with self._lock:
             found = self._met.loops.get(loop)
             if found is not None:
@@ -204,28 +203,28 @@ class Recorder(Observer):
                 found.begin(threading.get_ident(), self._clock(), buffer_bytes)
 
     def loop_steps(self, series: StepSeries) -> None:
-        """Take a chunk of steps."""
+        """Add a chunk of steps."""
         with self._lock:
             found = self._met.loops.get(series.loop)
             if found is not None:
                 found.take(threading.get_ident(), series)
 
     def loop_rows(self, function: int, loop: int, row_bytes: tuple[int, ...]) -> None:
-        """Take the bytes of a loop's rows."""
+        """Add the bytes of a loop's rows."""
         with self._lock:
             found = self._met.loops.get(loop)
             if found is not None:
                 found.rows_held(row_bytes)
 
     def measured(self, function: int, loop: int | None, index: int | None, name: str, value: float) -> None:
-        """Take a declared number."""
+        """Add a declared measure."""
         with self._lock:
             found = self._met.functions.get(function) if loop is None else self._met.loops.get(loop)
             if found is not None:
                 found.measured(index, name, value)
 
     def side_taken(self, function: int, taken: SideTaken) -> None:
-        """Take which side of a branch a call took, and how long it was."""
+        """Add the takings of one side of a branch in a call."""
         with self._lock:
             if function in self._met.functions:
                 self._sides.add(taken)
@@ -246,32 +245,32 @@ class Recorder(Observer):
                 found.end(threading.get_ident(), steps, elapsed_ns, setup_ns, error is not None)
 
     def loop_counted(self, function: int, runs: Sequence[Run], control: bool) -> None:
-        """Count runs of loops that were not looked at."""
+        """Count unobserved runs of loops."""
         with self._lock:
             for run in runs:
                 if run[0] in self._met.loops:
                     self._met.loops[run[0]].count(run, control)
 
-    # what is asked of it
+    # the record
 
     def describe_script(self, script: str, arguments: Sequence[str]) -> None:
-        """Say what is being run; a path is kept as in source lines, without the machine's folders."""
+        """Set the script and its arguments; the path is stored as in source lines, without the machine's folders."""
         self._run.describe(script, arguments)
 
     def finish(self, outcome: OutcomeRecord) -> None:
-        """Say how the run ended; the wall time stops here."""
+        """Set the outcome of the run and stop the wall time."""
         with self._lock:
             self._run.end(outcome)
 
     def progress(self) -> tuple[int, int]:
-        """Return the calls and steps counted so far: a glance for a progress line."""
+        """Return the numbers of calls and steps so far, for a progress line."""
         notify_counted()
         with self._lock:
             calls = sum(function.calls for function in self._met.functions.values())
             return calls, sum(loop.steps for loop in self._met.loops.values())
 
     def record(self) -> ProfileRecord:
-        """Return the record so far, independent of what comes after; may be asked from any thread at any moment."""
+        """Return the record so far, independent of later events; any thread may ask for it at any moment."""
         from scanviz.profiler.recording.work import with_work
         from scanviz.record.model import ProfileRecord
         from scanviz.record.names import numbered
@@ -319,12 +318,12 @@ class Recorder(Observer):
             )
 
     def _loop_records(self, now: int) -> list[LoopRecord]:
-        """Return the loops, with what recording those inside of each cost."""
+        """Return the loops, each with the profiler overhead of its inner loops."""
         records = {key: loop.snapshot(now) for key, loop in self._met.loops.items()}
         inner_cost, inner_watching = dict.fromkeys(records, 0.0), dict.fromkeys(records, 0)
         for key, record in records.items():
             around = record.parent
-            while around is not None:  # a loop is known only where those around it are
+            while around is not None:  # a known loop has only known outer loops
                 inner_cost[around] += record.cost_ns
                 inner_watching[around] += self._met.loops[key].recorder_ns
                 around = records[around].parent
@@ -334,7 +333,7 @@ class Recorder(Observer):
         ]
 
     def _with_sides(self, loops: Iterable[LoopRecord]) -> Iterator[LoopRecord]:
-        """Iterate over loops with the sides of branches that their steps took."""
+        """Iterate over the loops, with the sides of branches that their steps took."""
         sides: dict[int, tuple[SideRecord, ...]] = {}
         for program in self._met.plans.programs():
             sides |= self._sides.of_loops(program)
@@ -342,7 +341,7 @@ class Recorder(Observer):
             yield replace(loop, sides=sides[loop.key]) if loop.key in sides and loop.operations else loop
 
     def _call_ns(self, now: int) -> float:
-        """Return what entering and leaving a call takes, no more than the clock leaves; it is not measured where there was none."""
+        """Return the nanoseconds of entering and leaving a call, at most what the wall time leaves; 0 without calls."""
         times = self._timeline
         if not times.calls and not times.calls_beside:
             return 0.0
@@ -362,12 +361,12 @@ class Recorder(Observer):
 
 
 def _version() -> str:
-    """Return the version; the package is loaded before this file, and right without an installation."""
+    """Return the version from the loaded package, which needs no installation."""
     return str(getattr(_PACKAGE, "__version__", ""))
 
 
 def _machine() -> str:
-    """Return the processors and the system in words, never the machine's name."""
+    """Return processors and system in words, without the machine's name."""
     return f"{os.cpu_count()} processors, {platform.machine()}, {platform.system()}"
 
 

@@ -10,28 +10,28 @@ from scanviz.record.statistics import median_of
 if TYPE_CHECKING:
     from scanviz.engine.observation.events import StepSeries
 
-RECENT_RUNS = 256  # runs whose time around their steps is kept, the last ones
+RECENT_RUNS = 256  # latest runs whose time around their steps is kept
 
 
 class RunTotals:
-    """What the runs of a loop come to together.
+    """Totals of the runs of a loop.
 
     Attributes
     ----------
     runs, failed_runs : int
-        All runs; of them those that an error ended.
+        All runs, and the failed ones among them.
     unobserved_steps : int
-        Steps of runs of whose steps there is no time.
+        Steps of unobserved runs.
     entered_runs, entered_steps, entered_ns : int
-        Those of these runs that are no part of the code of the loop around, with their steps and time.
+        Unobserved runs that are not part of the outer loop's code, with their steps and time.
     longest_run : int
-        Steps of the longest one.
+        Steps of the longest run.
     total_ns, unobserved_ns, setup_ns, first_run_ns : int
-        Time of all runs, of those without times of steps, around the steps of the others, and of the first one.
+        Time of all runs, of unobserved runs, around the steps of observed runs, and of the first run.
     buffer_bytes : int
-        The most that a run held.
+        Largest buffer size of a run.
     clock, resolution_ns, stamp_ns
-        Where times come from.
+        Source of the times.
     """
 
     __slots__ = (
@@ -64,7 +64,7 @@ class RunTotals:
     def add_unobserved(
         self, runs: int, failed: int, elapsed_ns: int, longest: int, steps: int = 0, inside: bool = False
     ) -> None:
-        """Count runs of whose steps there is no time; those inside machine code of the loop around are not entered."""
+        """Count unobserved runs; those inside the outer loop's machine code are not entered."""
         self.runs += runs
         self.unobserved_steps += steps
         if not inside:
@@ -77,7 +77,7 @@ class RunTotals:
         self.longest_run = max(self.longest_run, longest)
 
     def add_ended(self, steps: int, elapsed_ns: int, setup_ns: int, failed: bool) -> None:
-        """Count the time of a run that was counted when it began."""
+        """Add the time of a run, which was counted at its begin."""
         self.total_ns += elapsed_ns
         self.setup_ns += setup_ns
         self.setups.append(setup_ns)
@@ -85,17 +85,17 @@ class RunTotals:
         self.failed_runs += failed
 
     def around_ns(self, step_ns: float = 0.0) -> int:
-        """Return the time before the first step and after the last: of runs whose steps have no time as typical of the others.
+        """Return the time before the first step and after the last; an unobserved run counts the typical time of the others.
 
-        Where a step takes ``step_ns`` it is no more than their steps leave: steps are the same, but a run that nobody looks at
-        closely is entered in a tenth of the time.
+        The time of unobserved runs is at most what their steps of ``step_ns`` leave: an unobserved run is entered in a tenth of
+        the time.
         """
         typical = float(median_of(self.setups)) if self.setups else 0.0
         left = max(0.0, self.entered_ns - step_ns * self.entered_steps)
         return self.setup_ns + round(min(typical * self.entered_runs, left))
 
     def take_clock(self, series: StepSeries) -> None:
-        """Note where times come from."""
+        """Set the source of the times."""
         self.clock, self.resolution_ns, self.stamp_ns = series.source, series.resolution_ns, series.stamp_ns
 
 

@@ -1,4 +1,4 @@
-"""Steps of a loop by the tier whose code ran them: steps on NumPy and of machine code have no typical step together."""
+"""Aggregate steps of a loop by tier: steps of NumPy code and of machine code share no typical step."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ if TYPE_CHECKING:
 
 
 class TierSteps:
-    """How many steps each tier's code has done, and the times of their parts.
+    """Number of steps per tier, and the times of their parts.
 
     Parameters
     ----------
     operations : int
-        How many operations a step has whose times are kept.
+        Number of operations of a step with times.
     around : TierSteps, optional
-        Those of the loop around.
+        The same of the outer loop.
     """
 
     __slots__ = ("_around", "_inside", "_latest", "_operations", "_parts", "_steps")
 
     def __init__(self, operations: int, around: TierSteps | None = None) -> None:
         self._operations, self._latest, self._around = operations, "", around
-        self._inside: dict[str, tuple[int, int]] = {}  # steps that have a time, and nanoseconds
+        self._inside: dict[str, tuple[int, int]] = {}  # steps with a time, and nanoseconds
         self._parts: dict[str, StepTally] = {}
         self._steps: dict[str, int] = {}
 
     def take(self, series: StepSeries) -> None:
-        """Take a chunk of steps."""
+        """Add a chunk of steps."""
         tally = self._parts.get(series.tier)
         if tally is None:
             tally = self._parts[series.tier] = StepTally(self._operations)
@@ -48,24 +48,24 @@ class TierSteps:
         self._steps[series.tier] = self._steps.get(series.tier, 0) + series.steps
 
     def made(self, tier: str) -> None:
-        """Note that a tier has code now, which runs mostly from then on."""
+        """Add a compilation; most steps from now on run this tier's code."""
         self._latest = tier
 
     @property
     def now(self) -> str:
-        """The tier whose code runs steps now: the one made or seen last, or that of the loop around if they were part of it."""
+        """The current tier: the latest compiled or observed one, or the outer loop's if the steps are part of its code."""
         around = "" if self._around is None else self._around.now
         return around if around in self._inside else self._latest
 
     def unobserved(self, steps: int, elapsed_ns: int) -> None:
-        """Count steps of runs of which nothing but their whole time was told."""
+        """Count steps of unobserved runs, whose total time is known."""
         if tier := self.now:
             self._steps[tier] = self._steps.get(tier, 0) + steps
             if steps and tier in self._parts:
                 self._parts[tier].pass_by(Stretch(steps, elapsed_ns))
 
     def inside(self, tier: str, steps: int, elapsed_ns: int) -> None:
-        """Count steps that were part of a tier's code of the loop around, and their time where it is known."""
+        """Count steps inside the outer loop's code, and their time if known."""
         timed, known_ns = self._inside.get(tier, (0, 0))
         is_known = elapsed_ns > 0
         self._inside[tier] = timed + steps * is_known, known_ns + elapsed_ns * is_known
@@ -73,12 +73,12 @@ class TierSteps:
 
     @property
     def part_of(self) -> str:
-        """The tier whose code of the loop around did most steps, where no code of its own was seen to run: else nothing."""
+        """The tier of the outer loop's code that ran most steps, if that tier never ran code of this loop; else empty."""
         most = max(self._steps, key=self._steps.__getitem__, default="")
         return most if most in self._inside and most not in self._parts else ""
 
     def inside_times(self) -> Histogram:
-        """Return the times of the steps of that code: of each the average of all."""
+        """Return the times of the steps inside the outer loop's code: for each step the mean of all."""
         found = Histogram()
         steps, elapsed_ns = self._inside.get(self.part_of, (0, 0))
         if steps:
@@ -87,14 +87,14 @@ class TierSteps:
 
     @property
     def usual(self) -> str:
-        """The tier whose code did most steps, of those of which some had their operations timed where there are such.
+        """The tier that ran most steps, preferring tiers with timed operations.
 
-        Where most steps were part of the code of the loop around it is the tier of that: steps of other code say nothing of them.
+        If most steps were part of the outer loop's code, that code's tier: other tiers' steps do not represent them.
         """
         if self.part_of:
             return self.part_of
-        told = [tier for tier, parts in self._parts.items() if parts.steps] or self._parts
-        return max(told, key=self._steps.__getitem__, default="")
+        timed = [tier for tier, parts in self._parts.items() if parts.steps] or self._parts
+        return max(timed, key=self._steps.__getitem__, default="")
 
     @property
     def parts(self) -> StepTally:
@@ -104,14 +104,14 @@ class TierSteps:
     def means(
         self, divisions: Mapping[str, Division], unobserved_steps: int, unobserved_ns: float
     ) -> tuple[float, ...]:
-        """Return the average of each part over all steps, whatever code ran them; nothing where that is not known.
+        """Return the mean of each part over all steps of all tiers; empty if unknown.
 
         Parameters
         ----------
         divisions : mapping of str to Division
-            By tier the division of its steps, where there is one.
+            The division of each tier's steps, if known.
         unobserved_steps, unobserved_ns : int, float
-            Steps that have no time of their own, and what they took together.
+            Steps without a time of their own, and their total time.
         """
         from scanviz.profiler.recording.division import GRAIN, apportioned
 
@@ -135,7 +135,7 @@ class TierSteps:
         return self._parts
 
     def slow_measures(self) -> dict[str, float]:
-        """Return how many steps were much longer than the usual one, and by how much together."""
+        """Return the number of slow steps, and their total excess over the usual step."""
         parts = self.parts
         if not parts.slow_steps:
             return {}
@@ -143,7 +143,7 @@ class TierSteps:
         return {"slow_timed_steps": float(parts.slow_steps), "slow_timed_ns": float(longer)}
 
     def others_measures(self, tiers: Mapping[str, TierTimes]) -> dict[str, float]:
-        """Return how many steps other code than the usual one has run, and how long one takes of that which ran most of them."""
+        """Return the number of steps of other tiers, and the step time of the most frequent of these tiers."""
         others = {tier: steps for tier, steps in self._steps.items() if tier != self.usual}
         times = tiers.get(max(others, key=others.__getitem__, default=""))
         if not others or times is None:
@@ -156,17 +156,17 @@ class TierSteps:
         return {"other_code_steps": float(sum(others.values())), "other_code_ns": max(kinds)[1]}
 
     def operation_records(
-        self, told: Sequence[OperationRecord], division: Division | None, means: Sequence[float]
+        self, operations: Sequence[OperationRecord], division: Division | None, means: Sequence[float]
     ) -> tuple[OperationRecord, ...]:
-        """Return operations with their times in the typical step; as they were told one by one where there is none."""
+        """Return the operations with their times in the typical step; unchanged without a division."""
         if division is None:
-            return tuple(told)
+            return tuple(operations)
         parts = self.parts
-        averages: Sequence[float | None] = means[: len(told)] or [None] * len(told)
+        averages: Sequence[float | None] = means[: len(operations)] or [None] * len(operations)
         found = tuple(
             replace(operation, samples=parts.steps, typical_ns=time, mean_ns=mean, spread_ns=spread)
             for operation, time, mean, spread in zip(
-                told, division.operations, averages, division.spreads, strict=True
+                operations, division.operations, averages, division.spreads, strict=True
             )
         )
         if not parts.slow_steps:

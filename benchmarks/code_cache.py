@@ -35,10 +35,10 @@ def one(name: str, sizes: str, cache: str) -> None:
     sys.path.insert(0, str(HERE))
     from peer_programs import inputs, scanviz_loops
 
-    from scanviz.engine.backends.native.run.tier import NativeLoop
+    from scanviz.engine.backends.native.run import tier
 
     numbers, taken = list(map(int, sizes.split(","))), []
-    usual = NativeLoop.machine_code
+    usual = tier.machine_code
 
     def timed(*given):
         begun = time.process_time()
@@ -46,7 +46,7 @@ def one(name: str, sizes: str, cache: str) -> None:
         taken.append(time.process_time() - begun)
         return found
 
-    NativeLoop.machine_code, scanviz_loops.MODE = timed, "native"
+    tier.machine_code, scanviz_loops.MODE = timed, "native"
     make = getattr(inputs, name.removesuffix("_gradient"))
     if cache == "none":
         others = [numbers[0] // 2, *numbers[1:]]

@@ -152,7 +152,7 @@ def settled(loop: Any, call: Callable[[], Any]) -> int:
     """Call a function of scanviz until its loops are machine code, and short calls as a whole; return how many calls that took."""
     executable, elapsed = loop.executable, LONG
     for count in range(MOST_CALLS):
-        made = [each for run in executable.flat.runners.values() for each in run.tier.all_made()]
+        made = [each for run in executable.flat.runners.values() for each in run.all_made()]
         loops = made and all(each.tier.name == "native" for each in made)
         if executable.runs_whole or (loops and elapsed >= LONG):
             return count

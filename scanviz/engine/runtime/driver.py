@@ -12,61 +12,69 @@ from scanviz.engine.program.instructions import Instruction, LoopInstruction, al
 from scanviz.engine.runtime.arena import LoopArena, LoopInputs
 from scanviz.engine.runtime.outcome import FailedRun
 from scanviz.engine.runtime.pool import Pool
-from scanviz.engine.runtime.untimed import Enter, run_plain
+from scanviz.engine.runtime.untimed import run_plain
 
 if TYPE_CHECKING:
     from scanviz.engine.observation.probe import Probe
     from scanviz.engine.observation.step_sampler import StepSampler
+    from scanviz.engine.program.instructions import AnyInstruction, Program
     from scanviz.engine.program.plan import Plan
     from scanviz.engine.runtime.array_module import ArrayModule
-    from scanviz.engine.runtime.calling import LoopCode, LoopTier
+    from scanviz.engine.runtime.calling import LoopCode, WriteEntry
+    from scanviz.engine.runtime.rows import StateRows
 
 THREADS = 16  # as many runs of a loop at once, in threads, find the sampling schedule of an earlier run
 
 
 class LoopRunner:
-    """Runs one loop instruction.
+    """Runs one loop instruction; a tier derives a class that gives the loop's code.
 
     Parameters
     ----------
     loop : LoopInstruction
         The loop.
-    tier : LoopTier
-        Gives its code for the shapes met.
     module : ArrayModule
         The array library that its steps run on.
+
+    Attributes
+    ----------
+    write_entry : callable or None
+        ``write_entry(plan)`` writes code that needs no arena, for :meth:`enter`.
     """
 
-    __slots__ = (
-        "effects",
-        "enter",
-        "hand_over",
-        "holds_others",
-        "inputs",
-        "loop",
-        "samplers",
-        "tier",
-    )
+    write_entry: WriteEntry | None = None
 
-    def __init__(self, loop: LoopInstruction, tier: LoopTier, module: ArrayModule) -> None:
-        self.loop, self.tier, self.inputs = loop, tier, LoopInputs(loop, module)
+    def __init__(self, loop: LoopInstruction, module: ArrayModule) -> None:
+        self.loop, self.inputs = loop, LoopInputs(loop, module)
         self.samplers = Pool(self._new_sampler, THREADS)
         self.effects = has_effects(loop.body)
-        # of a tier that may hand a loop over whose end nobody knows
-        self.hand_over = None if loop.until is None else getattr(tier, "going_on", None)
-        # of a tier that has code which needs no arena: there is none where nobody knows the end, or somebody is told of steps
-        may_enter = loop.until is None and not self.effects
-        self.enter: Enter | None = getattr(tier, "enter", None) if may_enter else None
         self.holds_others = any(not isinstance(part, Instruction) for part in loop.body.instructions)
+
+    def code_for(
+        self, shapes: Sequence[Any], states: Sequence[StateRows], probe: Probe | None, steps: int
+    ) -> LoopCode:
+        """Return the code for the shapes of a step's inputs and the rows of the states, to take so many steps at most."""
+        raise NotImplementedError
+
+    def compute(self, program: Program, instruction: AnyInstruction, values: Sequence[Any]) -> Sequence[Any]:
+        """Return the results of one instruction of the step, outside of any run."""
+        raise NotImplementedError
+
+    def enter(self, values: Sequence[Any]) -> list[Any] | FailedRun | None:
+        """Run the loop without an arena; return its results or how it failed, None where it needs an arena."""
+
+    def hand_over(self, arena: LoopArena, step: int) -> LoopCode:
+        """Return what runs a loop with a stop condition from a step on at which rows grow."""
+        code: LoopCode = arena.code
+        return code
+
+    def took(self, code: LoopCode, steps: int) -> None:
+        """Hear how many steps a run of a loop with a stop condition took."""
 
     def _new_sampler(self) -> StepSampler:
         from scanviz.engine.observation.step_sampler import StepSampler  # when somebody watches
 
         return StepSampler(next(all_loops(self.loop.body), None) is not None)
-
-    def take_plan(self, made: Plan) -> None:
-        """Take the plan that was made with that of the loop around this one."""
-        self.tier.take_plan(made)
 
     def __call__(self, values: Sequence[Any], probe: Probe | None) -> list[Any]:
         """Run the loop for the values of its instruction's inputs and return its results."""
@@ -79,7 +87,7 @@ class LoopRunner:
 
     def _run(self, values: Sequence[Any], probe: Probe | None) -> list[Any]:
         if probe is None:
-            if self.enter is not None:
+            if self.write_entry is not None:
                 found = self.enter(values)
                 if isinstance(found, list):
                     return found
@@ -106,7 +114,7 @@ class LoopRunner:
         own, key = probe.own, self.loop.key
         held, done, failed, begun = own.ns, 0, 1, perf_counter_ns()
         try:
-            found = None if self.enter is None or self.holds_others else self.enter(values)
+            found = None if self.write_entry is None or self.holds_others else self.enter(values)
             if type(found) is list:
                 results, done = found, whole_number(values[self.inputs.n_steps])
             elif isinstance(found, FailedRun):
@@ -131,8 +139,9 @@ class LoopRunner:
     def opened(self, values: Sequence[Any], probe: Probe | None) -> tuple[LoopArena, LoopCode]:
         """Return what a run owns, and the code for it."""
         arena = LoopArena(self.inputs, values, probe)
-        code = self.tier.code_for(arena.shapes, arena.states, probe, arena.steps)
-        arena.code, arena.hand_over = code, self.hand_over
+        code = arena.code = self.code_for(arena.shapes, arena.states, probe, arena.steps)
+        if self.loop.until is not None:
+            arena.hand_over = self.hand_over
         arena.open(code.memory, code.buffers.take(), code.steps_at_once)
         return arena, code
 
@@ -179,9 +188,9 @@ class LoopRunner:
         return sampler
 
     def _results(self, arena: LoopArena, done: int) -> list[Any]:
-        code, results = arena.code, arena.results(done, self.tier.compute)
+        code, results = arena.code, arena.results(done, self.compute)
         if self.loop.until is not None:
-            self.tier.took(code, done)
+            self.took(code, done)
         if code.keeps_buffers or not self.loop.allow_gc:
             code.buffers.give_back(arena.buffers)
         return results

@@ -29,6 +29,7 @@ from scanviz.engine.program.instructions import (
     nested_loops,
 )
 from scanviz.engine.runtime.array_module import ArrayModule
+from scanviz.engine.runtime.calling import LoopCode
 from scanviz.engine.runtime.context import RunContext
 from scanviz.engine.runtime.driver import LoopRunner
 from scanviz.engine.runtime.outcome import DONE, FAILED, STOPPED, Outcome
@@ -36,7 +37,6 @@ from scanviz.engine.runtime.pool import Pool
 
 if TYPE_CHECKING:
     from scanviz.engine.observation.step_sampler import Variant
-    from scanviz.engine.program.plan import Plan
     from scanviz.engine.runtime.arena import LoopArena
     from scanviz.engine.runtime.rows import StateRows
 
@@ -73,7 +73,7 @@ class Interpreter:
     ) -> None:
         self.program, self.perform, self.module, self.name = program, perform, module, name
         self._constants: dict[int, dict[int, Any]] = {}
-        self._runners: dict[int, LoopRunner] = {}
+        self._runners: dict[int, InterpretedLoop] = {}
         self._other_tiers: dict[int, RunLoop] = {
             loop.key: other_tier(around, loop, module)
             for loop, _, around in nested_loops(program)
@@ -179,11 +179,29 @@ class Interpreter:
             return other(given, probe)
         runner = self._runners.get(id(loop))  # which lives as long as its runner
         if runner is None:
-            runner = self._runners[id(loop)] = LoopRunner(loop, Interpreted(self, loop), self.module)
+            runner = self._runners[id(loop)] = InterpretedLoop(self, loop)
         return runner(given, probe)
 
 
-class Interpreted:
+class InterpretedLoop(LoopRunner):
+    """Runs one loop whose steps are interpreted."""
+
+    def __init__(self, interpreter: Interpreter, loop: LoopInstruction) -> None:
+        super().__init__(loop, interpreter.module)
+        self.interpreter, self.code = interpreter, Interpreted(interpreter, loop)
+
+    def code_for(
+        self, shapes: Sequence[Any], states: Sequence[StateRows], probe: Probe | None, steps: int
+    ) -> Interpreted:
+        """Return the one code for all shapes."""
+        return self.code
+
+    def compute(self, program: Program, instruction: AnyInstruction, values: Sequence[Any]) -> Sequence[Any]:
+        """Return the results of one instruction alone."""
+        return self.interpreter.run_apart(program, instruction, values)
+
+
+class Interpreted(LoopCode):
     """A loop whose steps are interpreted: what a step means, written plainly.  One code for all shapes, without a plan.
 
     Parameters
@@ -198,28 +216,13 @@ class Interpreted:
     plan = memory = None
     tier_name = "reference"
     keeps_buffers = False
-    cheap_stamps = plain_times = False
     samples = False  # every operation is one call already: a stamp after it costs little
-    at_once = 0
-    steps_at_once = None
     clock = staticmethod(time.perf_counter_ns)
 
     def __init__(self, interpreter: Interpreter, loop: LoopInstruction) -> None:
         self.interpreter, self.loop = interpreter, loop
-        self.buffers: Pool[list[Any]] = Pool(list, 0)
+        self.buffers = Pool(list, 0)
         self.effects = has_effects(loop.body)
-
-    def code_for(
-        self, shapes: Sequence[Any], states: Sequence[StateRows], probe: Probe | None, steps: int
-    ) -> Interpreted:
-        """Return itself."""
-        return self
-
-    def took(self, code: Any, steps: int) -> None:
-        """Have no use for it."""
-
-    def take_plan(self, plan: Plan) -> None:
-        """Take no plan."""
 
     def variant(self, name: Variant) -> Interpreted:
         """Return itself."""
@@ -228,10 +231,6 @@ class Interpreted:
     def stamps(self, name: Variant, first: int, last: int, own: ObserverOverhead | None) -> Stamps:
         """Return what takes a time after each operation."""
         return OperationStamps(own=own)
-
-    def compute(self, program: Program, instruction: AnyInstruction, values: Sequence[Any]) -> Sequence[Any]:
-        """Return the results of one instruction alone."""
-        return self.interpreter.run_apart(program, instruction, values)
 
     def __call__(self, arena: LoopArena, first: int, last: int) -> Outcome:
         """Take steps, as :mod:`scanviz.engine.runtime.calling` says."""

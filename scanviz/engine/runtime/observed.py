@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from scanviz.engine.observation.observer_overhead import ObserverOverhead
     from scanviz.engine.observation.probe import Probe
     from scanviz.engine.runtime.arena import LoopArena
-    from scanviz.engine.runtime.calling import CompiledLoop, LoopCode
+    from scanviz.engine.runtime.calling import LoopCode, RunSteps
 
 SHORT_NS = 5_000  # steps shorter than that share a time where observers allow it
 TOLD_NS = 500_000  # steps of a loop without loops inside are told when so many nanoseconds of them were taken
@@ -181,7 +181,7 @@ def _block(probe: Probe) -> int:
 
 
 def take_blocks(
-    arena: LoopArena, plain: CompiledLoop, first: int, last: int, ends: Iterable[int], stamps: BlockStamps
+    arena: LoopArena, plain: RunSteps, first: int, last: int, ends: Iterable[int], stamps: BlockStamps
 ) -> int:
     """Run steps ``first`` to ``last`` with a time at each of ``ends``; return where it stopped."""
     for end in ends:

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from scanviz.engine.locks import lock
 from scanviz.engine.program.plan import Emits, Grouping, Plan, RunMemory, plan_loop, run_memory, single
 from scanviz.engine.program.verify import verify_plan
+from scanviz.engine.runtime.calling import LoopCode
+from scanviz.engine.runtime.driver import LoopRunner
 from scanviz.engine.runtime.pool import Pool
 
 if TYPE_CHECKING:
@@ -22,21 +24,21 @@ if TYPE_CHECKING:
 
     from scanviz.engine.observation.observer_overhead import ObserverOverhead
     from scanviz.engine.observation.probe import Probe
-    from scanviz.engine.observation.stamps import Clock, Stamps
+    from scanviz.engine.observation.stamps import Stamps
     from scanviz.engine.observation.step_sampler import Variant
     from scanviz.engine.program.instructions import AnyInstruction, LoopInstruction, Program
     from scanviz.engine.program.shapes import ConcreteShape
     from scanviz.engine.runtime.array_module import ArrayModule
-    from scanviz.engine.runtime.calling import CompiledLoop
+    from scanviz.engine.runtime.calling import Entry, RunSteps, WriteEntry
     from scanviz.engine.runtime.interpreter import Interpreter
     from scanviz.engine.runtime.outcome import FailedRun
     from scanviz.engine.runtime.rows import StateRows
 
-    class WrittenLoop(Protocol):
+    class WrittenCode(Protocol):
         """Code that was written for a plan."""
 
         @property
-        def function(self) -> CompiledLoop:
+        def function(self) -> RunSteps:
             """What is called."""
             ...
 
@@ -61,11 +63,7 @@ POOLED = 4  # sets of buffers kept between runs: as many threads as can run at o
 _ANY = "any shapes"
 
 
-Write = Callable[[Plan, "Variant"], "WrittenLoop"]
-# ``entry(values, buffers)`` runs a loop for the values of its instruction's inputs, and returns its results; None where their
-# shapes are not those of the plan, where there is no step, or something about them is wrong
-Entry = Callable[[Sequence[Any], list[Any]], "list[Any] | FailedRun | None"]
-WriteEntry = Callable[[Plan], "Entry | None"]
+Write = Callable[[Plan, "Variant"], "WrittenCode"]
 
 
 class Tier(NamedTuple):
@@ -92,7 +90,7 @@ class Tier(NamedTuple):
     groups: Grouping = single
 
 
-class Specialised:
+class Specialised(LoopCode):
     """Code and buffers for one set of shapes.
 
     Attributes
@@ -130,31 +128,25 @@ class Specialised:
         "plan",
         "runs",
         "tier",
+        "tier_name",
         "why",
     )
-    samples = True
-    cheap_stamps = plain_times = False
-    steps_at_once = None  # Python hears ctrl+c itself
+    plan: Plan
+    memory: RunMemory
 
     def __init__(
         self, plan: Plan, tier: Tier, write: Write, why: str = "generated for the shapes met"
     ) -> None:
-        self.plan = plan
-        self.memory: RunMemory = run_memory(plan)
-        self.tier, self._write, self.why = tier, write, why
-        self.clock: Clock = tier.module.clock
-        self._code: dict[Variant, WrittenLoop] = {}
+        self.plan, self.memory = plan, run_memory(plan)
+        self.tier, self.tier_name, self._write, self.why = tier, tier.name, write, why
+        self.clock = tier.module.clock
+        self._code: dict[Variant, WrittenCode] = {}
         self._lock = lock()
-        self.buffers: Pool[list[Any]] = Pool(self._new_buffers, POOLED)
+        self.buffers = Pool(self._new_buffers, POOLED)
         self.keeps_buffers = self.memory.arena <= SMALL_BYTES
         self.has_buffers = bool(self.memory.buffers)
         self.entry: Entry | None = None
         self.runs = 0
-
-    @property
-    def tier_name(self) -> str:
-        """The tier's name."""
-        return self.tier.name
 
     def _new_buffers(self) -> list[Any]:
         return [self.tier.module.empty(shape, dtype) for shape, dtype in self.memory.buffers]
@@ -164,11 +156,11 @@ class Specialised:
         """The fewest steps that it takes many at once; 0 where each is taken on its own."""
         return (self._code.get("plain") or self.written("plain")).at_once
 
-    def variant(self, name: Variant) -> CompiledLoop:
+    def variant(self, name: Variant) -> RunSteps:
         """Return one variant of the code, written when first needed."""
         return (self._code.get(name) or self.written(name)).function
 
-    def written(self, name: Variant) -> WrittenLoop:
+    def written(self, name: Variant) -> WrittenCode:
         """Return one variant of the code with its source."""
         with self._lock:
             if name not in self._code:
@@ -194,8 +186,8 @@ class Specialised:
         return OperationStamps(self.clock, own)
 
 
-class SpecialisedLoop:
-    """The code of one loop by shapes of a step's inputs.
+class SpecialisedLoop(LoopRunner):
+    """Runs one loop by code for the shapes of a step's inputs.
 
     Parameters
     ----------
@@ -210,13 +202,13 @@ class SpecialisedLoop:
     """
 
     def __init__(self, loop: LoopInstruction, runners: Mapping[int, Any], tier: Tier, write: Write) -> None:
-        self.loop, self.runners, self.tier, self._write = loop, runners, tier, write
+        super().__init__(loop, tier.module)
+        self.runners, self.tier, self._write = runners, tier, write
         self.cache: OrderedDict[object, Specialised] = OrderedDict()
         self._latest: tuple[object, Specialised | None] = (None, None)
         self._unread = [k for k, slot in enumerate(loop.states) if not slot.reads]
         self._planned: Plan | None = None
         self._lock = lock()
-        self.write_entry: WriteEntry | None = None
 
     def compute(self, program: Program, instruction: AnyInstruction, values: Sequence[Any]) -> Sequence[Any]:
         """Return the results of one instruction alone."""
@@ -299,9 +291,6 @@ class SpecialisedLoop:
             code.buffers.give_back(buffers)
         return found
 
-    def took(self, code: Any, steps: int) -> None:
-        """Have no use for it: code is the same for any number of steps."""
-
     def _for_shapes(
         self, shapes: Sequence[ConcreteShape], rows: Sequence[tuple[int, ...]], steps: int
     ) -> Specialised:
@@ -322,18 +311,14 @@ class SpecialisedLoop:
             return known
         return self.plan_for(shapes, rows)
 
-    def take_plan(self, plan: Plan) -> None:
-        """Take the plan that was made with that of the loop around this one, for the shapes that are met there."""
-        self._planned = plan
-
     def plan_for(self, shapes: Sequence[ConcreteShape] | None, rows: Sequence[ConcreteShape]) -> Plan:
         """Return the plan for shapes of a step's inputs and of states' rows; loops inside take theirs."""
         made = plan_loop(self.loop, shapes, self.tier.groups, self.tier.emits, rows)
         verify_plan(self.loop.body, made)
         for index, (inner, *_) in made.inner.items():
-            take = getattr(self.runners[index], "take_plan", None)
-            if take is not None:
-                take(inner)
+            runner = self.runners[index]
+            if isinstance(runner, SpecialisedLoop):  # not of another tier
+                runner._planned = inner
         return made
 
     def put_in_place(self, old: Specialised, new: Specialised) -> bool:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from scanviz.engine.runtime.outcome import FAILED, FailedRun
+from scanviz.engine.runtime.outcome import FAILED
 
 if TYPE_CHECKING:
     from scanviz.engine.runtime.arena import LoopArena
-    from scanviz.engine.runtime.calling import CompiledLoop, LoopCode
-
-# ``enter(values)``: the loop's results, or how it failed; None where it needs an arena
-Enter = Callable[[Sequence[Any]], "list[Any] | FailedRun | None"]
+    from scanviz.engine.runtime.calling import LoopCode, RunSteps
 
 
 def run_plain(arena: LoopArena, code: LoopCode) -> int:
@@ -28,7 +24,7 @@ def run_plain(arena: LoopArena, code: LoopCode) -> int:
     return done
 
 
-def take_steps(arena: LoopArena, code: CompiledLoop, first: int, last: int) -> int:
+def take_steps(arena: LoopArena, code: RunSteps, first: int, last: int) -> int:
     """Run steps ``first`` to ``last`` and return where it stopped; a stop condition that held ends the loop.
 
     Raises

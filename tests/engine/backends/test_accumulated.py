@@ -156,7 +156,7 @@ def test_a_loop_that_is_entered_quickly_gives_the_same(steps):
         for seed in range(ENTERED + 3):
             same(f, reference, rows_of("float64", (steps,), seed))
         (runner,) = f.executable.flat.runners.values()
-        assert runner.tier.all_made()[0].entry is not None
+        assert runner.all_made()[0].entry is not None
 
 
 def test_the_default_mode_counts_what_a_step_takes_among_many_at_once():

@@ -49,9 +49,7 @@ def bent(mode="auto", until=False):
 def tiers_of(f):
     """Return of each loop of a function the tier of its code, and why it is that."""
     return [
-        (made.tier.name, made.why)
-        for run in f.executable.flat.runners.values()
-        for made in run.tier.all_made()
+        (made.tier.name, made.why) for run in f.executable.flat.runners.values() for made in run.all_made()
     ]
 
 
@@ -78,7 +76,7 @@ def test_code_for_shapes_is_never_taken_for_others_where_shapes_change_all_the_t
         for _ in range(3):
             np.testing.assert_allclose(f(given), plain(given), rtol=1e-12)
     [runner] = f.executable.flat.runners.values()
-    assert len(runner.tier.cache) == MOST_SHAPES + 1
+    assert len(runner.cache) == MOST_SHAPES + 1
     assert tiers_of(f)[-1] == ("numpy", "the shapes change from run to run")
     assert "native" in {tier for tier, _ in tiers_of(f)}
 
@@ -208,7 +206,7 @@ def test_the_steps_of_a_loop_inside_count_for_the_loop_around_it(pays_after):
     np.testing.assert_array_equal(f(given), scanviz.function([x], out, mode="reference")(given))
     assert tiers_of(f) == [("native", "machine code for the shapes met")]
     [outer] = f.executable.flat.runners.values()
-    assert [inner.tier.all_made() for inner in outer.tier.runners.values()] == [[]]  # no other code was made
+    assert [inner.all_made() for inner in outer.runners.values()] == [[]]  # no other code was made
 
 
 @needs_llvm

@@ -186,7 +186,7 @@ def test_shapes_that_change_from_call_to_call_run_code_for_any_shapes():
         for found, wanted in zip(executable.run(values, None), reference.run(values, None), strict=True):
             np.testing.assert_array_equal(found, wanted)
     (runner,) = executable.flat.runners.values()
-    assert len(runner.tier.cache) == MOST_SHAPES + 1
+    assert len(runner.cache) == MOST_SHAPES + 1
     with pytest.raises(ShapeError, match="changed its shape"):
         executable.run([np.array(2), np.ones((3, 4)), np.ones(1)], None)
 

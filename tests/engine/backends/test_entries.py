@@ -13,7 +13,7 @@ from scanviz.engine.runtime.specialised import ENTERED
 def made(f):
     """Return what was made of the one loop of a function for the shapes that it met last."""
     (runner,) = f.executable.flat.runners.values()
-    return runner.tier._latest[1]
+    return runner._latest[1]
 
 
 def looked_up(mode="numpy"):
@@ -115,7 +115,7 @@ def test_machine_code_is_entered_without_an_arena_after_some_runs(monkeypatch):
     for _ in range(ENTERED + 2):
         f(x, w, 1.5)
     for runner in f.executable.flat.runners.values():
-        assert runner.tier._latest[1].entry is not None
+        assert runner._latest[1].entry is not None
     held = [f(rows, w, 1.5) for _ in range(2) for rows in orders]
     for found, wanted in zip(held, expected * 2, strict=True):
         for one, other in zip(found, wanted, strict=True):
@@ -130,7 +130,7 @@ def test_long_runs_have_an_arena_so_that_threads_may_take_them_and_ctrl_c_is_hea
     for _ in range(ENTERED + 2):
         f(x, w, 1.5)
     runner, *_ = f.executable.flat.runners.values()
-    made = runner.tier._latest[1]
+    made = runner._latest[1]
     code, expected = made.written("plain"), f(x, w, 1.5)
     assert code.short_steps > 9
     code._in_parts.step_ns = 1e6  # nanoseconds

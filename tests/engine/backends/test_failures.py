@@ -11,7 +11,7 @@ from scanviz.engine.runtime import errors
 from scanviz.engine.runtime.arena import LoopArena, LoopInputs
 from scanviz.engine.runtime.array_module import ArrayModule
 from scanviz.engine.runtime.errors import Failure, in_words
-from scanviz.engine.runtime.interpreter import Interpreted, Interpreter
+from scanviz.engine.runtime.interpreter import InterpretedLoop, Interpreter
 from scanviz.engine.runtime.outcome import FAILED
 
 
@@ -21,14 +21,14 @@ def test_of_a_step_the_instruction_the_step_and_what_it_read():
     f = scanviz.function([x], rows[1], mode=scanviz.Mode("numpy", "none"))
     (runner,) = f.executable.flat.runners.values()
     loop = runner.loop
-    for tier in (runner.tier, Interpreted(Interpreter(f.program, perform, ArrayModule()), loop)):
+    for found in (runner, InterpretedLoop(Interpreter(f.program, perform, ArrayModule()), loop)):
         values = [np.ones((4, 2)) if each == loop.sequences[0].outer else None for each in loop.inputs]
         values = [
             np.int64(4) if number == loop.n_steps else np.float64(0.0) if value is None else value
             for number, value in zip(loop.inputs, values, strict=True)
         ]
         arena = LoopArena(LoopInputs(loop, ArrayModule()), values, None)
-        code = tier.code_for(arena.shapes, arena.states, None, arena.steps)
+        code = found.code_for(arena.shapes, arena.states, None, arena.steps)
         arena.code = code
         arena.open(code.memory, code.buffers.take(), None)
         done, outcome, instruction = code.variant("plain")(arena, 0, 4)

@@ -71,7 +71,7 @@ def test_generated_code_is_found_by_tracebacks_and_debuggers():
     executable = compiled("numpy", inputs, outputs)
     executable.run([np.array(2), np.ones((2, 3)), np.ones(3)], None)
     (runner,) = executable.flat.runners.values()
-    (made,) = runner.tier.cache.values()
+    (made,) = runner.cache.values()
     code = made.written("plain")
     assert "".join(linecache.getlines(code.file)) == code.text
     assert code.file.startswith("<scanviz ")
@@ -119,7 +119,7 @@ def test_large_buffers_are_kept_between_calls_only_where_asked(width):
         for _ in range(3):
             executable.run([np.array(2), np.ones((2, width)), np.ones(width)], None)
         (runner,) = executable.flat.runners.values()
-        (made,) = runner.tier.cache.values()
+        (made,) = runner.cache.values()
         assert len(made.buffers) == (0 if allow_gc and width == SMALL_BYTES else 1)
 
 

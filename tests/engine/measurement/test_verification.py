@@ -264,7 +264,7 @@ def test_both_sides_of_a_measured_rule_run_where_the_function_has_come_to(monkey
         made = f.compile_alike(program)
         for _ in range(3):
             made.run([rows], None)
-        tiers = {each.tier.name for run in made.flat.runners.values() for each in run.tier.all_made()}
+        tiers = {each.tier.name for run in made.flat.runners.values() for each in run.all_made()}
         assert getattr(made, "runs_whole", False) if not tiers else tiers == {tier}
 
 

@@ -147,4 +147,4 @@ def test_a_plan_does_not_depend_on_the_number_of_steps():
     for steps in (1, 5, 50, 500):
         f(np.ones((steps, 3)), np.zeros(3))
     (runner,) = f.executable.flat.runners.values()
-    assert len(runner.tier.cache) == 1
+    assert len(runner.cache) == 1

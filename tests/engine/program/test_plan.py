@@ -104,7 +104,7 @@ def kinds_of(step, pick, **arguments):
     f = scanviz.function([X, H0], pick(rows), mode="numpy", on_unused_input="ignore")
     f(np.ones((5, 3)), np.ones(3))
     (runner,) = f.executable.flat.runners.values()
-    (made,) = runner.tier.all_made()
+    (made,) = runner.all_made()
     return [store.kind for store in made.plan.stores.values()]
 
 

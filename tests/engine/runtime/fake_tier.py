@@ -9,7 +9,7 @@ import numpy as np
 
 import scanviz
 from scanviz.engine.observation.events import StepSeries
-from scanviz.engine.runtime.driver import LoopRunner
+from scanviz.engine.runtime.specialised import SpecialisedLoop
 
 STEP_NS = 10  # step k takes (k + 1) times that, on the clock of the fake tier
 
@@ -39,9 +39,9 @@ class FakeStamps:
 
 @dataclass
 class FakeTier:
-    """What stands between a loop's runner and the tier that made its code; notes how the code is called."""
+    """What stands between a loop's runner and its code; notes how the code is called."""
 
-    tier: Any
+    usual: Any  # gives the code of the NumPy tier
     steps_at_once: int | None = None
     keeps_buffers = False
     tier_name = "fake"
@@ -54,17 +54,8 @@ class FakeTier:
     every: int = 0  # steps of a block; 0 for the times of the NumPy tier
 
     def code_for(self, shapes, states, probe, steps):
-        self.code = self.tier.code_for(shapes, states, probe, steps)
+        self.code = self.usual(shapes, states, probe, steps)
         return self
-
-    def took(self, code, steps):
-        self.tier.took(self.code, steps)
-
-    def take_plan(self, plan):
-        self.tier.take_plan(plan)
-
-    def compute(self, program, instruction, values):
-        return self.tier.compute(program, instruction, values)
 
     plan = property(lambda self: self.code.plan)
     memory = property(lambda self: self.code.memory)
@@ -93,7 +84,7 @@ def faked(inputs, outputs, updates=None, **how) -> tuple[Any, FakeTier]:
     """Return a function of the NumPy tier whose one loop is run by a fake tier, and that."""
     f = scanviz.function(inputs, outputs, updates=updates, mode="numpy")
     runners = f.executable.flat.runners
-    (runner,) = [each for each in runners.values() if isinstance(each, LoopRunner)]
-    tier = FakeTier(runner.tier, **how)
-    runner.tier = tier
+    (runner,) = [each for each in runners.values() if isinstance(each, SpecialisedLoop)]
+    tier = FakeTier(runner.code_for, **how)
+    runner.code_for = tier.code_for
     return f, tier

@@ -21,13 +21,14 @@ from scanviz.engine.backends.estimate import step_ns
 from scanviz.engine.backends.registry import availability
 from scanviz.engine.backends.tier_policy import TierPolicy, why_numpy
 from scanviz.engine.errors import BackendError, ScanvizError
-from scanviz.engine.runtime.specialised import Entry, Specialised, SpecialisedLoop, Tier, Write, WriteEntry
+from scanviz.engine.runtime.specialised import Specialised, SpecialisedLoop, Tier, Write
 
 if TYPE_CHECKING:
     from scanviz.engine.observation.probe import Probe
     from scanviz.engine.program.instructions import LoopInstruction
     from scanviz.engine.program.plan import Plan
     from scanviz.engine.runtime.arena import LoopArena
+    from scanviz.engine.runtime.calling import Entry, LoopCode, WriteEntry
     from scanviz.engine.runtime.outcome import FailedRun
     from scanviz.engine.runtime.rows import StateRows
 
@@ -76,7 +77,6 @@ class AutoLoop(SpecialisedLoop):
     ) -> None:
         super().__init__(loop, runners, tier, write)
         self.policy, self._may_end = policy, loop.until is not None
-        self._n_steps = loop.inputs.index(loop.n_steps)
 
     def code_for(
         self, shapes: Sequence[Any], states: Sequence[StateRows], probe: Probe | None, steps: int
@@ -95,15 +95,15 @@ class AutoLoop(SpecialisedLoop):
         """Return whether machine code pays before a run of so many steps; of one that may end, before its first step."""
         return self.policy.pays((1 if self._may_end else steps) * code.whole_step_ns)
 
-    def going_on(self, arena: LoopArena, step: int) -> Any:
-        """Return what runs a loop with a stop condition from a step on."""
-        code = arena.code
+    def hand_over(self, arena: LoopArena, step: int) -> LoopCode:
+        """Return machine code for the steps from this one on, where that pays."""
+        code: LoopCode = arena.code
         if type(code) is not NumpyCode or not code.is_counted or not self.policy.pays(step * code.step_ns):
             return code
         self.policy.add(step * code.step_ns)
         return self._compiled(code, arena.shapes, arena.states, arena.probe, arena.steps)
 
-    def took(self, code: Any, steps: int) -> None:
+    def took(self, code: LoopCode, steps: int) -> None:
         """Count the steps of a loop with a stop condition."""
         if type(code) is NumpyCode:
             self.policy.took(self.loop.name, steps)
@@ -120,7 +120,7 @@ class AutoLoop(SpecialisedLoop):
     def _entered_unless_it_pays(
         self, code: NumpyCode, entry: Entry, values: Sequence[Any], buffers: list[Any]
     ) -> list[Any] | FailedRun | None:
-        steps = whole_number(values[self._n_steps])
+        steps = whole_number(values[self.inputs.n_steps])
         if code.is_counted and self._pays(code, steps):
             return None
         found = entry(values, buffers)
@@ -171,11 +171,10 @@ class AutoLoop(SpecialisedLoop):
             return available.why
         # much code, which few programs need
         from scanviz.engine.backends.native.emit.errors import NotWrittenError
-        from scanviz.engine.backends.native.run.tier import NativeLoop
+        from scanviz.engine.backends.native.run.tier import machine_code
 
-        native = NativeLoop(self.loop, self.runners, self.tier, self._write)
         try:
-            return native.machine_code(shapes, rows)
+            return machine_code(self.loop, self.runners, self.tier, shapes, rows)
         except NotWrittenError as refused:
             return str(refused)
         except (BackendError, OSError, MemoryError) as error:  # LLVM cannot be loaded, or code has no room

@@ -26,7 +26,7 @@ from scanviz.engine.runtime.outcome import FailedRun
 if TYPE_CHECKING:
     from scanviz.engine.backends.source.loop import LoopWriter
     from scanviz.engine.program.instructions import LoopInstruction
-    from scanviz.engine.runtime.specialised import Entry
+    from scanviz.engine.runtime.calling import Entry
 
 
 def written_entry(writer: LoopWriter) -> Entry | None:

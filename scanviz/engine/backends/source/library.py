@@ -25,7 +25,7 @@ class Library(NamedTuple):
         ``statements(emitter, instruction, out)`` gives the lines of an instruction; ``out`` names the array that its
         result goes to.
     loops : callable
-        ``loops(loop, runners, tier, write)`` makes the code of a loop.
+        ``loops(loop, runners, tier, write)`` makes what runs a loop.
     accumulated : callable or None
         ``accumulated(loop, plan)`` says how the states of a loop are accumulated, None where its steps are taken one by one.
     long_statements : callable or None

@@ -15,8 +15,7 @@ from scanviz.engine.program.instructions import (
     Program,
     has_effects,
 )
-from scanviz.engine.runtime.driver import LoopRunner
-from scanviz.engine.runtime.specialised import Entry, Specialised, SpecialisedLoop, Tier
+from scanviz.engine.runtime.specialised import Specialised, SpecialisedLoop, Tier
 
 if TYPE_CHECKING:
     from scanviz.engine.backends.source.compiled import CompiledSource
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from scanviz.engine.observation.probe import Probe
     from scanviz.engine.observation.step_sampler import Variant
     from scanviz.engine.program.plan import Plan
+    from scanviz.engine.runtime.calling import Entry
 
 Runner = Any  # called with the values of an instruction's inputs and who observes
 
@@ -56,15 +56,15 @@ def make_runner(
 
         return written_entry(LoopWriter(instruction, plan, "plain", runners, library, first="0"))
 
-    tier = library.loops(instruction, runners, library.tier, write)
+    runner = library.loops(instruction, runners, library.tier, write)
     # the number of steps is known, nobody is told of them, and arrays are NumPy's
     if (
         instruction.until is None
         and not has_effects(instruction.body)
         and not library.tier.module.takes_device_arrays
     ):
-        tier.write_entry = write_entry
-    return LoopRunner(instruction, tier, library.tier.module)
+        runner.write_entry = write_entry
+    return runner
 
 
 class BranchRunner:
@@ -99,9 +99,9 @@ def expected_tiers(runners: Mapping[int, Runner]) -> dict[int, Tier]:
     """Return by the key of each loop the tier that ran it last, or is taken to run it; not of loops inside of others."""
     found = {}
     for runner in runners.values():
-        if isinstance(runner, LoopRunner) and isinstance(runner.tier, SpecialisedLoop):
-            made = runner.tier.all_made()
-            found[runner.loop.key] = made[-1].tier if made else runner.tier.expected
+        if isinstance(runner, SpecialisedLoop):
+            made = runner.all_made()
+            found[runner.loop.key] = made[-1].tier if made else runner.expected
     return found
 
 
@@ -109,9 +109,9 @@ def all_made(runners: Mapping[int, Runner]) -> dict[int, Specialised]:
     """Return by the key of each loop run so far, nested ones too, what was made for the shapes it met last."""
     found: dict[int, Specialised] = {}
     for runner in runners.values():
-        if isinstance(runner, LoopRunner) and isinstance(runner.tier, SpecialisedLoop):
-            found.update((runner.loop.key, made) for made in runner.tier.all_made())
-            found |= all_made(runner.tier.runners)
+        if isinstance(runner, SpecialisedLoop):
+            found.update((runner.loop.key, made) for made in runner.all_made())
+            found |= all_made(runner.runners)
         elif isinstance(runner, BranchRunner):
             for program, _ in runner.sides:
                 found |= all_made(program.runners)

@@ -57,7 +57,7 @@ def _runners_of(site: Site, runners: Runners) -> Runners:
     around = _runners_of(site.around, runners)[site.around.number]
     if isinstance(around, OtherTierLoop):  # that says native, and is written inside of one that does not
         around = around.runner
-    found: Runners = around.sides[site.side][0].runners if site.loop is None else around.tier.runners
+    found: Runners = around.sides[site.side][0].runners if site.loop is None else around.runners
     return found
 
 

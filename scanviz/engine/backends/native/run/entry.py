@@ -25,7 +25,7 @@ from scanviz.engine.program.plan.location import ALIGNMENT
 from scanviz.engine.runtime.address import address
 from scanviz.engine.runtime.aligned import LONG
 from scanviz.engine.runtime.array_module import ArrayModule
-from scanviz.engine.runtime.specialised import Entry
+from scanviz.engine.runtime.calling import Entry
 
 if TYPE_CHECKING:
     from scanviz.engine.backends.native.emit.places import Base

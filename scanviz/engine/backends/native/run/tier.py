@@ -30,8 +30,9 @@ from scanviz.engine.program.shapes import ConcreteShape
 from scanviz.engine.runtime.address import address
 from scanviz.engine.runtime.arena import LoopArena
 from scanviz.engine.runtime.array_module import ArrayModule
+from scanviz.engine.runtime.calling import Entry, WriteEntry
 from scanviz.engine.runtime.outcome import DONE, FAILED, Outcome
-from scanviz.engine.runtime.specialised import Entry, Specialised, SpecialisedLoop, Tier, Write, WriteEntry
+from scanviz.engine.runtime.specialised import Specialised, SpecialisedLoop, Tier, Write
 
 if TYPE_CHECKING:
     from scanviz.engine.observation.observer_overhead import ObserverOverhead
@@ -295,7 +296,7 @@ class NativeSpecialised(Specialised):
         return code.entry(entry_of, self.tier.module)
 
     @property
-    def plain_times(self) -> bool:  # type: ignore[override]  # of other tiers it is known without a look
+    def plain_times(self) -> bool:
         """Whether steps that have times run the code that runs while nobody watches: strips do."""
         code = self.written("steps")
         assert isinstance(code, NativeCode)
@@ -308,18 +309,54 @@ class NativeSpecialised(Specialised):
         return code.stamps(first, last, self.clock, own)
 
 
+def native_tier(tier: Tier) -> Tier:
+    """Return the tier of machine code with the arrays of another."""
+    return tier._replace(name="native", emits=EMITS, groups=chains)
+
+
+def machine_code(
+    loop: LoopInstruction,
+    runners: Runners,
+    tier: Tier,
+    shapes: Sequence[ConcreteShape],
+    rows: Sequence[tuple[int, ...]],
+) -> Specialised:
+    """Return native code of a loop for the shapes of a step's inputs and of the rows of states.
+
+    Raises
+    ------
+    NotWrittenError
+        If there is none, for the reason given.
+    """
+    plan = plan_loop(loop, shapes, chains, EMITS, rows)
+    rates, in_parts = Rates(), InParts(loop, plan, (chains, EMITS))
+    known: dict[Kind, tuple[Machine, CallArguments]] = {}
+
+    def write(plan: Plan, variant: Variant) -> NativeCode:
+        if variant == "plain":
+            return code
+        return NativeCode(loop, plan, variant, runners, True, True, rates, in_parts, known=known)
+
+    code = NativeCode(loop, plan, "plain", runners, rates=rates, in_parts=in_parts, known=known)
+    made = NativeSpecialised(plan, native_tier(tier), write, "machine code for the shapes met")
+    if code.machine.was_kept:
+        made.why += ", kept on disk from an earlier run"
+    inside = [WATCHED] if code.handed.holds_inside and has_branches(loop.body) else []
+    made.why = "; ".join([made.why, *inside, *code.reasons()])
+    return made
+
+
 class NativeLoop(SpecialisedLoop):
-    """The code of one loop by shapes: native where it can be written, NumPy's elsewhere."""
+    """Runs one loop by native code where it can be written, by NumPy's elsewhere."""
 
     def __init__(self, loop: LoopInstruction, runners: Mapping[int, Any], tier: Tier, write: Write) -> None:
         super().__init__(loop, runners, tier._replace(name="numpy"), write)
-        self._native = tier._replace(name="native", emits=EMITS, groups=chains)
 
     def _for_shapes(
         self, shapes: Sequence[ConcreteShape], rows: Sequence[tuple[int, ...]], steps: int
     ) -> Specialised:
         try:
-            return self.machine_code(shapes, rows)
+            return machine_code(self.loop, self.runners, self.tier, shapes, rows)
         except NotWrittenError as refused:
             made = super()._for_shapes(shapes, rows, steps)
             made.why = f"no native code: {refused}"
@@ -328,42 +365,7 @@ class NativeLoop(SpecialisedLoop):
     @property
     def expected(self) -> Tier:
         """The tier whose code is taken for shapes that were not met yet, where it can be written."""
-        return self._native
-
-    def machine_code(self, shapes: Sequence[ConcreteShape], rows: Sequence[tuple[int, ...]]) -> Specialised:
-        """Return native code for the shapes of a step's inputs and of the rows of states.
-
-        Raises
-        ------
-        NotWrittenError
-            If there is none, for the reason given.
-        """
-        plan = plan_loop(self.loop, shapes, chains, EMITS, rows)
-        rates, in_parts = Rates(), InParts(self.loop, plan, (chains, EMITS))
-        known: dict[Kind, tuple[Machine, CallArguments]] = {}
-
-        def write(plan: Plan, variant: Variant) -> NativeCode:
-            if variant == "plain":
-                return code
-            return NativeCode(
-                self.loop, plan, variant, self.runners, True, True, rates, in_parts, known=known
-            )
-
-        code = NativeCode(
-            self.loop,
-            plan,
-            "plain",
-            self.runners,
-            rates=rates,
-            in_parts=in_parts,
-            known=known,
-        )
-        made = NativeSpecialised(plan, self._native, write, "machine code for the shapes met")
-        if code.machine.was_kept:
-            made.why += ", kept on disk from an earlier run"
-        inside = [WATCHED] if code.handed.holds_inside and has_branches(self.loop.body) else []
-        made.why = "; ".join([made.why, *inside, *code.reasons()])
-        return made
+        return native_tier(self.tier)
 
 
-__all__ = ["NativeCode", "NativeLoop"]
+__all__ = ["NativeCode", "NativeLoop", "machine_code"]

@@ -49,7 +49,7 @@ def run_a_loop(factor=2.0):
     f = scanviz.function([x], y, mode="native")
     found = f(np.linspace(-1, 1, 7))
     (runner,) = f.executable.flat.runners.values()
-    (made,) = runner.tier.all_made()
+    (made,) = runner.all_made()
     return found, made.why
 
 
@@ -336,7 +336,7 @@ def gates(bias=0.5, name="gates"):
 
 def why_of(f):
     (runner,) = f.executable.flat.runners.values()
-    return runner.tier.all_made()[0].why
+    return runner.all_made()[0].why
 
 
 VALUES = np.linspace(-1, 1, 12).reshape(3, 4), np.linspace(0, 1, 16).reshape(4, 4)
@@ -378,7 +378,7 @@ def test_code_of_parts_that_threads_take_is_found_too(monkeypatch, place, rows, 
             states, _ = scanviz.scan(lambda x_t, h: T.tanh(x_t - h), x, h0)
             f = scanviz.function([x, h0], states, mode="native")
             found += [f(*given), f(*given)]  # after the first it is known how long steps take
-            (made,) = next(iter(f.executable.flat.runners.values())).tier.all_made()
+            (made,) = next(iter(f.executable.flat.runners.values())).all_made()
             assert any(made.written("plain")._in_parts._made.values())
             assert len(keys(place)) == 1 + shares
     for other in found[1:]:

@@ -237,7 +237,7 @@ def test_a_record_says_that_branches_inside_are_slower_while_it_is_made():
 def test_a_profile_leaves_no_trace_in_the_code_that_runs_without_one():
     def code(f):
         (outer,) = f.executable.flat.runners.values()
-        ((_, made),) = outer.tier.cache.items()
+        ((_, made),) = outer.cache.items()
         text = made.written("plain").text
         return text, assembly_of(text)
 

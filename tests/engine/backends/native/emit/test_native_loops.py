@@ -27,7 +27,7 @@ RNG = np.random.default_rng(3)
 def tiers_of(f):
     """Return of each loop of a function the tier of its code, and why it is that."""
     runners = f._executable.flat.runners.values()
-    return [(made.tier.name, made.why) for runner in runners for made in runner.tier.all_made()]
+    return [(made.tier.name, made.why) for runner in runners for made in runner.all_made()]
 
 
 def agree(inputs, wanted, *values, tolerance=1e-12, rewrites="all"):

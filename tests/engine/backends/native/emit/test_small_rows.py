@@ -137,7 +137,7 @@ def test_no_load_waits_for_a_store_in_a_loop_of_a_small_vector():
     f = scanviz.function([start], rows, mode="native")
     f(np.ones(3))
     (runner,) = f.executable.flat.runners.values()
-    (made,) = runner.tier.all_made()
+    (made,) = runner.all_made()
     text = made.written("plain").text
     step = text.split("icmp slt")[-1].split("br label")[0]
     assert "store double" in step and "load double" not in step
@@ -163,7 +163,7 @@ def test_no_load_waits_for_a_store_in_the_gradient_of_a_loop_of_numbers():
     f = scanviz.function([x], scanviz.grad(T.sum(rows**2), x), mode="native")
     f(np.ones(30))
     _, runner = f.executable.flat.runners.values()
-    (made,) = runner.tier.all_made()
+    (made,) = runner.all_made()
     step = made.written("plain").text.split("icmp slt")[-1].split("br label")[0]
     assert step.count("load double") == 1  # the row that no step before has written to
 

@@ -165,5 +165,5 @@ def test_what_has_no_native_code_is_in_no_strip():
     for _ in range(9):
         expected = expected * expected - expected
     np.testing.assert_array_equal(f(given), expected)
-    [made] = [each for run in f.executable.flat.runners.values() for each in run.tier.all_made()]
+    [made] = [each for run in f.executable.flat.runners.values() for each in run.all_made()]
     assert made.tier.name == "numpy" and "`multiply` works on float16" in made.why

@@ -161,7 +161,7 @@ def test_what_is_done_once_where_the_code_is_left_is_in_no_step(source):
     rows, _ = scanviz.scan(lambda h: T.tanh(h), None, h, n_steps=n)
     f = scanviz.function([h, n], rows[-1], mode="native")
     watched(f, np.zeros(64), 300)
-    (made,) = next(iter(f.executable.flat.runners.values())).tier.all_made()
+    (made,) = next(iter(f.executable.flat.runners.values())).all_made()
     text = made.written("steps").text
     body = text[: text.index("ret i64")]
     taken = "call i64 @llvm.readcyclecounter(" if source == "cycle counter" else "call i32 @clock_gettime("
@@ -178,7 +178,7 @@ def test_a_tick_is_some_fraction_of_a_nanosecond_and_a_stamp_some_nanoseconds():
 def test_code_that_nobody_watches_takes_no_times_and_is_the_same_before_and_after_a_profile():
     f = wide()
     f(np.zeros((5, 2000)))
-    (made,) = next(iter(f.executable.flat.runners.values())).tier.all_made()
+    (made,) = next(iter(f.executable.flat.runners.values())).all_made()
     before = made.written("plain").text
     assert "cycle" not in before and "clock" not in before
     watched(f, np.zeros((300, 2000)))

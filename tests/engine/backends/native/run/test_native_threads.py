@@ -44,7 +44,7 @@ def batch_of_rows(step=lambda x_t, h: T.tanh(0.9 * h + 0.1 * x_t)):
 def divided(f):
     """Return whether there is code for parts of a function's loop."""
     (runner,) = f.executable.flat.runners.values()
-    (made,) = runner.tier.all_made()
+    (made,) = runner.all_made()
     return any(made.written("plain")._in_parts._made.values())
 
 
@@ -61,7 +61,7 @@ def test_rows_that_are_not_mixed_are_taken_by_threads_with_the_bits_of_one():
 
 def code_of(f):
     (runner,) = f.executable.flat.runners.values()
-    (made,) = runner.tier.all_made()
+    (made,) = runner.all_made()
     return made.written("plain")
 
 
@@ -135,7 +135,7 @@ def test_parts_that_are_slower_for_a_while_are_tried_again_at_little_cost(monkey
     f, given = batch_of_rows()
     f(given), f(given)
     (runner,) = f.executable.flat.runners.values()
-    (made,) = runner.tier.all_made()
+    (made,) = runner.all_made()
     in_parts = made.written("plain")._in_parts
     taken, arena = [slower], SimpleNamespace(shapes=(), states=())
     code = SimpleNamespace(run=lambda *run: taken[0] * in_parts.step_ns)
@@ -213,9 +213,7 @@ def threads_take_both_loops(f, given):
         for mine, theirs in zip(f(*given), alone, strict=True):
             np.testing.assert_array_equal(mine, theirs)
     codes = [
-        made.written("plain")
-        for runner in f.executable.flat.runners.values()
-        for made in runner.tier.all_made()
+        made.written("plain") for runner in f.executable.flat.runners.values() for made in runner.all_made()
     ]
     assert len(codes) == 2 and all(any(code._in_parts._made.values()) for code in codes)
 

@@ -14,8 +14,8 @@ those with one an operation.
   is; where there are loops inside, what stamps do not explain is what recording
   them costs, unless that were more than they took.  Where runs of these were timed in plain blocks, that is what they take, and
   the other parts have what they leave.
-- A part is the median of its times less its stamp.  What is smaller than its own error is *below resolution*, and 0, unless that
-  were most of the step.
+- A part is the median of its times less its stamp.  Parts smaller than their error are *below resolution* and reported as 0, unless
+  they dominate the step.
   The others are scaled to sum to the typical step, in units of :data:`GRAIN`, which floating-point numbers add exactly.
 - What a part takes of *all steps* is a sum over the steps whose operations were timed, each as often as it stands for others, less
   the same stamps and recording.  A part that would be negative is 0.
@@ -36,7 +36,7 @@ from scanviz.record.statistics import FINE, Histogram, median_of
 
 GRAIN = 2.0**-10  # nanoseconds: parts are multiples of it
 PRECISE_NS = 100  # and so are shorter steps; longer ones are whole nanoseconds
-FEWEST = 3  # steps whose operations were timed: of fewer nothing is said
+FEWEST = 3  # steps with timed operations that a division needs
 FEWEST_STEPS = 8  # steps with one stamp, for their median to be a usual one
 FEWEST_PAIRS = 3
 FEWEST_PLAIN = 2  # plain blocks of a loop with loops inside
@@ -140,7 +140,7 @@ def _typical(
         *raw, timed = (tally.median(row) for row in range(len(nested) + 3))
         held = _held(tally, nested)
         whole, in_place = timed - sum(held) * min(stamp_ns, _smallest(raw, held)), False
-    if whole <= 0:  # a difference of two disturbed times says nothing
+    if whole <= 0:  # a difference of two disturbed times is meaningless
         whole, tick, in_place = stepped.median if stepped.count else blocks_ns, 0.0, False
     grain = GRAIN if whole < PRECISE_NS else 1
     return round(whole / grain) * grain, tick, in_place
@@ -277,10 +277,10 @@ def _with_known(
 
 
 def _weights(times: Sequence[float], errors: Sequence[float]) -> list[float]:
-    """Return what the parts are in proportion to: their times, but of those below their errors none.
+    """Return the weights of the parts: their times, and 0 for parts smaller than their error.
 
-    Where those below are most of it, as in a step of very many operations of less than a nanosecond, all count: what is left
-    would have the time of the whole step.
+    If such parts dominate the step, as in a step of very many operations below a nanosecond, they keep their times: the remaining
+    parts would otherwise get the time of the whole step.
 
     Examples
     --------
@@ -289,9 +289,9 @@ def _weights(times: Sequence[float], errors: Sequence[float]) -> list[float]:
     >>> _weights([0.5, 0.4, 0.5, -0.1, 0.6, 1.1], [1.0] * 6)
     [0.5, 0.4, 0.5, 0.0, 0.6, 1.1]
     """
-    told = [time if time > error else 0.0 for time, error in zip(times, errors, strict=True)]
+    resolved = [time if time > error else 0.0 for time, error in zip(times, errors, strict=True)]
     every = [max(0.0, time) for time in times]
-    return told if 2 * math.fsum(told) >= math.fsum(every) else every
+    return resolved if 2 * math.fsum(resolved) >= math.fsum(every) else every
 
 
 def _error(tally: StepTally, row: int) -> float:

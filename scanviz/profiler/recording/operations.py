@@ -1,7 +1,7 @@
-"""Times of single operations: of a program's, told one by one and added up, or of a loop's step, told by chunks of steps.
+"""Aggregate times of operations: of a program one by one, of a loop's step by chunks of steps.
 
-Of a step's operations a histogram each is kept, so that a step in which the thread did not run, or a rare slow one, moves no number
-that is shown.  Next to them are kept the times that are compared to find out what stamps cost in this very loop.
+Each operation of a step has a histogram, so that a descheduled or rare slow step moves no displayed number.  The tally also keeps
+the times whose comparison gives the cost of stamps in this loop.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ if TYPE_CHECKING:
     from scanviz.record.loops import Samples
     from scanviz.record.model import OperationRecord
 
-RECENT_CALLS = 256  # calls whose times are kept for medians, the last ones
+RECENT_CALLS = 256  # latest calls whose times are kept for medians
 PENDING_TIMED = 4096  # times gathered before they are counted
-PENDING_STRETCHES = 64  # of steps without times of operations
-COLD = 8  # steps at the start of the first timed chunk that pay for cold code: not taken, where others follow
-WHOLE_CHUNK = 8  # steps of a chunk whose first step, which enters its code, is left out
-OFF_CPU_NS = 20_000  # nanoseconds off the CPU that are no error of the clocks
-DISTURBED_NS = 5_000  # and what a step must have taken beyond the others for that to have been there
-PAIRS = 256  # comparisons with plain steps that are kept, the last ones
-LONG_BLOCK_NS = 20_000  # nanoseconds: what entering its code takes is known to one
-FEWEST_LONG = 2
-SLOW = 2.0  # times the usual step
-FEWEST_USUAL = 16  # steps, to know what is usual
-LENGTHS = 16  # lengths of plain blocks that wait for a block to be compared with
+PENDING_STRETCHES = 64  # stretches of steps without times of operations gathered before they are counted
+COLD = 8  # steps at the start of the first timed chunk that pay for cold code: left out if others follow
+WHOLE_CHUNK = 8  # chunks of so many steps leave out their first step, which enters the code
+OFF_CPU_NS = 20_000  # nanoseconds off the CPU beyond the error of the clocks
+DISTURBED_NS = 5_000  # least excess of a step that was descheduled
+PAIRS = 256  # latest comparisons with plain steps that are kept
+LONG_BLOCK_NS = 20_000  # plain blocks of which entering the code is a negligible part
+FEWEST_LONG = 2  # such blocks that are needed
+SLOW = 2.0  # a slow step takes more than so many times the usual one
+FEWEST_USUAL = 16  # steps that define the usual step
+LENGTHS = 16  # distinct lengths of plain blocks that wait for a comparable block
 
 
 class OperationTally:
-    """Times of the operations of a program, told one by one."""
+    """Times of the operations of a program."""
 
     __slots__ = ("_counts", "_measures", "_recent", "_totals")
 
@@ -47,28 +47,27 @@ class OperationTally:
         self._measures: dict[int, dict[str, float]] = {}
 
     def add_one(self, index: int, elapsed_ns: int) -> None:
-        """Take one time of one operation."""
+        """Add one time of one operation."""
         if 0 <= index < len(self._totals):
             self._totals[index] += elapsed_ns
             self._counts[index] += 1
 
     def add_table(self, times: np.ndarray[tuple[int, int], np.dtype[np.int64]]) -> None:
-        """Take the times of all operations in several calls: int64, shape (calls, operations)."""
+        """Add the times of all operations in several calls: int64, shape (calls, operations)."""
         if times.shape[1] == len(self._totals):
             self._totals += times.sum(axis=0)
             self._counts += len(times)
             self._recent.extend(times[-RECENT_CALLS:])
 
     def measured(self, index: int, name: str, value: float) -> None:
-        """Take a number of one operation."""
+        """Add a measure of one operation."""
         if 0 <= index < len(self._totals):
             aggregated(self._measures.setdefault(index, {}), declared("operation", name), value)
 
     def records(self, operations: tuple[OperationRecord, ...]) -> tuple[OperationRecord, ...]:
-        """Return the operations with their average times, and as typical ones medians where they were timed call by call."""
-        if len(operations) != len(
-            self._totals
-        ):  # they are not described yet: another thread compiled the function just now
+        """Return the operations with their mean times, and with medians as typical times if they were timed call by call."""
+        # not described yet: another thread has just compiled the function
+        if len(operations) != len(self._totals):
             return operations
         means = [
             total / count if count else None
@@ -88,26 +87,26 @@ class OperationTally:
 
 
 class StepTally:
-    """Times of the parts of a loop's step, and what is compared to see what stamps cost.
+    """Times of the parts of a loop's step, and the comparisons that give the cost of stamps.
 
     Attributes
     ----------
     parts : HistogramTable
-        A row an operation, then storing rows, the rest of the step, and the whole of it; all with their stamps.  The row of an
-        operation that is done as one with others is of all of these: its own share may be much less than a nanosecond.
+        One row per operation, then storing rows, the rest of the step, and the whole step; all include their stamps.  Operations
+        that are fused share the time of the fused code in each of their rows: a share may be far below a nanosecond.
     stamps : list of float
-        How many stamps the times of operations hold, storing rows and the rest: one each, or parts of one, which are their shares
-        of the time too.
+        Number of stamps in the time of each operation, of storing rows and of the rest: one, or a share of one for fused
+        operations, which is their share of the time too.
     totals : StratifiedTotals
-        The times of all steps by rows of ``parts``.
+        Times of all steps by rows of ``parts``.
     disturbed : int
-        Steps left out because the thread did not run in them.
+        Steps left out because the thread was descheduled.
     pairs : deque of float
-        How much longer a step with one stamp took than a plain one, from neighbouring blocks of one length.
+        Excess of a step with one stamp over a plain one, from neighbouring blocks of equal length.
     plain, plain_steps : deque
-        What a plain step took, block by block, and the steps of each block.
+        Time of a plain step in each plain block, and the number of steps of the block.
     inside : list of (int, dict of int to float)
-        Of those blocks in which runs of loops inside were timed, the steps, and what of a step these took, by key.
+        For plain blocks with timed inner loops, the number of steps, and the time per step of each inner loop by key.
     is_plain : bool
         Whether these blocks are all that have times, since the usual code takes them.
     slow_steps : int
@@ -134,26 +133,26 @@ class StepTally:
         self.plain_steps: deque[int] = deque(maxlen=PAIRS)
         self.inside: list[tuple[int, dict[int, float]]] = []
         self._warm = self.is_plain = False
-        # steps of a plain block → those that warmed its code up and nanoseconds of another, until its neighbour is there
+        # steps of a plain block → its warm-up steps and the nanoseconds of a step, until its neighbour arrives
         self._plain: dict[int, tuple[int, float | None]] = {}
-        self._entries = Histogram()  # what entering the code takes, which chunks of single stamps tell
+        self._entries = Histogram()  # times of entering the code, from chunks with one stamp per step
         self._waiting: list[tuple[StepSeries, list[Stretch]]] = []  # with the steps before them
         self._between: list[Stretch] = []
-        self._weight = 0  # numbers that wait
+        self._weight = 0  # gathered numbers
 
     def plain_ns(self) -> float:
-        """Return the median plain step, over steps: of few nanoseconds, short blocks are mostly what entering them takes."""
+        """Return the median plain step, weighted by steps: short blocks of very short steps consist mostly of entering the code."""
         return _median_over(np.array(self.plain), np.array(self.plain_steps))
 
     def inside_ns(self, loop: int) -> float | None:
-        """Return what of a plain step a loop inside takes; None where its runs were not timed there."""
+        """Return the time of an inner loop in a plain step; None if its runs were not timed there."""
         if not any(loop in times for _, times in self.inside):
             return None
         found = [times.get(loop, 0.0) for _, times in self.inside]
         return _median_over(np.array(found), np.array([steps for steps, _ in self.inside]))
 
     def long_plain_ns(self) -> float | None:
-        """Return the same of blocks so long that the error of what entering them takes is little; None where they are too few."""
+        """Return the median plain step of long blocks, where entering the code is negligible; None if they are too few."""
         times, steps = np.array(self.plain), np.array(self.plain_steps)
         are_long = times * steps >= LONG_BLOCK_NS
         if are_long.sum() < FEWEST_LONG:
@@ -162,7 +161,7 @@ class StepTally:
 
     @property
     def steps(self) -> int:
-        """How many steps have the times of their parts counted."""
+        """Number of steps with counted times of parts."""
         self.flush()
         return self.parts.count
 
@@ -175,11 +174,11 @@ class StepTally:
         return self.parts.quantile(row, share) * self.share(row)
 
     def share(self, row: int) -> float:
-        """Return how much of what a row of ``parts`` is of is this part's."""
+        """Return this part's share of the time in its row of ``parts``."""
         return 1.0 if self._shares is None else float(self._shares[row])
 
     def add(self, series: StepSeries) -> None:
-        """Take a chunk of steps of any kind."""
+        """Add a chunk of steps of any kind."""
         self.totals.count(series)
         if series.op_ns is None and series.steps:
             self.pass_by(*stretches_of(series))
@@ -200,13 +199,13 @@ class StepTally:
                 self.flush()
 
     def pass_by(self, *stretches: Stretch) -> None:
-        """Take steps for which samples stand."""
+        """Add steps that the samples represent."""
         self._between.extend(stretches)
         if len(self._between) >= PENDING_STRETCHES:
             self.flush()
 
     def _add_plain(self, series: StepSeries) -> None:
-        """Take a control block: one time, or that of steps which warm its code up, of one step, and of the others."""
+        """Add a control block: one time, or the times of warm-up steps, of one step, and of the others."""
         if series.covers is None or series.timed_steps != series.steps:
             return
         times, covers = series.interval_ns.tolist(), series.covers.tolist()
@@ -216,7 +215,7 @@ class StepTally:
             warm, step_ns = covers[0], (times[2] - times[1]) / (covers[2] - 1)  # entering the code is in both
         else:
             return
-        if step_ns <= 0:  # the thread lost the processor in the one step that shows what entering takes
+        if step_ns <= 0:  # the thread was descheduled in the step that measures entering the code
             return
         if len(self._plain) >= LENGTHS:
             self._plain.clear()
@@ -234,7 +233,7 @@ class StepTally:
                 self.inside = [*self.inside[-PAIRS + 1 :], (series.steps, of_a_step)]
 
     def _add_blocks(self, series: StepSeries) -> None:
-        """Take blocks of steps that were timed in the usual code."""
+        """Add blocks of steps that were timed in the usual code."""
         assert series.covers is not None
         if not self.is_plain:
             self.is_plain = True
@@ -254,7 +253,7 @@ class StepTally:
             self._entries.add_one(series.entry_ns)
 
     def flush(self) -> None:
-        """Count what waits."""
+        """Count the gathered times."""
         waiting, self._waiting, self._weight = self._waiting, [], 0
         for series, before in waiting:
             self.totals.pass_by(*before)
@@ -275,14 +274,14 @@ class StepTally:
         self._between = []
 
     def _count_parts(self, times: Samples) -> None:
-        """Count times of parts: of operations that share a stamp the time of all that do, by a part's share of it."""
+        """Count times of parts, scaling the share of a fused operation up to the time of the fused code."""
         if self._shares is None:
             shares = np.array([*self.stamps, 1.0])
             self._shares = np.where(shares > 0, shares, 1.0)
         self.parts.add(np.rint(times / self._shares[:, None]))
 
     def _add_slow(self, times: Samples) -> None:
-        """Add up what slow steps took beyond the usual, part by part: in which of them they were slow."""
+        """Sum the excess of slow steps over the usual step, part by part."""
         if not times.shape[1] or self.parts.count < FEWEST_USUAL:
             return
         slow = times[:, times[-1] > SLOW * self.median(len(times) - 1)]
@@ -300,7 +299,7 @@ class StepTally:
         return np.vstack([series.op_ns, copies, rest, whole]).astype(np.float64)
 
     def _without_disturbed(self, times: Samples, off_cpu_ns: int) -> Samples:
-        """Return the steps but those in which the thread was off the CPU: the longest, as far as they account for it."""
+        """Return the steps without those that were descheduled: the longest ones that account for the time off the CPU."""
         if off_cpu_ns < OFF_CPU_NS or not times.shape[1]:
             return times
         whole = times[-1]
@@ -313,7 +312,7 @@ class StepTally:
 
 
 def _median_over(times: Samples, steps: Samples) -> float:
-    """Return the median time, each as often as it has steps."""
+    """Return the median time, weighted by steps."""
     order = np.argsort(times, kind="stable")
     until = np.cumsum(steps[order])
     return float(times[order[np.searchsorted(until, until[-1] / 2)]])

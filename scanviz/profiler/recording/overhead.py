@@ -1,8 +1,8 @@
-"""What taking a time costs: the price of a stamp, as generated code takes it between NumPy calls.
+"""Measure the cost of a stamp as generated code takes it between NumPy calls.
 
-It is the difference that stamps make to a short loop of NumPy calls, by many short rounds in turns, and it is measured when it is
-first asked for, not at start-up.  So is what entering and leaving a function takes, which no clock inside it can see.  What else
-watching takes is measured where it happens (``ObserverOverhead`` in :mod:`scanviz.engine.observation.observer_overhead`).
+The cost is the difference that stamps make to a short loop of NumPy calls, measured in many short alternating rounds at first use,
+not at startup.  The cost of entering and leaving a function, which no clock inside it can see, is measured the same way.  All other
+observer overhead is measured where it occurs (``ObserverOverhead`` in :mod:`scanviz.engine.observation.observer_overhead`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 
 
 class Prices(Protocol):
-    """Where the price of a stamp comes from."""
+    """A source of the cost of a stamp and of a call."""
 
     @property
     def stamp_ns(self) -> float:
@@ -30,7 +30,7 @@ class Prices(Protocol):
 
 
 class OverheadCalibration(NamedTuple):
-    """A price that is known.
+    """Known costs.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class OverheadCalibration(NamedTuple):
 
 
 class MeasuredOverhead:
-    """The price on this machine, measured once a process when it is first asked for."""
+    """The costs on this machine, measured once per process at first use."""
 
     __slots__ = ()
 
@@ -62,17 +62,17 @@ class MeasuredOverhead:
 
 FREE = OverheadCalibration()
 _STAMPS = 40
-_PAIRS = 35  # of pairs of rounds in turns, each some thirty microseconds
+_PAIRS = 35  # groups of four alternating rounds of about 30 µs
 _ROUNDS = 7
 _CALLS = 60
 
 
 @cache
 def stamp_cost() -> float:
-    """Return the nanoseconds that one ``record(clock())`` takes between NumPy calls.
+    """Measure the nanoseconds of one ``record(clock())`` between NumPy calls.
 
-    Alone in a loop it takes about half: there it finds caches and branch predictors as it left them.  It never takes less, whatever
-    a machine does that changes its speed meanwhile.
+    A loop of stamps alone needs about half, since caches and branch predictors stay warm.  That is the lower bound of the result
+    when the machine changes its speed during the measurement.
     """
     values, result = np.ones(64), np.empty(64)
     kept: list[int] = []
@@ -82,15 +82,15 @@ def stamp_cost() -> float:
 
 @cache
 def call_cost() -> float:
-    """Return the nanoseconds of a call that lie before its clock is read first and after it is read last.
+    """Measure the nanoseconds of a call before its first clock reading and after its last.
 
-    As with stamps, NumPy works meanwhile: a call that does nothing takes half of it.
+    As with stamps, the call does some NumPy work: an empty call needs half the time.
     """
-    # which a script that builds no function does not wait for
+    # a late import: a script that builds no function does not wait for it
     from scanviz.engine.function.callable import Function
 
     called, values, stub = Function.__new__(Function), (np.ones(64), np.empty(64)), _StubCalls()
-    made: Any = called  # of a program that there is not
+    made: Any = called  # a function without a program
     made._observed = made.profile_observer = stub
 
     def around() -> int:
@@ -103,7 +103,7 @@ def call_cost() -> float:
 
 
 class _StubCalls:
-    """Is told of a call as whoever watches a function, and does little between the clocks that are read there."""
+    """A stand-in for a function's observed calls, which does a little NumPy work between its clock readings."""
 
     def __init__(self) -> None:
         self.inside_ns = 0
@@ -125,9 +125,9 @@ def _timed(work: Callable[[], object]) -> int:
 
 
 def _difference(work: Callable[[], object], less: Callable[[], object]) -> float:
-    """Return how much longer one piece of work takes than another: the median of what neighbours differ by.
+    """Return how much longer one piece of work takes than another: the median difference of neighbours.
 
-    Pieces are short and their order turns, since a machine changes its speed, and what is taken for a difference then is none.
+    Pieces are short and their order alternates, so that a change of the machine's speed cancels out.
     """
     found = []
     for _ in range(_PAIRS):

@@ -1,10 +1,10 @@
-"""Time of the processor beside time on the clock: how much of a run its thread had the processor, and how often it lost it.
+"""Compare CPU time with wall time: the share of a run in which its thread ran, and its context switches.
 
-Reading both costs about a microsecond, so of short runs only some are read, about one every :data:`READ_EVERY_NS` of running; what
-is said of all of them is their time on the clock with the same share.  Only the reading of the thread that runs is known, so
-threads of a library of linear algebra are no part of it.
+Reading both clocks costs about a microsecond, so only a sample of short runs is read, about one per :data:`READ_EVERY_NS` of run
+time; all runs get the CPU share of the sample.  Only the calling thread is read, so threads of a linear algebra library are not
+included.
 
-Limits: context switches of one thread are told by Linux alone.
+Limits: only Linux counts context switches per thread.
 """
 
 from __future__ import annotations
@@ -14,23 +14,21 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
-READ_EVERY_NS = (
-    100_000  # of running; shorter runs are read so seldom that reading costs two parts in a hundred at most
-)
-MOST_SKIPPED = 1000  # runs
+READ_EVERY_NS = 100_000  # of run time, so that reading costs at most 2 %
+MOST_SKIPPED = 1000  # runs between two that are read
 
 
 class Usage(NamedTuple):
-    """What a thread or the process has used so far.
+    """Usage of a thread or of the process so far.
 
     Attributes
     ----------
     wall_ns, cpu_ns : int
-        Time on the clock, and time of the processor.
+        Wall time and CPU time.
     switches : int or None
-        How often the system took the processor away; None where that is not told.
+        Involuntary context switches; None if the system does not count them.
     faults : int or None
-        How often a page of memory was not there when it was touched; None where that is not told.
+        Page faults; None if the system does not count them.
     """
 
     wall_ns: int
@@ -43,12 +41,12 @@ Read = Callable[[], Usage]
 
 
 def thread_usage() -> Usage:
-    """Return what the calling thread has used so far."""
+    """Return the usage of the calling thread so far."""
     return Usage(time.perf_counter_ns(), time.thread_time_ns(), *_counted(_THREAD))
 
 
 def process_usage() -> Usage:
-    """Return what all threads of the process have used so far."""
+    """Return the usage of all threads of the process so far."""
     return Usage(time.perf_counter_ns(), time.process_time_ns(), *_counted(_PROCESS))
 
 
@@ -71,12 +69,12 @@ else:
 
 
 class ProcessorTally:
-    """What runs of a loop, or calls of a function, used of the processor.
+    """CPU usage of the runs of a loop, or of the calls of a function.
 
     Parameters
     ----------
     read : callable
-        Gives what the calling thread has used.
+        Returns the usage of the calling thread.
 
     Examples
     --------
@@ -99,31 +97,31 @@ class ProcessorTally:
         self._faults: int | None = 0
 
     def begin(self, run: int) -> None:
-        """Note the beginning of a run, by its number, if it is one to be read."""
+        """Read the usage at the begin of a run, if the run is in the sample."""
         if self._skip:
             self._skip -= 1
         else:
             self._open[run] = self._read()
 
     def end(self, run: int) -> None:
-        """Count a run that was read."""
+        """Add the usage of a run in the sample."""
         begun = self._open.pop(run, None)
         if begun is None:
             return
         now = self._read()
         wall = now.wall_ns - begun.wall_ns
         self._wall_ns += wall
-        self._cpu_ns += min(wall, now.cpu_ns - begun.cpu_ns)  # two clocks: the shorter time is read later
+        self._cpu_ns += min(wall, now.cpu_ns - begun.cpu_ns)  # two clocks, read one after the other
         self._switches = _more(self._switches, begun.switches, now.switches)
         self._faults = _more(self._faults, begun.faults, now.faults)
         self._skip = min(MOST_SKIPPED, READ_EVERY_NS // max(wall, 1))
 
     def drop(self, run: int) -> None:
-        """Forget a run whose end was not notified."""
+        """Drop a run without an end event."""
         self._open.pop(run, None)
 
     def measures(self, total_ns: int) -> dict[str, float]:
-        """Return the declared numbers for runs that took so long on the clock; none where none was read."""
+        """Return the measures for runs with this total wall time; empty if no run was read."""
         if not self._wall_ns:
             return {}
         return used(total_ns * self._cpu_ns / self._wall_ns, self._switches, self._faults)
@@ -134,7 +132,7 @@ def _more(known: int | None, before: int | None, now: int | None) -> int | None:
 
 
 def used(cpu_ns: float, switches: int | None, faults: int | None = None) -> dict[str, float]:
-    """Return the declared numbers of what used so much of the processor."""
+    """Return usage as declared measures."""
     found = {"cpu_ns": float(round(max(0.0, cpu_ns)))}
     if switches is not None:
         found |= {"involuntary_switches": float(switches)}

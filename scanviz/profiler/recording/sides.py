@@ -1,4 +1,4 @@
-"""Sides of the branches in loops' steps, added up over calls: how often each is taken, in what period, and what it does."""
+"""Aggregate the sides of branches in loops' steps over calls: their number of takings, period and times."""
 
 from __future__ import annotations
 
@@ -15,15 +15,13 @@ if TYPE_CHECKING:
     from scanviz.engine.program.instructions import LoopInstruction, Program
     from scanviz.record.operations import SideRecord
 
-KEPT = 256  # takings whose times are kept
-REGULAR = (
-    0.8  # of the distances between takings, and of the steps, so many are of the period where a side has one
-)
-FEWEST = 3  # distances from which a period is told
+KEPT = 256  # latest takings whose times are kept
+REGULAR = 0.8  # least share of the distances, and of the steps, that agree with a period
+FEWEST = 3  # distances needed to report a period
 
 
 class SideTally:
-    """One side of a branch over all calls."""
+    """Takings of one side of a branch over all calls."""
 
     __slots__ = ("branch", "distances", "rows", "side", "taken")
 
@@ -34,13 +32,13 @@ class SideTally:
         self.distances: Counter[int] = Counter()
 
     def add(self, taken: SideTaken) -> None:
-        """Take what one call did."""
+        """Add the takings of one call."""
         self.taken += taken.taken
         self.rows.extend(taken.rows)
         self.distances.update(taken.distances)
 
     def record(self, operation: int, both: int) -> SideRecord:
-        """Return what is recorded of it: the place of the branch in its step, and how often any side of it was taken."""
+        """Return the record, given the index of the branch in its step and the takings of both sides."""
         from scanviz.record.operations import SideRecord
         from scanviz.record.program_snapshot import operation_records
 
@@ -57,7 +55,7 @@ class SideTally:
         )
 
     def _times(self, operations: int) -> tuple[float, list[float], list[float | None]]:
-        """Return the median of the takings that were timed, the medians of its operations as parts of it, and their averages."""
+        """Return the median timed taking, the medians of its operations scaled to sum to it, and their means."""
         if not self.rows or not operations:
             return 0.0, [0.0] * operations, [None] * operations
         rows = np.array(self.rows, np.float64)
@@ -66,7 +64,7 @@ class SideTally:
         return whole, (parts * scale).tolist(), rows.mean(axis=0).tolist()
 
     def period(self, both: int) -> int:
-        """Return the distance that most takings have; 0 where that does not hold everywhere, as when they follow on one another."""
+        """Return the most frequent distance between takings; 0 if it does not hold throughout."""
         together = self.distances.total()
         if together < FEWEST:
             return 0
@@ -76,13 +74,13 @@ class SideTally:
 
 
 class SidesTaken:
-    """All sides of all branches that calls took."""
+    """The sides taken of all branches."""
 
     def __init__(self) -> None:
         self._sides: dict[tuple[int, int], SideTally] = {}  # keeps the branch, and so its id
 
     def add(self, taken: SideTaken) -> None:
-        """Take what one call did of one side."""
+        """Add the takings of one side in one call."""
         key = (id(taken.branch), taken.side)
         found = self._sides.get(key)
         if found is None:

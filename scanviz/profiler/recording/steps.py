@@ -1,6 +1,6 @@
-"""Times of whole steps, in bounded memory: histograms of the ways they were timed, and a sample of single steps.
+"""Aggregate times of whole steps in bounded memory: a histogram per way of timing, and a sample of single steps.
 
-Steps of short runs are gathered before they are counted, so that a nested loop of three steps costs little more than its events.
+Steps of short runs are gathered before they are counted, so that a run of an inner loop costs little more than its events.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ if TYPE_CHECKING:
     from scanviz.record.values import DurationRecord
 
 PENDING = 8192  # steps gathered before they are counted, so that counting is rare
-FEWEST_SLOW = 500  # steps from which on a hundredth of them is told
-PIECES = 512  # chunks they may come from
+FEWEST_SLOW = 500  # steps needed to report the slowest hundredth
+PIECES = 512  # chunks gathered before they are counted
 DETAIL_BYTES = (
     40_000 + 24 * (FIRST + LAST + SLOWEST + 2 * SPREAD) + 8 * PENDING + 250 * PIECES
 )  # of a loop's times
 
 
 class TierTimes:
-    """Times of the steps that one tier's code has run.
+    """Times of the steps of one tier's code.
 
     Attributes
     ----------
     single, timed : Histogram
-        Of steps with one stamp; and of those whose operations were timed, with all their stamps.
+        Steps with one stamp; and steps with timed operations, including all their stamps.
     fine_blocks : Histogram
-        Of steps of blocks, by their block's average, in picoseconds: a step may take one nanosecond and a half.
+        Steps of blocks, by the mean of their block, in picoseconds: a step may take 1.5 ns.
     """
 
     __slots__ = ("fine_blocks", "single", "timed")
@@ -45,7 +45,7 @@ class TierTimes:
 
     @property
     def blocks_ns(self) -> float:
-        """The median over the steps of blocks."""
+        """Median over the steps of blocks."""
         return self.fine_blocks.median / FINE
 
 
@@ -55,11 +55,11 @@ class StepTimes:
     Attributes
     ----------
     tiers : dict
-        By tier the times of its code's steps.
+        Times of steps by tier.
     sample : StepSample
-        Single steps and blocks that are kept, with what the stamps of operations cost taken off by estimate.
+        A sample of single steps and blocks, less the estimated cost of operations' stamps.
     block_count, block_steps : int
-        Blocks of several steps, and these steps.
+        Number of blocks of several steps, and of these steps.
     """
 
     __slots__ = (
@@ -71,14 +71,14 @@ class StepTimes:
         self._tier, self._now, self.sample = "", TierTimes(), StepSample()
         self.tiers = {self._tier: self._now}
         self.block_count, self.block_steps = 0, 0
-        self._waiting = np.empty(0, np.int64)  # times that wait to be counted
+        self._waiting = np.empty(0, np.int64)  # gathered times
         self._filled = self._interval_count = 0
         self._intervals: list[tuple[int, StepSeries]] = []  # with their runs
-        # of what waits: run, first step, number of steps, nanoseconds of the stamps of operations in each
+        # of each gathered chunk: run, first step, number of steps, nanoseconds of operations' stamps per step
         self._pieces: list[tuple[int, int, int, int]] = []
 
     def take(self, run: int, series: StepSeries, stamps_ns: float) -> None:
-        """Take a chunk of steps of a run, in whose steps stamps of operations cost about so much."""
+        """Add a chunk of steps of a run; ``stamps_ns`` estimates the cost of operations' stamps per step."""
         if series.tier != self._tier:
             self.count_gathered()
             self._tier, self._now = series.tier, self.tiers.setdefault(series.tier, TierTimes())
@@ -86,7 +86,7 @@ class StepTimes:
             self._take_intervals(run, series)
             return
         times, count = series.interval_ns, len(series.interval_ns)
-        stamps = 0 if series.op_ns is None else max(1, int(stamps_ns))  # not 0: that is what tells them apart
+        stamps = 0 if series.op_ns is None else max(1, int(stamps_ns))  # 0 marks one stamp
         if self._filled + count > PENDING or len(self._pieces) == PIECES:
             self.count_gathered()
         if count > PENDING:
@@ -99,14 +99,14 @@ class StepTimes:
         self._filled += count
 
     def _take_intervals(self, run: int, series: StepSeries) -> None:
-        """Count times of blocks of steps."""
+        """Gather times of blocks of steps."""
         if len(self._intervals) >= PIECES or self._interval_count > PENDING:
             self.count_gathered()
         self._intervals.append((run, series))
         self._interval_count += len(series.interval_ns)
 
     def _count_intervals(self) -> None:
-        """Count the intervals gathered."""
+        """Count the gathered intervals."""
         pieces, self._intervals, self._interval_count = self._intervals, [], 0
         if not pieces:
             return
@@ -123,13 +123,13 @@ class StepTimes:
         self.block_steps += int(covers[several].sum())
 
     def count_gathered(self) -> None:
-        """Count the steps gathered."""
+        """Count the gathered steps."""
         self._count_intervals()
         if not self._filled:
             return
         times = self._waiting[: self._filled]
         runs, firsts, counts, stamps = np.array(self._pieces, np.int64).T
-        # the number of a step is its place in all that waits, shifted to where its piece begins
+        # the number of a step is its index among the gathered steps, shifted to the first step of its chunk
         shift = firsts - np.concatenate([[0], np.cumsum(counts[:-1])])
         steps = np.arange(self._filled) + np.repeat(shift, counts)
         self._count(times, np.repeat(runs, counts), steps, np.repeat(stamps, counts))
@@ -137,7 +137,7 @@ class StepTimes:
         self._pieces.clear()
 
     def _count(self, times: Samples, runs: Samples, steps: Samples, stamps: Samples | int) -> None:
-        if not np.any(stamps):  # as mostly
+        if not np.any(stamps):  # the usual case
             self._now.single.add(times)
             self.sample.add(runs, steps, times)
             return
@@ -149,16 +149,16 @@ class StepTimes:
         )
 
     def record(self, division: Division | None, tier: str, inside: Histogram) -> DurationRecord:
-        """Return how long steps take, with what stamps cost taken off; their median is the typical step where that is known.
+        """Return the distribution of step times without the cost of stamps; the median is the typical step if known.
 
         Parameters
         ----------
         division : Division or None
             The typical step.
         tier : str
-            That of which it was found.
+            The tier of the typical step.
         inside : Histogram
-            Of steps that were part of the code of the loop around, timed together.
+            Times of steps inside the outer loop's code, timed together.
         """
         found = self._together(division, tier, inside).record()
         if division is None or not found.count:
@@ -174,7 +174,7 @@ class StepTimes:
         )
 
     def _together(self, division: Division | None, tier: str, inside: Histogram) -> Histogram:
-        """Return all times, with what stamps cost taken off as far as it is known."""
+        """Return all times without the cost of stamps, as far as it is known."""
         together = Histogram()
         together.merge(inside)
         for name, times in self.tiers.items():
@@ -186,14 +186,14 @@ class StepTimes:
         return together
 
     def measures(self, division: Division | None, tier: str, inside: Histogram) -> dict[str, float]:
-        """Return the declared numbers of all steps: of the slowest hundredth not where there are few, or blocks."""
+        """Return the measure of the slowest hundredth of all steps; empty for few steps, or for blocks."""
         together = self._together(division, tier, inside)
         if together.count < FEWEST_SLOW or self.block_count or inside.count:
             return {}
         return {"slowest_hundredth_ns": float(together.slowest_ns(0.01))}
 
     def rows(self, tick_ns: float) -> Samples:
-        """Return the sample's rows with the price of the one stamp of a step taken off."""
+        """Return the sample's rows without the cost of the step's own stamp."""
         rows = self.sample.rows()
         rows[:, 2] = np.maximum(rows[:, 2] - round(tick_ns), np.minimum(rows[:, 2], 1))
         return rows

@@ -1,8 +1,8 @@
-"""Where each thread stands between the script and scanviz: what is inside scanviz, and what of it belongs to what.
+"""Attribute the time of each thread to the script or to scanviz's calls and builds.
 
-A thread is in the script until a call or the building of something begins.  Calls may be made while something is built or while
-another call runs; what is inside another one is taken off it, so that times of different things never overlap.  The times that are
-added up come from the engine's events; this only knows what was open around them.
+A thread runs the script until a call or a build begins.  Calls may nest in builds and in other calls; the time of the inner one is
+subtracted from the outer one, so that times never overlap.  The times come from the engine's events; the timeline keeps the stack
+of open calls and builds per thread.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from scanviz.engine.observe import Building
 if TYPE_CHECKING:
     from scanviz.record.run_times import BuildRecord, ThreadTimesRecord
 
-BUILT_AT = 256  # lines that building is told apart by
+BUILT_AT = 256  # distinct source lines of builds
 
 
 class _Open:
-    """A call or a building that has begun in a thread."""
+    """An open call or build of a thread."""
 
     __slots__ = ("begun", "inside_ns", "kind", "of")
 
@@ -29,7 +29,7 @@ class _Open:
 
 
 class Built:
-    """What was built by one line: how often, how long it took without the calls made in it, and where the line is."""
+    """Builds at one source line: their number, and their time without nested calls."""
 
     __slots__ = ("count", "kind", "total_ns", "where")
 
@@ -39,25 +39,25 @@ class Built:
 
 
 class Timeline:
-    """Times inside scanviz by thread, those of the thread that the recording began in told apart from others.
+    """Times inside scanviz, of the recording's own thread and of the other threads.
 
     Parameters
     ----------
     thread : int
-        The one that the recording began in.
+        The thread that began the recording.
 
     Attributes
     ----------
     inside_ns, beside_ns : int
-        What this thread, and all others, spent in calls, building and recording that have ended.
+        Time of this thread, and of all others, in finished calls, builds and recording.
     recording_ns : int
-        What of it recording took outside of calls.
+        Profiler overhead outside of calls, included in these times.
     calls, calls_beside : int
-        Calls from the script that ended in this thread, and in all others: what entering and leaving one takes is in no time of it.
+        Calls from the script that ended in this thread, and in all others; their times exclude entering and leaving the call.
     threads : set of int
-        The others.
+        The other threads.
     built : dict
-        What was built, by kind and line.
+        Builds by kind and line.
 
     Examples
     --------
@@ -83,13 +83,13 @@ class Timeline:
         self.built: dict[tuple[Building, SourceLine | None], Built] = {}
 
     def enter(self, thread: int, kind: Literal["call", "build"], of: int, now: int) -> None:
-        """Open a call of function ``of``, or a building."""
+        """Open a call of function ``of``, or a build."""
         self._open.setdefault(thread, []).append(_Open(kind, of, now))
 
     def leave(self, thread: int, elapsed_ns: int) -> int:
-        """Close what the thread opened last; return how much of its time was inside something else that it held."""
+        """Close the thread's innermost call or build; return the time of the calls and builds nested in it."""
         stack = self._open.get(thread)
-        if not stack:  # it began before anybody watched
+        if not stack:  # it began before the recording
             return 0
         inside = min(stack.pop().inside_ns, elapsed_ns)
         if not stack:
@@ -98,7 +98,7 @@ class Timeline:
         return inside
 
     def add(self, thread: int, elapsed_ns: int) -> None:
-        """Count time inside scanviz: as part of what the thread has open, else of the thread."""
+        """Add time inside scanviz: to the open call or build, else to the thread."""
         stack = self._open.get(thread)
         if stack:
             stack[-1].inside_ns += elapsed_ns
@@ -109,7 +109,7 @@ class Timeline:
             self.beside_ns += elapsed_ns
 
     def returned(self, thread: int, elapsed_ns: int, calls: int) -> int:
-        """Count what so many calls took that were made at one place; return how many of them the script made."""
+        """Add the time of returned calls; return how many of them the script made."""
         self.add(thread, elapsed_ns)
         if self._open.get(thread):
             return 0
@@ -120,7 +120,7 @@ class Timeline:
         return calls
 
     def built_by(self, kind: Building, where: SourceLine | None, own_ns: int) -> None:
-        """Count what a line built."""
+        """Count a build at a source line."""
         key = (kind, where)
         if key not in self.built and len(self.built) >= BUILT_AT:
             key = (kind, None)
@@ -129,18 +129,18 @@ class Timeline:
         found.total_ns += own_ns
 
     def recorded(self, thread: int, elapsed_ns: int) -> None:
-        """Count recording outside of calls."""
+        """Add profiler overhead outside of calls."""
         self.recording_ns += elapsed_ns
         self.add(thread, elapsed_ns)
 
     def most_call_ns(self, wall_ns: int, now: int) -> float:
-        """Return what entering and leaving a call may take at most in a run that took so long."""
+        """Return an upper bound on entering and leaving a call, from the wall time of the run."""
         opened = self._open.get(self._thread)
         going_on = max(0, now - opened[0].begun) if opened else 0
         return max(0, wall_ns - self.inside_ns - going_on) / self.calls if self.calls else math.inf
 
     def running(self, now: int) -> dict[int, int]:
-        """Return how long calls that have not ended ran so far, by function, less what is inside them."""
+        """Return the time so far of open calls by function, without nested calls and builds."""
         found: dict[int, int] = {}
         for stack in self._open.values():
             ends = [*(opened.begun for opened in stack[1:]), now]
@@ -151,7 +151,7 @@ class Timeline:
         return found
 
     def building(self) -> tuple[BuildRecord, ...]:
-        """Return what was built, the longest first."""
+        """Return the builds, the longest first."""
         if not self.built:
             return ()
         from scanviz.record.program_snapshot import source_record
@@ -164,7 +164,7 @@ class Timeline:
         )
 
     def record(self, now: int, call_ns: float) -> ThreadTimesRecord:
-        """Return times by thread, where entering and leaving a call takes so long; what has not ended counts up to now."""
+        """Return the times by thread, adding ``call_ns`` per call; open calls and builds count up to now."""
         from scanviz.record.run_times import ThreadTimesRecord
 
         going_on = {thread: max(0, now - stack[0].begun) for thread, stack in self._open.items()}

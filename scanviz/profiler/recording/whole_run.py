@@ -1,4 +1,4 @@
-"""A run as a whole: what is run, when it began and ended, how, and what the process used of the processor meanwhile."""
+"""The run as a whole: script, begin, end, outcome and CPU time of the process."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ class WholeRun:
     Parameters
     ----------
     clock : callable
-        Gives nanoseconds.
+        Returns nanoseconds.
 
     Attributes
     ----------
     script, arguments : str, tuple of str
-        What is run; a path is kept as in source lines, without the machine's folders.
+        The script and its arguments; the path is stored as in source lines, without the machine's folders.
     outcome : OutcomeRecord
-        How it ended, or that it is running.
+        The outcome, or that the run has not ended.
     """
 
     __slots__ = (
@@ -39,38 +39,38 @@ class WholeRun:
         self.begin()
 
     def begin(self) -> None:
-        """Let its wall time start here."""
+        """Start the wall time here."""
         self._date = time.time()
         self._begun, self._ended = self._clock(), None  # type: tuple[int, int | None]
         self._used_before = process_usage()
         self._used_after: Usage | None = None
 
     def describe(self, script: str, arguments: Sequence[str]) -> None:
-        """Say what is being run."""
+        """Set the script and its arguments."""
         self.script = recorded_path(script) if os.path.isabs(script) else script
         self.arguments = tuple(arguments)
 
     def end(self, outcome: OutcomeRecord) -> None:
-        """Say how it ended; its wall time stops here."""
+        """Set the outcome and stop the wall time."""
         self.outcome, self._ended = outcome, self._clock()
         self._used_after = process_usage()
 
     @property
     def started(self) -> str:
-        """The date and time of its beginning."""
+        """Date and time of the begin."""
         return datetime.fromtimestamp(self._date, UTC).isoformat(timespec="seconds")
 
     @property
     def has_ended(self) -> bool:
-        """Whether it has ended."""
+        """Whether the run has ended."""
         return self._ended is not None
 
     def wall_ns(self, now: int) -> int:
-        """Return how long it took, or has taken until now."""
+        """Return the wall time of the run, or the time so far."""
         return max(0, (now if self._ended is None else self._ended) - self._begun)
 
     def measures(self) -> dict[str, float]:
-        """Return what the process used of the processor from beginning to end, nothing before it has ended."""
+        """Return the CPU time and context switches of the process during the run; empty before its end."""
         before, after = self._used_before, self._used_after
         if after is None:
             return {}

@@ -1,4 +1,4 @@
-"""Floating-point operations and bytes of operations, from the shapes that functions met, put into the record."""
+"""Add floating-point operations and bytes per operation to the record, from the latest shapes of calls."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from scanviz.engine.program.planned import Plans
     from scanviz.record.operations import OperationRecord
 
-    # by function and loop; None for what is outside of loops
+    # by function and loop; None outside of loops
     AllWork = dict[tuple[int, int | None], list[Work | None]]
 
 
 def work_of_function(
     key: int, program: Program, plans: Plans, met: CallMet | None, others: Sequence[Plans] = ()
 ) -> AllWork:
-    """Return what each instruction of a function does, by the loop whose step it is in, for the shapes met last.
+    """Return the work of each instruction of a function for the latest shapes, by the loop whose step contains it.
 
-    None where that is not known, or not the same for the shapes of ``others``, which were met before: times are of all together.
+    The work is None if it is unknown, or differs for the earlier shapes of ``others``: times are not kept per shape.
     """
     from scanviz.engine.program.instructions import all_loops
 
@@ -39,22 +39,19 @@ def work_of_function(
 
 
 def _alike(step: Program, plans: Sequence[Plan]) -> list[Work | None]:
-    """Return what each instruction of a step does by the first of some plans, None where it is not the same by all of them."""
+    """Return the work of each instruction of a step under the first plan; None if it differs under other plans."""
     from scanviz.engine.cost.work import same_work
     from scanviz.engine.program.work import work_of
 
     first, *others = plans
-    told = [
-        first,
-        *(other for other in others if _shapes(other) != _shapes(first)),
-    ]  # not those of other code alone
-    return same_work(*(_shared_out(work_of(step, plan), plan.groups) for plan in told))
+    distinct = [first, *(other for other in others if _shapes(other) != _shapes(first))]
+    return same_work(*(_shared_out(work_of(step, plan), plan.groups) for plan in distinct))
 
 
 def _shared_out(work: list[Work | None], groups: Sequence[Sequence[int]]) -> list[Work | None]:
-    """Return work with the bytes of what is done as one shared out as its time is: by operations.
+    """Distribute the bytes of fused operations like their time, by floating-point operations.
 
-    By place they would be all in one operation's few nanoseconds, and its rate none that the machine has.
+    The operation that reads or writes memory would otherwise get all bytes in a few nanoseconds: an impossible bandwidth.
     """
     from scanviz.engine.cost.work import Work, weights_in
 
@@ -79,7 +76,7 @@ def _shapes(plan: Plan) -> list[tuple[int, ...] | None]:
 def with_work(
     operations: tuple[OperationRecord, ...], work: Sequence[Work | None] | None
 ) -> tuple[OperationRecord, ...]:
-    """Return operations with the declared numbers of what each does, where that is known."""
+    """Return the operations with their work as declared measures, if known."""
     if work is None or len(work) != len(operations):
         return operations
     return tuple(

@@ -56,7 +56,7 @@ ENGINE_LAYERS = (
     ("tracebacks",),
     ("other_keywords",),
     ("other_names",),
-    ("config", "codec"),
+    ("config", "strict"),
     ("errors",),
     ("locks",),
 )

@@ -106,7 +106,7 @@ def _is_program(path: Path) -> bool:
 
 
 def _read(path: Path) -> Program:
-    from scanviz.engine.codec import MisfitError
+    from scanviz.engine.errors import MisfitError
     from scanviz.engine.program.file import from_bytes
 
     try:
@@ -130,7 +130,7 @@ def _recorded(path: Path) -> list[Program]:
     """
     from msgspec.structs import replace
 
-    from scanviz.engine.codec import MisfitError
+    from scanviz.engine.errors import MisfitError
     from scanviz.engine.program.file import from_bytes
 
     found = []

@@ -127,6 +127,17 @@ class ScanvizValueError(ScanvizError, ValueError):
     """A value that cannot be used, of the right type."""
 
 
+class MisfitError(ScanvizValueError):
+    """Data that are not what they must be: the place, what was expected and what was found."""
+
+    @classmethod
+    def at(cls, place: str, refused: Exception) -> MisfitError:
+        """Return the error of what msgspec refused in the data of ``place``."""
+        what, *paths = str(refused).split(" - at `$")  # the innermost first
+        path = "".join(reversed(paths)).replace("`", "")
+        return cls(f"{place}{path} is not what it should be: {what[:1].lower()}{what[1:]}")
+
+
 class ShapeError(ScanvizError, ValueError):
     """Shapes that do not go together, when building or at run time."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import field
 
-from scanviz.record.strict import Strict
+from scanviz.engine.strict import Strict
 
 
 class StepNumbersRecord(Strict, frozen=True):

@@ -13,9 +13,9 @@ import numpy as np
 from msgspec import field
 
 from scanviz.engine.display import Shown
+from scanviz.engine.strict import Strict
 from scanviz.record.graphs.graph import LoopVariableRecord
 from scanviz.record.operations import OperationRecord, SideRecord
-from scanviz.record.strict import Strict
 from scanviz.record.values import DurationRecord, SourceRecord
 
 Samples = np.ndarray[Any, np.dtype[np.int64]]

@@ -11,13 +11,13 @@ from typing import Any, Literal
 from msgspec import field
 
 from scanviz.engine.display import Shown
+from scanviz.engine.strict import Strict
 from scanviz.record.graphs.graph import GraphSnapshot, LoopVariableRecord
 from scanviz.record.graphs.rewrites import RewritesRecord
 from scanviz.record.loops import SAMPLE_REASONS, LoopRecord, Samples, TierRecord
 from scanviz.record.operations import OperationRecord
 from scanviz.record.outcome import OutcomeRecord
 from scanviz.record.run_times import BuildRecord, CallPartsRecord, ThreadTimesRecord
-from scanviz.record.strict import Strict
 from scanviz.record.traces.held_calls import HeldCallRecord
 from scanviz.record.traces.model import TraceRecord
 from scanviz.record.values import DurationRecord, SourceRecord

@@ -6,7 +6,7 @@ from typing import Literal
 
 from msgspec import field
 
-from scanviz.record.strict import Strict
+from scanviz.engine.strict import Strict
 from scanviz.record.values import SourceRecord
 
 

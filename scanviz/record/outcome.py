@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from scanviz.record.strict import Strict
+from scanviz.engine.strict import Strict
 
 
 class OutcomeRecord(Strict, frozen=True):

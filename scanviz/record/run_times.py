@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from scanviz.record.strict import Strict
+from scanviz.engine.strict import Strict
 from scanviz.record.values import SourceRecord
 
 

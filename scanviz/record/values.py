@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scanviz.record.strict import Strict
+from scanviz.engine.strict import Strict
 
 
 class SourceRecord(Strict, frozen=True):

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from scanviz.engine.backends.registry import resolve
-from scanviz.engine.codec import MisfitError
-from scanviz.engine.errors import BackendError
+from scanviz.engine.errors import BackendError, MisfitError
 from scanviz.engine.function import Function, function
 from scanviz.engine.graph.nodes import Array, Variable
 from scanviz.engine.mode import Mode

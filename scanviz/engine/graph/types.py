@@ -97,7 +97,13 @@ def _checked_sizes(shape: object) -> tuple[int | None, ...]:
     return sizes
 
 
-class TensorType:
+class AnyType:
+    """Base of the types, under which msgspec knows them: it has no unions of classes like these."""
+
+    __slots__ = ()
+
+
+class TensorType(AnyType):
     """An array of a dtype, with a shape whose dimensions may be unknown.
 
     Attributes
@@ -171,7 +177,7 @@ class TensorType:
         return f"{self.dtype}[{sizes}]"
 
 
-class RandomStateType:
+class RandomStateType(AnyType):
     """The state of a counter-based random generator: a key and a counter, never a number to compute with.
 
     Its values are uint64 arrays of shape (4,), treated as immutable: a draw returns a new one.

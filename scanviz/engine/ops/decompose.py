@@ -50,7 +50,7 @@ class FactorsParameters(NamedTuple):
 class CutoffParameters(NamedTuple):
     """The share of the largest singular value from which on smaller ones are 0; None for what rounding makes."""
 
-    rcond: float | None
+    rcond: int | float | None  # as it was given: an int in a file stays one
 
 
 NO_EIGENVALUES = "the search for eigenvalues did not converge, as happens with NaN and infinities"

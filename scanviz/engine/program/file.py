@@ -19,48 +19,44 @@ import zipfile
 from collections.abc import Callable
 from functools import cache
 from math import prod
-from operator import attrgetter
-from typing import Any, NamedTuple
+from types import GenericAlias
+from typing import Any, ClassVar, NamedTuple, get_origin
 
+import msgspec
 import numpy as np
 
-from scanviz.engine.codec import LIMIT, Codec, Form, Misfit, MisfitError
-from scanviz.engine.errors import InternalError, ScanvizError
+from scanviz.engine.errors import InternalError, MisfitError, ScanvizError
 from scanviz.engine.graph.declaration import WORDS, Op, declared, declared_already
 from scanviz.engine.graph.nodes import Array
 from scanviz.engine.graph.provenance import Provenance, SourceLine
-from scanviz.engine.graph.types import DTYPES, RANDOM_STATE, RandomStateType, TensorType, Type
-from scanviz.engine.program.instructions import (
-    KINDS,
-    NO_NODE,
-    AnyInstruction,
-    Program,
-    instruction_kind,
-    next_loop_key,
-)
+from scanviz.engine.graph.types import DTYPES, RANDOM_STATE, AnyType, RandomStateType, TensorType, Type
+from scanviz.engine.program.instructions import Program
 from scanviz.engine.program.lifetimes import with_frees_inside
 from scanviz.engine.scan.loop import SCAN
+from scanviz.engine.strict import Strict
 
-VERSION = 1
+VERSION = 2
 CONTENT = "program.json"
-_ABSENT: dict[str, Callable[[], Any]] = {
-    "key": next_loop_key,
-    "node_id": lambda: NO_NODE,
-    "frees": tuple,
-    "fuse": lambda: True,  # programs of before say nothing of it
-    "backwards": lambda: False,  # nor of that
-    "over": lambda: None,
-    "provenance": lambda: Provenance(None),
-}
 _OF_A_PROCESS = frozenset(("key", "node_id", "frees"))
-_TYPE = tuple[str, tuple[int | None, ...]] | None  # None for a random state
 _Line = tuple[str, int, str]
-_PROVENANCE = tuple[SourceLine | None, tuple[str, ...], str | None]
 
 
-class _ArrayOfFile(NamedTuple):
+class _LineOfFile(NamedTuple):
+    file: str
+    line: int
+    function: str
+    text: str | None = None
+
+
+class _ArrayOfFile(Strict, frozen=True):
     dtype: str
     shape: tuple[int, ...]
+
+
+class _Content(Strict, frozen=True):
+    version: int
+    arrays: tuple[_ArrayOfFile, ...]
+    program: Any
 
 
 def to_bytes(program: Program, place: Callable[[str], str] = str) -> bytes:
@@ -75,8 +71,9 @@ def to_bytes(program: Program, place: Callable[[str], str] = str) -> bytes:
     'exp'
     """
     data, arrays = to_data(program, _OF_A_PROCESS, place)
-    held = [_ArrayOfFile(str(array.dtype), array.shape)._asdict() for array in arrays]
-    text = json.dumps({"version": VERSION, "arrays": held, "program": data}, separators=(",", ":"))
+    held = tuple(_ArrayOfFile(str(array.dtype), array.shape) for array in arrays)
+    content = msgspec.to_builtins(_Content(VERSION, held, data))
+    text = json.dumps(content, separators=(",", ":"))
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w") as archive:
         archive.writestr(zipfile.ZipInfo(CONTENT), text)
@@ -95,30 +92,26 @@ def from_bytes(content: bytes) -> Program:
     """
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            data = json.loads(_entry(archive, CONTENT))
-            if not isinstance(data, dict) or set(data) != {"version", "arrays", "program"}:
-                raise MisfitError(f"{CONTENT} is no program", expected="version, arrays and program")
-            if data["version"] != VERSION:
+            data = json.loads(_entry(archive, CONTENT), parse_int=_whole)
+            told: _Content = _Hooks([]).read(data, _Content, CONTENT)
+            if told.version != VERSION:
                 raise MisfitError(
-                    "the program was written by another version",
-                    expected=VERSION,
-                    found=repr(data["version"])[:60],
+                    "the program was written by another version", expected=VERSION, found=told.version
                 )
-            listed = Codec({}).read(data["arrays"], tuple[_ArrayOfFile, ...], "arrays of the program")
-            arrays = [_array(archive, k, entry) for k, entry in enumerate(listed)]
+            arrays = [_array(archive, k, entry) for k, entry in enumerate(told.arrays)]
     except (zipfile.BadZipFile, ValueError, KeyError, EOFError, NotImplementedError, RecursionError) as error:
         if isinstance(error, ScanvizError):
             raise
         raise MisfitError("this is no program that scanviz wrote", found=str(error)[:100]) from error
-    return from_data(data["program"], arrays)
+    return from_data(told.program, arrays)
 
 
 def to_data(
     program: Program, without: frozenset[str], place: Callable[[str], str] = str
 ) -> tuple[Any, list[Array]]:
     """Return a program as JSON data, and its constants, leaving out fields of some names."""
-    forms = _Forms([], without, place)
-    return forms.codec.write(program, Program), forms.arrays
+    hooks = _Hooks([], without, place)
+    return _listed(msgspec.to_builtins(program, enc_hook=hooks.written, str_keys=True), without), hooks.arrays
 
 
 def from_data(data: Any, arrays: list[Array]) -> Program:
@@ -133,7 +126,7 @@ def from_data(data: Any, arrays: list[Array]) -> Program:
     from scanviz.engine.program.verify_types import verify_types
 
     try:
-        program = with_frees_inside(_Forms(arrays).codec.read(data, Program, "program"))
+        program = with_frees_inside(_Hooks(arrays).read(data, Program, "program"))
         verify_types(program)
         verify_program(program)
     except InternalError as error:
@@ -190,8 +183,8 @@ def _parameter_classes(_declared: int) -> dict[str, Any]:
     return found
 
 
-class _Forms:
-    """How values of a Program are written and read that have no form of their own: its codec.
+class _Hooks:
+    """How values of a Program are written and read that msgspec does not know.
 
     Parameters
     ----------
@@ -206,119 +199,126 @@ class _Forms:
     def __init__(
         self, arrays: list[Array], without: frozenset[str] = frozenset(), place: Callable[[str], str] = str
     ) -> None:
-        self.arrays, self.place = arrays, place
+        self.arrays, self.without, self.place = arrays, without, place
         self.lines: dict[_Line, SourceLine] = {}  # a line has its text where it comes first
-        forms = {
-            float: Form(_written_float, _read_float),
-            Op: Form(self._write_op, self._read_op),
-            Type: self._via(_TYPE, _type_data, _type),
-            SourceLine: Form(self._write_line, self._read_line),
-            Provenance: self._via(_PROVENANCE, attrgetter("source", "scans", "rule"), _provenance),
-            Array: self._via(int, self._number_of, self._array),
-            AnyInstruction: Form(self._write_instruction, self._read_instruction),
-        }
-        self.codec = Codec(forms, without, _ABSENT)
 
-    def _via(self, hint: Any, there: Callable[[Any], Any], back: Callable[[Any], Any]) -> Form:
-        """Return the form of values that are written as values of another type."""
+    def written(self, value: Any) -> Any:
+        """Return what stands in the data for a value of a class that msgspec does not know."""
+        match value:
+            case Op():
+                return self._written_op(value)
+            case TensorType():
+                return value.dtype, value.shape
+            case RandomStateType():
+                return None
+            case Provenance():
+                return value.source, value.scans, value.rule
+            case SourceLine():
+                return self._written_line(value)
+            case np.ndarray():
+                self.arrays.append(value)
+                return len(self.arrays) - 1
+            case np.generic():
+                return value.item()
+        raise MisfitError(f"a Program in a file holds no {type(value).__name__}")
 
-        def write(value: Any) -> Any:
-            return self.codec.write(there(value), hint)
-
-        def read(data: Any) -> Any:
-            return back(self.codec.form(hint).read(data))
-
-        return Form(write, read)
-
-    def _write_op(self, op: Op) -> Any:
+    def _written_op(self, op: Op) -> Any:
         if op.declaration is SCAN or op.parameters is None:  # a loop's instruction says what its step is
-            return [op.name, None, None]
+            return op.name, None, None
         kind = type(op.parameters)
         if _class_of_parameters(kind.__name__) is not kind:
             raise InternalError(
                 f"the parameters of {op.name} are no named tuple of the file that declares it"
             )
-        return [op.name, kind.__name__, self.codec.write(op.parameters, kind)]
+        fields = zip(kind._fields, op.parameters, strict=True)
+        return op.name, kind.__name__, [value for name, value in fields if name not in self.without]
+
+    def _written_line(self, line: SourceLine) -> tuple[str | int, ...]:
+        where = self.place(line.file), line.line, line.function
+        text, known = line.text(), self.lines.get(where)
+        if known is not None and known.recorded == text:
+            return where
+        self.lines[where] = SourceLine(*where, recorded=text)
+        return *where, text
+
+    def read(self, data: Any, kind: Any, place: str) -> Any:
+        """Return the value of a class that data describe, or raise a MisfitError."""
+        try:
+            return self._converted(data, kind)
+        except msgspec.ValidationError as error:
+            raise MisfitError.at(place, error) from None
+
+    def _converted(self, data: Any, kind: Any) -> Any:
+        return msgspec.convert(data, kind, dec_hook=self._read, str_keys=True)
+
+    def _read(self, kind: Any, data: Any) -> Any:
+        """Return the value of a class that msgspec does not know; a ValueError gets its place from msgspec."""
+        try:
+            return self._readers[get_origin(kind) or kind](self, data)
+        except msgspec.ValidationError as error:
+            raise ValueError(str(error)) from None
 
     def _read_op(self, data: Any) -> Op:
-        name, kind, parameters = self.codec.form(tuple[str, str | None, Any]).read(data)
+        name, kind, _ = self._converted(data, tuple[str, str | None, Any])
         try:
             declaration = declared(name)
         except ScanvizError:
-            raise Misfit("an operation of this version of scanviz", name) from None
+            raise ValueError(f"Expected an operation of this version of scanviz, got {name[:60]!r}") from None
         if kind is None:
             return Op(declaration)
         known = _class_of_parameters(kind)
         if known is None:
-            raise Misfit("a class of parameters", kind)
-        return Op(declaration, self.codec.form(known).read(parameters))
+            raise ValueError(f"Expected a class of parameters, got {kind[:60]!r}")
+        return Op(declaration, self._converted(data, GenericAlias(tuple, (str, str, known)))[2])
 
-    def _write_line(self, line: SourceLine) -> list[str | int]:
-        where = self.place(line.file), line.line, line.function
-        text, known = line.text(), self.lines.get(where)
-        if known is not None and known.recorded == text:
-            return [*where]
-        self.lines[where] = SourceLine(*where, recorded=text)
-        return [*where, text]
+    def _read_type(self, data: Any) -> Type:
+        found = self._converted(data, tuple[str, tuple[int | None, ...]] | None)
+        if found is None:
+            return RANDOM_STATE
+        dtype, sizes = found
+        if dtype not in DTYPES or any(size is not None and size < 0 for size in sizes):
+            raise ValueError("Expected a dtype and sizes")
+        return TensorType(dtype, sizes)
+
+    def _read_provenance(self, data: Any) -> Provenance:
+        source, scans, rule = self._converted(data, tuple[SourceLine | None, tuple[str, ...], str | None])
+        return Provenance(source, scans, (), rule)
 
     def _read_line(self, data: Any) -> SourceLine:
-        if not isinstance(data, list):
-            raise Misfit("a line", data)
-        where: _Line = self.codec.form(_Line).read(data[:3])
-        texts = self.codec.form(tuple[str, ...]).read(data[3:4])
-        if texts or where not in self.lines:
-            self.lines[where] = SourceLine(*where, texts[0] if texts else "")
+        file, line, function, text = self._converted(data, _LineOfFile)
+        where = file, line, function
+        if text is not None or where not in self.lines:
+            self.lines[where] = SourceLine(*where, text or "")
         return self.lines[where]
 
-    def _number_of(self, array: Array) -> int:
-        self.arrays.append(array)
-        return len(self.arrays) - 1
-
-    def _array(self, number: int) -> Array:
+    def _read_array(self, data: Any) -> Array:
+        number: int = self._converted(data, int)
         if not 0 <= number < len(self.arrays):
-            raise Misfit(f"a number below {len(self.arrays)}", number)
+            raise ValueError(f"Expected a number below {len(self.arrays)}")
         return self.arrays[number]
 
-    def _write_instruction(self, instruction: AnyInstruction) -> Any:
-        return {"kind": instruction_kind(instruction), **self.codec.write(instruction, type(instruction))}
-
-    def _read_instruction(self, data: Any) -> AnyInstruction:
-        if not isinstance(data, dict) or data.get("kind") not in list(KINDS):
-            raise Misfit("an instruction", data)
-        rest = {name: value for name, value in data.items() if name != "kind"}
-        found: AnyInstruction = self.codec.form(KINDS[data["kind"]]).read(rest)
-        return found
+    _readers: ClassVar[dict[Any, Callable[[_Hooks, Any], Any]]] = {
+        Op: _read_op,
+        AnyType: _read_type,
+        Provenance: _read_provenance,
+        SourceLine: _read_line,
+        np.ndarray: _read_array,
+    }
 
 
-def _written_float(value: Any) -> str | int:
-    return value.hex() if isinstance(value, float) else int(value)
+def _listed(data: Any, without: frozenset[str]) -> Any:
+    """Return data with lists for tuples, as JSON has them, and without fields of some names."""
+    if isinstance(data, dict):
+        return {name: _listed(value, without) for name, value in data.items() if name not in without}
+    return [_listed(value, without) for value in data] if isinstance(data, tuple | list) else data
 
 
-def _read_float(data: Any) -> float:
-    if type(data) is int and -LIMIT <= data < LIMIT:
-        return data
-    try:
-        return float.fromhex(data)
-    except (TypeError, ValueError, OverflowError):
-        raise Misfit("a number as float.hex() writes it", data) from None
-
-
-def _type_data(kind: Type) -> tuple[str, tuple[int | None, ...]] | None:
-    return None if isinstance(kind, RandomStateType) else (kind.dtype, kind.shape)
-
-
-def _type(data: tuple[str, tuple[int | None, ...]] | None) -> Type:
-    if data is None:
-        return RANDOM_STATE
-    dtype, sizes = data
-    if dtype not in DTYPES or any(size is not None and size < 0 for size in sizes):
-        raise Misfit("a dtype and sizes", data)
-    return TensorType(dtype, sizes)
-
-
-def _provenance(data: tuple[Any, ...]) -> Provenance:
-    source, scans, rule = data
-    return Provenance(source, scans, (), rule)
+def _whole(text: str) -> int:
+    """Return an integer of JSON, which has at most 64 bits."""
+    found = int(text)
+    if not -(2**63) <= found < 2**63:
+        raise MisfitError("the program has a number of more than 64 bits", found=text[:60])
+    return found
 
 
 _FOR_PEOPLE = ("provenance", "profile", *WORDS)

@@ -12,17 +12,20 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from msgspec import Struct
+from msgspec import field
 from msgspec.structs import replace as with_fields
 
 from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.nodes import Array
 from scanviz.engine.graph.provenance import Provenance
-from scanviz.engine.graph.types import TensorType, Type
+from scanviz.engine.graph.types import AnyType, TensorType, Type
+from scanviz.engine.strict import Strict
 
-if TYPE_CHECKING:
+if not TYPE_CHECKING:
+    Type = AnyType  # msgspec reads annotations, and no unions of such classes
+else:
     from typing import Protocol
 
     class HasRegisters(Protocol):
@@ -43,7 +46,7 @@ def next_loop_key() -> int:
     return next(_loop_keys)
 
 
-class Register(Struct, frozen=True):
+class Register(Strict, frozen=True):
     """A numbered place for a value.
 
     Attributes
@@ -61,7 +64,7 @@ class Register(Struct, frozen=True):
     name: str | None = None
 
 
-class Instruction(Struct, frozen=True):
+class Instruction(Strict, frozen=True, tag_field="kind", tag="operation"):
     """One operation: reads registers, fills registers.
 
     Attributes
@@ -82,11 +85,11 @@ class Instruction(Struct, frozen=True):
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     provenance: Provenance
-    node_id: int
+    node_id: int = NO_NODE
     frees: tuple[int, ...] = ()
 
 
-class SequenceSlot(Struct, frozen=True):
+class SequenceSlot(Strict, frozen=True):
     """Row t of ``outer`` goes to ``inner`` at step t."""
 
     name: str
@@ -95,7 +98,7 @@ class SequenceSlot(Struct, frozen=True):
     tap: int
 
 
-class NonSequenceSlot(Struct, frozen=True):
+class NonSequenceSlot(Strict, frozen=True):
     """The value of ``outer`` is ``inner`` at every step."""
 
     name: str
@@ -103,7 +106,7 @@ class NonSequenceSlot(Struct, frozen=True):
     inner: int
 
 
-class StateSlot(Struct, frozen=True):
+class StateSlot(Strict, frozen=True):
     """A recurrent state.
 
     Attributes
@@ -138,7 +141,7 @@ class StateSlot(Struct, frozen=True):
     in_place: bool = False
 
 
-class StepOutputSlot(Struct, frozen=True):
+class StepOutputSlot(Strict, frozen=True):
     """The value of ``inner`` at step t is row t of ``result`` (None if nothing uses it).
 
     With ``backwards`` the rows lie in memory from the last to the first, where the tier can do that: the result is a view, of which
@@ -154,7 +157,7 @@ class StepOutputSlot(Struct, frozen=True):
     over: int | None = None
 
 
-class CarrySlot(Struct, frozen=True):
+class CarrySlot(Strict, frozen=True):
     """``outer`` at step 0, then what ``write`` was a step before, goes to ``read``; ``result`` is the last."""
 
     name: str
@@ -164,7 +167,7 @@ class CarrySlot(Struct, frozen=True):
     result: int | None
 
 
-class LoopInstruction(Struct, frozen=True):
+class LoopInstruction(Strict, frozen=True, tag_field="kind", tag="loop", kw_only=True):
     """A whole loop.
 
     Attributes
@@ -194,9 +197,9 @@ class LoopInstruction(Struct, frozen=True):
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     provenance: Provenance
-    node_id: int
-    frees: tuple[int, ...]
-    key: int
+    node_id: int = NO_NODE
+    frees: tuple[int, ...] = ()
+    key: int = field(default_factory=next_loop_key)
     name: str
     n_steps: int
     sequences: tuple[SequenceSlot, ...]
@@ -216,7 +219,7 @@ class LoopInstruction(Struct, frozen=True):
         return self.mode in (None, "auto", tier)
 
 
-class BranchInstruction(Struct, frozen=True):
+class BranchInstruction(Strict, frozen=True, tag_field="kind", tag="branch", kw_only=True):
     """``ifelse``: runs one of two programs, by a condition.
 
     Attributes
@@ -233,8 +236,8 @@ class BranchInstruction(Struct, frozen=True):
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     provenance: Provenance
-    node_id: int
-    frees: tuple[int, ...]
+    node_id: int = NO_NODE
+    frees: tuple[int, ...] = ()
     condition: int
     then_inputs: tuple[int, ...]
     then_program: Program
@@ -249,14 +252,9 @@ class BranchInstruction(Struct, frozen=True):
 
 AnyInstruction = Instruction | LoopInstruction | BranchInstruction
 Kind = Literal["operation", "loop", "branch"]
-KINDS: dict[Kind, type[AnyInstruction]] = {
-    "operation": Instruction,
-    "loop": LoopInstruction,
-    "branch": BranchInstruction,
-}  # what instructions are called in files
 
 
-class Program(Struct, frozen=True, eq=False):
+class Program(Strict, frozen=True, eq=False):
     """A linear list of instructions.
 
     Attributes
@@ -302,7 +300,9 @@ def dtype_of(program: HasRegisters, number: int) -> str:
 
 def instruction_kind(instruction: AnyInstruction) -> Kind:
     """Return what an instruction is called in files."""
-    return next(kind for kind, of in KINDS.items() if type(instruction) is of)
+    found: Any = instruction.__struct_config__.tag
+    kind: Kind = found
+    return kind
 
 
 def programs_in(instruction: AnyInstruction) -> tuple[Program, ...]:

@@ -39,7 +39,6 @@ from scanviz.engine.program.instructions import (
     StepOutputSlot,
     dtype_of,
     has_effects,
-    next_loop_key,
     programs_in,
 )
 from scanviz.engine.program.lifetimes import aliases, last_uses, with_frees
@@ -192,7 +191,6 @@ class _Lowering:
             outputs=tuple(self.place(output) for output in node.outputs),
             provenance=node.provenance,
             node_id=node.node_id,
-            frees=(),
             condition=condition,
             then_inputs=reads[0],
             then_program=programs[0],
@@ -215,8 +213,6 @@ class _Lowering:
             outputs=tuple(self.place(output) for output in node.outputs if output in self.read),
             provenance=node.provenance,
             node_id=node.node_id,
-            frees=(),
-            key=next_loop_key(),
             name=op.scan_name,
             n_steps=n_steps,
             sequences=sequences,

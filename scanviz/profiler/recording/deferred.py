@@ -40,7 +40,7 @@ Source = TypeVar("Source")
 
 def program_content(program: Program) -> bytes:
     """Return a Program as the content of a file, nothing of one that is too large or has no form as data."""
-    from scanviz.engine.codec import MisfitError
+    from scanviz.engine.errors import MisfitError
     from scanviz.engine.program.file import to_bytes
 
     if _constants(program) > LARGEST_PROGRAM:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from scanviz.engine.scan.variables import VariableKind
-from scanviz.record.strict import Strict
+from scanviz.engine.strict import Strict
 
 
 class VariableSnapshot(Strict, frozen=True):

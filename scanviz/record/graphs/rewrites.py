@@ -8,13 +8,13 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from scanviz.engine.strict import Strict
 from scanviz.record.costs import CostNumbersRecord, GraphCostRecord, StepNumbersRecord
 from scanviz.record.graphs.graph import GraphSnapshot
 from scanviz.record.graphs.lines import LineEdit, edits_of_versions, version_lines
 from scanviz.record.graphs.reading import snapshot_of
 from scanviz.record.graphs.versions import VersionsRecord
 from scanviz.record.storage.codec import encode
-from scanviz.record.strict import Strict
 
 
 class RewriteRecord(Strict, frozen=True):

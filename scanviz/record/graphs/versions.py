@@ -15,8 +15,8 @@ from functools import cached_property
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from scanviz.engine.strict import Strict
 from scanviz.record.graphs.graph import GraphSnapshot, LoopVariableRecord
-from scanviz.record.strict import Strict
 
 
 class ResultRecord(Strict, frozen=True, array_like=True):

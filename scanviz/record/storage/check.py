@@ -11,7 +11,6 @@ from typing import Any, TypeVar, get_args
 import numpy as np
 from msgspec import Struct
 
-from scanviz.engine.codec import LIMIT
 from scanviz.engine.errors import ScanvizValueError
 from scanviz.record.graphs.versions import VersionsRecord
 from scanviz.record.model import FunctionRecord, LoopRecord, ProfileRecord
@@ -21,6 +20,7 @@ from scanviz.record.storage.codec import field_types
 from scanviz.record.traces.held_calls import check_held_calls
 
 _LONGEST_BLOCK = 2**31  # steps
+_LIMIT = 2**63
 _SIGNED = ("code", "reads", "writes", "var_mappings", "key", "function", "parent", "loop", "index", "tap")
 
 Keyed = TypeVar("Keyed", FunctionRecord, LoopRecord)
@@ -114,7 +114,7 @@ def _check_numbers(value: Any, place: str, signed: bool = False) -> None:
         for item in value.values():
             _check_numbers(item, place, signed)
     elif isinstance(value, int | float):
-        if not -LIMIT < value < LIMIT:
+        if not -_LIMIT < value < _LIMIT:
             raise _refused(f"{place} is too large", found=value)
         if value < 0 and not signed:
             raise _refused(f"{place} is negative", found=value)

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import json
 import math
+from functools import cache
 from typing import Any, Literal, TypeVar
 
 import msgspec
 import numpy as np
 
-from scanviz.engine.codec import MisfitError
-from scanviz.engine.codec import fields_of as field_types
+from scanviz.engine.errors import MisfitError
 from scanviz.record.loops import Samples
 from scanviz.record.traces.model import Numbers
 
@@ -52,15 +52,18 @@ def decode(kind: type[T], data: Any, place: str = "record") -> T:
     SourceRecord(file='rnn.py', line=3, text='')
     >>> decode(SourceRecord, {"file": "rnn.py", "line": "3"})
     Traceback (most recent call last):
-    scanviz.engine.codec.MisfitError: record.line is not what it should be: expected `int`, got `str`
+    scanviz.engine.errors.MisfitError: record.line is not what it should be: expected `int`, got `str`
     """
     try:
         return msgspec.convert(data, kind, dec_hook=_array)
     except msgspec.ValidationError as error:
-        what, _, path = str(error).partition(" - at `$")
-        raise MisfitError(
-            f"{place}{path.removesuffix('`')} is not what it should be: {what[:1].lower()}{what[1:]}"
-        ) from None
+        raise MisfitError.at(place, error) from None
+
+
+@cache
+def field_types(kind: type) -> dict[str, Any]:
+    """Return the fields of a class of a record with their types, in order."""
+    return {field.name: field.type for field in msgspec.structs.fields(kind)}
 
 
 def _rows(array: Any) -> Any:
@@ -90,6 +93,3 @@ def _array(kind: Any, data: Any) -> Any:
     except (msgspec.ValidationError, OverflowError, ValueError):
         what = "four integers" if kind == Samples else "numbers, all of one length"
         raise ValueError(f"Expected rows of {what}") from None
-
-
-__all__ = ["decode", "encode", "field_types"]

@@ -15,8 +15,8 @@ from msgspec import field
 
 from scanviz.engine.errors import ScanvizValueError
 from scanviz.engine.graph.types import DTYPES
+from scanviz.engine.strict import Strict
 from scanviz.record.loops import LoopRecord
-from scanviz.record.strict import Strict
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from msgspec import field
 
-from scanviz.record.strict import Strict
+from scanviz.engine.strict import Strict
 from scanviz.record.values import SourceRecord
 
 Numbers = np.ndarray[Any, np.dtype[np.float64]]

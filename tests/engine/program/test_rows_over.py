@@ -10,8 +10,8 @@ import pytest
 import scanviz
 from scanviz import Mode
 from scanviz import tensor as T
-from scanviz.engine.codec import MisfitError
 from scanviz.engine.config import config
+from scanviz.engine.errors import MisfitError
 from scanviz.engine.program.file import from_data, to_data
 from scanviz.engine.program.instructions import all_loops
 from scanviz.engine.program.plan.location import SHORTEST_OVER

@@ -27,7 +27,6 @@ from scanviz.engine.program.instructions import (
     StepOutputSlot,
     all_loops,
     dtype_of,
-    next_loop_key,
 )
 from scanviz.engine.program.plan import RunMemory, chains, plan_loop, run_memory
 from scanviz.engine.runtime.address import address
@@ -49,8 +48,6 @@ def as_loop(program: Program) -> LoopInstruction:
         outputs=tuple(range(given + 1, given + 1 + count)),
         provenance=first.provenance,
         node_id=first.node_id,
-        frees=(),
-        key=next_loop_key(),
         name=program.name,
         n_steps=given,
         sequences=(),

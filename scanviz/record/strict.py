@@ -1,9 +1,0 @@
-"""The base of all classes of a record."""
-
-from __future__ import annotations
-
-from msgspec import Struct
-
-
-class Strict(Struct, frozen=True, forbid_unknown_fields=True):
-    """Base of the classes of a record: frozen, and from a file read without anything that they do not declare."""

@@ -22,7 +22,7 @@ from tests.laws.law import law
 
 SIZE = 1009  # elements of a carry along its first axis: more than is ever written out
 STEPS = 9
-WORK = ("set", "add", "several", "add several", "part", "read", "old")
+WORK = ("set", "add", "several", "add several", "part", "read", "old", "around")
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,8 @@ class AssignedCase:
         Of a carry that is a table; 0 for a vector.
     work : list of (str, int, int)
         What a step does, in order, each at an index ``a * t + b``: sets or adds to one element or row, or to several;
-        moves a part by one; reads what is there now, or was there when the step began.
+        moves a part by one; reads what is there now, or was there when the step began; or reads an element, sets another one,
+        and needs the first beside that.
     ends : bool
         Whether a condition ends the loop, in the last step but one.
     """
@@ -68,9 +69,12 @@ class AssignedCase:
                     np.add.at(carry, [i, j], s)
                 elif kind == "part":
                     carry[b : b + 4] = carry[b + 1 : b + 5].copy()
+                elif kind == "around":
+                    before = self._first(carry[i])
+                    carry[j] = s
+                    s = self._read(s, before * self._first(carry[j]))
                 else:
-                    row = (old if kind == "old" else carry)[i]
-                    s = self._read(s, row[0] if self.columns else row)
+                    s = self._read(s, self._first((old if kind == "old" else carry)[i]))
             rows.append(s)
             if self.ends and t >= STEPS - 2:
                 break
@@ -80,6 +84,10 @@ class AssignedCase:
         """Return the number after an element is read: its derivatives need the element."""
         half, one = np.asarray(0.5, self.dtype), np.asarray(1, self.dtype)
         return s * half / (one + element * element) + half
+
+    def _first(self, row: Any) -> Any:
+        """Return an element of a row that is read."""
+        return row[0] if self.columns else row
 
     @staticmethod
     def _places(a: int, b: int, t: Any) -> tuple[Any, Any]:
@@ -100,9 +108,12 @@ class AssignedCase:
                 carry = T.inc_subtensor(carry[T.stack([i, j])], s)
             elif kind == "part":
                 carry = T.set_subtensor(carry[b : b + 4], carry[b + 1 : b + 5])
+            elif kind == "around":
+                before = self._first(carry[i])
+                carry = T.set_subtensor(carry[j], s)
+                s = self._read(s, before * self._first(carry[j]))
             else:
-                row = (old if kind == "old" else carry)[i]
-                s = self._read(s, row[0] if self.columns else row)
+                s = self._read(s, self._first((old if kind == "old" else carry)[i]))
         return ((carry, s), scanviz.until(t >= STEPS - 2)) if self.ends else (carry, s)
 
     def built(self) -> tuple[list[Any], Any, Any]:

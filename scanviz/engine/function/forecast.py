@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from scanviz.engine.errors import ScanvizTypeError, some
 from scanviz.engine.graph.types import TensorType
-from scanviz.engine.program.forecast import PlansLoops, forecast
+from scanviz.engine.program.forecast import forecast
 from scanviz.engine.program.instructions import LoopInstruction, Program, all_loops
 from scanviz.engine.program.plan import Emits
 from scanviz.engine.program.value_names import ValueNames
@@ -94,8 +94,7 @@ def of_call(function: Forecastable, given: Sequence[Any]) -> MemoryForecast:
         if not isinstance(value, tuple) and np.shape(value) == () and np.asarray(value).dtype.kind in "iu"
     }
     emits = getattr(function.executable, "emits", NOTHING_KEPT)
-    tiers: dict[int, PlansLoops] = getattr(function.executable, "tiers", dict)()
-    found = forecast(program, shapes, values, emits, tiers)
+    found = forecast(program, shapes, values, emits, getattr(function.executable, "tiers", dict)())
     names = {loop.key: loop.name for loop, _ in all_loops(program)}
     loops: dict[str, int] = {}
     for key, size in found.loops.items():

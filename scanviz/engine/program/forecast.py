@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from math import prod
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from msgspec import Struct
@@ -82,7 +82,7 @@ def forecast(
     shapes: Sequence[ConcreteShape],
     values: Mapping[int, Array],
     emits: Emits,
-    tiers: Mapping[int, PlansLoops] | None = None,
+    tiers: Mapping[int, tuple[Grouping, Emits]] | None = None,
 ) -> ProgramForecast:
     """Return what a call of a Program will hold at most.
 
@@ -97,7 +97,8 @@ def forecast(
     emits : Emits
         What the tier can do with memory.
     tiers : mapping, optional
-        Tiers of loops that are not inside of others and may be planned otherwise, by the loop's key.
+        Of loops that are not inside of others and may be planned otherwise, by the loop's key: which instructions their tier does
+        as one, and what it can do with memory.
     """
     found = _Walk(emits, tiers or {})
     program, planned = planned_call(program, shapes, values, emits, all_steps=True)
@@ -141,20 +142,6 @@ def _itemsize(program: Program, number: int) -> int:
     return np.dtype(dtype_of(program, number)).itemsize
 
 
-class PlansLoops(Protocol):
-    """What a forecast asks of a tier: how it plans a loop."""
-
-    @property
-    def emits(self) -> Emits:
-        """What it can do with memory."""
-        ...
-
-    @property
-    def groups(self) -> Grouping:
-        """Which instructions it does as one."""
-        ...
-
-
 class _Held(NamedTuple):
     """What is held for an instruction.
 
@@ -176,7 +163,7 @@ class _Held(NamedTuple):
 class _Walk:
     """Goes through programs as they will be run, and notes loops and what has no known size."""
 
-    def __init__(self, emits: Emits, tiers: Mapping[int, PlansLoops]) -> None:
+    def __init__(self, emits: Emits, tiers: Mapping[int, tuple[Grouping, Emits]]) -> None:
         self._emits, self._tiers = emits, tiers
         self.loops: dict[int, int] = {}
         self.kept: dict[int, int] = {}
@@ -293,8 +280,7 @@ class _Walk:
         shapes = [complete(shape) for shape in given]
         if None in shapes:
             return None
-        tier = self._tiers.get(loop.key)
-        groups, emits = (single, self._emits) if tier is None else (tier.groups, tier.emits)
+        groups, emits = self._tiers.get(loop.key, (single, self._emits))
         return plan_loop(loop, shapes, groups, emits, strides=_given_strides(loop, shapes))
 
     def program_in_step(self, body: Program, planned: Plan, known: Known) -> list[int]:

@@ -269,7 +269,13 @@ class SpecialisedLoop(LoopRunner):
             return None
         entry = code.entry
         if entry is not None:
-            return self.entered(code, entry, values) if code.has_buffers else entry(values, [])
+            if not code.has_buffers:
+                return entry(values, [])
+            buffers = code.buffers.take()
+            found = entry(values, buffers)
+            if code.keeps_buffers or not self.loop.allow_gc:
+                code.buffers.give_back(buffers)
+            return found
         if self.write_entry is not None:
             code.runs += 1
             if code.runs >= ENTERED:  # threads may count one run each before one of them looks
@@ -280,16 +286,6 @@ class SpecialisedLoop(LoopRunner):
     def made_entry(self, code: Specialised, write: WriteEntry) -> Entry | None:
         """Return what runs code without an arena, None where it needs one."""
         return code.made_entry(write)
-
-    def entered(self, code: Specialised, entry: Entry, values: Sequence[Any]) -> list[Any] | FailedRun | None:
-        """Run the loop by its entry."""
-        if not code.has_buffers:
-            return entry(values, [])
-        buffers = code.buffers.take()
-        found = entry(values, buffers)
-        if code.keeps_buffers or not self.loop.allow_gc:
-            code.buffers.give_back(buffers)
-        return found
 
     def _for_shapes(
         self, shapes: Sequence[ConcreteShape], rows: Sequence[tuple[int, ...]], steps: int
@@ -320,16 +316,6 @@ class SpecialisedLoop(LoopRunner):
             if isinstance(runner, SpecialisedLoop):  # not of another tier
                 runner._planned = inner
         return made
-
-    def put_in_place(self, old: Specialised, new: Specialised) -> bool:
-        """Keep other code for the shapes of some; return whether that was still kept."""
-        with self._lock:
-            key = next((key for key, kept in self.cache.items() if kept is old), None)
-            if key is None:
-                return False
-            self.cache[key] = new
-            self._latest = (None, None)
-            return True
 
     @property
     def expected(self) -> Tier:

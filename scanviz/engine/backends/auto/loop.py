@@ -145,11 +145,12 @@ class AutoLoop(SpecialisedLoop):
     ) -> Specialised:
         """Return machine code, which takes the place of NumPy's; where there is none NumPy's stays, and says why."""
         with self._lock:  # other threads wait, and find it done
-            if not code.is_counted or code not in self.cache.values():
+            key = next((key for key, kept in self.cache.items() if kept is code), None)
+            if not code.is_counted or key is None:
                 return super().code_for(shapes, states, probe, steps)
             begun = time.perf_counter_ns()
-            made = self._in_place_of(code, shapes, [state.row_shape for state in states])
-            self.put_in_place(code, made)
+            made = self.cache[key] = self._in_place_of(code, shapes, [state.row_shape for state in states])
+            self._latest = (None, None)
         if probe is not None:
             probe.specialised(self.loop.key, time.perf_counter_ns() - begun, made.tier.name, made.why)
         return made

@@ -7,12 +7,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from scanviz.engine.backends.source.flat import FlatProgram
-from scanviz.engine.backends.source.runners import all_made, expected_tiers, make_runner
+from scanviz.engine.backends.source.runners import all_made, make_runner
 from scanviz.engine.observation.levels import RUNS, VALUES
 from scanviz.engine.program.instructions import Instruction, LoopInstruction, is_scalar, programs_in
 from scanviz.engine.program.lifetimes import gives_own
 from scanviz.engine.runtime.array_module import ArrayModule
 from scanviz.engine.runtime.floating import as_before, ignore_errors
+from scanviz.engine.runtime.specialised import SpecialisedLoop
 
 if TYPE_CHECKING:
     from scanviz.engine.backends.source.library import Library
@@ -20,9 +21,8 @@ if TYPE_CHECKING:
     from scanviz.engine.observation.probe import Probe
     from scanviz.engine.program.call_met import CallMet
     from scanviz.engine.program.instructions import Program
-    from scanviz.engine.program.plan import Emits, Plan
+    from scanviz.engine.program.plan import Emits, Grouping, Plan
     from scanviz.engine.runtime.interpreter import Interpreter
-    from scanviz.engine.runtime.specialised import Tier
 
 
 class SourceExecutable:
@@ -116,9 +116,15 @@ class SourceExecutable:
         """What the tier can do with memory."""
         return self.library.tier.emits
 
-    def tiers(self) -> dict[int, Tier]:
-        """Return the tier that is taken to run each loop outside of others, by its key."""
-        return expected_tiers(self.flat.runners)
+    def tiers(self) -> dict[int, tuple[Grouping, Emits]]:
+        """Return how the tier that ran each outer loop last, or is expected to run it, plans it, by the loop's key."""
+        found = {}
+        for runner in self.flat.runners.values():
+            if isinstance(runner, SpecialisedLoop):
+                made = runner.all_made()
+                tier = made[-1].tier if made else runner.expected
+                found[runner.loop.key] = tier.groups, tier.emits
+        return found
 
     def source(self) -> str:
         """Return the generated source of the program outside of its loops."""

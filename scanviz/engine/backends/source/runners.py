@@ -15,7 +15,7 @@ from scanviz.engine.program.instructions import (
     Program,
     has_effects,
 )
-from scanviz.engine.runtime.specialised import Specialised, SpecialisedLoop, Tier
+from scanviz.engine.runtime.specialised import Specialised, SpecialisedLoop
 
 if TYPE_CHECKING:
     from scanviz.engine.backends.source.compiled import CompiledSource
@@ -93,16 +93,6 @@ class BranchRunner:
         results, stamps = program.run_timed(given, probe)
         taken.add(stamps)
         return results
-
-
-def expected_tiers(runners: Mapping[int, Runner]) -> dict[int, Tier]:
-    """Return by the key of each loop the tier that ran it last, or is taken to run it; not of loops inside of others."""
-    found = {}
-    for runner in runners.values():
-        if isinstance(runner, SpecialisedLoop):
-            made = runner.all_made()
-            found[runner.loop.key] = made[-1].tier if made else runner.expected
-    return found
 
 
 def all_made(runners: Mapping[int, Runner]) -> dict[int, Specialised]:

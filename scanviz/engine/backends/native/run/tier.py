@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
@@ -29,7 +29,6 @@ from scanviz.engine.program.plan import Emits, Plan, chains, plan_loop
 from scanviz.engine.program.shapes import ConcreteShape
 from scanviz.engine.runtime.address import address
 from scanviz.engine.runtime.arena import LoopArena
-from scanviz.engine.runtime.array_module import ArrayModule
 from scanviz.engine.runtime.calling import Entry, WriteEntry
 from scanviz.engine.runtime.outcome import DONE, FAILED, Outcome
 from scanviz.engine.runtime.specialised import Specialised, SpecialisedLoop, Tier, Write
@@ -113,19 +112,10 @@ class NativeCode:
     at_once = 0  # its times say themselves how many steps share one
 
     @property
-    def in_strips(self) -> bool:
-        """Whether it takes strips of elements through the steps between two stamps: no step has a stamp of its own."""
-        return self.handed.in_strips
-
-    @property
     def short_steps(self) -> int:
         """How many steps take so little time that one thread takes them, in one call; none while that is not known."""
         step_ns = 0.0 if self._in_parts is None else self._in_parts.step_ns
         return int(PAYS_NS / step_ns) if step_ns else 0
-
-    def entry(self, entry_of: Callable[..., Entry | None], module: ArrayModule) -> Entry | None:
-        """Return what enters this code without an arena."""
-        return entry_of(self, module)
 
     @property
     def function(self) -> NativeCode:
@@ -250,7 +240,7 @@ class NativeCode:
 
         return NativeStamps(
             self.variant, len(self.handed.stamped), self._shares, first, last, self._step_ns, clock, own, self._took,
-            self.in_strips,
+            self.handed.in_strips,
         )  # fmt: skip
 
     def _took(self, steps: int, elapsed_ns: int) -> None:
@@ -291,22 +281,22 @@ class NativeSpecialised(Specialised):
         """Return what runs the machine code without an arena."""
         from scanviz.engine.backends.native.run.entry import entry_of  # few loops run often enough
 
-        code = self.written("plain")
+        return entry_of(self.written("plain"), self.tier.module)
+
+    def written(self, name: Variant) -> NativeCode:
+        """Return one variant of the code."""
+        code = super().written(name)
         assert isinstance(code, NativeCode)
-        return code.entry(entry_of, self.tier.module)
+        return code
 
     @property
     def plain_times(self) -> bool:
         """Whether steps that have times run the code that runs while nobody watches: strips do."""
-        code = self.written("steps")
-        assert isinstance(code, NativeCode)
-        return code.in_strips
+        return self.written("steps").handed.in_strips
 
     def stamps(self, name: Variant, first: int, last: int, own: ObserverOverhead | None) -> Stamps:
         """Return what takes the times of a chunk, less what watching takes in what is called out."""
-        code = self.written(name)
-        assert isinstance(code, NativeCode)
-        return code.stamps(first, last, self.clock, own)
+        return self.written(name).stamps(first, last, self.clock, own)
 
 
 def native_tier(tier: Tier) -> Tier:

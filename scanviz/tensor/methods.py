@@ -50,7 +50,7 @@ def _eval(x: Variable, /, givens: Mapping[Variable, Any] | None = None) -> Any:
     """Compile and call at once: the value of a variable for given values of its inputs."""
     from scanviz.engine.function import (
         Function,
-        plan_function,
+        specify_function,
     )  # above the tensor layer's own imports, so that graphs alone stay light
 
     values = dict(pairs(givens, "eval: the values of inputs"))
@@ -61,4 +61,4 @@ def _eval(x: Variable, /, givens: Mapping[Variable, Any] | None = None) -> Any:
                 found=repr(key),
                 fix=f"eval({{{key}: …}}), with the variable itself as the key",
             )
-    return Function(plan_function(list(values), x, on_unused_input="ignore"))(*values.values())
+    return Function(specify_function(list(values), x, on_unused_input="ignore"))(*values.values())

@@ -84,7 +84,7 @@ def costs_in_numbers_are_those_of_the_graph_with_its_sizes_known(
     f = scanviz.function([variable for variable, _ in given], wanted, mode="numpy", on_unused_input="ignore")
     with observed_by(_Weighed()):
         f(*(value for _, value in given))
-    shared: list[SharedVariable] = f.plan.shared
+    shared: list[SharedVariable] = f.spec.shared
     known = dict(given) | {variable: np.asarray(variable.get_value()) for variable in shared}
     mapping = {variable: _known(variable, value) for variable, value in known.items()}
     record, versions = rewrites_of(f), f.rewrites.all_graphs()

@@ -71,7 +71,7 @@ def _nodes(f: Any) -> list[tuple[object, ...]]:
 
     One operation in the steps of several loops is there once.
     """
-    wanted = [*(output.variable for output in f.plan.outputs), *f.plan.updates.values()]
+    wanted = [*(output.variable for output in f.spec.outputs), *f.spec.updates.values()]
     found: dict[Apply, None] = {}
     waiting = toposort(wanted)
     while waiting:

@@ -54,7 +54,7 @@ def compiled(
         on_unused_input="ignore",
     )
     given = [np.asarray(value) for _, value in inputs]
-    shared = [shared_variable.get_value() for shared_variable in f.plan.shared] if state is not None else []
+    shared = [shared_variable.get_value() for shared_variable in f.spec.shared] if state is not None else []
     return f, [*given, *shared]
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scanviz import ScanArgs, clone, equal_computations, grad, jacobian, jvp, named_subgraph, vjp
 from scanviz import tensor as T
 from scanviz.engine.errors import DisconnectedInputError, ScanvizValueError, UnusedInputError
-from scanviz.engine.function import Function, function, plan_function
+from scanviz.engine.function import Function, function, specify_function
 from scanviz.engine.graph.nodes import Array, Variable
 from scanviz.engine.graph.replace import replace
 from scanviz.engine.graph.traversal import toposort, variables
@@ -185,6 +185,6 @@ def a_derivative_uses_what_it_is_taken_by(case: LoopCase, whole: bool) -> None:
         with contextlib.suppress(DisconnectedInputError):
             found = jacobian(results[0], wrt) if whole else grad(T.sum(results[0]), wrt)
             try:
-                plan_function(names, found)
+                specify_function(names, found)
             except UnusedInputError as error:
                 assert f"`{wrt.name}`" not in error.what, error

@@ -148,7 +148,7 @@ def work_told_from_shapes_is_that_of_the_arrays(case: LoopCase, rewrites: bool, 
     count = len(run_plainly(case)[0][0])
     f, given = compiled(case, rewrites, "numpy", lambda variable: reading.of(variable, count))
     given = given[: len(f.inputs)]
-    shared = [(state, state.get_value()) for state in f.plan.shared]
+    shared = [(state, state.get_value()) for state in f.spec.shared]
     with observed_by(_Weighed()):
         f(*given)
     for state, value in shared:  # with others the loop may take fewer steps than are read

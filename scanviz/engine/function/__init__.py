@@ -4,7 +4,7 @@ import copyreg
 from typing import Any
 
 from scanviz.engine.function.arguments import In, Out
-from scanviz.engine.function.build import function, plan_function
+from scanviz.engine.function.build import function, specify_function
 from scanviz.engine.function.callable import Function
 from scanviz.engine.function.forgotten import ForgottenUpdateWarning
 
@@ -18,4 +18,4 @@ def _reduced(function: Function) -> tuple[Any, ...]:
 
 copyreg.pickle(Function, _reduced)
 
-__all__ = ["ForgottenUpdateWarning", "Function", "In", "Out", "function", "plan_function"]
+__all__ = ["ForgottenUpdateWarning", "Function", "In", "Out", "function", "specify_function"]

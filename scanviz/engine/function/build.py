@@ -1,6 +1,6 @@
 """Building a function: arguments checked, updates collected, graph rewritten, lowered and compiled.
 
-:func:`plan_function` makes of what the user wrote a :class:`~scanviz.engine.function.spec.FunctionSpec`, which holds nothing but
+:func:`specify_function` makes of what the user wrote a :class:`~scanviz.engine.function.spec.FunctionSpec`, which holds nothing but
 variables and choices; the rest is done by :class:`~scanviz.engine.function.callable.Function`, here and when one is unpickled.
 """
 
@@ -97,7 +97,7 @@ def function(
     started = time.perf_counter_ns()
     with building("function"):
         name_by_locals(frames_around())
-        plan = plan_function(
+        spec = specify_function(
             inputs,
             outputs,
             updates,
@@ -109,15 +109,15 @@ def function(
             no_default_updates,
             profile,
         )
-        graph = [*(output.variable for output in plan.outputs), *plan.updates.values()]
+        graph = [*(output.variable for output in spec.outputs), *spec.updates.values()]
         replaced = [key for key, _ in pairs(givens, "givens")]
-        warn_of_forgotten_updates(graph, {*plan.updates, *replaced}, no_default_updates)
-        function = Function(plan, started)
+        warn_of_forgotten_updates(graph, {*spec.updates, *replaced}, no_default_updates)
+        function = Function(spec, started)
     function.notify_compiled()
     return function
 
 
-def plan_function(
+def specify_function(
     inputs: Any = (),
     outputs: Any = None,
     updates: Any = None,

@@ -61,26 +61,26 @@ class Function(Shown):
         Nanoseconds of each stage of building: ``graph``, ``rewrite``, ``lower``, ``compile``.
     """
 
-    def __init__(self, plan: FunctionSpec, started_ns: int | None = None) -> None:
+    def __init__(self, spec: FunctionSpec, started_ns: int | None = None) -> None:
         begun = time.perf_counter_ns()
-        self.plan, self.name, self.where = plan, plan.name, plan.where
+        self.spec, self.name, self.where = spec, spec.name, spec.where
         self.key = next(_keys)
         checked: set[Apply] = set()
-        wanted = with_distinct_names([*(output.variable for output in plan.outputs), *plan.updates.values()])
+        wanted = with_distinct_names([*(output.variable for output in spec.outputs), *spec.updates.values()])
         history = RewriteHistory(
             wanted,
-            plan.mode.rewrites,
+            spec.mode.rewrites,
             checked,
-            target_of(plan.mode),
-            keeps=bool(plan.profile or observe.observers()),
+            target_of(spec.mode),
+            keeps=bool(spec.profile or observe.observers()),
         )
         graph = history.final
-        reads: list[Variable] = [*(given.variable for given in plan.inputs), *plan.shared]
+        reads: list[Variable] = [*(given.variable for given in spec.inputs), *spec.shared]
         typecheck(reads, graph, checked=checked)
         rewritten = time.perf_counter_ns()
-        program, history.of_program = apply_memory_rules(lower(reads, graph, plan.name), plan.mode.rewrites)
+        program, history.of_program = apply_memory_rules(lower(reads, graph, spec.name), spec.mode.rewrites)
         lowered = time.perf_counter_ns()
-        backend = resolve(plan.mode.backend)
+        backend = resolve(spec.mode.backend)
         executable = backend.compile(program)
         compiled = time.perf_counter_ns()
         history.planned, history.refused_plans = self._planned, self._refused_plans
@@ -93,40 +93,40 @@ class Function(Shown):
         }
         self._executable, self._graph = executable, graph
         takes_device_arrays = bool(getattr(executable, "takes_device_arrays", False))
-        self._arguments = Binding(plan.name, plan.inputs, self.backend, takes_device_arrays).arrays
+        self._arguments = Binding(spec.name, spec.inputs, self.backend, takes_device_arrays).arrays
         self._gives_own = bool(getattr(executable, "gives_own", False))
         self._constants = Memory(constants_of(program))
-        self._borrowed = [*(False for _ in plan.updates), *(output.borrow for output in plan.outputs)]
-        self._structured = plan.structured
-        self._stored = list(plan.updates)
-        self._updated = sorted(plan.updates, key=id)
-        self._is_alone = not plan.shared and not plan.updates  # it has nothing in common with others
+        self._borrowed = [*(False for _ in spec.updates), *(output.borrow for output in spec.outputs)]
+        self._structured = spec.structured
+        self._stored = list(spec.updates)
+        self._updated = sorted(spec.updates, key=id)
+        self._is_alone = not spec.shared and not spec.updates  # it has nothing in common with others
         self._observed: ObservedCalls | None = None
         self._making = lock()
         self.profile_observer: Any = None
-        asked = plan.profile or any(loop.profile for loop, _ in all_loops(program))
+        asked = spec.profile or any(loop.profile for loop, _ in all_loops(program))
         if asked and observe.PROFILER:
             self.profile_observer = observe.PROFILER[0]()
 
     @property
     def inputs(self) -> list[In]:
         """The inputs, in order."""
-        return list(self.plan.inputs)
+        return list(self.spec.inputs)
 
     @property
     def outputs(self) -> list[Variable]:
         """The symbolic outputs, as rewritten, in order."""
-        return self._graph[: len(self.plan.outputs)]
+        return self._graph[: len(self.spec.outputs)]
 
     @property
     def updated_values(self) -> list[Variable]:
         """The new values of updated shared variables, as rewritten, in order."""
-        return self._graph[len(self.plan.outputs) :]
+        return self._graph[len(self.spec.outputs) :]
 
     @property
     def updated_names(self) -> list[str]:
         """What the updated shared variables are called, in order."""
-        return [update.name or str(update.type) for update in self.plan.updates]
+        return [update.name or str(update.type) for update in self.spec.updates]
 
     def memory_forecast(self, *inputs: Any, **named: Any) -> MemoryForecast:
         """Return how much memory a call will hold at most; nothing is run.
@@ -246,9 +246,9 @@ class Function(Shown):
 
     def _computed(self, arguments: list[Array], probe: Probe | None) -> list[Array]:
         """Return the outputs, after updates of shared variables; whoever calls holds their locks."""
-        if self.plan.shared:
-            arguments = [*arguments, *values_of(self.plan.shared)]
-        results, count = self._run(arguments, probe), len(self.plan.outputs)
+        if self.spec.shared:
+            arguments = [*arguments, *values_of(self.spec.shared)]
+        results, count = self._run(arguments, probe), len(self.spec.outputs)
         outputs, fresh = results[:count], results[count:]
         if not self._gives_own:
             found = unshared([*map(to_host, fresh), *outputs], self._borrowed, arguments, self._constants)
@@ -279,7 +279,7 @@ class Function(Shown):
             raise missing("Function", name)
 
     def __repr__(self) -> str:
-        shown = ", ".join(given.name or str(given.variable.type) for given in self.plan.inputs)
+        shown = ", ".join(given.name or str(given.variable.type) for given in self.spec.inputs)
         return f"<scanviz function `{self.name}`({shown}) on {self.backend}>"
 
 

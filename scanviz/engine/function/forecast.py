@@ -32,7 +32,7 @@ class Forecastable(Protocol):
 
     name: str
     program: Program
-    plan: Any  # what it was asked for: its shared variables are read
+    spec: Any  # its shared variables are read
 
     @property
     def inputs(self) -> list[In]:
@@ -79,7 +79,7 @@ class MemoryForecast(Struct, frozen=True):
 def asked(function: Forecastable, inputs: Sequence[Any], named: dict[str, Any]) -> MemoryForecast:
     """Return the forecast of a call with arrays, shapes or numbers for inputs, as ``Function.memory_forecast`` takes them."""
     given = _given(function, inputs, named)
-    return of_call(function, [*given, *(shared.get_value(borrow=True) for shared in function.plan.shared)])
+    return of_call(function, [*given, *(shared.get_value(borrow=True) for shared in function.spec.shared)])
 
 
 def of_call(function: Forecastable, given: Sequence[Any]) -> MemoryForecast:

@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 def reduce_function(function: Function) -> tuple[Any, ...]:
     """Return how pickle rebuilds a function."""
-    plan = function.plan
-    variables = [*(output.variable for output in plan.outputs), *plan.updates.values()]
-    inputs = [(given.variable, given.value, given.name, given.allow_downcast) for given in plan.inputs]
-    borrow = [output.borrow for output in plan.outputs]
-    mode = (plan.mode.backend, str(plan.mode.rewrites))
-    rest = {name: getattr(plan, name) for name in ("name", "structure", "shared", "where", "profile")}
-    return restore, (flatten(variables), inputs, borrow, list(plan.updates), mode, rest)
+    spec = function.spec
+    variables = [*(output.variable for output in spec.outputs), *spec.updates.values()]
+    inputs = [(given.variable, given.value, given.name, given.allow_downcast) for given in spec.inputs]
+    borrow = [output.borrow for output in spec.outputs]
+    mode = (spec.mode.backend, str(spec.mode.rewrites))
+    rest = {name: getattr(spec, name) for name in ("name", "structure", "shared", "where", "profile")}
+    return restore, (flatten(variables), inputs, borrow, list(spec.updates), mode, rest)
 
 
 def restore(

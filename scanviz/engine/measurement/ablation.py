@@ -176,9 +176,9 @@ def runner(
     selection: Selection,
 ) -> tuple[Run, RewriteHistory]:
     """Return what runs a function as rewritten by other rules, where the function has come to, and their history."""
-    plan = function.plan
-    wanted: list[Variable] = [*(output.variable for output in plan.outputs), *plan.updates.values()]
-    reads: list[Variable] = [*(given.variable for given in plan.inputs), *plan.shared]
+    spec = function.spec
+    wanted: list[Variable] = [*(output.variable for output in spec.outputs), *spec.updates.values()]
+    reads: list[Variable] = [*(given.variable for given in spec.inputs), *spec.shared]
     history = RewriteHistory(wanted, selection, target=function.rewrites.target)
     program, _ = apply_memory_rules(lower(reads, history.final, function.name), selection)
     executable = function.compile_alike(program)

@@ -142,8 +142,8 @@ def report_functions(report: Callable[[Function], None]) -> Iterator[None]:
     """Tell of each function that is built in the block."""
     build = Function.__init__
 
-    def built(function: Function, plan: FunctionSpec, started_ns: int | None = None) -> None:
-        build(function, plan, started_ns)
+    def built(function: Function, spec: FunctionSpec, started_ns: int | None = None) -> None:
+        build(function, spec, started_ns)
         report(function)
 
     # The engine tells of calls, not of building: a function that is never called is seen only where it is made.

@@ -104,7 +104,7 @@ def values_of(
     function: Function, graph: Sequence[Variable], arrays: Sequence[Any], tier: str = "reference"
 ) -> list[Any]:
     """Return the values of a graph over a function's inputs and shared variables, which stay as they are."""
-    reads: list[Variable] = [*(given.variable for given in function.plan.inputs), *function.plan.shared]
+    reads: list[Variable] = [*(given.variable for given in function.spec.inputs), *function.spec.shared]
     program = lower(reads, graph, function.name)
     executable = resolve(tier).compile(program)
     return [np.array(result) for result in executable.run([np.array(array) for array in arrays], None)]
@@ -290,8 +290,8 @@ def _floating(array: Any) -> bool:
 
 
 def _labels(function: Function, graph: Sequence[Variable]) -> list[str]:
-    count = len(function.plan.outputs)
-    outputs = [describe(output.variable) for output in function.plan.outputs]
+    count = len(function.spec.outputs)
+    outputs = [describe(output.variable) for output in function.spec.outputs]
     return [*outputs, *(f"new value of {name}" for name in function.updated_names)][: max(count, len(graph))]
 
 
@@ -308,8 +308,8 @@ def _gradients(
     """
     records = list(itertools.takewhile(lambda entry: entry.phase != "keep", function.rewrites.of_graph))
     chosen = [k for k, entry in enumerate(records, 1) if among(entry)]
-    wrt = [given.variable for given in function.plan.inputs if is_floating(given.variable)]
-    wrt += [shared_variable for shared_variable in function.plan.shared if is_floating(shared_variable)]
+    wrt = [given.variable for given in function.spec.inputs if is_floating(given.variable)]
+    wrt += [shared_variable for shared_variable in function.spec.shared if is_floating(shared_variable)]
     if not wrt:
         return [], "no input is a floating one"
     if not chosen:

@@ -147,7 +147,7 @@ class DeferredRewrites:
     def add(self, event: CompiledFunction) -> None:
         """Keep a function's rewrites for later."""
         if event.function is not None:
-            source, shared = rewrites_source(event.function, event.program), event.function.plan.shared
+            source, shared = rewrites_source(event.function, event.program), event.function.spec.shared
             held = sum(_bytes(array) for array in shared) + _constants(event.program)
             self._waiting.add(event.key, _History(source, weakref.ref(event.function), event.program, held))
 

@@ -40,5 +40,5 @@ class RewritesSource(NamedTuple):
 def rewrites_source(function: Function, program: Program | None = None) -> RewritesSource:
     """Return what is needed to write down what rules did to a compiled function."""
     names = [*[""] * len(function.outputs), *function.updated_names]
-    inputs = [*(given.variable for given in function.plan.inputs), *function.plan.shared]
+    inputs = [*(given.variable for given in function.spec.inputs), *function.spec.shared]
     return RewritesSource(function.rewrites.alone(), names, function.name, program, inputs)

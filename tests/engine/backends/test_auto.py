@@ -282,9 +282,9 @@ def test_integers_truth_values_and_draws_are_the_same_before_and_after():
     given = RNG.integers(0, 99, 100).astype("int32")
     f, plain = (scanviz.function([x], [n, b, d], mode=mode) for mode in ("auto", "numpy"))
     for _ in range(150):
-        before = [shared.get_value() for shared in f.plan.shared]
+        before = [shared.get_value() for shared in f.spec.shared]
         found = f(given)
-        for shared, value in zip(f.plan.shared, before, strict=True):
+        for shared, value in zip(f.spec.shared, before, strict=True):
             shared.set_value(value)
         for mine, theirs in zip(found, plain(given), strict=True):
             np.testing.assert_array_equal(mine, theirs)

@@ -66,7 +66,7 @@ def test_calls_are_kept_with_the_values_that_shared_variables_had():
     before = []
     with captured.watching():
         for value in values:
-            before.append(f.plan.shared[0].get_value())
+            before.append(f.spec.shared[0].get_value())
             f(value)
     f(values[0])
     (call,) = captured.calls
@@ -85,18 +85,18 @@ def test_inputs_that_are_too_large_are_left_out_and_told():
 
 def test_rewrites_that_are_right_agree_in_values_and_gradients():
     f = train()
-    arrays = [RNG.normal(size=(5, 3)), f.plan.shared[0].get_value()]
+    arrays = [RNG.normal(size=(5, 3)), f.spec.shared[0].get_value()]
     found = verify(f, arrays)
     assert found.first_wrong is None and len(found.checked) == len(f.rewrites.of_graph) > 4
     assert found.skipped == "" and found.gradients
     assert bisect(f, arrays) is None
-    np.testing.assert_array_equal(f.plan.shared[0].get_value(), np.eye(3) / 2)  # nothing was updated
+    np.testing.assert_array_equal(f.spec.shared[0].get_value(), np.eye(3) / 2)  # nothing was updated
 
 
 def test_a_wrong_rule_is_named_by_both(wrong_rule):
     f = train()
     assert "wrong" in {rewrite.rule for rewrite in f.rewrites}
-    arrays = [RNG.normal(size=(5, 3)), f.plan.shared[0].get_value()]
+    arrays = [RNG.normal(size=(5, 3)), f.spec.shared[0].get_value()]
     found = verify(f, arrays).first_wrong
     assert found is not None and found.rule == "wrong" and "off by" in found.difference.what
     halved = bisect(f, arrays)
@@ -114,7 +114,7 @@ def test_differences_are_told_in_words():
 
 def test_effects_are_ratios_of_interleaved_rounds_with_their_noise():
     f = train()
-    arrays = [RNG.normal(size=(5, 3)), f.plan.shared[0].get_value()]
+    arrays = [RNG.normal(size=(5, 3)), f.spec.shared[0].get_value()]
     ticks = itertools.count(0, 1000)
     found = list(ablate(f, arrays, seconds=0.001, clock=lambda: next(ticks)))
     assert [each.rule for each in found][-1] == NONE
@@ -122,7 +122,7 @@ def test_effects_are_ratios_of_interleaved_rounds_with_their_noise():
     for each in found:
         assert each.ratio == 1.0 and each.is_noise and each.rounds >= 5  # every call takes one tick
         assert each.agrees and each.with_bytes > 0 < each.without_bytes
-    np.testing.assert_array_equal(f.plan.shared[0].get_value(), np.eye(3) / 2)
+    np.testing.assert_array_equal(f.spec.shared[0].get_value(), np.eye(3) / 2)
 
 
 def test_a_rule_that_saves_memory_is_seen_to():
@@ -168,7 +168,7 @@ def test_differences_within_the_noise_are_called_noise():
 
 def test_rewrites_of_one_rule_alone_are_checked():
     f = train()
-    arrays = [RNG.normal(size=(5, 3)), f.plan.shared[0].get_value()]
+    arrays = [RNG.normal(size=(5, 3)), f.spec.shared[0].get_value()]
     found = verify(f, arrays, among=lambda each: each.rule == "PushOutDot1")
     assert (
         {each.rule for each in found.checked}
@@ -234,7 +234,7 @@ def test_functions_that_are_never_called_are_known():
 
 def test_how_much_is_done_is_notified_and_never_goes_back():
     f = train()
-    arrays = [RNG.normal(size=(5, 3)), f.plan.shared[0].get_value()]
+    arrays = [RNG.normal(size=(5, 3)), f.spec.shared[0].get_value()]
     told: list[tuple[float, str]] = []
     notify = lambda done, what: told.append((done, what))  # noqa: E731
     verify(f, arrays, notify=notify)

@@ -319,7 +319,7 @@ def test_a_pickled_function_is_rewritten_with_the_same_rules():
     inputs, wanted = rnn(gradient=False)
     f = scanviz.function(inputs, wanted, mode=Mode("numpy").excluding("PushOutSeqScan"))
     g = pickle.loads(pickle.dumps(f))
-    assert g.plan.mode == f.plan.mode
+    assert g.spec.mode == f.spec.mode
     assert [each.message for each in g.rewrites.of_graph] == [each.message for each in f.rewrites.of_graph]
 
 

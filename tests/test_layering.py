@@ -78,10 +78,11 @@ VIEWS = (
     *(f"scanviz.profiler.{v}" for v in ("report", "compare", "advice", "export")),
 )
 UNSEEN_BY_VIEWS = ("scanviz.engine", "scanviz.tensor", "scanviz.compat")
-UNKNOWN_TO_ENGINE = ("rich", "networkx", "resvg_py", "textual")
+UNKNOWN_TO_ENGINE = ("rich", "networkx", "graphviz", "resvg_py", "textual")
 HEAVY = (
     "rich",
     "networkx",
+    "graphviz",
     "resvg_py",
     "textual",
     "llvmlite",

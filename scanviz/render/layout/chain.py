@@ -204,24 +204,26 @@ def _tried(
 
 def _by_dot(form: str, diagram: Diagram, seconds: float, types: bool, dark: bool) -> tuple[bytes | None, str]:
     """Return what Graphviz draws, or None and why not."""
-    program = shutil.which("dot")
-    if program is None:
+    if shutil.which("dot") is None:
         return None, "the program dot is not installed"
     if has_time(diagram):
         return None, "draws lines across boxes where steps stand side by side"
+    import graphviz
+    from graphviz.backend import dot_command, execute
+
     text = to_dot(diagram, types=types)
     given = (darkened(text) if dark else text).encode("utf-8")
     try:
-        done = subprocess.run(
-            [program, f"-T{form}"], input=given, capture_output=True, timeout=seconds, check=False
+        done = execute.run_check(
+            dot_command.command("dot", form), input=given, capture_output=True, quiet=True, timeout=seconds
         )
     except subprocess.TimeoutExpired:
         return None, f"took longer than {seconds:g} s"
+    except graphviz.CalledProcessError as error:
+        lines = error.stderr.decode("utf-8", "replace").strip().splitlines()
+        return None, lines[-1][:200] if lines else f"ended with code {error.returncode}"
     except OSError as error:
         return None, str(error.strerror or error)
-    if done.returncode:
-        lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        return None, lines[-1][:200] if lines else f"ended with code {done.returncode}"
     if not done.stdout:
         return None, "gave nothing"
     return (_dark_where_wanted(with_port_ids(done.stdout, diagram)) if form == "svg" else done.stdout), ""

@@ -1,4 +1,4 @@
-"""``function``: from inputs and outputs of a graph to something that can be called."""
+"""Compile inputs and outputs of a graph into a callable function."""
 
 import copyreg
 from typing import Any

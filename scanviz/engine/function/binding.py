@@ -1,6 +1,6 @@
-"""What a call is given, as arrays in the order of the function's inputs.
+"""Bind the values of a call to the function's inputs, as arrays in order.
 
-Values come by position, by name or from an input's default; what is missing, too much or given twice is an error with the names.
+Values come by position, by name or from an input's default.  Missing, surplus and duplicate values raise errors that name them.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 
 
 class Binding:
-    """Puts the values of calls in the order of inputs, checked.
+    """Check the values of calls and order them as the inputs.
 
     Parameters
     ----------
     name : str
-        What the function is called, in errors.
+        The function's name, for errors.
     inputs : list of In
-        Its inputs.
+        The inputs.
     backend : str
-        Its tier.
+        The tier.
     takes_device_arrays : bool
-        Whether that reads arrays where a GPU has them.
+        Whether the tier reads arrays in GPU memory.
     """
 
     __slots__ = ("_backend", "_inputs", "_name", "_position", "_takes_device_arrays", "_usual")
@@ -46,7 +46,7 @@ class Binding:
         Raises
         ------
         ScanvizTypeError
-            If there are too many, one is missing, given twice or unknown, is no such array or lies where the tier cannot read it.
+            If a value is surplus, missing, duplicate, unknown, of another type, or in memory that the tier cannot read.
         """
         inputs = self._inputs
         if not named and len(values) == len(inputs):  # the usual case
@@ -86,7 +86,7 @@ class Binding:
         return self._on_host([value for value in slots if value is not None])
 
     def _on_host(self, arrays: list[Array]) -> list[Array]:
-        """Return the arguments of a call, none of which may lie on a device unless the backend takes them from there."""
+        """Return the arguments of a call; refuse device arrays unless the backend takes them."""
         for given, value in zip(self._inputs, arrays, strict=True):
             if type(value) is not np.ndarray and not self._takes_device_arrays and is_on_device(value):
                 raise ScanvizTypeError.here(

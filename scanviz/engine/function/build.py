@@ -1,7 +1,7 @@
-"""Building a function: arguments checked, updates collected, graph rewritten, lowered and compiled.
+"""Build a function: check arguments, collect updates, rewrite, lower and compile the graph.
 
-:func:`specify_function` makes of what the user wrote a :class:`~scanviz.engine.function.spec.FunctionSpec`, which holds nothing but
-variables and choices; the rest is done by :class:`~scanviz.engine.function.callable.Function`, here and when one is unpickled.
+:func:`specify_function` turns the user's arguments into a :class:`~scanviz.engine.function.spec.FunctionSpec`, which holds only
+variables and options.  :class:`~scanviz.engine.function.callable.Function` does the rest, here and after unpickling.
 """
 
 from __future__ import annotations
@@ -48,26 +48,26 @@ def function(
     no_default_updates: bool | Sequence[SharedVariable] = False,
     profile: bool = False,
 ) -> Function:
-    """Compile a graph into something that can be called.
+    """Compile a graph into a callable function.
 
     Parameters
     ----------
     inputs : list of Variable or In
-        What a call passes, in this order or by name.  One that is computed from others is taken as it is passed: nothing above
-        it is computed, and its sizes are its own.
+        The arguments of a call, in this order or by name.  An input that is computed from others takes the passed value: nothing
+        above it is computed, and its sizes are its own.
     outputs : Variable, Out, list, tuple, dict or None
-        What a call returns, in the same structure.
+        The results of a call, in the same structure.
     updates : mapping or list of pairs, optional
         Shared variable → new value.  All are computed from the old values and change together when the call has
         succeeded.
     givens : mapping or list of pairs, optional
-        Variable → what to compute with in its place.
+        Variable → its replacement.
     mode : Mode or str, optional
-        Tier that runs it; by default ``config.mode``.
+        Tier that runs the function; by default ``config.mode``.
     name : str, optional
         Name in profiles and messages.
     on_unused_input : {"raise", "warn", "ignore"}
-        What to do about an input that no output or update was written with.
+        Reaction to an input that no output or update depends on.
     allow_input_downcast : bool, optional
         Whether passed values may lose precision; None allows it for Python numbers alone.
     no_default_updates : bool or list of SharedVariable
@@ -129,7 +129,7 @@ def specify_function(
     no_default_updates: bool | Sequence[SharedVariable] = False,
     profile: bool = False,
 ) -> FunctionSpec:
-    """Return what a function is to compute; the parameters and errors are those of :func:`function`."""
+    """Return the specification of a function; parameters and errors are those of :func:`function`."""
     where = user_line()
     given_inputs = _inputs(inputs, allow_input_downcast)
     wanted, structure = _outputs(outputs)
@@ -245,9 +245,9 @@ def _default_updates(
     updates: Mapping[SharedVariable, Variable],
     excluded: bool | Sequence[SharedVariable],
 ) -> dict[SharedVariable, Variable]:
-    """Return default updates of all shared variables that are read, including those that default updates read.
+    """Return default updates of all shared variables that the graph reads, including those that default updates read.
 
-    A random state that only a draw reads whose numbers nobody needs is not read: the draw is not made.
+    A random state read only by an unused draw does not count as read: the draw is skipped.
     """
     if excluded is True:
         return {}
@@ -301,7 +301,7 @@ def _missing(variable: Variable, graph: Sequence[Variable], inputs: Sequence[Var
 def _named_by_constants(
     graph: Sequence[Variable], stop: Sequence[Variable], replacements: Mapping[Variable, Variable]
 ) -> set[Variable]:
-    """Return the leaves that constants of a graph, and of steps in it, were made of: inputs of which it needs no value."""
+    """Return the sources of constants in a graph and its steps: inputs whose values the graph does not need."""
     stops = {*stop, *replacements}
     found: set[Variable] = set()
     met: set[Apply] = set()

@@ -1,4 +1,4 @@
-"""The compiled function: one call reads inputs and shared state, runs the program, and commits updates at success."""
+"""The compiled function: a call reads inputs and shared variables, runs the program, and commits updates on success."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 _keys = itertools.count(1)
-# Told of each call with its inputs and the values of its shared variables, before it runs; empty unless someone asks.
+# Hooks called before each call with its inputs and the values of its shared variables; usually empty.
 CALLS: list[Callable[[Function, list[Array]], None]] = []
 
 
@@ -50,15 +50,15 @@ class Function(Shown):
     Attributes
     ----------
     name : str
-        The user's name for it, or where it was made.
+        The user's name for the function, or its source line.
     program : Program
-        What is run.
+        The lowered program.
     backend : str
         Name of the tier that runs it.
     rewrites : RewriteHistory
-        What rules did to the graph, in order; any version can be rebuilt.
+        The rewrites of the graph, in order; any version can be rebuilt.
     build_ns : dict[str, int]
-        Nanoseconds of each stage of building: ``graph``, ``rewrite``, ``lower``, ``compile``.
+        Nanoseconds of each build stage: ``graph``, ``rewrite``, ``lower``, ``compile``.
     """
 
     def __init__(self, spec: FunctionSpec, started_ns: int | None = None) -> None:
@@ -100,7 +100,7 @@ class Function(Shown):
         self._structured = spec.structured
         self._stored = list(spec.updates)
         self._updated = sorted(spec.updates, key=id)
-        self._is_alone = not spec.shared and not spec.updates  # it has nothing in common with others
+        self._is_alone = not spec.shared and not spec.updates  # it shares no state with others
         self._observed: ObservedCalls | None = None
         self._making = lock()
         self.profile_observer: Any = None
@@ -125,27 +125,27 @@ class Function(Shown):
 
     @property
     def updated_names(self) -> list[str]:
-        """What the updated shared variables are called, in order."""
+        """Names of the updated shared variables, in order."""
         return [update.name or str(update.type) for update in self.spec.updates]
 
     def memory_forecast(self, *inputs: Any, **named: Any) -> MemoryForecast:
-        """Return how much memory a call will hold at most; nothing is run.
+        """Forecast the peak memory of a call without running it.
 
         Parameters
         ----------
         *inputs, **named
-            For each input an array, or its shape as a tuple of integers.  For an input that is one number, such as a number of
-            steps, the number itself, where the memory depends on it.  An input with a default value may be left out.
+            For each input an array, or its shape as a tuple of integers.  For a scalar input that determines memory, such as a
+            number of steps, the number itself.  An input with a default value may be left out.
 
         Returns
         -------
         MemoryForecast
-            The peak, what runs then, and the bytes of each loop.
+            The peak, its place, and the bytes of each loop.
 
         Raises
         ------
         ScanvizTypeError
-            If the shape of an input is missing, or is another one than the input's type has.
+            If the shape of an input is missing or does not fit the input's type.
 
         Examples
         --------
@@ -153,26 +153,26 @@ class Function(Shown):
         >>> from scanviz import tensor as T
         >>> x = T.matrix("x")
         >>> rows, _ = scanviz.scan(lambda x_t, h: T.tanh(x_t + h), x, T.zeros((64,)), name="rnn")
-        >>> told = scanviz.function([x], rows).memory_forecast((100_000, 64))
-        >>> told.at, round(told.peak_bytes / 1e6)
+        >>> forecast = scanviz.function([x], rows).memory_forecast((100_000, 64))
+        >>> forecast.at, round(forecast.peak_bytes / 1e6)
         ('rnn', 51)
         """
-        from scanviz.engine.function.forecast import asked  # nothing that runs needs it
+        from scanviz.engine.function.forecast import asked  # late import: no call needs it
 
         return asked(self, inputs, named)
 
     def memory_plans(self) -> Plans:
-        """Return the plan of each loop run so far, by the loop's key, as far as the backend makes plans."""
+        """Return the plans of the loops run so far, by the loop's key; empty if the backend has no plans."""
         planned = getattr(self._executable, "plans", None)
         return planned() if planned is not None else {}
 
     def call_met(self) -> CallMet | None:
-        """Return what is known of the shapes that calls met, None of a backend that makes no plans."""
+        """Return the latest shapes of calls; None if the backend has no plans."""
         found: CallMet | None = getattr(self._executable, "call_met", None)
         return found
 
     def _planned(self) -> list[Application]:
-        """Return what memory rules did in the plans met; imported when asked, for nothing that runs needs it."""
+        """Return the applications of memory rules in the plans so far."""
         from scanviz.engine.program.planned import planned_applications
 
         return planned_applications(self.program, self.memory_plans())
@@ -184,11 +184,11 @@ class Function(Shown):
 
     @property
     def executable(self) -> Any:
-        """What the backend made of the program; its class belongs to the backend."""
+        """The program as compiled by the backend; its class belongs to the backend."""
         return self._executable
 
     def compile_alike(self, program: Program) -> Executable:
-        """Return the code of another Program for where this function has come to: of the same tier, compiled where this one is."""
+        """Compile another Program in the current state of this function: on the same tier, with machine code if this has it."""
         alike = getattr(self._executable, "compile_alike", None)
         if alike is None:
             return resolve(self.backend).compile(program)
@@ -197,7 +197,7 @@ class Function(Shown):
 
     @property
     def profile(self) -> Any:
-        """The record of all calls so far, for a function made with ``profile=True``; else None."""
+        """The record of all calls so far if the function was built with ``profile=True``; else None."""
         return (
             None
             if self.profile_observer is None
@@ -205,17 +205,17 @@ class Function(Shown):
         )
 
     def __call__(self, *values: Any, **named: Any) -> Any:
-        """Compute the outputs for input values, and update shared variables if all went well."""
+        """Compute the outputs for input values, and update shared variables on success."""
         watching = observe.observers()
         if self.profile_observer is not None:
             watching = (*watching, self.profile_observer)
         if not watching:
             return self._given(self._arguments(values, named), None)
-        return (self._observed or self._seen()).call(values, named, watching)
+        return (self._observed or self._observable()).call(values, named, watching)
 
-    def _seen(self) -> ObservedCalls:
-        """Return what tells of calls, made when the first is told of: most programs are run unseen."""
-        import scanviz.engine.runtime.observed  # noqa: F401  # here no clock runs: it is no time of the first call
+    def _observable(self) -> ObservedCalls:
+        """Return the observed calls of this function, created at the first one: most programs run unobserved."""
+        import scanviz.engine.runtime.observed  # noqa: F401  # here, where no clock runs, not in the first call's time
         from scanviz.engine.observation.calls import ObservedCalls
 
         with self._making:
@@ -224,17 +224,17 @@ class Function(Shown):
         return self._observed
 
     def notify_compiled(self) -> None:
-        """Tell those who list what is built that this function is there, before any call of it."""
+        """Notify observers with ``lists_built`` that the function is built."""
         for observer in observe.observers():
             if observer.lists_built:
-                self._seen().introduce(observer)
+                self._observable().introduce(observer)
 
     def _given(self, arguments: list[Array], probe: Probe | None) -> Any:
         if self._is_alone and not CALLS:
             if probe is None:
                 results = self._executable.run(arguments, None)
             else:
-                results = (self._observed or self._seen()).run(arguments, probe)
+                results = (self._observed or self._observable()).run(arguments, probe)
             return self._structured(results if self._gives_own else self._unshared(results, arguments))
         if not self._updated:
             return self._structured(self._computed(arguments, probe))
@@ -245,7 +245,7 @@ class Function(Shown):
         return self._structured(acquire_all(locks, self._computed, arguments, probe))
 
     def _computed(self, arguments: list[Array], probe: Probe | None) -> list[Array]:
-        """Return the outputs, after updates of shared variables; whoever calls holds their locks."""
+        """Compute the outputs and update shared variables; the caller holds their locks."""
         if self.spec.shared:
             arguments = [*arguments, *values_of(self.spec.shared)]
         results, count = self._run(arguments, probe), len(self.spec.outputs)
@@ -258,23 +258,23 @@ class Function(Shown):
         return outputs
 
     def _unshared(self, found: list[Array], arguments: list[Array]) -> list[Array]:
-        """Return what a call found, copied where it shares memory with what it was given, with constants or with another result."""
+        """Copy results that share memory with an argument, a constant or another result."""
         return found if self._gives_own else unshared(found, self._borrowed, arguments, self._constants)
 
     def _run(self, arrays: list[Array], probe: Probe | None) -> list[Array]:
         if CALLS:
-            for told in tuple(CALLS):  # another thread may end its watching now
-                told(self, arrays)
+            for hook in tuple(CALLS):  # a copy: another thread may remove its hook meanwhile
+                hook(self, arrays)
         if probe is not None:
-            return (self._observed or self._seen()).run(arrays, probe)
+            return (self._observed or self._observable()).run(arrays, probe)
         results: list[Array] = self._executable.run(arrays, None)
         return results
 
-    if not TYPE_CHECKING:  # for which it would have every name
+    if not TYPE_CHECKING:  # a type checker would accept every name
 
         def __getattr__(self, name: str) -> Any:
-            """Say what to write instead of a name that other systems' functions have."""
-            from scanviz.engine.other_names import missing  # of a name that is not there
+            """Raise an error that suggests the scanviz name for another system's attribute."""
+            from scanviz.engine.other_names import missing  # late import: only for an error
 
             raise missing("Function", name)
 
@@ -284,7 +284,7 @@ class Function(Shown):
 
 
 def target_of(mode: Mode) -> TargetTier:
-    """Return what the graph of a function of a mode is rewritten for."""
+    """Return the target tier of the rewrites of a mode."""
     return TargetTier(mode.backend, _native_code)
 
 

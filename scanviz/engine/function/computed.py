@@ -1,6 +1,6 @@
-"""Inputs that something computes: the graph is cut at them, and what lies above is no longer asked, not even for sizes.
+"""Cut the graph at computed inputs: nothing above such an input is computed, not even a size.
 
-Each is replaced by a fresh variable without an owner, so no rule that looks for sizes or for work to move can see past it.
+A fresh variable without an owner replaces each of them, so no rule can look past it for sizes or for work to move.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 def cut_at_inputs(
     inputs: Sequence[In], givens: Mapping[Variable, Variable]
 ) -> tuple[list[In], dict[Variable, Variable], dict[Variable, Variable]]:
-    """Return inputs that nothing computes, what is to be replaced in the graph for it, and the part of that for the cuts.
+    """Return inputs without owners, all replacements for the graph, and those of them that are cuts.
 
-    What a given stands for is cut at inputs as well; where a variable is an input and a given too, the given is computed with.
+    Values of givens are cut at inputs too.  If a variable is both an input and a given, the given wins.
     """
     cuts = {
         given.variable: Variable(given.variable.type, given.variable.name or describe(given.variable))
@@ -46,10 +46,10 @@ def cut_at_inputs(
 def sizes_of_inputs(
     graph: Sequence[Variable], inputs: Sequence[In], replaced: Mapping[Variable, Variable]
 ) -> list[Variable]:
-    """Return a graph in which sizes of computed inputs, and of what givens stand for, are asked of what replaces them.
+    """Return a graph that takes sizes of computed inputs, and of variables with givens, from their replacements.
 
-    A gradient writes the sizes of ``y = x * 2`` as those of ``x`` when it is built.  Where ``y`` is an input or given and ``x`` is
-    no input, what stands for ``y`` is asked instead.
+    A gradient expresses the sizes of ``y = x * 2`` as those of ``x`` when it is built.  If ``y`` is an input or a given, and ``x``
+    is no input, the sizes come from the replacement of ``y``.
     """
     known = {given.variable for given in inputs}
     cuts = {old: new for old, new in replaced.items() if old.owner is not None and _is_known(new, known)}
@@ -59,7 +59,7 @@ def sizes_of_inputs(
         mapping = _sizes_asked_of_inputs(current, known, missing, sizes) if missing else {}
         if not mapping:
             break
-        current = replace(current, mapping)  # again: what is made of several sizes is mended one at a time
+        current = replace(current, mapping)  # one size at a time
     return current
 
 
@@ -69,7 +69,7 @@ def _sizes_asked_of_inputs(
     missing: Collection[Variable],
     sizes: Sequence[tuple[Variable, Variable]],
 ) -> dict[Variable, Variable]:
-    """Return for sizes that need what is missing the same sizes asked of inputs, as far as that can be told."""
+    """Return replacements for sizes that depend on missing variables: the same sizes taken from inputs, as far as known."""
     reaching = depending_on(missing, graph)
     mapping: dict[Variable, Variable] = {}
     for variable in variables(graph, known):
@@ -91,7 +91,7 @@ def _has_value(variable: Variable) -> bool:
 
 
 def _known_sizes(cuts: Mapping[Variable, Variable]) -> list[tuple[Variable, Variable]]:
-    """Return pairs: a size of what an input was computed from, and the same size asked of the input.
+    """Return pairs of a size in the graph above an input, and the same size taken from the input.
 
     An input that is a shape holds the sizes themselves.
     """
@@ -108,7 +108,7 @@ def _known_sizes(cuts: Mapping[Variable, Variable]) -> list[tuple[Variable, Vari
 
 
 def _from(asked: Variable, size: Variable, known: Variable) -> Variable | None:
-    """Return what is asked for, computed from a known size; None where it has nothing to do with it."""
+    """Return the requested size computed from a known one; None if they are unrelated."""
     if surely_equal(asked, size):
         return known
     whole, terms = (arguments_of(size_of(variable), "broadcast_size") for variable in (asked, size))

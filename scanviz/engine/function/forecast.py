@@ -1,7 +1,7 @@
-"""What a call of a function will hold in memory, told before it is run.
+"""Forecast the memory of a call before it runs.
 
-Here the arguments of :meth:`Function.memory_forecast` are checked and put in words; the arithmetic on the plan is
-:mod:`scanviz.engine.program.forecast`.
+This module checks the arguments of :meth:`Function.memory_forecast` and names the result.
+:mod:`scanviz.engine.program.forecast` computes the bytes from the plan.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ NOTHING_KEPT = Emits(lambda instruction, program: False, lambda instruction, pro
 
 
 class Forecastable(Protocol):
-    """What a forecast reads of a compiled function."""
+    """The parts of a compiled function that a forecast reads."""
 
     name: str
     program: Program
@@ -36,32 +36,32 @@ class Forecastable(Protocol):
 
     @property
     def inputs(self) -> list[In]:
-        """Its inputs, in order."""
+        """The inputs, in order."""
         ...
 
     @property
     def executable(self) -> Any:
-        """What the backend made of the program."""
+        """The program as compiled by the backend."""
         ...
 
 
 class MemoryForecast(Struct, frozen=True):
-    """What a call of a function will hold at most.
+    """The peak memory of a call.
 
     Attributes
     ----------
     peak_bytes : int
-        The most that arrays made in the call take at once: rows and buffers of loops, results of operations outside of loops,
-        results of the call.  Not what it is given, shared variables, what NumPy needs inside of one operation, and what machine
-        code copies once a run: matrices that its products read packed, sequences whose rows do not lie in order.
+        Peak bytes of arrays allocated in the call: rows and buffers of loops, results of operations outside of loops, results of
+        the call.  Excluded are arguments, shared variables, NumPy's temporaries inside one operation, and copies that machine code
+        makes once per run: packed matrices of products, and sequences of strided rows.
     at : str
-        What runs then: a loop's name, an operation as reports write it, or ``copies of results``.
+        The place of the peak: a loop's name, an operation as in reports, or ``copies of results``.
     where : SourceLine or None
-        The user's line of it.
+        Its source line.
     loops : dict of str to int
-        Bytes of one run of each loop, those inside included; of loops of one name those of the largest.
+        Bytes of one run of each loop, inner loops included; for loops of the same name, the largest.
     unknown : int
-        Results whose size depends on values: they are not counted.
+        Number of results whose size depends on values; they are not counted.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def asked(function: Forecastable, inputs: Sequence[Any], named: dict[str, Any]) 
 
 
 def of_call(function: Forecastable, given: Sequence[Any]) -> MemoryForecast:
-    """Return what a call with these inputs and values of shared variables will hold; a tuple stands for an array of that shape."""
+    """Forecast a call with these inputs and values of shared variables; a tuple stands for an array of that shape."""
     program = function.program
     shapes: list[ConcreteShape] = [
         array if isinstance(array, tuple) else tuple(np.shape(array)) for array in given
@@ -104,7 +104,7 @@ def of_call(function: Forecastable, given: Sequence[Any]) -> MemoryForecast:
 
 
 def _named(program: Program, index: int) -> tuple[str, SourceLine | None]:
-    """Return what runs at an instruction, and the user's line of it."""
+    """Return the name of an instruction and its source line."""
     if index < 0:
         return "", None
     if index == len(program.instructions):

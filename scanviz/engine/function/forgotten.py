@@ -1,8 +1,8 @@
-"""Updates that a loop gives and a function forgets: the shared variable would stay as it is, without a word.
+"""Warn of a loop's updates that a function forgets: the shared variable would silently keep its value.
 
-Told once for each loop, when a function that computes something of the loop is built.  Nothing is forgotten where the function
-updates the variable, where the value after the loop is computed with (``updates[s]``), or where ``no_default_updates`` says that
-none is wanted.  Random states are never forgotten: their updates are default updates.
+The warning comes once per loop, when a function that computes a result of the loop is built.  An update is not forgotten if the
+function updates the variable, if the graph uses the value after the loop (``updates[s]``), or if ``no_default_updates`` excludes
+it.  Random states are never forgotten: their updates are default updates.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from scanviz.engine.graph.nodes import Apply, Variable
     from scanviz.engine.graph.shared import SharedVariable
 
-TOLD = "forgotten updates are told"  # what a loop knows of itself once it has been warned of
+WARNED = "warned of forgotten updates"  # key in a loop's derived facts, once the user has been warned
 
 
 class ForgottenUpdateWarning(UserWarning):
@@ -29,36 +29,36 @@ class ForgottenUpdateWarning(UserWarning):
 def warn_of_forgotten_updates(
     graph: Sequence[Variable], updated: Collection[Variable], excluded: bool | Sequence[SharedVariable]
 ) -> None:
-    """Warn of shared variables that loops of a graph update and nothing takes the updates of.
+    """Warn of shared variables whose updates by loops of a graph are unused.
 
     Parameters
     ----------
     graph : sequence of Variable
         The outputs and new values of a function.
     updated : collection of Variable
-        What the function updates, and what it computes with something else in place of.
+        Variables that the function updates or replaces.
     excluded : bool or sequence of SharedVariable
-        As ``no_default_updates``: what is left as it is on purpose.
+        As ``no_default_updates``: variables that deliberately keep their values.
     """
     if excluded is True:
         return
     left: set[Variable] = {*updated, *(() if excluded is False else excluded)}
     for view, forgotten in _forgotten(toposort(graph), graph, left):
-        if TOLD not in view.op.derived:
-            view.op.derived[TOLD] = True
+        if WARNED not in view.op.derived:
+            view.op.derived[WARNED] = True
             _warn(view, forgotten)
 
 
 def _forgotten(
     nodes: Sequence[Apply], graph: Sequence[Variable], taken: Collection[Variable]
 ) -> Iterator[tuple[ScanView, list[SharedVariable]]]:
-    """Iterate over loops that a user wrote, at every depth, with the shared variables that they update in vain."""
+    """Iterate over the user's loops at every depth, with the shared variables whose updates are unused."""
     loops = [node for node in nodes if isinstance(node.op, Scan)]
     if not loops:
         return
     read = {variable for node in nodes for variable in node.inputs} | set(graph)
     views = [ScanView(node) for node in loops]
-    # by loop variable: a loop that a gradient asks for more results holds those of the loop that the user wrote
+    # by loop variable: a gradient's forward loop with more results shares the loop variables of the user's loop
     kept = {
         variable for view in views for variable in view.op.variables if view.outer_output(variable) in read
     }

@@ -1,7 +1,7 @@
-"""Which arrays share memory: what a call returns or keeps is nobody else's, unless the user borrows it.
+"""Keep results of a call in memory of their own, unless the user borrows them.
 
-Two arrays that own their memory never share it, so mostly it is enough that the owners of what a call found are others than
-those of what it was given.  Only where they are not, or where an owner is not known, arrays are compared with one another.
+Two arrays that own their memory never share it, so usually it suffices that the owners of results differ from the owners of the
+arguments.  Only if they do not differ, or an owner is unknown, arrays are compared pairwise.
 """
 
 from __future__ import annotations
@@ -20,28 +20,28 @@ if TYPE_CHECKING:
 
 
 class Memory:
-    """Arrays that are held, asked whether another may share memory with one of them.
+    """A set of arrays that answers whether another array may share memory with any of them.
 
-    An array is compared with those that look into the same array's memory alone; arrays over memory of somebody else (a file,
-    another library, a device) are compared with all.  So asking for a thousand arrays takes a thousand steps, not a million.
+    An array is compared only with views of the same owner; arrays over foreign memory (a file, another library, a device) are
+    compared with all.  So a thousand queries take a thousand steps, not a million.
 
     Attributes
     ----------
     owners : set
-        Of the arrays' memory, as :func:`owner_of` tells them.
+        Owners of the arrays' memory, as returned by :func:`owner_of`.
     """
 
     __slots__ = ("_elsewhere", "_owned", "owners")
 
     def __init__(self, arrays: Iterable[Any] = ()) -> None:
-        self._owned: dict[int, list[Any]] = {}  # owner of the memory → the arrays that look into it
+        self._owned: dict[int, list[Any]] = {}  # owner of the memory → its views
         self._elsewhere: list[Any] = []
         self.owners: set[int | None] = set()
         for array in arrays:
             self.add(array)
 
     def add(self, array: Any) -> None:
-        """Hold one more array."""
+        """Add an array."""
         owner = owner_of(array)
         self.owners.add(owner)
         if owner is None:
@@ -50,11 +50,11 @@ class Memory:
             self._owned.setdefault(owner, []).append(array)
 
     def may_hold(self, array: Any) -> bool:
-        """Return whether an array may share memory with one that is held."""
+        """Return whether an array may share memory with any in the set."""
         owner = owner_of(array)
         if owner is not None:
             near = self._owned.get(owner, [])
-            if near and not array.size:  # NumPy says that it shares nothing; it may be read only all the same
+            if near and not array.size:  # NumPy reports no sharing for it
                 return True
             return any(may_share_memory(array, other) for other in (*near, *self._elsewhere))
         held = (array for near in self._owned.values() for array in near)
@@ -64,18 +64,18 @@ class Memory:
 def unshared(
     arrays: list[Any], borrowed: Sequence[bool], held: Sequence[Any], constants: Memory
 ) -> list[Array]:
-    """Return what a call found, copied where it shares memory with what is held or with one found before it.
+    """Copy the results of a call that share memory with an argument, a constant or an earlier result.
 
     Parameters
     ----------
     arrays : list of array
-        What was found; is returned itself where nothing of it is shared.
+        The results; returned as they are if none shares memory.
     borrowed : sequence of bool
-        Which of them stay as they are in any case.
+        Whether each result stays uncopied in any case.
     held : sequence of array
-        What the call was given.
+        The arguments of the call.
     constants : Memory
-        What every call holds.
+        The constants of all calls.
     """
     if _are_own(arrays, held, constants.owners):
         return arrays
@@ -89,9 +89,9 @@ def unshared(
 
 
 def constants_of(program: Program) -> Iterator[Array]:
-    """Yield the constants that a call may find: the program's, and those of the sides that it chooses from.
+    """Yield the constants that a call may return: the program's, and those of the sides of branches.
 
-    Loops give rows of their own.
+    Loops return rows of their own.
     """
     yield from program.constants.values()
     for instruction in program.instructions:
@@ -101,9 +101,9 @@ def constants_of(program: Program) -> Iterator[Array]:
 
 
 def _are_own(found: Iterable[Any], held: Iterable[Any], constants: set[int | None]) -> bool:
-    """Return whether arrays look into memory of owners that are known, each into another, and none that is held into any of it.
+    """Return whether all results have known and distinct owners, none of them an argument's or a constant's.
 
-    The way of every call: no more is asked than that takes.
+    Hot path of every call: keep the checks minimal.
     """
     owners, arrays = set(), np.ndarray
     for array in held:
@@ -131,12 +131,12 @@ def _are_own(found: Iterable[Any], held: Iterable[Any], constants: set[int | Non
 
 
 def _as_array(value: Any) -> Any:
-    """Return an array of the host for a number, and one of the device as it is."""
+    """Return a host array for a number, and a device array unchanged."""
     return np.asarray(value) if isinstance(value, np.generic) or not is_on_device(value) else value
 
 
 def owner_of(array: Any) -> int | None:
-    """Return which array owns the memory that an array looks into, None where it is no array's own.
+    """Return the id of the array that owns the memory of a view, or None for foreign memory.
 
     Examples
     --------
@@ -152,7 +152,7 @@ def owner_of(array: Any) -> int | None:
 
 
 def may_share_memory(first: Any, second: Any) -> bool:
-    """Return whether two arrays, both of the host or both of the device, may share memory; on a device, by their spans."""
+    """Return whether two arrays, both on the host or both on the device, may share memory; on a device, by address range."""
     on_device = is_on_device(first)
     if on_device != is_on_device(second):
         return False
@@ -164,11 +164,11 @@ def may_share_memory(first: Any, second: Any) -> bool:
 
 def _span(value: Any) -> tuple[int, int]:
     """Return the addresses of an array's first byte and of the one after its last."""
-    told = value.__cuda_array_interface__
-    shape, size, start = told["shape"], np.dtype(told["typestr"]).itemsize, told["data"][0]
+    interface = value.__cuda_array_interface__
+    shape, size, start = interface["shape"], np.dtype(interface["typestr"]).itemsize, interface["data"][0]
     if 0 in shape:
         return start, start
-    strides = told.get("strides")
+    strides = interface.get("strides")
     if strides is None:  # C order
         return start, start + size * int(np.prod(shape, dtype=np.int64))
     reach = [(length - 1) * stride for length, stride in zip(shape, strides, strict=True)]

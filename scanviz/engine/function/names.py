@@ -1,8 +1,8 @@
-"""Telling the loops of one function apart: loops that the user gave one name are numbered, in order of computation.
+"""Give the loops of a function distinct names: loops of the same name are numbered in order of computation.
 
-Names are what people ask by, and what texts about rewrites, errors and profiles call a loop.  So a function whose graph holds
-two loops called ``rnn`` calls them ``rnn#1`` and ``rnn#2``, before its graph is rewritten; the gradient of the one is
-``grad_of_rnn#1``, that of the other ``grad_of_rnn#2``.  What the user built stays as it was.
+Users select loops by name, and texts about rewrites, errors and profiles name them.  So a function with two loops called ``rnn``
+renames them ``rnn#1`` and ``rnn#2`` before its graph is rewritten; their gradients are ``grad_of_rnn#1`` and ``grad_of_rnn#2``.
+The user's own graph stays unchanged.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from scanviz.engine.scan.loop import Scan, nodes_of
 from scanviz.engine.scan.rebuild import with_results
 from scanviz.engine.scan.settings import ScanSettings
 
-# The node id of a loop's node, with those of the loops around it before it.  A gradient makes its forward loop again, with
-# more results: that is the same loop, has the same node id, and takes the same name.
+# Node ids of the outer loops and of the loop itself.  A gradient rebuilds its forward loop with more results: the rebuilt loop
+# has the same node id and takes the same name.
 Place = tuple[int, ...]
 
 
 def with_distinct_names(outputs: Sequence[Variable]) -> list[Variable]:
-    """Return a graph whose loops have names of their own; the graph itself where they have already.
+    """Return a graph whose loops have distinct names; the graph itself if they are distinct already.
 
     Examples
     --------
@@ -55,7 +55,7 @@ def _loops_among(nodes: Sequence[Apply], around: Place) -> Iterator[tuple[Place,
 
 
 def _settings(loops: Mapping[Place, ScanSettings]) -> dict[Place, ScanSettings]:
-    """Return the settings of each loop with the number that tells it from others of its name, 0 where there is none."""
+    """Return the settings of each loop with its number among loops of the same name, or 0 if the name is unique."""
     count = Counter(own.name for own in loops.values())
     taken = {name for name, several in count.items() if several == 1}
     found: dict[Place, ScanSettings] = {}
@@ -79,7 +79,7 @@ def _settings(loops: Mapping[Place, ScanSettings]) -> dict[Place, ScanSettings]:
 
 
 def _free(name: str, wanted: int, latest: int, taken: set[str]) -> int:
-    """Return a number that no other loop of the name has: the one that is wanted if that can be, else one past the latest."""
+    """Return a free number for a name: the wanted one if possible, else one past the latest."""
     number = wanted or latest + 1
     while f"{name}#{number}" in taken:
         number = max(number, latest) + 1
@@ -100,7 +100,7 @@ def _renamed(
 
 
 def _renamed_loop(op: Scan, place: Place, settings: Mapping[Place, ScanSettings]) -> Scan:
-    """Return a loop with its settings, and those of the loops in its step; itself where they are what they were."""
+    """Return a loop with its new settings and those of its inner loops; the same loop if nothing changes."""
     results = op.inner_outputs
     fresh = _renamed(results, place, settings)
     if any(new is not old for new, old in zip(fresh, results, strict=True)):

@@ -1,4 +1,4 @@
-"""Pickling functions: a flat table of nodes, the mode and the shared values; compiled again where it is loaded."""
+"""Pickle functions as a flat table of nodes, the mode and the shared values; unpickling compiles them again."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def reduce_function(function: Function) -> tuple[Any, ...]:
-    """Return how pickle rebuilds a function."""
+    """Return the reduction of a function for pickle."""
     spec = function.spec
     variables = [*(output.variable for output in spec.outputs), *spec.updates.values()]
     inputs = [(given.variable, given.value, given.name, given.allow_downcast) for given in spec.inputs]

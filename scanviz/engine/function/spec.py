@@ -1,6 +1,6 @@
-"""What a function was asked for: variables, updates and choices, checked, before anything is rewritten or compiled.
+"""The specification of a function: checked variables, updates and options, before rewriting and compilation.
 
-A pickle of a function holds this and no compiled code, and the same function for another tier is made of it.
+A pickled function holds its specification and no compiled code.  The same specification compiles for another tier.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class FunctionSpec(Struct, frozen=True, eq=False):
-    """What a function was asked for: enough to compile it, here or where it is unpickled."""
+    """The specification of a function: enough to compile it, here or after unpickling."""
 
     name: str
     inputs: list[In]
@@ -31,7 +31,7 @@ class FunctionSpec(Struct, frozen=True, eq=False):
     profile: bool
 
     def structured(self, outputs: list[Array]) -> Any:
-        """Return the outputs of a call in the form that was asked for: alone, as a list or tuple, by name, or none."""
+        """Return the outputs of a call in the requested structure: a single value, a list or tuple, a dict, or None."""
         structure = self.structure
         if structure is None:
             return None

@@ -15,7 +15,7 @@ chunks of steps wherever rows must grow, observers are to be notified, or ctrl+c
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
 if TYPE_CHECKING:
     from scanviz.engine.observation.observer_overhead import ObserverOverhead
@@ -23,15 +23,40 @@ if TYPE_CHECKING:
     from scanviz.engine.observation.step_sampler import Variant
     from scanviz.engine.program.plan import Plan, RunMemory
     from scanviz.engine.runtime.arena import LoopArena
-    from scanviz.engine.runtime.outcome import FailedRun, Outcome
     from scanviz.engine.runtime.pool import Pool
 
+DONE: Final = 0
+STOPPED: Final = 1
+FAILED: Final = 2
+Outcome = tuple[int, int, int]
 # ``run(arena, first, last)``, the code of a loop in one variant
-RunSteps = Callable[["LoopArena", int, int], "Outcome"]
+RunSteps = Callable[["LoopArena", int, int], Outcome]
 # ``entry(values, buffers)`` runs a loop for the values of its instruction's inputs, and returns its results; None where their
 # shapes are not those of the plan, where there is no step, or something about them is wrong
 Entry = Callable[[Sequence[Any], list[Any]], "list[Any] | FailedRun | None"]
 WriteEntry = Callable[["Plan"], "Entry | None"]
+
+
+class FailedRun(NamedTuple):
+    """How a run ended that an error ended.
+
+    Attributes
+    ----------
+    step : int
+        The step that failed.
+    error : BaseException
+        What to raise, in the user's words.
+    cause : BaseException or None
+        What that came of.
+    """
+
+    step: int
+    error: BaseException
+    cause: BaseException | None
+
+    def reraise(self) -> NoReturn:
+        """Raise what ended the run."""
+        raise self.error from self.cause
 
 
 class LoopCode:
@@ -87,3 +112,34 @@ class LoopCode:
     def stamps(self, name: Variant, first: int, last: int, own: ObserverOverhead | None) -> Stamps:
         """Return what takes the times of a chunk that a variant runs, less what watching takes in its steps where that is given."""
         raise NotImplementedError
+
+
+def run_plain(arena: LoopArena, code: LoopCode) -> int:
+    """Run all steps by the variant without stamps; return the steps done."""
+    arena.check_rows()
+    done, plain = 0, code.variant("plain")
+    while done < arena.steps:
+        last = arena.chunk_end(done, arena.steps)
+        if arena.code is not code:  # the loop was handed over
+            code = arena.code
+            plain = code.variant("plain")
+        done = take_steps(arena, plain, done, last)
+    return done
+
+
+def take_steps(arena: LoopArena, code: RunSteps, first: int, last: int) -> int:
+    """Run steps ``first`` to ``last`` and return where it stopped; a stop condition that held ends the loop.
+
+    Raises
+    ------
+    ScanvizError
+        If an instruction failed: in the user's words.
+    """
+    done, outcome, instruction = code(arena, first, last)
+    if outcome:
+        if outcome == FAILED:
+            arena.failed_step = done
+            error = arena.in_words(done, instruction)
+            raise error from (None if arena.error is None else arena.error.__cause__)
+        arena.steps = done
+    return done

@@ -29,10 +29,9 @@ from scanviz.engine.program.instructions import (
     nested_loops,
 )
 from scanviz.engine.runtime.array_module import ArrayModule
-from scanviz.engine.runtime.calling import LoopCode
+from scanviz.engine.runtime.calling import DONE, FAILED, STOPPED, LoopCode, Outcome
 from scanviz.engine.runtime.context import RunContext
 from scanviz.engine.runtime.driver import LoopRunner
-from scanviz.engine.runtime.outcome import DONE, FAILED, STOPPED, Outcome
 from scanviz.engine.runtime.pool import Pool
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from scanviz.engine.observation.levels import RUNS, ProbeLevel
 from scanviz.engine.observation.preemption import Preemption
 from scanviz.engine.observation.stamps import BlockStamps, Stamps
 from scanviz.engine.observation.step_sampler import LONGEST_BLOCK, NOTIFY_NS, StepSampler, Variant, scheduled
-from scanviz.engine.runtime.untimed import take_steps
+from scanviz.engine.runtime.calling import take_steps
 
 if TYPE_CHECKING:
     from scanviz.engine.observation.events import StepSeries

@@ -29,9 +29,8 @@ if TYPE_CHECKING:
     from scanviz.engine.program.instructions import AnyInstruction, LoopInstruction, Program
     from scanviz.engine.program.shapes import ConcreteShape
     from scanviz.engine.runtime.array_module import ArrayModule
-    from scanviz.engine.runtime.calling import Entry, RunSteps, WriteEntry
+    from scanviz.engine.runtime.calling import Entry, FailedRun, RunSteps, WriteEntry
     from scanviz.engine.runtime.interpreter import Interpreter
-    from scanviz.engine.runtime.outcome import FailedRun
     from scanviz.engine.runtime.rows import StateRows
 
     class WrittenCode(Protocol):

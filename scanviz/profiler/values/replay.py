@@ -26,8 +26,8 @@ from scanviz.engine.program.instructions import (
 )
 from scanviz.engine.runtime.arena import LoopArena, LoopInputs
 from scanviz.engine.runtime.array_module import ArrayModule
+from scanviz.engine.runtime.calling import take_steps
 from scanviz.engine.runtime.interpreter import Interpreted, Interpreter
-from scanviz.engine.runtime.untimed import take_steps
 from scanviz.profiler.values.recompute import SECONDS
 from scanviz.profiler.values.window import Deadline, Enough, OutOfTime, StepWindow
 from scanviz.record.errors import RecomputeError

@@ -10,9 +10,9 @@ from scanviz.engine.program.lower import lower
 from scanviz.engine.runtime import errors
 from scanviz.engine.runtime.arena import LoopArena, LoopInputs
 from scanviz.engine.runtime.array_module import ArrayModule
+from scanviz.engine.runtime.calling import FAILED
 from scanviz.engine.runtime.errors import Failure, in_words
 from scanviz.engine.runtime.interpreter import InterpretedLoop, Interpreter
-from scanviz.engine.runtime.outcome import FAILED
 
 
 def test_of_a_step_the_instruction_the_step_and_what_it_read():

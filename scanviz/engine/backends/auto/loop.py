@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from scanviz.engine.program.instructions import LoopInstruction
     from scanviz.engine.program.plan import Plan
     from scanviz.engine.runtime.arena import LoopArena
-    from scanviz.engine.runtime.calling import Entry, LoopCode, WriteEntry
-    from scanviz.engine.runtime.outcome import FailedRun
+    from scanviz.engine.runtime.calling import Entry, FailedRun, LoopCode, WriteEntry
     from scanviz.engine.runtime.rows import StateRows
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from scanviz.engine.backends import accumulated
 from scanviz.engine.backends.source.compiled import NOTE_FAILURE, CompiledSource, compile_source
 from scanviz.engine.program.plan import wraps
-from scanviz.engine.runtime.outcome import DONE
+from scanviz.engine.runtime.calling import DONE
 
 if TYPE_CHECKING:
     from scanviz.engine.backends.source.loop import LoopWriter

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct
 
-from scanviz.engine.runtime.outcome import FAILED, Outcome
+from scanviz.engine.runtime.calling import FAILED, Outcome
 
 if TYPE_CHECKING:
     from scanviz.engine.program.instructions import Program

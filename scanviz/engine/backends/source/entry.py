@@ -20,8 +20,8 @@ from scanviz.engine.backends.source.compiled import (
     failure_of,
     raised_in,
 )
+from scanviz.engine.runtime.calling import FailedRun
 from scanviz.engine.runtime.errors import in_words
-from scanviz.engine.runtime.outcome import FailedRun
 
 if TYPE_CHECKING:
     from scanviz.engine.backends.source.loop import LoopWriter

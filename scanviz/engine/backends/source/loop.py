@@ -18,7 +18,7 @@ from scanviz.engine.program.instructions import (
     is_scalar,
 )
 from scanviz.engine.program.plan import Buffer, Plan, Row, Size, Store, StoreKind, wraps
-from scanviz.engine.runtime.outcome import STOPPED
+from scanviz.engine.runtime.calling import STOPPED
 
 if TYPE_CHECKING:
     from scanviz.engine.backends.source.library import Library

@@ -26,7 +26,7 @@ from scanviz.engine.backends.native.emit.places import (
 from scanviz.engine.graph.nodes import Array
 from scanviz.engine.program.instructions import AnyInstruction, LoopInstruction, Program, dtype_of, is_scalar
 from scanviz.engine.program.plan import Plan, Size
-from scanviz.engine.runtime.outcome import FAILED
+from scanviz.engine.runtime.calling import FAILED
 
 ARGUMENTS = ("i64 %first", "i64 %last", "ptr %addresses", "ptr %numbers")
 

@@ -29,8 +29,7 @@ from scanviz.engine.program.plan import Emits, Plan, chains, plan_loop
 from scanviz.engine.program.shapes import ConcreteShape
 from scanviz.engine.runtime.address import address
 from scanviz.engine.runtime.arena import LoopArena
-from scanviz.engine.runtime.calling import Entry, WriteEntry
-from scanviz.engine.runtime.outcome import DONE, FAILED, Outcome
+from scanviz.engine.runtime.calling import DONE, FAILED, Entry, Outcome, WriteEntry
 from scanviz.engine.runtime.specialised import Specialised, SpecialisedLoop, Tier, Write
 
 if TYPE_CHECKING:

@@ -162,24 +162,6 @@ class Histogram:
         """Half of all are below it, interpolated within its bucket; 0 where there was none."""
         return _interpolated(self._counts, self._base, 0.5) if self.count else 0.0
 
-    @property
-    def deviation(self) -> float:
-        """The standard deviation, by the middles of buckets; 0 where there was none.
-
-        Examples
-        --------
-        >>> times = Histogram()
-        >>> times.add(np.array([90, 110] * 50))
-        >>> abs(times.deviation - 10) < 1
-        True
-        """
-        filled = np.flatnonzero(self._counts)
-        if not len(filled):
-            return 0.0
-        middles = np.clip(self._middles(filled), self.least, self.largest)
-        mean = np.average(middles, weights=self._counts[filled])
-        return float(np.sqrt(np.average((middles - mean) ** 2, weights=self._counts[filled])))
-
     def shifted(self, by: float) -> Histogram:
         """Return the durations with so much taken off each, none of which becomes negative."""
         found = Histogram()

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any, TextIO
 
-from scanviz.record.graphs.graph import GraphSnapshot, LoopSnapshot, LoopVariableRecord, VariableSnapshot
+from scanviz.record.graphs.graph import GraphSnapshot, LoopSnapshot, LoopVariableRecord
 from scanviz.record.plain_text import sanitize, write_text
 from scanviz.record.snapshot import snapshot
 
@@ -173,7 +173,7 @@ class _Tree:
 
     def call(self, key: str) -> str:
         """Return what to call a variable: its name or value, with its letter if it is computed."""
-        variable: VariableSnapshot = self.graph.variables[key]
+        variable = self.graph.variables[key]
         letter = self.letters.get(key)
         if letter is None:
             return variable.label
@@ -220,7 +220,7 @@ class _Tree:
             parts.append((f" {variable.type}", "type"))
         if self.lines and made is not None and key not in self.shown and self.graph.nodes[made].source:
             node = self.graph.nodes[made]
-            parts.append((f"  {sanitize(node.source)}: {sanitize(node.text)}", "line"))
+            parts.append((f"  {sanitize(node.source)}: {sanitize(self.graph.text(node))}", "line"))
         return parts
 
 

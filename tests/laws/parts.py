@@ -193,7 +193,7 @@ def every_view_gives_an_operation_the_same_share_of_the_run(record: ProfileRecor
     from scanviz.tui.views.profile import loop_rows
 
     times, page = OperationTimes(parts_of(record)), page_data(record)
-    heat, empty = HeatMap(record, None), GraphSnapshot("", (), (), (), (), ())
+    heat, empty = HeatMap(record, None), GraphSnapshot("")
     assert times.run_ns == page["parts"]["whole_ns"]
     for loop, on_page in zip(record.loops, page["loops"], strict=True):
         timed = [operation for operation in loop.operations if operation.samples]

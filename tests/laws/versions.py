@@ -109,12 +109,12 @@ def _spelled(outputs: Sequence[Variable], inputs: Sequence[Variable] = ()) -> Ha
 def _spelled_record(graph: GraphSnapshot, given: Sequence[str] = ()) -> Hashable:
     """Return a graph of a record likewise."""
     values: dict[str, Hashable] = {
-        key: (variable.role, variable.label, variable.type) for key, variable in graph.variables.items()
+        key: (graph.role(key), given.label, given.type) for key, given in graph.variables.items()
     }
     values.update((number, ("given", k, graph.variables[number].type)) for k, number in enumerate(given))
     nodes: Counter[Hashable] = Counter()
     for node in graph.nodes:
-        inside = _inside(graph.loops[node.loop]) if node.loop is not None else None
+        inside = _inside(graph.loop(node)) if node.loop is not None else None
         read = hash(tuple(values[number] for number in node.inputs))
         line = int(node.source.rpartition(":")[2]) if node.source else None
         for place, number in enumerate(node.outputs):

@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import types
-from typing import Any, Literal, Union, get_args, get_origin
+from collections.abc import Iterator
+from typing import Any, Literal, NamedTuple, Union, get_args, get_origin
 
 import numpy as np
 from hypothesis import strategies as st
 from msgspec import Struct, structs
 
-from scanviz.record.graphs.graph import (
-    GraphSnapshot,
-    LoopSnapshot,
-    LoopVariableRecord,
-    NodeSnapshot,
-    VariableSnapshot,
-)
-from scanviz.record.graphs.versions import VersionsRecord
+from scanviz.record.graphs.graph import LoopNodeRecord, LoopVariableRecord, NodeRecord, ResultRecord
+from scanviz.record.graphs.versions import VersionsRecord, WantedRecord
 from scanviz.record.loops import LoopRecord
 from scanviz.record.model import SCHEMA, FunctionRecord, MergedRecord, ProfileRecord
 from scanviz.record.storage.codec import field_types
 from scanviz.record.traces.held_calls import ArrayRecord, CheckpointRecord, HeldCallRecord, LoopRunsRecord
 from scanviz.record.traces.model import TracedVariableRecord, TraceRecord
-from tests.record.graph_versions import versions_of_graph
 
 COUNTS = st.integers(0, 2**62)
 TEXTS = st.text(max_size=12) | st.text(st.characters(), max_size=6)  # the second with lone surrogates too
@@ -71,60 +66,72 @@ def _fields_but(kind: Any, given: frozenset[str]) -> st.SearchStrategy[dict[str,
     )
 
 
+class _Level(NamedTuple):
+    """The nodes of a graph and of the steps of its loops, and the keys of its own leaves and values."""
+
+    nodes: list[NodeRecord]
+    leaves: list[str]
+    keys: list[str]
+
+
 @st.composite
-def graphs(draw: st.DrawFn, depth: int = 0) -> GraphSnapshot:
+def levels(draw: st.DrawFn, numbers: Iterator[int], depth: int = 0) -> _Level:
     """Draw a graph whose keys are right, with loops in it."""
-    variables: dict[str, VariableSnapshot] = {}
+    found, level = _Level([], [], []), next(numbers)
 
-    def add(*roles: str) -> str:
-        key = f"v{len(variables)}"
-        variables[key] = draw(records(VariableSnapshot, role=st.sampled_from(roles), key=st.just(key)))
-        return key
+    def add(results: int, **given: Any) -> list[str]:
+        keys = [f"v{len(found.keys) + k}" for k in range(results)]
+        made = tuple(draw(records(ResultRecord, key=st.just(key))) for key in keys)
+        given |= {"level": level, "results": made, "place": len(found.nodes)}
+        found.nodes.append(draw(records(NodeRecord, **{name: st.just(each) for name, each in given.items()})))
+        found.keys.extend(keys)
+        return keys
 
-    for _ in range(draw(st.integers(1, 3))):
-        add("input", "shared", "constant")
-    nodes, loops = [], []
+    for k in range(draw(st.integers(1, 3))):
+        role = draw(st.sampled_from(["parameter"] if depth else ["input", "shared", "constant"]))
+        found.leaves.extend(add(1, role=role, key=f"v{k}", inputs=(), loop=None, operation=None))
     for place in range(draw(st.integers(0, 3))):
-        known = st.sampled_from(list(variables))
-        inputs = tuple(draw(st.lists(known, max_size=3)))
-        loop = None
+        known, loop = st.sampled_from(list(found.keys)), None
         if depth < 2 and draw(st.booleans()):
-            loop = len(loops)
-            step = draw(graphs(depth + 1))
-            inner = st.sampled_from(list(step.variables))
-            leaves = [key for key, variable in step.variables.items() if variable.role != "computed"]
+            step = draw(levels(numbers, depth + 1))
+            inner = st.sampled_from(step.keys)
             given = {
-                "inner_inputs": st.lists(st.sampled_from(leaves), max_size=2).map(tuple),
+                "inner_inputs": st.lists(st.sampled_from(step.leaves), max_size=2).map(tuple),
                 "inner_outputs": st.lists(inner, max_size=2).map(tuple),
                 "outer_input": st.none() | known,
                 "outer_output": st.none() | known,
                 "kind": st.sampled_from(["sequence", "carry", "nitsot", "non_sequence"]),
             }
-            parts = {
-                "variables": st.lists(records(LoopVariableRecord, **given), max_size=2).map(tuple),
-                "until": st.none() | inner,
-            }
-            loops.append(draw(records(LoopSnapshot, step=st.just(step), **parts)))
-        outputs = tuple(add("computed") for _ in range(draw(st.integers(1, 2))))
-        given = {"inputs": inputs, "outputs": outputs, "loop": loop, "key": f"n{place}"}
-        nodes.append(draw(records(NodeSnapshot, **{name: st.just(each) for name, each in given.items()})))
-    outputs = tuple(draw(st.lists(st.sampled_from(list(variables)), max_size=3)))
-    names = tuple(draw(TEXTS) for _ in outputs)
-    return GraphSnapshot(draw(TEXTS), variables, tuple(nodes), tuple(loops), outputs, names)
+            variables = st.lists(records(LoopVariableRecord, **given), max_size=2).map(tuple)
+            parts = {"variables": variables, "until": st.none() | inner, "step": st.just(step.nodes[0].level)}
+            loop = draw(records(LoopNodeRecord, **parts))
+            found.nodes.extend(step.nodes)
+        inputs = tuple(draw(st.lists(known, max_size=3)))
+        add(draw(st.integers(1, 2)), role="computed", key=f"n{place}", inputs=inputs, loop=loop)
+    return found
 
 
 @st.composite
 def versions(draw: st.DrawFn) -> VersionsRecord:
     """Draw versions of a graph: rewrites some of which put in nodes that the next takes away again."""
-    found = versions_of_graph(draw(graphs()), draw(st.integers(0, 1)))
-    last = found.first + draw(st.integers(0, 2))
-    lone = [node for node in found.nodes if node.level == 0 and node.role == "input"]
+    graph, first = draw(levels(itertools.count())), draw(st.integers(0, 1))
+    last = first + draw(st.integers(0, 2))
+    outputs = tuple(draw(st.lists(st.sampled_from(graph.keys), max_size=3)))
+    nodes = [structs.replace(node, versions=(first,)) for node in graph.nodes]
     passing = [
-        structs.replace(node, key=f"{node.key} once", versions=(found.first, last))
-        for node in lone
-        if last > found.first and draw(st.booleans())
+        structs.replace(node, key=f"{node.key} once", versions=(first, last))
+        for node in nodes
+        if node.level == 0 and node.role == "input" and last > first and draw(st.booleans())
     ]
-    return structs.replace(found, last=last, nodes=(*found.nodes, *passing))
+    return VersionsRecord(
+        draw(TEXTS),
+        first,
+        last,
+        (WantedRecord(first, outputs),),
+        tuple(draw(TEXTS) for _ in outputs),
+        (*nodes, *passing),
+        {node.source: draw(TEXTS) for node in nodes},
+    )
 
 
 @st.composite

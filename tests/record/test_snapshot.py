@@ -29,13 +29,13 @@ def test_nodes_and_variables_stand_in_order_of_computation():
     graph = snapshot(T.tanh(x) * x)
     assert [node.op for node in graph.nodes] == ["tanh", "multiply"]
     assert graph.nodes[1].inputs == (graph.nodes[0].outputs[0], "x")
-    assert [variable.role for variable in graph.variables.values()] == ["input", "computed", "computed"]
+    assert [graph.role(key) for key in graph.variables] == ["input", "computed", "computed"]
 
 
 def test_roles_names_and_labels_say_what_a_variable_is():
     x, s = T.vector("x"), scanviz.shared(1.0, "s")
     graph = snapshot(x * s + 2)
-    assert {variable.label: variable.role for variable in graph.variables.values() if variable.label} == {
+    assert {leaf.results[0].label: leaf.role for leaf in graph.leaves.values()} == {
         "x": "input",
         "s": "shared",
         "2.0": "constant",
@@ -44,8 +44,9 @@ def test_roles_names_and_labels_say_what_a_variable_is():
 
 def test_a_node_has_the_users_line():
     y = T.tanh(T.vector("x"))
-    (node,) = snapshot(y).nodes
-    assert "test_snapshot.py:" in node.source and node.text == 'y = T.tanh(T.vector("x"))'
+    graph = snapshot(y)
+    (node,) = graph.nodes
+    assert "test_snapshot.py:" in node.source and graph.text(node) == 'y = T.tanh(T.vector("x"))'
 
 
 def test_a_loop_variable_links_the_step_to_what_is_around_the_loop():
@@ -68,7 +69,7 @@ def test_a_loop_inside_a_step_is_a_loop_of_that_steps_graph():
     (inner,) = outer.step.loops
     assert (outer.name, inner.name) == ("outer", "inner")
     assert outer.until is not None and inner.until is None
-    assert [node.loop for node in outer.step.nodes if node.loop is not None] == [0]
+    assert [outer.step.loop(node) for node in outer.step.nodes if node.loop is not None] == [inner]
 
 
 def forms():

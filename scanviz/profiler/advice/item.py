@@ -87,15 +87,15 @@ class SourcePlace(Struct, frozen=True, eq=False):
 
     def known_steps(self) -> int | None:
         """Return how many steps the loop takes at most, where that is a constant of its graph."""
-        if self.around is None:
+        if self.around is None or self.snapshot is None:
             return None
         for node in self.around.nodes:
-            of_this = node.loop is not None and 0 <= node.loop < len(self.around.loops)
-            if of_this and self.around.loops[node.loop or 0] is self.snapshot and node.inputs:
-                steps = self.around.variables[
+            if node.loop is not None and self.around.loop(node) is self.snapshot and node.inputs:
+                steps = self.around.leaves.get(
                     node.inputs[0]
-                ]  # what a Scan reads first is its number of steps
-                text = steps.label if steps.role == "constant" and steps.label.isdecimal() else ""
+                )  # what a Scan reads first is its number of steps
+                label = steps.results[0].label if steps is not None and steps.role == "constant" else ""
+                text = label if label.isdecimal() else ""
                 return int(text) if text and len(text) < 10 else None
         return None
 
@@ -123,24 +123,16 @@ def is_worth(record: ProfileRecord, nanoseconds: float) -> bool:
 def places(record: ProfileRecord) -> Iterator[SourcePlace]:
     """Return every loop that took steps, with its graph."""
     functions = {function.key: function for function in record.functions}
-    graphs = {function.key: _loops_in(function.graph) for function in record.functions}
+    graphs = {
+        function.key: {loop.key: (loop, around) for loop, around in function.graph.all_loops()}
+        for function in record.functions
+        if function.graph is not None
+    }
     for loop in record.loops:
         function = functions.get(loop.function)
         if function is not None and loop.steps:
-            snapshot, around = graphs[function.key].get(loop.key, (None, None))
+            snapshot, around = graphs.get(function.key, {}).get(loop.key, (None, None))
             yield SourcePlace(record, function, loop, snapshot, around)
-
-
-def _loops_in(graph: GraphSnapshot | None) -> dict[int, tuple[LoopSnapshot, GraphSnapshot]]:
-    found: dict[int, tuple[LoopSnapshot, GraphSnapshot]] = {}
-    waiting = [graph] if graph is not None else []
-    while waiting:
-        around = waiting.pop()
-        for loop in around.loops:
-            if loop.key is not None:
-                found.setdefault(loop.key, (loop, around))
-            waiting.append(loop.step)
-    return found
 
 
 def is_selected(selection: str, rule: str, tags: tuple[str, ...]) -> bool:

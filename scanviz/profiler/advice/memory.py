@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from scanviz.profiler.advice.figures import copies_ns
 from scanviz.profiler.advice.item import LARGE_BYTES, Advice, SourcePlace
 from scanviz.profiler.report.units import amount, duration, share, size
-from scanviz.record.graphs.graph import LoopSnapshot, LoopVariableRecord, NodeSnapshot
+from scanviz.record.graphs.graph import LoopSnapshot, LoopVariableRecord, NodeRecord
 from scanviz.record.names import given_name
 
 _LAST = re.compile(r"index\[-(\d+):?[,\]]")  # reads the last rows, and how many
@@ -43,7 +43,7 @@ def _result_of(loop: LoopSnapshot, variable: LoopVariableRecord) -> str | None:
     return found[0].outer_output if len(found) == 1 else None
 
 
-def _unread(readers: list[NodeSnapshot], is_free: bool) -> tuple[str, str] | None:
+def _unread(readers: list[NodeRecord], is_free: bool) -> tuple[str, str] | None:
     """Return what reads a result where that needs few of its rows, and what to do; None where it needs them."""
     lasts = [_LAST.match(reader.op) for reader in readers]
     sizes = [reader for reader in readers if reader.op == "dimension{axis=0}"]

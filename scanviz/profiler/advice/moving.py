@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from scanviz.profiler.advice.closures import closure, given_by, name_of
+from scanviz.profiler.advice.closures import closure, given_by
 from scanviz.profiler.advice.figures import operation_ns, operations_ns
 from scanviz.profiler.advice.item import Advice, SourcePlace, is_selected
 from scanviz.profiler.report.units import amount, counted, duration, share
-from scanviz.record.graphs.graph import NodeSnapshot
+from scanviz.record.graphs.graph import NodeRecord
 from scanviz.record.model import OperationRecord
 
 _TAGS = ("push_out", "scan")
@@ -54,7 +54,7 @@ def sequence_products(place: SourcePlace) -> Iterator[Advice]:
     step = place.snapshot.step
     alone = {id(node) for node in closure(step, given_by(place.snapshot, ("non_sequence",)))}
     nodes = closure(step, given_by(place.snapshot, ("non_sequence", "sequence")))
-    products = [node for node in nodes if id(node) not in alone and name_of(node.op) in _PRODUCTS]
+    products = [node for node in nodes if id(node) not in alone and node.op_name in _PRODUCTS]
     found = timed(place, products)
     times = max(loop.steps - loop.runs, 0)
     gain = bounded(place, sum(_saved(place, operation) for operation in found) * times)
@@ -76,7 +76,7 @@ def sequence_products(place: SourcePlace) -> Iterator[Advice]:
     )
 
 
-def timed(place: SourcePlace, nodes: Sequence[NodeSnapshot]) -> list[OperationRecord]:
+def timed(place: SourcePlace, nodes: Sequence[NodeRecord]) -> list[OperationRecord]:
     """Return the operations of a step that some nodes became, those of them that take a time."""
     found = {node.operation: place.operation(node.operation) for node in nodes}
     return [

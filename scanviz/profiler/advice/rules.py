@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 
 from scanviz.profiler.advice import run as advice_run
-from scanviz.profiler.advice.closures import closure, given_by, name_of
+from scanviz.profiler.advice.closures import closure, given_by
 from scanviz.profiler.advice.figures import operation_ns, operations_ns, run_ns, start_ns
 from scanviz.profiler.advice.item import Advice, SourcePlace, places
 from scanviz.profiler.advice.memory import checkpoints, copies, rows_kept
@@ -29,7 +29,7 @@ from scanviz.profiler.advice.moving import (
     together,
 )
 from scanviz.profiler.report.units import amount, counted, duration, share
-from scanviz.record.graphs.graph import GraphSnapshot, NodeSnapshot
+from scanviz.record.graphs.graph import GraphSnapshot, NodeRecord
 from scanviz.record.loops import LoopRecord
 from scanviz.record.model import ProfileRecord
 
@@ -54,11 +54,11 @@ def draws(place: SourcePlace) -> Iterator[Advice]:
     step = snapshot.step
     states = given_by(snapshot, ("carry",))
     fixed = given_by(snapshot, ("non_sequence",))
-    known = fixed | {key for key, variable in step.variables.items() if variable.role == "constant"}
+    known = fixed | {key for key, leaf in step.leaves.items() if leaf.role == "constant"}
     known |= {key for node in closure(step, fixed) for key in node.outputs}
-    movable: dict[int | None, NodeSnapshot] = {}
+    movable: dict[int | None, NodeRecord] = {}
     for node in step.nodes:
-        if name_of(node.op).startswith(_PREFIX) and node.inputs and node.inputs[0] in states:
+        if node.op_name.startswith(_PREFIX) and node.inputs and node.inputs[0] in states:
             states.add(node.outputs[0])  # a draw after it may go on with its state
             if known.issuperset(node.inputs[1:]) and not _is_of_one_set(node.op):
                 movable[node.operation] = node
@@ -107,10 +107,10 @@ def _is_of_one_set(op: str) -> bool:
     return "permutation" in op or "replace=False" in op
 
 
-def _in_one_draw(node: NodeSnapshot, step: GraphSnapshot) -> float | None:
+def _in_one_draw(node: NodeRecord, step: GraphSnapshot) -> float | None:
     """Return the nanoseconds that a draw's numbers take at most as a part of a large draw; None where there is no telling."""
     count = numbers(step.variables[node.outputs[1]].type) if len(node.outputs) == 2 else None
-    distribution = name_of(node.op).removeprefix(_PREFIX)
+    distribution = node.op_name.removeprefix(_PREFIX)
     return None if count is None else count * (_SIMPLE_NS if distribution in _SIMPLE else _OTHER_NS)
 
 
@@ -171,7 +171,7 @@ def tiny_steps(place: SourcePlace) -> Iterator[Advice]:
 def _is_updating(place: SourcePlace) -> bool:
     """Return whether the function works on shared variables: its calls then need one another."""
     graph = place.function.graph
-    return graph is None or any(variable.role == "shared" for variable in graph.variables.values())
+    return graph is None or any(leaf.role == "shared" for leaf in graph.leaves.values())
 
 
 def short_inner_loops(place: SourcePlace) -> Iterator[Advice]:

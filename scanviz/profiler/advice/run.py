@@ -57,8 +57,8 @@ def _fixed(function: FunctionRecord, graph: GraphSnapshot, updated: set[str]) ->
     """Return the operations outside of loops that depend on shared variables alone that nothing updates."""
     given = [
         key
-        for key, variable in graph.variables.items()
-        if variable.role == "shared" and variable.name and variable.name not in updated
+        for key, leaf in graph.leaves.items()
+        if leaf.role == "shared" and graph.variables[key].name not in ("", *updated)
     ]
     indices = {node.operation for node in closure(graph, given)}
     return [
@@ -147,13 +147,13 @@ def _shape_of(graph: GraphSnapshot | None) -> Hashable:
         (
             _PRINTED_NAME.sub("", node.op),
             tuple(map(number.__getitem__, (*node.inputs, *node.outputs))),
-            node.loop,
+            node.loop is None,
         )
         for node in graph.nodes
     )
     loops = tuple((loop.until is None, _shape_of(loop.step)) for loop in graph.loops)
     wanted = tuple(map(number.__getitem__, graph.outputs))
-    return nodes, loops, wanted, tuple((one.type, one.role) for one in graph.variables.values())
+    return nodes, loops, wanted, tuple((one.type, graph.role(key)) for key, one in graph.variables.items())
 
 
 def costly_building(record: ProfileRecord) -> Iterator[Advice]:

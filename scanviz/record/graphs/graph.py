@@ -1,73 +1,40 @@
-"""A graph as data: nodes, variables and loops, for dumps and pictures.
+"""A graph as data: the nodes that a record keeps, and one version of a graph out of them, for dumps and pictures.
 
-Variables and nodes stand in order of computation, so the same graph gives the same record in every process.
+Nodes stand in order of computation, so the same graph gives the same record in every process.
 :mod:`scanviz.record.storage.codec` writes a snapshot as JSON data and reads it back.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
+from functools import cached_property
+
+from msgspec import field
 
 from scanviz.engine.scan.variables import VariableKind
 from scanviz.engine.strict import Strict
 
 
-class VariableSnapshot(Strict, frozen=True):
-    """A variable.
+class ResultRecord(Strict, frozen=True, array_like=True):
+    """What a node gives; in JSON a list of these.
 
     Attributes
     ----------
-    name : str
-        The user's name, or empty.
-    label : str
-        What to call it: its name, its value if it is a small constant, else its type.
-    type : str
-        dtype and known shape.
-    role : str
-        ``"input"``, ``"shared"``, ``"constant"`` or ``"computed"``.
     key : str
         The name that it keeps through all rewrites, unique in its graph.
+    name : str
+        The user's name, or empty.
+    type : str
+        dtype and known shape.
+    label : str
+        What an input or constant is called: its name, its value if it is a small constant, else its type.
     """
 
-    name: str
-    label: str
-    type: str
-    role: str
     key: str
-
-
-class NodeSnapshot(Strict, frozen=True):
-    """An operation: its inputs and outputs are keys of variables.
-
-    Attributes
-    ----------
-    op : str
-        As printed.
-    inputs : tuple of str
-        Variables it reads.
-    outputs : tuple of str
-        Variables it gives.
-    source : str
-        ``file:line`` of the user's line, or empty.
-    text : str
-        That line.
-    loop : int or None
-        Number of its loop in ``GraphSnapshot.loops``, for a Scan.
-    key : str
-        The name that it keeps through all rewrites, unique in its graph (not with the steps of its loops, which may hold the
-        same operation); empty outside of a function.
-    operation : int or None
-        Index of the operation that it became in the program around it; None if it is no operation of its own.
-    """
-
-    op: str
-    inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
-    source: str
-    text: str
-    loop: int | None = None
-    key: str = ""
-    operation: int | None = None
+    name: str
+    type: str
+    label: str = ""
 
 
 class LoopVariableRecord(Strict, frozen=True):
@@ -115,6 +82,110 @@ class LoopVariableRecord(Strict, frozen=True):
     row_bytes: int = 0
 
 
+class LoopNodeRecord(Strict, frozen=True, array_like=True):
+    """What a node is that is a loop.
+
+    Attributes
+    ----------
+    name : str
+        The user's name, or ``scan at file:line``.
+    step : int
+        The level of the nodes of its step.
+    variables : tuple of LoopVariableRecord
+        Its loop variables.
+    until : str or None
+        The value of the step that ends the loop.
+    gradient_of : str or None
+        Name of the loop that it is the back-propagation of.
+    key : int or None
+        Key of its LoopRecord in a profile, if it is run.
+    """
+
+    name: str
+    step: int
+    variables: tuple[LoopVariableRecord, ...]
+    until: str | None = None
+    gradient_of: str | None = None
+    key: int | None = None
+
+
+class NodeRecord(Strict, frozen=True, array_like=True):
+    """A node, or an input, constant or shared variable that nodes read; in JSON a list like a Result.
+
+    Attributes
+    ----------
+    level : int
+        The graph that it is in: 0 the function's, others those of loops' steps.
+    key : str
+        The name that it keeps through all rewrites, unique in its graph (the same operation may be in several graphs).
+    op : str
+        The operation, as printed; empty for what no operation gives.
+    place : int
+        Where it stands among the others as people read them, if all that it reads has come before.
+    results : tuple of ResultRecord
+        What it gives.
+    inputs : tuple of str
+        Keys of what it reads.
+    source : str
+        ``file:line`` of the user's line, or empty.
+    role : str
+        ``"computed"``; without an operation ``"input"``, ``"shared"``, ``"constant"``, or ``"parameter"`` for what a loop gives
+        to its step.
+    loop : LoopNodeRecord or None
+        What it is, if it is a loop.
+    versions : tuple of int
+        The version in which it came, that in which it went, that in which it came again, and so on.  A node that reads something
+        else than before is another one with the same key.
+    rule : str
+        The rule, or ``gradient``, that made it; empty if the user did.
+    parents : tuple of str
+        Keys of the first results of what it was made from.
+    operation : int or None
+        Index of the operation that it became, in the function's program or in the loop around it; None if it became none.
+    """
+
+    level: int
+    key: str
+    op: str
+    place: int
+    results: tuple[ResultRecord, ...]
+    inputs: tuple[str, ...] = ()
+    source: str = ""
+    role: str = "computed"
+    loop: LoopNodeRecord | None = None
+    versions: tuple[int, ...] = (0,)
+    rule: str = ""
+    parents: tuple[str, ...] = ()
+    operation: int | None = None
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """Keys of what it gives."""
+        return tuple(result.key for result in self.results)
+
+    @property
+    def op_name(self) -> str:
+        """The name of its operation, without parameters.
+
+        Examples
+        --------
+        >>> [NodeRecord(0, "y", op, 1, ()).op_name for op in ("index[-1]", "draw_normal{sizes=1}")]
+        ['index', 'draw_normal']
+        """
+        return self.op.partition("{")[0].partition("[")[0]
+
+    def is_in(self, version: int) -> bool:
+        """Return whether it is in a version.
+
+        Examples
+        --------
+        >>> node = NodeRecord(0, "y", "exp", 1, (), versions=(2, 4))
+        >>> [node.is_in(k) for k in range(5)]
+        [False, False, True, True, False]
+        """
+        return bisect_right(self.versions, version) % 2 == 1
+
+
 class LoopSnapshot(Strict, frozen=True):
     """A Scan.
 
@@ -142,36 +213,55 @@ class LoopSnapshot(Strict, frozen=True):
     key: int | None = None
 
 
-class GraphSnapshot(Strict, frozen=True):
-    """A graph.
+class GraphSnapshot(Strict, frozen=True, dict=True):
+    """One version of a graph: the nodes of a record's table that are in it, in order.
 
     Attributes
     ----------
     title : str
         What it is the graph of.
-    variables : dict of str to VariableSnapshot
-        Its inputs, constants and values by their keys, in order of computation.
-    nodes : tuple of NodeSnapshot
-        Its operations, likewise.
+    leaves : dict of str to NodeRecord
+        Inputs, constants and shared variables by their keys, as they are first read.
+    nodes : tuple of NodeRecord
+        Its operations, each after all that it reads.
     loops : tuple of LoopSnapshot
         Its loops, likewise.
     outputs : tuple of str
         Variables wanted of it.
     output_names : tuple of str
         What the outputs are called there, such as ``h[t]`` for a state.
+    texts : dict of str
+        The users' lines: ``file:line`` → its text.
     """
 
     title: str
-    variables: dict[str, VariableSnapshot]
-    nodes: tuple[NodeSnapshot, ...]
-    loops: tuple[LoopSnapshot, ...]
-    outputs: tuple[str, ...]
-    output_names: tuple[str, ...]
+    leaves: dict[str, NodeRecord] = field(default_factory=dict)
+    nodes: tuple[NodeRecord, ...] = ()
+    loops: tuple[LoopSnapshot, ...] = ()
+    outputs: tuple[str, ...] = ()
+    output_names: tuple[str, ...] = ()
+    texts: dict[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def variables(self) -> dict[str, ResultRecord]:
+        """What its leaves and operations give, by key."""
+        return {given.key: given for node in (*self.leaves.values(), *self.nodes) for given in node.results}
+
+    def role(self, key: str) -> str:
+        """Return the role of the node that gives a variable."""
+        return self.leaves[key].role if key in self.leaves else "computed"
+
+    def text(self, node: NodeRecord) -> str:
+        """Return the user's line that a node comes from, or nothing."""
+        return self.texts.get(node.source, "")
+
+    def loop(self, node: NodeRecord) -> LoopSnapshot:
+        """Return the loop that a node is."""
+        nodes = [other.key for other in self.nodes if other.loop is not None]
+        return self.loops[nodes.index(node.key)]
 
     def all_loops(self) -> Iterator[tuple[LoopSnapshot, GraphSnapshot]]:
         """Yield each loop, a loop before those in its step, with the graph that it stands in."""
-        for node in self.nodes:
-            if node.loop is not None:
-                loop = self.loops[node.loop]
-                yield loop, self
-                yield from loop.step.all_loops()
+        for loop in self.loops:
+            yield loop, self
+            yield from loop.step.all_loops()

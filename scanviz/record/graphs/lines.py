@@ -13,9 +13,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec import Struct
 
 from scanviz.engine.errors import ScanvizValueError
-from scanviz.record.graphs.graph import LoopVariableRecord
+from scanviz.record.graphs.graph import LoopVariableRecord, NodeRecord
 from scanviz.record.graphs.reading import DEEPEST, LevelNodes, levels_of, taken
-from scanviz.record.graphs.versions import GraphVersion, NodeRecord, VersionsRecord
+from scanviz.record.graphs.versions import GraphVersion, VersionsRecord
 
 INDENT = "    "
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 
-from scanviz.record.graphs.graph import GraphSnapshot, NodeSnapshot, VariableSnapshot
+from scanviz.record.graphs.graph import GraphSnapshot, NodeRecord, ResultRecord
 from scanviz.record.loops import LoopRecord
 from scanviz.record.model import FunctionRecord
 
@@ -50,20 +50,19 @@ def plumbing(graph: GraphSnapshot) -> dict[int, str | None]:
     >>> [graph.nodes[number].op for number in plumbing(graph)]
     ['dimension{axis=0}', 'add', 'alloc']
     """
-    variables = graph.variables
     sizes: set[str] = set()
     found: dict[int, str | None] = {}
     for number, node in enumerate(graph.nodes):
         if node.loop is not None or len(node.outputs) != 1:
             continue
         (result,) = node.outputs
-        if _is_size(node, variables, sizes):
+        if _is_size(node, graph, sizes):
             sizes.add(result)
-        elif not _is_form(node, variables):
+        elif not _is_form(node, graph.variables):
             continue
-        name = variables[result].name
+        name = graph.variables[result].name
         if result not in graph.outputs and (not name or name.startswith(DERIVATIVE)):
-            found[number] = None if result in sizes or _is_fill(node, variables) else node.inputs[0]
+            found[number] = None if result in sizes or _is_fill(node, graph) else node.inputs[0]
     return found
 
 
@@ -110,19 +109,19 @@ def shown_variable(folded: Mapping[int, str | None], graph: GraphSnapshot) -> di
     return found
 
 
-def _is_size(node: NodeSnapshot, variables: Mapping[str, VariableSnapshot], sizes: Collection[str]) -> bool:
+def _is_size(node: NodeRecord, graph: GraphSnapshot, sizes: Collection[str]) -> bool:
     """Return whether a node gives a size, or several: a property of an array, or integers computed of sizes and constants."""
-    if _op(node) in _OF_ARRAYS:
+    if node.op_name in _OF_ARRAYS:
         return True
-    dtype, shape = _type(variables[node.outputs[0]])
+    dtype, shape = _type(node.results[0])
     counted = dtype == "int64" and len(shape) <= 1 and "?" not in shape
-    known = [key in sizes for key in node.inputs if variables[key].role != "constant"]
+    known = [key in sizes for key in node.inputs if graph.role(key) != "constant"]
     return counted and bool(known) and all(known)
 
 
-def _is_form(node: NodeSnapshot, variables: Mapping[str, VariableSnapshot]) -> bool:
+def _is_form(node: NodeRecord, variables: Mapping[str, ResultRecord]) -> bool:
     """Return whether a node gives what it reads in another form: the same numbers, over more axes, or checked."""
-    op = _op(node)
+    op = node.op_name
     if op in _CHECKS or op == "alloc":
         return True
     if op == "sum_to_shape":
@@ -143,17 +142,12 @@ def _is_form(node: NodeSnapshot, variables: Mapping[str, VariableSnapshot]) -> b
     return False
 
 
-def _is_fill(node: NodeSnapshot, variables: Mapping[str, VariableSnapshot]) -> bool:
+def _is_fill(node: NodeRecord, graph: GraphSnapshot) -> bool:
     """Return whether a node fills an array with a constant."""
-    return _op(node) == "alloc" and variables[node.inputs[0]].role == "constant"
+    return node.op_name == "alloc" and graph.role(node.inputs[0]) == "constant"
 
 
-def _op(node: NodeSnapshot) -> str:
-    """Return the name of a node's operation, without parameters."""
-    return re.split(r"[{\[]", node.op, maxsplit=1)[0]
-
-
-def _type(variable: VariableSnapshot) -> tuple[str, list[str]]:
+def _type(variable: ResultRecord) -> tuple[str, list[str]]:
     """Return the dtype and the sizes of a type as printed; no sizes of one that is no array."""
     found = _TYPE.fullmatch(variable.type)
     if found is None:

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from msgspec.structs import replace
 
 from scanviz.engine.errors import ScanvizValueError
 from scanviz.engine.scan.variables import step_name
 from scanviz.record.graphs.graph import (
     GraphSnapshot,
+    LoopNodeRecord,
     LoopSnapshot,
     LoopVariableRecord,
-    NodeSnapshot,
-    VariableSnapshot,
-)
-from scanviz.record.graphs.versions import (
-    GraphVersion,
-    LoopNodeRecord,
     NodeRecord,
-    ResultRecord,
-    VersionsRecord,
 )
+from scanviz.record.graphs.versions import GraphVersion, VersionsRecord
 from scanviz.record.traces.cell_names import cell_name
 
 DEEPEST = 50  # loops in loops that are read
@@ -159,9 +155,7 @@ def step_of(record: VersionsRecord, loop: LoopNodeRecord) -> GraphSnapshot:
 class _Builder:
     """Makes graphs of levels."""
 
-    def __init__(
-        self, levels: Mapping[int, LevelNodes], texts: Mapping[str, str], runs: bool = False
-    ) -> None:
+    def __init__(self, levels: Mapping[int, LevelNodes], texts: dict[str, str], runs: bool = False) -> None:
         self.levels, self.texts, self.runs = levels, texts, runs
         self._read: set[int] = set()
 
@@ -178,60 +172,38 @@ class _Builder:
             raise ScanvizValueError("loops of a graph in the profile are too deep, or have one step together")
         self._read.add(level)
         nodes = self.levels.get(level, LevelNodes())
-        variables = _Variables(nodes)
-        for parameter in parameters:
-            variables.read(parameter)
-        made: list[NodeSnapshot] = []
+        ordered: list[NodeRecord] = []
+        leaves: dict[str, NodeRecord] = {}
         loops: list[LoopSnapshot] = []
+        made: set[str] = set()
+
+        def read(keys: Iterable[str | None]) -> None:
+            leaves.update((key, nodes.leaves[key]) for key in keys if key is not None and key not in made)
+
+        read(parameters)
         for node in nodes.ordered():
-            read = tuple(map(variables.read, node.inputs))
-            given = tuple(map(variables.give, node.results))
-            operation = node.operation if self.runs else None
-            number = None
+            read(node.inputs)
+            made.update(node.outputs)
+            ordered.append(node if self.runs or node.operation is None else replace(node, operation=None))
             if node.loop is not None:
-                number = len(loops)
-                loops.append(self.loop(node.loop, variables, depth))
-            text = self.texts.get(node.source, "")
-            made.append(NodeSnapshot(node.op, read, given, node.source, text, number, node.key, operation))
-        wanted = tuple(variables.read(key) for _, key in outputs)
+                loops.append(self.loop(node.loop, depth))
+                for variable in node.loop.variables:
+                    read((variable.outer_input, variable.outer_output))
+        wanted = tuple(key for _, key in outputs)
+        read(wanted)
+        given = [*leaves, *(key for node in ordered for key in node.outputs)]
+        if len(set(given)) < len(given) or any(leaf.outputs != (key,) for key, leaf in leaves.items()):
+            raise ScanvizValueError("a graph of the profile makes a value twice, or under another name")
         names = tuple(name for name, _ in outputs)
-        return GraphSnapshot(title, variables.found, tuple(made), tuple(loops), wanted, names)
+        return GraphSnapshot(title, leaves, tuple(ordered), tuple(loops), wanted, names, self.texts)
 
     def step(self, loop: LoopNodeRecord, depth: int) -> GraphSnapshot:
         """Return the graph of a loop's step."""
         parameters = [key for variable in loop.variables for key in variable.inner_inputs]
         return self.graph(loop.step, loop.name, parameters, step_outputs(loop), depth)
 
-    def loop(self, loop: LoopNodeRecord, outer: _Variables, depth: int) -> LoopSnapshot:
+    def loop(self, loop: LoopNodeRecord, depth: int) -> LoopSnapshot:
         """Return a loop."""
-        step = self.step(loop, depth + 1)
-        for variable in loop.variables:
-            for key_around in (variable.outer_input, variable.outer_output):
-                if key_around is not None:
-                    outer.read(key_around)
         key = loop.key if self.runs else None
+        step = self.step(loop, depth + 1)
         return LoopSnapshot(loop.name, loop.variables, step, loop.until, loop.gradient_of, key)
-
-
-class _Variables:
-    """Collects the variables of one graph as they are met."""
-
-    def __init__(self, nodes: LevelNodes) -> None:
-        self._leaves = nodes.leaves
-        self.found: dict[str, VariableSnapshot] = {}
-
-    def give(self, result: ResultRecord) -> str:
-        """Take the result of a node, and return its key."""
-        self.found[result.key] = VariableSnapshot(
-            result.name, result.name, result.type, "computed", result.key
-        )
-        return result.key
-
-    def read(self, key: str) -> str:
-        """Take what is read, a leaf if it was not met before, and return its key."""
-        if key not in self.found:
-            leaf = self._leaves[key]
-            (given,) = leaf.results
-            role = "input" if leaf.role == "parameter" else leaf.role
-            self.found[key] = VariableSnapshot(given.name, given.label, given.type, role, key)
-        return key

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from scanviz.record.graphs.graph import GraphSnapshot, LoopSnapshot, NodeSnapshot
+from scanviz.record.graphs.graph import GraphSnapshot, LoopSnapshot, NodeRecord
 from scanviz.record.loops import LoopRecord
 from scanviz.record.model import ProfileRecord
 from scanviz.record.traces.model import TracedVariableRecord, TraceRecord
@@ -77,7 +77,7 @@ def _by_key(loop: LoopSnapshot, trace: TraceRecord) -> dict[str, TracedVariableR
     return found
 
 
-def node_of(graph: GraphSnapshot, operation: int | None) -> NodeSnapshot | None:
+def node_of(graph: GraphSnapshot, operation: int | None) -> NodeRecord | None:
     """Return the node that became an operation of the Program."""
     return (
         next((node for node in graph.nodes if node.operation == operation), None)
@@ -86,7 +86,7 @@ def node_of(graph: GraphSnapshot, operation: int | None) -> NodeSnapshot | None:
     )
 
 
-def maker_of(graph: GraphSnapshot, key: str | None) -> NodeSnapshot | None:
+def maker_of(graph: GraphSnapshot, key: str | None) -> NodeRecord | None:
     """Return the node that makes a variable; None where nothing does."""
     return next((node for node in graph.nodes if key in node.outputs), None)
 
@@ -99,12 +99,12 @@ class Above(NamedTuple):
     inputs : dict of str to int or None
         Variables that nothing makes: 1 where their rows keep their order on the way, -1 where they are reversed, None where that is
         not known.
-    nodes : list of NodeSnapshot
+    nodes : list of NodeRecord
         Operations on the way, and the loops at which it ends.
     """
 
     inputs: dict[str, int | None]
-    nodes: list[NodeSnapshot]
+    nodes: list[NodeRecord]
 
 
 def above(graph: GraphSnapshot, keys: Iterable[str]) -> Above:

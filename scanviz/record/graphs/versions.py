@@ -8,7 +8,6 @@ all rewrites.
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterator
 from functools import cached_property
 
@@ -16,116 +15,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from scanviz.engine.strict import Strict
-from scanviz.record.graphs.graph import GraphSnapshot, LoopVariableRecord
-
-
-class ResultRecord(Strict, frozen=True, array_like=True):
-    """What a node gives; in JSON a list of these.
-
-    Attributes
-    ----------
-    key : str
-        The name that it keeps through all rewrites, unique in its graph.
-    name : str
-        The user's name, or empty.
-    type : str
-        dtype and known shape.
-    label : str
-        What an input or constant is called: its name, its value if it is a small constant, else its type.
-    """
-
-    key: str
-    name: str
-    type: str
-    label: str = ""
-
-
-class LoopNodeRecord(Strict, frozen=True, array_like=True):
-    """What a node is that is a loop.
-
-    Attributes
-    ----------
-    name : str
-        The user's name, or ``scan at file:line``.
-    step : int
-        The level of the nodes of its step.
-    variables : tuple of LoopVariableRecord
-        Its loop variables.
-    until : str or None
-        The value of the step that ends the loop.
-    gradient_of : str or None
-        Name of the loop that it is the back-propagation of.
-    key : int or None
-        Key of its LoopRecord in a profile, if it is run.
-    """
-
-    name: str
-    step: int
-    variables: tuple[LoopVariableRecord, ...]
-    until: str | None = None
-    gradient_of: str | None = None
-    key: int | None = None
-
-
-class NodeRecord(Strict, frozen=True, array_like=True):
-    """A node, or an input, constant or shared variable that nodes read; in JSON a list like a Result.
-
-    Attributes
-    ----------
-    level : int
-        The graph that it is in: 0 the function's, others those of loops' steps.
-    key : str
-        The name that it keeps through all rewrites, unique in its graph (the same operation may be in several graphs).
-    op : str
-        The operation, as printed; empty for what no operation gives.
-    place : int
-        Where it stands among the others as people read them, if all that it reads has come before.
-    results : tuple of ResultRecord
-        What it gives.
-    inputs : tuple of str
-        Keys of what it reads.
-    source : str
-        ``file:line`` of the user's line, or empty.
-    role : str
-        ``"computed"``; without an operation ``"input"``, ``"shared"``, ``"constant"``, or ``"parameter"`` for what a loop gives
-        to its step.
-    loop : LoopNodeRecord or None
-        What it is, if it is a loop.
-    versions : tuple of int
-        The version in which it came, that in which it went, that in which it came again, and so on.  A node that reads something
-        else than before is another one with the same key.
-    rule : str
-        The rule, or ``gradient``, that made it; empty if the user did.
-    parents : tuple of str
-        Keys of the first results of what it was made from.
-    operation : int or None
-        Index of the operation that it became, in the function's program or in the loop around it; None if it became none.
-    """
-
-    level: int
-    key: str
-    op: str
-    place: int
-    results: tuple[ResultRecord, ...]
-    inputs: tuple[str, ...] = ()
-    source: str = ""
-    role: str = "computed"
-    loop: LoopNodeRecord | None = None
-    versions: tuple[int, ...] = (0,)
-    rule: str = ""
-    parents: tuple[str, ...] = ()
-    operation: int | None = None
-
-    def is_in(self, version: int) -> bool:
-        """Return whether it is in a version.
-
-        Examples
-        --------
-        >>> node = NodeRecord(0, "y", "exp", 1, (), versions=(2, 4))
-        >>> [node.is_in(k) for k in range(5)]
-        [False, False, True, True, False]
-        """
-        return bisect_right(self.versions, version) % 2 == 1
+from scanviz.record.graphs.graph import GraphSnapshot, NodeRecord
 
 
 class WantedRecord(Strict, frozen=True, array_like=True):

@@ -21,17 +21,10 @@ from scanviz.engine.scan.variables import (
     kind_of,
     taps_of,
 )
-from scanviz.record.graphs.graph import LoopVariableRecord
+from scanviz.record.graphs.graph import LoopNodeRecord, LoopVariableRecord, NodeRecord, ResultRecord
 from scanviz.record.graphs.node_names import NodeNames
 from scanviz.record.graphs.reading import LevelNodes, levels_of
-from scanviz.record.graphs.versions import (
-    GraphVersion,
-    LoopNodeRecord,
-    NodeRecord,
-    ResultRecord,
-    VersionsRecord,
-    WantedRecord,
-)
+from scanviz.record.graphs.versions import GraphVersion, VersionsRecord, WantedRecord
 
 
 class GraphWriter:

@@ -6,15 +6,16 @@ Views rely on it, so a record from a file is checked before anyone sees it.
 from __future__ import annotations
 
 from functools import cache
+from itertools import pairwise
 from typing import Any, TypeVar, get_args
 
 import numpy as np
 from msgspec import Struct
 
 from scanviz.engine.errors import ScanvizValueError
+from scanviz.record.graphs.reading import snapshot_of
 from scanviz.record.graphs.versions import VersionsRecord
 from scanviz.record.model import FunctionRecord, LoopRecord, ProfileRecord
-from scanviz.record.storage.check_graph import check_versions
 from scanviz.record.storage.check_traces import check_traces
 from scanviz.record.storage.codec import field_types
 from scanviz.record.traces.held_calls import check_held_calls
@@ -49,7 +50,7 @@ def check(record: ProfileRecord) -> None:
             raise _refused(f"function {function.key} is of no profile that it was merged from")
     for function in record.functions:
         if function.rewrites is not None and function.rewrites.graphs is not None:
-            check_versions(function.rewrites.graphs)
+            _check_versions(function.rewrites.graphs)
     loops: dict[int, LoopRecord] = {}
     for loop in record.loops:
         if loop.function not in functions:
@@ -81,6 +82,21 @@ def _by_key(items: tuple[Keyed, ...], what: str) -> dict[int, Keyed]:
     return found
 
 
+def _check_versions(graphs: VersionsRecord) -> None:
+    """Refuse versions of a graph of which the last is none, or in which nodes go before they come."""
+    if not 0 <= graphs.first <= graphs.last:
+        raise _refused("a graph is after a negative number of rewrites")
+    for node in graphs.nodes:
+        if not node.versions or node.versions[0] < 0 or any(a >= b for a, b in pairwise(node.versions)):
+            raise _refused("a graph has a node that goes before it comes")
+        if node.operation is not None and node.operation < 0:
+            raise _refused("a graph names an operation that there is not")
+        kept = [variable.keep_last or 0 for variable in node.loop.variables] if node.loop is not None else []
+        if min(kept, default=0) < 0:
+            raise _refused("a graph keeps a negative number of rows")
+    snapshot_of(graphs, graphs.last)  # which refuses what is no graph
+
+
 def _check_series(loop: LoopRecord) -> None:
     series = loop.series
     if series.dtype != np.int64 or series.ndim != 2 or series.shape[1] != 4:
@@ -104,7 +120,7 @@ def _check_numbers(value: Any, place: str, signed: bool = False) -> None:
     if isinstance(value, Struct):
         signed = (
             isinstance(value, VersionsRecord) or signed
-        )  # numbers of a graph are looked at by check_versions
+        )  # numbers of a graph are looked at by _check_versions
         for name in _with_numbers(type(value)):
             _check_numbers(getattr(value, name), f"{place}.{name}", signed or name in _SIGNED)
     elif isinstance(value, tuple):

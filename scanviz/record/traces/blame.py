@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from msgspec import Struct
 
-from scanviz.record.graphs.graph import GraphSnapshot, LoopSnapshot, NodeSnapshot
+from scanviz.record.graphs.graph import GraphSnapshot, LoopSnapshot, NodeRecord
 from scanviz.record.graphs.step_graph import VIEWS, above, loop_graph, maker_of, node_of, operands
 from scanviz.record.model import ProfileRecord
 from scanviz.record.traces.first_bad import FirstBad, first_bad_of
@@ -164,7 +164,7 @@ class _Chain:
             key = node.inputs[0]
             node = maker_of(around, key)
         if node is not None and node.loop is not None:
-            other = around.loops[node.loop].key
+            other = around.loop(node).key
             found = self._first(other)
             if found is None and other in self.loops:
                 words = f"loop {self.loops[other].name} gave it, and no step of it that was kept has it"
@@ -180,7 +180,7 @@ class _Chain:
         return tuple(self._input_rows(around, [asked], trace, bad.step, whole=True)), None
 
     def _before_loop(
-        self, around: GraphSnapshot, node: NodeSnapshot, trace: TraceRecord, bad: FirstBad
+        self, around: GraphSnapshot, node: NodeRecord, trace: TraceRecord, bad: FirstBad
     ) -> tuple[tuple[BlameLink, ...], tuple[TraceRecord, FirstBad] | None]:
         """Return the work outside of loops that gave a row, and the loop or the rows of inputs that it was done on."""
         function = next(own for own in self.record.functions if own.key == self.loops[trace.loop].function)
@@ -189,9 +189,9 @@ class _Chain:
         name = operations[node.operation].label if known else node.op  # type: ignore[index]  # it is known
         moved = bad.variable.tap is not None  # else it is the same in every step
         when = "before the loop, for all its steps" if moved else "before the loop"
-        link = BlameLink(f"{name} was computed {when}", source=_source(node))
+        link = BlameLink(f"{name} was computed {when}", source=_source(around, node))
         made_of = above(around, node.inputs)
-        read = [around.loops[node.loop].key for node in made_of.nodes if node.loop is not None]
+        read = [around.loop(node).key for node in made_of.nodes if node.loop is not None]
         found = next((first for key in read if (first := self._first(key)) is not None), None)
         if found is not None:
             return (link,), found
@@ -260,7 +260,7 @@ class _Chain:
         """Yield which rows of the function's inputs a step reads."""
         call = next((call for call in self.record.calls if call.has_run(trace.loop, trace.run)), None)
         for asked in list(rows)[:MOST_ROWS]:
-            name, role = graph.variables[asked.key].name, graph.variables[asked.key].role
+            name, role = graph.variables[asked.key].name, graph.role(asked.key)
             if not name or role not in ("input", "shared"):
                 continue
             place, bad = _place(call, name, trace, step, asked)
@@ -333,9 +333,9 @@ def _equal_rows(rows: Array, variable: TracedVariableRecord, place: int) -> list
     return found
 
 
-def _source(node: NodeSnapshot) -> SourceRecord | None:
+def _source(graph: GraphSnapshot, node: NodeRecord) -> SourceRecord | None:
     file, _, line = node.source.rpartition(":")
-    return SourceRecord(file, int(line), node.text) if file and line.isdecimal() else None
+    return SourceRecord(file, int(line), graph.text(node)) if file and line.isdecimal() else None
 
 
 def _shortly(variable: TracedVariableRecord, place: int) -> str:

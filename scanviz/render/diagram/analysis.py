@@ -1,7 +1,7 @@
-"""What can be asked of a picture as a graph: what reaches what, on which level something stands, which chain is the longest.
+"""What can be asked of a picture as a graph: on which level something stands, which chain is the longest.
 
-The questions are answered by networkx.  Recurrence edges lead to later steps: reachability follows them, levels and the longest
-path, which are of one step, do not.
+The questions are answered by networkx.  Recurrence edges lead to later steps: levels and the longest path, which are of one step,
+do not follow them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import asdict
 
-from scanviz.record.errors import ScanvizValueError
 from scanviz.record.plain_text import sanitize
 from scanviz.render.diagram.model import Diagram, Node, Port
 
@@ -159,42 +158,6 @@ def _attributes(part: Any) -> dict[str, Any]:
 def _port(port: Port, node: Node) -> dict[str, Any]:
     blank = _attributes(Node(port.id, "port", port.label, node.cluster, loop=node.loop, side=port.side))
     return {**blank, "loop_kind": port.kind, "variable": port.variable, "of": node.id}
-
-
-def reachable(diagram: Diagram, start: str, *, backwards: bool = False) -> frozenset[str]:
-    """Return ids of all nodes and ports that a value reaches, over any number of steps, or that reach it.
-
-    Parameters
-    ----------
-    diagram : Diagram
-        The picture.
-    start : str
-        Id of a node or port, which is not in the result unless it reaches itself.
-    backwards : bool
-        Whether to ask what reaches it.
-
-    Raises
-    ------
-    ScanvizValueError
-        If the picture has no such id.
-
-    Examples
-    --------
-    >>> from scanviz.render.diagram.model import Edge
-    >>> nodes = tuple(Node(key, "operation", key) for key in "abc")
-    >>> sorted(reachable(Diagram("f", nodes, (), (Edge("a", "b"), Edge("b", "c"))), "a"))
-    ['b', 'c']
-    """
-    import networkx
-
-    graph = to_networkx(diagram)
-    if start not in graph:
-        raise ScanvizValueError(f"the picture has no node `{sanitize(start)}`")
-    found = set(networkx.ancestors(graph, start) if backwards else networkx.descendants(graph, start))
-    around = graph.pred[start] if not backwards else graph.succ[start]
-    if any(other in found or other == start for other in around):
-        found.add(start)
-    return frozenset(found)
 
 
 def levels(diagram: Diagram) -> dict[str, int]:

@@ -54,12 +54,11 @@ def diagram_of(
 
     Examples
     --------
-    >>> from scanviz.record.graphs.graph import GraphSnapshot, NodeSnapshot, VariableSnapshot
-    >>> variables = (VariableSnapshot("x", "x", "float64[]", "input"), VariableSnapshot("", "", "float64[]", "computed"))
-    >>> node = NodeSnapshot("tanh", (0,), (1,), "rnn.py:3", "T.tanh(x)")
-    >>> picture = diagram_of(GraphSnapshot("f", variables, (node,), (), (1,), ("y",)))
+    >>> from scanviz import tensor as T
+    >>> from scanviz.record.snapshot import snapshot
+    >>> picture = diagram_of(snapshot(T.tanh(T.scalar("x"))))
     >>> [(node.kind, node.label) for node in picture.nodes]
-    [('input', 'x'), ('operation', 'tanh'), ('output', 'y')]
+    [('input', 'x'), ('operation', 'tanh'), ('output', 'output 0')]
     """
     picture = whole_picture(graph, HeatMap(record, function_of(record, function, graph)), folded=not plumbing)
     if scan is not None:

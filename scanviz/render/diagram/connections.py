@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from scanviz.record.errors import ScanvizValueError
-from scanviz.record.graphs.graph import GraphSnapshot, LoopSnapshot, NodeSnapshot, VariableSnapshot
+from scanviz.record.graphs.graph import GraphSnapshot
 from scanviz.record.loops import LoopRecord
 from scanviz.record.plain_text import sanitize
 from scanviz.render.diagram.build import whole_picture
@@ -133,14 +133,14 @@ def connection_matrix(loop: LoopRecord) -> ConnectionMatrix:
 
 
 def connecting_path(
-    graph: LoopSnapshot | GraphSnapshot, loop: LoopRecord, row: int | str, column: int | str
+    graph: GraphSnapshot, loop: LoopRecord, row: int | str, column: int | str
 ) -> ConnectingPath | None:
     """Return how an outer input reaches an outer output; None where it does not.
 
     Parameters
     ----------
-    graph : GraphSnapshot or LoopSnapshot
-        The graph that the loop is in, or the loop.
+    graph : GraphSnapshot
+        The graph that the loop is in.
     loop : LoopRecord
         The loop.
     row : int or str
@@ -156,9 +156,7 @@ def connecting_path(
     lists = entries_of(loop)
     source = _chosen(lists["outer_inp"], row, "outer input", loop)
     target = _chosen(lists["outer_out"], column, "outer output", loop)
-    picture = whole_picture(
-        graph if isinstance(graph, GraphSnapshot) else _around(graph), HeatMap(None, None)
-    )
+    picture = whole_picture(graph, HeatMap(None, None))
     box = _box(picture, loop)
     kept = inside(picture, [box.id])
     nodes = {node.id: node for node in picture.nodes if node.cluster in kept}
@@ -297,16 +295,3 @@ def _port(nodes: Iterable[Node], box: Cluster, entry: ListEntry, side: str) -> s
         if (node.cluster, node.kind, node.side, node.variable) == (box.id, "port", side, entry.variable):
             return node.id
     return None
-
-
-def _around(loop: LoopSnapshot) -> GraphSnapshot:
-    """Return a graph that has a loop and nothing else but what the loop reads."""
-    reads = [variable.outer_input for variable in loop.variables if variable.outer_input is not None]
-    gives = [variable.outer_output for variable in loop.variables if variable.outer_output is not None]
-    steps = "n_steps of the loop"
-    variables = {
-        key: VariableSnapshot("", key, "", "computed" if key in gives else "input", key)
-        for key in (*reads, *gives, steps)
-    }
-    node = NodeSnapshot(loop.name, (steps, *reads), tuple(gives), "", "", 0)
-    return GraphSnapshot(loop.name, variables, (node,), (loop,), tuple(gives), ("",) * len(gives))

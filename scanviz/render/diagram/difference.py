@@ -35,14 +35,11 @@ def difference(before: GraphSnapshot, after: GraphSnapshot, *, plumbing: bool = 
 
     Examples
     --------
-    >>> from scanviz.record.graphs.graph import NodeSnapshot, VariableSnapshot
-    >>> x, y = (VariableSnapshot("", "", "float64[]", role, key) for role, key in (("input", "x"), ("computed", "y")))
-    >>> graphs = [
-    ...     GraphSnapshot("f", (x, y), (NodeSnapshot("exp", (0,), (1,), "", "", key="y"),), (), (1,), ("",)),
-    ...     GraphSnapshot("f", (x,), (), (), (0,), ("",)),
-    ... ]
-    >>> [(node.id, node.change) for node in difference(*graphs).nodes if node.change]
-    [('y', 'removed')]
+    >>> from scanviz import tensor as T
+    >>> from scanviz.record.snapshot import snapshot
+    >>> x = T.scalar("x")
+    >>> [(node.label, node.change) for node in difference(snapshot(T.exp(x)), snapshot(x)).nodes if node.change]
+    [('exp', 'removed')]
     """
     nothing = HeatMap(None, None)
     new = whole_picture(after, nothing, folded=not plumbing)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from scanviz.record.graphs.graph import GraphSnapshot, LoopSnapshot, LoopVariableRecord, NodeSnapshot
+from scanviz.record.graphs.graph import GraphSnapshot, LoopSnapshot, LoopVariableRecord, NodeRecord
 from scanviz.record.graphs.plumbing import plumbing, shown_variable
 from scanviz.record.names import TakenNames
 from scanviz.record.traces.cell_names import cell_name
@@ -64,8 +64,8 @@ class PictureLevel:
 
     def draw(self) -> None:
         """Draw the graph, and what is wanted of the function's."""
-        for key, variable in self.graph.variables.items():
-            if self.loop is None and variable.role == "input":
+        for key, leaf in self.graph.leaves.items():
+            if self.loop is None and leaf.role in ("input", "parameter"):
                 self.leaf(key)
         for place, node in enumerate(self.graph.nodes):
             if place in self.plumbing:
@@ -73,7 +73,7 @@ class PictureLevel:
             if node.loop is None:
                 self.operation(node, place)
             else:
-                self.open_loop(node, self.graph.loops[node.loop], place)
+                self.open_loop(node, self.graph.loop(node), place)
         if self.loop is None:
             self.outputs()
 
@@ -114,7 +114,7 @@ class PictureLevel:
         known = self.source_of.get(key)
         if known is None:
             variable = self.graph.variables[key]
-            kind = _LEAVES.get(variable.role, "input")
+            kind = _LEAVES.get(self.graph.role(key), "input")
             wanted = self.path + variable.key
             label = variable.label or variable.name or variable.type
             label = constant_text(label) if kind == "constant" else label
@@ -126,14 +126,14 @@ class PictureLevel:
     def written_out(self, key: str) -> str | None:
         """Return a small constant without a name as text, None for all else."""
         variable = self.graph.variables[key]
-        label = constant_text(variable.label) if variable.role == "constant" and not variable.name else ""
+        is_written = self.graph.role(key) == "constant" and not variable.name
+        label = constant_text(variable.label) if is_written else ""
         return label if 0 < len(label) <= SHORT and label != variable.type else None
 
-    def operation(self, node: NodeSnapshot, place: int) -> None:
+    def operation(self, node: NodeRecord, place: int) -> None:
         """Draw an operation, with small constants in its label."""
         written = [self.written_out(key) for key in node.inputs]
-        results = [self.graph.variables[output] for output in node.outputs]
-        found_names = [result.name for result in results] + [self.names.get(k, "") for k in node.outputs]
+        found_names = [result.name for result in node.results] + [self.names.get(k, "") for k in node.outputs]
         name = next(filter(None, found_names), "")
         time, share = self.picture.heat.operation(self.loop, node.operation)
         sources = [
@@ -145,9 +145,9 @@ class PictureLevel:
             self.path + (node.key or f"n{place}"),
             "operation",
             operation_label(node.op, written, name),
-            type=results[0].type if results else "",
+            type=node.results[0].type if node.results else "",
             source=node.source,
-            text=node.text,
+            text=self.graph.text(node),
             time_ns=time,
             share=share,
             key=node.key,
@@ -161,7 +161,7 @@ class PictureLevel:
         if len(node.outputs) > 1:
             self.result.update((output, f"result {k}") for k, output in enumerate(node.outputs))
 
-    def open_loop(self, node: NodeSnapshot, loop: LoopSnapshot, place: int) -> None:
+    def open_loop(self, node: NodeRecord, loop: LoopSnapshot, place: int) -> None:
         """Draw a loop: its box, ports and step."""
         for key in node.inputs[1:]:
             self.given_by(key)  # what is around it stands before it
@@ -181,7 +181,7 @@ class _Loop:
     """Draws what joins a loop's step to what is around it: ports, the step's inputs and results, recurrence."""
 
     def __init__(
-        self, outer: PictureLevel, inner: PictureLevel, node: NodeSnapshot, loop: LoopSnapshot, box: str
+        self, outer: PictureLevel, inner: PictureLevel, node: NodeRecord, loop: LoopSnapshot, box: str
     ) -> None:
         self.outer, self.inner, self.apply, self.loop, self.box = outer, inner, node, loop, box
         self.inputs: dict[tuple[int, int], str] = {}

@@ -71,13 +71,6 @@ class MappingsTable(Struct, frozen=True):
             sorted((e for g in self.groups for e in g.cells[place]), key=lambda list_entry: list_entry.index)
         )
 
-    def counterparts(self, column: Column, index: int) -> tuple[ListEntry, ...]:
-        """Return what lines join with an entry, in the other three columns."""
-        ends = [((a.left, a.left_index), (a.right, a.right_index)) for a in self.lines]
-        here = (column, index)
-        found = {b for a, b in ends if a == here} | {a for a, b in ends if b == here}
-        return tuple(e for name in COLUMNS for e in self.entries(name) if (name, e.index) in found)
-
     def as_text(self, width: int | None = None) -> str:
         """Return the table as text, every line of it harmless to a terminal.
 

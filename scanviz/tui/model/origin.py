@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from scanviz.record.graphs.graph import GraphSnapshot, LoopSnapshot, LoopVariableRecord, NodeSnapshot
+from scanviz.record.graphs.graph import GraphSnapshot, LoopSnapshot, LoopVariableRecord, NodeRecord
+from scanviz.record.graphs.step_graph import VIEWS, maker_of
 from scanviz.tui.model.linked_selection import snapshot_of
 from scanviz.tui.model.state import ViewState
-
-# Operations that show what they are given, all or in part.
-_VIEWS = ("index", "dimshuffle", "first_rows", "state_history")
 
 
 class OriginLine(NamedTuple):
@@ -40,24 +38,21 @@ def origin(state: ViewState, index: int) -> OriginLine:
 def _written(loop: LoopSnapshot, variable: LoopVariableRecord) -> OriginLine | None:
     """Return the line of the operation whose result a variable takes in a step; None where it takes none."""
     wanted = set(variable.inner_outputs)
-    return next((_line(node) for node in loop.step.nodes if wanted & set(node.outputs)), None)
+    return next((_line(loop.step, node) for node in loop.step.nodes if wanted & set(node.outputs)), None)
 
 
 def _of_value(graph: GraphSnapshot, key: str | None) -> OriginLine:
     """Return the line that built a value, seen through views and loops."""
-    while key is not None:
-        node = next((node for node in graph.nodes if key in node.outputs), None)
-        if node is None:
-            break
+    while (node := maker_of(graph, key)) is not None:
         if node.loop is not None:
-            loop = graph.loops[node.loop]
-            given = next((variable for variable in loop.variables if variable.outer_output == key), None)
-            return (_written(loop, given) if given is not None else None) or _line(node)
-        if not node.op.startswith(_VIEWS) or not node.inputs:
-            return _line(node)
+            given = next((variable for variable in node.loop.variables if variable.outer_output == key), None)
+            written = None if given is None else _written(graph.loop(node), given)
+            return written or _line(graph, node)
+        if not node.op.startswith(VIEWS) or not node.inputs:
+            return _line(graph, node)
         key = node.inputs[0]
     return OriginLine()
 
 
-def _line(node: NodeSnapshot) -> OriginLine:
-    return OriginLine(node.source, node.text)
+def _line(graph: GraphSnapshot, node: NodeRecord) -> OriginLine:
+    return OriginLine(node.source, graph.text(node))

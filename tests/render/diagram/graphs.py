@@ -17,13 +17,15 @@ from scanviz.engine.rewrites.history import RewriteHistory
 from scanviz.engine.rewrites.selection import Selection
 from scanviz.record.graphs.graph import (
     GraphSnapshot,
+    LoopNodeRecord,
     LoopSnapshot,
     LoopVariableRecord,
-    NodeSnapshot,
-    VariableSnapshot,
+    NodeRecord,
+    ResultRecord,
 )
 from scanviz.record.graphs.rewrites import RewritesRecord
 from scanviz.record.graphs.rewrites_snapshot import rewrites_record
+from scanviz.record.graphs.versions import VersionsRecord, WantedRecord
 from scanviz.record.model import ProfileRecord
 
 NAMES = (
@@ -83,66 +85,81 @@ def several_taps(gradient: bool = True, names: tuple[str, ...] = ("x", "y", "W",
     return [cost, scanviz.grad(cost, W_feedback)] if gradient else [x, y]
 
 
-def all_loops(graph: GraphSnapshot) -> Iterator[tuple[GraphSnapshot, NodeSnapshot, LoopSnapshot]]:
+def all_loops(graph: GraphSnapshot) -> Iterator[tuple[GraphSnapshot, NodeRecord, LoopSnapshot]]:
     """Iterate over loops in the order of their drawing, each with the graph around it."""
     for node in graph.nodes:
         if node.loop is not None:
-            loop = graph.loops[node.loop]
+            loop = graph.loop(node)
             yield graph, node, loop
             yield from all_loops(loop.step)
 
 
-def dense(count: int, reads: int, seed: int = 0, name: str = "n") -> GraphSnapshot:
+def dense(count: int, reads: int, seed: int = 0, name: str = "n", level: int = 0) -> GraphSnapshot:
     """Return a graph of so many operations, each of which reads some of those before it."""
     rng = random.Random(seed)
-    variables = {f"{name}{k}": leaf(f"{name}{k}", "float64[]") for k in range(4)}
+    known = [f"{name}{k}" for k in range(4)]
+    leaves = leaves_of(known, "float64[]", level)
     nodes = []
     for k in range(count):
-        inputs = tuple(rng.choice(list(variables)) for _ in range(reads))
-        key = f"{name}v{k}"
-        nodes.append(NodeSnapshot(rng.choice(["add", "dot", "tanh"]), inputs, (key,), "f.py:1", "", key=key))
-        variables[key] = VariableSnapshot("", "", "float64[]", "computed", key)
-    return GraphSnapshot("dense", variables, tuple(nodes), (), (list(variables)[-1],), ("out",))
+        inputs = tuple(rng.choice(known) for _ in range(reads))
+        nodes.append(operation(rng.choice(["add", "dot", "tanh"]), inputs, (f"{name}v{k}",), level))
+        known.append(f"{name}v{k}")
+    return GraphSnapshot("dense", leaves, tuple(nodes), (), (known[-1],), ("out",))
 
 
-def leaf(key: str, kind: str) -> VariableSnapshot:
-    return VariableSnapshot(key, key, kind, "input", key)
+def leaves_of(keys, kind: str, level: int = 0, role: str = "input") -> dict[str, NodeRecord]:
+    """Return inputs of a type."""
+    return {
+        key: NodeRecord(level, key, "", 0, (ResultRecord(key, key, kind, key),), role=role) for key in keys
+    }
+
+
+def operation(op: str, inputs, outputs, level: int = 0, kind: str = "float64[]", loop=None) -> NodeRecord:
+    """Return a node that has the name of its first result."""
+    results = tuple(ResultRecord(key, "", kind) for key in outputs)
+    return NodeRecord(level, outputs[0], op, 0, results, tuple(inputs), "f.py:1", loop=loop)
 
 
 def large_loop(count: int, states: int, name: str = "large") -> GraphSnapshot:
     """Return a graph with one loop: a dense step, states of several taps, and so recurrence in all directions."""
-    inner = dense(count, 3, name="i")
+    inner = dense(count, 3, name="i", level=1)
     inputs = [f"s{k}" for k in range(2 * states)]
     moved = tuple(
         replace(each, inputs=(*each.inputs[:2], inputs[k % len(inputs)])) if inputs else each
         for k, each in enumerate(inner.nodes)
     )
-    variables = {key: leaf(key, "float64[]") for key in inputs} | inner.variables
-    outputs = tuple(list(variables)[len(variables) - states :])
-    step = GraphSnapshot(name, variables, moved, (), outputs, ("",) * states)
+    leaves = leaves_of(inputs, "float64[]", 1, "parameter") | inner.leaves
+    keys = [*leaves, *(node.key for node in moved)]
+    outputs = tuple(keys[len(keys) - states :])
+    step = GraphSnapshot(name, leaves, moved, (), outputs, ("",) * states)
     given = tuple(f"r{k}" for k in range(states))
-    loop = LoopSnapshot(
-        name,
-        tuple(
-            LoopVariableRecord(
-                "mitsot",
-                f"s{k}",
-                (-3, -1),
-                (0,),
-                (f"s{2 * k}", f"s{2 * k + 1}"),
-                (outputs[k],),
-                f"s{k}_0",
-                given[k],
-            )
-            for k in range(states)
-        ),
-        step,
+    variables = tuple(
+        LoopVariableRecord(
+            "mitsot",
+            f"s{k}",
+            (-3, -1),
+            (0,),
+            (f"s{2 * k}", f"s{2 * k + 1}"),
+            (outputs[k],),
+            f"s{k}_0",
+            given[k],
+        )
+        for k in range(states)
     )
     starts = [f"s{k}_0" for k in range(states)]
-    outside = {"n": leaf("n", "int64[]")} | {key: leaf(key, "float64[?]") for key in starts}
-    outside |= {key: VariableSnapshot("", "", "float64[?]", "computed", key) for key in given}
-    node = NodeSnapshot("scan", ("n", *starts), given, "f.py:1", "", 0)
+    outside = leaves_of(["n"], "int64[]") | leaves_of(starts, "float64[?]")
+    node = operation("scan", ("n", *starts), given, 0, "float64[?]", LoopNodeRecord(name, 1, variables))
+    loop = LoopSnapshot(name, variables, step)
     return GraphSnapshot("f", outside, (node,), (loop,), given, ("",) * states)
+
+
+def table_of(graph: GraphSnapshot) -> VersionsRecord:
+    """Return a graph with the nodes of its loops' steps as the only version of a table."""
+    graphs = [graph, *(loop.step for loop, _ in graph.all_loops())]
+    nodes = tuple(node for each in graphs for node in (*each.leaves.values(), *each.nodes))
+    return VersionsRecord(
+        graph.title, wanted=(WantedRecord(0, graph.outputs),), output_names=graph.output_names, nodes=nodes
+    )
 
 
 def ends_of(picture):

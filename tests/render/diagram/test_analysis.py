@@ -6,9 +6,8 @@ import networkx
 import pytest
 from hypothesis import given
 
-from scanviz.engine.errors import ScanvizError
 from scanviz.record.snapshot import snapshot
-from scanviz.render.diagram.analysis import levels, longest_path, reachable, to_graphml, to_json, to_networkx
+from scanviz.render.diagram.analysis import levels, longest_path, to_graphml, to_json, to_networkx
 from scanviz.render.diagram.build import diagram_of
 from scanviz.render.diagram.model import Diagram, Edge, Node
 from scanviz.testing import random_loops
@@ -23,7 +22,6 @@ def test_a_random_picture_is_analysed_as_it_is(case):
         picture = diagram_of(graph, depth=depth)
         has_all_of_the_picture(to_networkx(picture), picture)
         levels_rise_along_every_edge_of_one_step(picture)
-        what_a_node_reaches_is_reached_from_it(picture)
         exports_are_read_back_as_they_were(picture)
 
 
@@ -45,23 +43,6 @@ def levels_rise_along_every_edge_of_one_step(picture):
     path = longest_path(picture)
     assert len(path) == max(level.values()) + 1
     assert [level[each] for each in path] == list(range(len(path)))
-
-
-def what_a_node_reaches_is_reached_from_it(picture):
-    for node in picture.nodes[:6]:
-        for other in reachable(picture, node.id):
-            assert node.id in reachable(picture, other, backwards=True)
-
-
-def test_a_state_reaches_itself_in_a_later_step_and_an_output_nothing():
-    picture = diagram_of(snapshot(several_taps()))
-    [state] = [node for node in picture.nodes if node.kind == "inner_input" and node.label == "x[t-1]"][:1]
-    assert state.id in reachable(picture, state.id)
-    assert reachable(picture, "output/0") == frozenset()
-    feedback = next(node.id for node in picture.nodes if node.label == "W_feedback" and node.kind == "input")
-    assert {"output/0", "output/1"} <= reachable(picture, feedback)
-    with pytest.raises(ScanvizError, match="has no node `nowhere`"):
-        reachable(picture, "nowhere")
 
 
 def test_the_longest_path_by_time_goes_where_the_time_went():
@@ -139,6 +120,5 @@ def test_a_large_picture_is_analysed_without_deep_recursion():
     chain = tuple(Node(f"n{k}", "operation", "add") for k in range(5000))
     picture = Diagram("f", chain, (), tuple(Edge(f"n{k}", f"n{k + 1}") for k in range(4999)))
     assert len(longest_path(picture)) == 5000
-    assert len(reachable(picture, "n0")) == 4999
     assert max(levels(diagram_of(dense(2000, 4))).values()) > 10
     assert len(to_json(diagram_of(large_loop(2000, 5)))["nodes"]) > 2000

@@ -6,7 +6,6 @@ from msgspec.structs import replace
 
 import scanviz
 from scanviz.engine.errors import ScanvizError
-from scanviz.record.graphs.graph import NodeSnapshot
 from scanviz.record.graphs.rewrites import RewritesRecord
 from scanviz.record.loops import LoopRecord
 from scanviz.record.model import FunctionRecord, ProfileRecord, ThreadTimesRecord
@@ -15,7 +14,6 @@ from scanviz.record.snapshot import snapshot
 from scanviz.record.values import DurationRecord
 from scanviz.render.diagram.build import diagram_of
 from scanviz.testing import random_loops
-from tests.record.graph_versions import versions_of_graph
 from tests.render.diagram.graphs import (
     NAMES,
     assert_sound,
@@ -23,7 +21,9 @@ from tests.render.diagram.graphs import (
     dense,
     history,
     large_loop,
+    operation,
     several_taps,
+    table_of,
 )
 
 
@@ -68,13 +68,13 @@ def test_small_constants_stand_in_labels_and_named_ones_by_themselves():
 
 
 def test_the_profile_says_what_each_part_took():
-    graph = large_loop(3, 1)
-    step = replace(
-        graph.loops[0].step,
-        nodes=tuple(replace(node, operation=k) for k, node in enumerate(graph.loops[0].step.nodes)),
-    )
-    nodes = tuple(replace(node, operation=0) for node in graph.nodes)
-    graph = replace(graph, nodes=nodes, loops=(replace(graph.loops[0], key=7, step=step),))
+    table = table_of(large_loop(3, 1))
+    inside = iter(range(9))
+    nodes = [
+        replace(node, operation=next(inside) if node.level else 0) if node.op else node
+        for node in table.nodes
+    ]
+    nodes = [node if node.loop is None else replace(node, loop=replace(node.loop, key=7)) for node in nodes]
     operations = [
         OperationRecord(k, "o", "operation", "", None, samples=n, typical_ns=100.0, mean_ns=25.0 * n or None)
         for k, n in enumerate((4, 2, 0))
@@ -99,7 +99,7 @@ def test_the_profile_says_what_each_part_took():
         "numpy",
         calls=2,
         call_times=DurationRecord(2, 40_000),
-        rewrites=RewritesRecord(graphs=versions_of_graph(graph, 0)),
+        rewrites=RewritesRecord(graphs=replace(table, nodes=tuple(nodes))),
     )
     threads = ThreadTimesRecord(inside_ns=40_000)
     record = ProfileRecord(functions=(function,), loops=(loop,), wall_ns=80_000, threads=threads)
@@ -139,17 +139,17 @@ def test_names_of_any_characters_make_a_sound_picture(name):
 
 def test_loops_of_one_name_are_all_drawn():
     graph = large_loop(20, 2)
-    more = {f"{key} more": replace(graph.variables[key], key=f"{key} more") for key in graph.outputs}
+    more = tuple(f"{key} more" for key in graph.outputs)
     others = tuple(
-        replace(variable, outer_input=graph.outputs[k], outer_output=list(more)[k])
+        replace(variable, outer_input=graph.outputs[k], outer_output=more[k])
         for k, variable in enumerate(graph.loops[0].variables)
     )
+    again = operation("scan", ("n", *graph.outputs), more, loop=graph.nodes[0].loop)
     twice = replace(
         graph,
-        variables=graph.variables | more,
-        nodes=(*graph.nodes, NodeSnapshot("scan", ("n", *graph.outputs), tuple(more), "f.py:2", "", 1)),
+        nodes=(*graph.nodes, again),
         loops=(graph.loops[0], replace(graph.loops[0], variables=others)),
-        outputs=tuple(more),
+        outputs=more,
         output_names=("a", "b"),
     )
     picture = diagram_of(twice, scan="large")

@@ -81,7 +81,7 @@ def what_an_operation_reads_are_its_edges_and_the_constants_in_its_label(graphs,
             written = [
                 k
                 for k, each in enumerate(node.inputs)
-                if level.variables[each].role == "constant" and k not in places.get(found.id, [])
+                if level.role(each) == "constant" and k not in places.get(found.id, [])
             ]
             assert sorted([*places.get(found.id, []), *written]) == list(range(len(node.inputs)))
             assert all(
@@ -89,7 +89,7 @@ def what_an_operation_reads_are_its_edges_and_the_constants_in_its_label(graphs,
                 for k in written
             )
         assert sum(len(places.get(each.id, [])) for each in drawn) == sum(
-            not (level.variables[k].role == "constant" and _small(level.variables[k]))
+            not (level.role(k) == "constant" and _small(level.variables[k]))
             for _, level, node in operations
             for k in node.inputs
         )

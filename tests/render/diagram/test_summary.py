@@ -3,8 +3,8 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
-from scanviz.record.graphs.graph import GraphSnapshot
 from scanviz.record.snapshot import snapshot
 from scanviz.render.diagram.analysis import levels, to_networkx
 from scanviz.render.diagram.build import diagram_of
@@ -70,8 +70,6 @@ def test_a_large_loop_is_closed_and_alone_it_keeps_its_ports(states):
 def test_what_is_hot_stays():
     picture = diagram_of(dense(2000, 2))
     hot = [node.id for node in picture.nodes if node.kind == "operation"][5::211]
-    from msgspec.structs import replace
-
     nodes = tuple(
         replace(node, time_ns=1e6 if node.id in hot else 1.0, share=0.1 if node.id in hot else 1e-6)
         for node in picture.nodes
@@ -87,12 +85,8 @@ def test_what_is_hot_stays():
 
 def test_inner_loops_are_closed_before_outer_ones():
     inner = large_loop(300, 2, "inner")
-    step = GraphSnapshot(
-        "outer", inner.variables, inner.nodes, inner.loops, inner.outputs, inner.output_names
-    )
+    step = replace(inner, title="outer")
     around = large_loop(3, 2, "outer")
-    from msgspec.structs import replace
-
     given = tuple(step.variables)[1:3]
 
     loop = replace(

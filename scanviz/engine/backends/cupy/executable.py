@@ -23,8 +23,7 @@ from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.types import Type
 from scanviz.engine.program.instructions import AnyInstruction, Instruction, Program, dtype_of
 from scanviz.engine.program.plan import Emits, overwritable
-from scanviz.engine.runtime.context import RunContext
-from scanviz.engine.runtime.interpreter import Interpreter
+from scanviz.engine.runtime.interpreter import Interpreter, RunContext
 from scanviz.engine.runtime.specialised import Tier
 
 

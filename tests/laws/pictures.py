@@ -20,18 +20,19 @@ from scanviz.render.colours import HEAT
 from scanviz.render.diagram.build import diagram_of
 from scanviz.render.diagram.chips import with_chips
 from scanviz.render.diagram.formulas import with_formulas
-from scanviz.render.diagram.model import Diagram, Node
+from scanviz.render.diagram.model import Cluster, Diagram, Node
 from scanviz.render.diagram.readable import with_ellipsis
 from scanviz.render.diagram.unrolled import unrolled
 from scanviz.render.dot import to_dot
 from scanviz.render.labels import element_id, percent
 from scanviz.render.layout.layered import layered
-from scanviz.render.layout.placed import Box, Placed, Point, title_box, way_points
+from scanviz.render.layout.placed import Box, Placed, Point, title_size
 from scanviz.render.layout.time_parts import has_time
 from scanviz.render.svg import to_svg
 from scanviz.testing.loop_case import LoopCase
 from scanviz.testing.loops import random_loops
 from tests.laws.law import law
+from tests.laws.ways import way_points
 
 _INSIDE = 0.5  # what a line may be off by
 _CORNERS = 8.0  # how near the ends of two upright lines may come where one continues the other
@@ -233,11 +234,17 @@ def with_gradient(case: LoopCase) -> list[Variable]:
     return wanted
 
 
+def _title_box(cluster: Cluster, box: Box) -> Box:
+    """Return where the title of an open loop stands: at the top of its box, in the middle."""
+    size = title_size(cluster)
+    return Box(box.centre - size.width / 2, box.y + 2.0, *size)
+
+
 def _check_lines(picture: Diagram, placed: Placed) -> None:
     owner = {port.id: node.id for node in picture.nodes for port in node.ports}
     obstacles = [(node.id, placed.boxes[node.id], node.label) for node in picture.nodes]
     obstacles += [
-        (f"title of {cluster.id}", title_box(cluster, placed.boxes[cluster.id]), cluster.label)
+        (f"title of {cluster.id}", _title_box(cluster, placed.boxes[cluster.id]), cluster.label)
         for cluster in picture.clusters
     ]
     for number, edge in enumerate(picture.edges):
@@ -257,7 +264,7 @@ def _check_titles(picture: Diagram, placed: Placed) -> None:
     text = to_svg(picture, placed)
     for cluster in picture.clusters:
         box = placed.boxes[cluster.id]
-        title = title_box(cluster, box)
+        title = _title_box(cluster, box)
         assert _holds(box, title), (cluster.label, box, title)
         drawn = re.search(
             rf'<g id="{re.escape(escape(element_id(cluster.id)))}" .*?<text [^>]* x="([-.\d]+)"[^>]* text-anchor="middle"',

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from itertools import pairwise
 from math import hypot
 
 from hypothesis import strategies as st
 
-from scanviz.render.layout.placed import BEND, STRAIGHT, Point, way_points, way_text
+from scanviz.render.layout.placed import BEND, STRAIGHT, Point, is_straight, way_text
 from tests.laws.law import law
 
 _NEARLY = st.floats(-STRAIGHT, STRAIGHT, exclude_min=True, exclude_max=True)
@@ -31,6 +32,20 @@ def a_drawn_line_keeps_to_its_way(points: list[Point]) -> None:
     for x, y in _drawn(way_text(points)):
         nearest = min(_distance((x, y), a, b) for a, b in way)
         assert nearest <= BEND / 2, ((x, y), nearest, way_text(points))
+
+
+def way_points(points: Sequence[Point], pieces: int = 12) -> list[Point]:
+    """Return points on a way so close that what lies between them is straight."""
+    found = list(points[:1])
+    for (x, y), (a, b) in pairwise(points):
+        if is_straight([(x, y), (a, b)]):
+            found.append((a, b))
+            continue
+        for k in range(1, pieces + 1):
+            t = k / pieces
+            side, depth = t * t * (3 - 2 * t), 1.5 * t * (1 - t) + t**3  # the curve that way_text draws
+            found.append((x + (a - x) * side, y + (b - y) * depth))
+    return found
 
 
 def _drawn(path: str) -> list[Point]:

@@ -136,6 +136,8 @@ def test_fields_that_are_missing_have_their_defaults(tmp_path: Path) -> None:
             lambda document: document["loops"][0].pop("name"),
             r"record.loops\[0\] .* missing required field `name`",
         ),
+        (lambda document: document.update(detail="\ud800"), "surrogates not allowed"),
+        (lambda document: document.update({"\ud800": 1}), "surrogates not allowed"),
         (lambda document: document["loops"][0].update(name=3), r"record.loops\[0\].name"),
         (lambda document: document["loops"][0].update(function=5), "belongs to function 5"),
         (lambda document: document["loops"][0].update(parent=7), "does not come before it"),

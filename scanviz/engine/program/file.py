@@ -245,7 +245,7 @@ class _Hooks:
         """Return the value of a class that data describe, or raise a MisfitError."""
         try:
             return self._converted(data, kind)
-        except msgspec.ValidationError as error:
+        except (msgspec.ValidationError, UnicodeEncodeError) as error:
             raise MisfitError.at(place, error) from None
 
     def _converted(self, data: Any, kind: Any) -> Any:

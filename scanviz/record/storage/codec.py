@@ -56,7 +56,7 @@ def decode(kind: type[T], data: Any, place: str = "record") -> T:
     """
     try:
         return msgspec.convert(data, kind, dec_hook=_array)
-    except msgspec.ValidationError as error:
+    except (msgspec.ValidationError, UnicodeEncodeError) as error:  # the second of a name that is no Unicode
         raise MisfitError.at(place, error) from None
 
 

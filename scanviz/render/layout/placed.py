@@ -56,26 +56,6 @@ def way_text(points: Sequence[Point]) -> str:
     return "".join(parts)
 
 
-def way_points(points: Sequence[Point], pieces: int = 12) -> list[Point]:
-    """Return points on a way so close that what lies between them is straight.
-
-    Examples
-    --------
-    >>> way_points([(0, 0), (0, 9)]), len(way_points([(0, 0), (5, 9)]))
-    ([(0, 0), (0, 9)], 13)
-    """
-    found = list(points[:1])
-    for (x, y), (a, b) in pairwise(points):
-        if is_straight([(x, y), (a, b)]):
-            found.append((a, b))
-            continue
-        for k in range(1, pieces + 1):
-            t = k / pieces
-            side, depth = t * t * (3 - 2 * t), 1.5 * t * (1 - t) + t**3  # the curve that way_text draws
-            found.append((x + (a - x) * side, y + (b - y) * depth))
-    return found
-
-
 def sign(value: float) -> float:
     """Return -1, 0 or 1: 0 for what is so short that a line with it is straight."""
     return 0.0 if abs(value) < STRAIGHT else 1.0 if value > 0 else -1.0
@@ -191,9 +171,3 @@ def title_size(cluster: Cluster) -> BoxSize:
     lines = cluster_lines(cluster)
     widest = max(text_width(line, LETTER * 1.15 if k == 0 else SMALL) for k, line in enumerate(lines))
     return BoxSize(widest, HEAD - 4.0 + SMALL_LINE * (len(lines) - 1))
-
-
-def title_box(cluster: Cluster, box: Box) -> Box:
-    """Return where the title of an open loop stands: at the top of its box, in the middle."""
-    size = title_size(cluster)
-    return Box(box.centre - size.width / 2, box.y + 2.0, *size)

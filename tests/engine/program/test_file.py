@@ -132,6 +132,8 @@ def test_the_error_names_the_place_in_the_data():
     data["registers"][1]["type"] = ["float65", []]
     with pytest.raises(MisfitError, match=r"program\.registers\[1\]\.type"):
         from_bytes(changed(content, program=data))
+    with pytest.raises(MisfitError, match="surrogates not allowed"):
+        from_bytes(changed(content, program={"\ud800": 1}))
 
 
 def test_the_hash_is_the_same_in_every_process_and_whatever_things_are_called():

@@ -1,4 +1,4 @@
-"""How much memory a recording may take, by estimate: what does not fit is kept smaller, or only counted."""
+"""Limit the memory of a recording by estimate: what does not fit is reduced to totals, or only counted."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ if TYPE_CHECKING:
     from scanviz.engine.program.instructions import LoopInstruction, Program
     from scanviz.record.model import LoopRecord
 
-BARE = 2_000  # a loop or function of which only totals are kept
+BARE = 2_000  # a loop or function with only totals
 OPERATION = 700  # an operation's record with its labels
 VARIABLE = 800  # a loop variable's record
 ENTRY = 150  # an entry of a mapping
 CELL = 8  # an entry of a connection pattern
-MAPPINGS = 6  # entries of mappings that a loop variable has
+MAPPINGS = 6  # entries of mappings per loop variable
 
 
 class Kept(Enum):
-    """How much is kept of a function or a loop."""
+    """The level of detail that is kept of a function or a loop."""
 
     WHOLE = "whole"
     TOTALS = "totals"
 
 
 class Budget:
-    """Bytes that may still be used; the last eighth is for totals alone.
+    """A byte budget whose last eighth is reserved for totals.
 
     Examples
     --------
@@ -42,7 +42,7 @@ class Budget:
         self._limit, self._used = limit, 0
 
     def take(self, count: int, last: bool = False) -> bool:
-        """Return whether so many bytes were there, and use them; ``last`` allows the last eighth."""
+        """Use bytes if available and return whether they were; ``last`` allows the last eighth."""
         limit = self._limit if last else self._limit * 7 // 8
         if self._used + count > limit:
             return False
@@ -51,12 +51,12 @@ class Budget:
 
 
 def function_size(program: Program) -> int:
-    """Return about how many bytes the description of a program takes, beyond its totals."""
+    """Estimate the bytes of a program's description, beyond its totals."""
     return 2 * OPERATION * len(program.instructions)
 
 
 def loop_size(loop: LoopInstruction) -> int:
-    """Return about how many bytes the description of a loop takes, beyond its totals."""
+    """Estimate the bytes of a loop's description, beyond its totals."""
     slots = (*loop.sequences, *loop.states, *loop.step_outputs, *loop.carries, *loop.non_sequences)
     cells = 2 * len(loop.inputs) * max(1, len(loop.outputs))
     entries = MAPPINGS * len(slots)
@@ -64,7 +64,7 @@ def loop_size(loop: LoopInstruction) -> int:
 
 
 def affordable(size: int, budget: Budget) -> Kept | None:
-    """Return how much of a function or loop can be kept whose description takes ``size`` bytes, None for nothing at all.
+    """Return the affordable level of detail for a description of ``size`` bytes, or None.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def affordable(size: int, budget: Budget) -> Kept | None:
 
 
 def totals_alone(record: LoopRecord) -> LoopRecord:
-    """Return a loop's record without what describes its step."""
+    """Return a loop's record without the description of its step."""
     return replace(
         record,
         operations=(),

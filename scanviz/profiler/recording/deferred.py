@@ -1,8 +1,8 @@
-"""What functions are, what rules did to them and what they run: kept as the engine has it while the clock runs, written later.
+"""Defer descriptions, rewrites and Programs of functions until the clock has stopped.
 
-Graphs and programs are immutable, so they can be written down when the clock has stopped.  Nothing here keeps a function alive.
-What functions that are gone leave is held up to a limit, so that a program that makes and drops thousands of them does not fill the
-memory.  What writes it down is imported when that is done: a script starts without waiting for it.
+Graphs and programs are immutable, so they can be written later.  Nothing here keeps a function alive.  Data of deleted functions is
+held up to a limit, so that a program that builds and drops thousands of functions does not fill the memory.  The writers are
+imported late, so that scripts start without them.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ if TYPE_CHECKING:
 
     Numbers = tuple[list[CostNumbersRecord], dict[str, int]]
 
-LARGEST_PROGRAM = 2**20  # bytes: of larger ones, which hold large constants, nothing is kept
-MOST_GONE = 32  # functions that are gone and wait
+LARGEST_PROGRAM = 2**20  # bytes; larger Programs, which hold large constants, are not kept
+MOST_GONE = 32  # deleted functions that may wait
 MOST_HELD = 8 * 2**20  # bytes of arrays that these may hold
 
 Source = TypeVar("Source")
 
 
 def program_content(program: Program) -> bytes:
-    """Return a Program as the content of a file, nothing of one that is too large or has no form as data."""
+    """Serialize a Program; return no bytes if it is too large or cannot be serialized."""
     from scanviz.engine.errors import MisfitError
     from scanviz.engine.program.file import to_bytes
 
     if _constants(program) > LARGEST_PROGRAM:
-        return b""  # without having written it
+        return b""  # without serializing it
     try:
         content = to_bytes(program, recorded_path)
     except MisfitError:
@@ -60,7 +60,7 @@ def _constants(program: Program) -> int:
 
 
 class _Waiting(Generic[Source]):
-    """Sources by function, each written once: one that a signal interrupts is written again by who asks then."""
+    """Sources by function, each written once; a write that a signal interrupts is repeated by the next request."""
 
     def __init__(self, write: Callable[[int, Source], None]) -> None:
         self._write = write
@@ -74,7 +74,7 @@ class _Waiting(Generic[Source]):
         return iter(list(self._sources.items()))
 
     def write(self, wait: bool, wanted: Callable[[Source], bool] | None = None) -> None:
-        """Write what waits; with ``wait`` all of it is written when this returns, else what another thread writes is left to it."""
+        """Write the waiting sources; with ``wait``, wait for another thread's writing, else leave it to that thread."""
         if not self._writing.acquire(blocking=wait):
             return
         try:
@@ -90,19 +90,19 @@ class _History(NamedTuple):
     source: RewritesSource
     function: weakref.ref[Function]
     program: Program
-    held: int  # bytes of the arrays that only this may keep alive
+    held: int  # bytes of arrays that only this entry may keep alive
 
     def is_gone(self) -> bool:
         return self.function() is None
 
 
 class Descriptions:
-    """What functions and their loops are, waiting to be written down.
+    """Deferred descriptions of functions and their loops.
 
     Parameters
     ----------
     keep : callable
-        ``keep(function, loops)`` takes the records.
+        ``keep(function, loops)`` receives the records.
     """
 
     def __init__(self, keep: Callable[[FunctionRecord, list[LoopRecord]], None]) -> None:
@@ -114,8 +114,8 @@ class Descriptions:
         self._waiting: _Waiting[CompiledFunction] = _Waiting(write)
 
     def add(self, event: CompiledFunction) -> None:
-        """Keep what a function is for later."""
-        from scanviz.engine.observation.events import CompiledFunction  # when there is one
+        """Defer the description of a function."""
+        from scanviz.engine.observation.events import CompiledFunction  # imported late
 
         alone = CompiledFunction(
             event.key, event.name, None, event.program, event.backend, event.build_ns, event.where
@@ -123,17 +123,17 @@ class Descriptions:
         self._waiting.add(event.key, alone)
 
     def write(self) -> None:
-        """Write all of them down."""
+        """Write all descriptions."""
         self._waiting.write(wait=True)
 
 
 class DeferredRewrites:
-    """Rewrites and Programs of functions that wait to be written down, in the order in which the functions were compiled.
+    """Deferred rewrites and Programs of functions, in order of compilation.
 
     Parameters
     ----------
     keep : callable
-        ``keep(function, written, program)`` takes what was written of a function, known by its key.
+        ``keep(function, written, program)`` receives the written data of a function, identified by its key.
     """
 
     def __init__(self, keep: Callable[[int, Written, bytes], None]) -> None:
@@ -145,23 +145,20 @@ class DeferredRewrites:
         self._waiting: _Waiting[_History] = _Waiting(write)
 
     def add(self, event: CompiledFunction) -> None:
-        """Keep a function's rewrites for later."""
+        """Defer the rewrites of a function."""
         if event.function is not None:
             source, shared = rewrites_source(event.function, event.program), event.function.spec.shared
             held = sum(_bytes(array) for array in shared) + _constants(event.program)
             self._waiting.add(event.key, _History(source, weakref.ref(event.function), event.program, held))
 
     def write_gone(self) -> None:
-        """Write what functions that are gone left, where that is too much to hold until the clock has stopped."""
+        """Write the data of deleted functions, if it is too large to hold until the clock has stopped."""
         gone = [history for _, history in self._waiting if history.is_gone()]
         if len(gone) > MOST_GONE or sum(history.held for history in gone) > MOST_HELD:
             self._waiting.write(wait=False, wanted=_History.is_gone)
 
     def write(self, *, wait: bool) -> None:
-        """Write down what waits.
-
-        With ``wait``, all of it is written when this returns; else what another thread writes now is left to it.
-        """
+        """Write the waiting rewrites; with ``wait``, wait for another thread's writing, else leave it to that thread."""
         self._waiting.write(wait)
 
 
@@ -171,21 +168,21 @@ def _bytes(shared: object) -> int:
 
 
 class PlansMet:
-    """What functions met last: plans, of which the record tells what memory rules did, and shapes, of which costs have numbers."""
+    """The latest plans and shapes of functions: plans show the memory rules' effects, shapes give numbers to costs."""
 
     def __init__(self) -> None:
         self._functions: dict[int, weakref.ref[Function]] = {}
         self._plans: dict[int, tuple[Program, Plans]] = {}
-        self._others: dict[int, list[Plans]] = {}  # those before, of calls that were watched
-        self._called: set[int] = set()  # functions whose plans are of such a call
+        self._others: dict[int, list[Plans]] = {}  # earlier plans of observed calls
+        self._called: set[int] = set()  # functions whose plans are of an observed call
         self._calls: dict[int, CallMet] = {}
-        self._work: dict[int, tuple[object, AllWork]] = {}  # with what it was found of
+        self._work: dict[int, tuple[object, AllWork]] = {}  # with the inputs of the computation
         self._costs: dict[int, SymbolicCosts] = {}
-        self._numbers: dict[int, tuple[object, Numbers]] = {}  # with the shapes they were found of
-        self._made: set[int] = set()  # functions that made code in a call which has not ended
+        self._numbers: dict[int, tuple[object, Numbers]] = {}  # with the shapes they belong to
+        self._made: set[int] = set()  # functions compiled for new shapes in a call that has not ended
 
     def add(self, event: CompiledFunction) -> None:
-        """Know of a function, which may have been called before anybody watched."""
+        """Add a function, which may have been called before the recording."""
         if event.function is not None:
             self._functions[event.key] = weakref.ref(event.function)
             self._plans[event.key] = event.program, event.function.memory_plans()
@@ -195,8 +192,8 @@ class PlansMet:
                 self._calls[event.key] = met
 
     def work(self) -> AllWork:
-        """Return what each instruction of each function does, for the shapes met last."""
-        from scanviz.profiler.recording.work import work_of_function  # when a record is asked for
+        """Return the work of each instruction of each function for the latest shapes."""
+        from scanviz.profiler.recording.work import work_of_function  # late import: only for a record
 
         found: AllWork = {}
         for key, (program, plans) in self._plans.items():
@@ -210,15 +207,15 @@ class PlansMet:
         return found
 
     def programs(self) -> list[Program]:
-        """Return the Programs of the functions that are known."""
+        """Return the Programs of all functions."""
         return [program for program, _ in self._plans.values()]
 
     def code_made(self, key: int) -> None:
-        """Note that a function made code: its plans are others than before."""
+        """Note a compilation of a function, which changes its plans."""
         self._made.add(key)
 
     def call_ended(self, key: int) -> None:
-        """Take the plans of a function at the end of a call in which it made code."""
+        """Update the plans of a function at the end of a call that compiled code."""
         if key in self._made:
             self._made.discard(key)
             function = self._functions[key]() if key in self._functions else None
@@ -232,11 +229,11 @@ class PlansMet:
         self._called.add(key)
 
     def costs(self, key: int, costs: SymbolicCosts) -> None:
-        """Know what the versions of a function's graph cost in named sizes."""
+        """Set the symbolic costs of the versions of a function's graph."""
         self._costs[key] = costs
 
     def completed(self, record: FunctionRecord) -> FunctionRecord:
-        """Return the record of a function with what rules did for the shapes met, if its rewrites are recorded."""
+        """Return a function's record with planned rewrites and costs for the latest shapes, if its rewrites are recorded."""
         if record.rewrites is None:
             return record
         rewrites = self._with_planned(record.key, self._with_numbers(record.key, record.rewrites))

@@ -1,4 +1,4 @@
-"""The functions and loops that a recording has met, as much of them as there is memory for."""
+"""The functions and loops of a recording, as far as memory allows."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ if TYPE_CHECKING:  # a script starts without the classes of its record
     from scanviz.record.graphs.rewrites_snapshot import Written
     from scanviz.record.model import FunctionRecord, LoopRecord
 
-REWRITES = 4  # one part in so many of the memory may go to graphs of rewrites: loops come first
-PROGRAMS = 16  # the part of the memory that Programs may take
+REWRITES = 4  # at most one part in so many of the memory holds graphs of rewrites: loops come first
+PROGRAMS = 16  # at most one part in so many holds Programs
 
 
 class FunctionsMet:
@@ -36,20 +36,20 @@ class FunctionsMet:
     Parameters
     ----------
     max_bytes : int
-        About how much memory it may take.
+        Approximate memory limit.
     calibration : Prices
-        What time stamps cost.
+        The cost of stamps.
     lock : context manager
-        Guards it; callers hold it but for :meth:`write` and :meth:`write_gone`.
+        Guards the object; callers hold it, except in :meth:`write` and :meth:`write_gone`.
 
     Attributes
     ----------
     functions, loops : dict
-        By key.
+        Aggregates by key.
     plans : PlansMet
-        What is known of their plans.
+        The latest plans of the functions.
     left_out : int
-        How often something was kept smaller, or not at all.
+        Number of functions, loops and rewrites that were reduced or dropped.
     """
 
     __slots__ = (
@@ -71,7 +71,7 @@ class FunctionsMet:
         self.left_out = 0
 
     def meet(self, event: CompiledFunction) -> None:
-        """Know of a function and its loops; what they are is written down when the clock has stopped."""
+        """Add a function and its loops; their description is written after the clock has stopped."""
         if event.key in self.functions or event.key in self._dropped:
             return
         program, count = event.program, len(event.program.instructions)
@@ -89,7 +89,7 @@ class FunctionsMet:
         self.plans.add(event)
 
     def _meet_loops(self, event: CompiledFunction, function: FunctionAggregate) -> None:
-        from scanviz.engine.program.instructions import nested_loops  # loaded by whoever compiled it
+        from scanviz.engine.program.instructions import nested_loops  # imported by the engine already
 
         for loop, around, _ in nested_loops(event.program):
             parent = None if around is None else around.key
@@ -106,22 +106,22 @@ class FunctionsMet:
                     around_it.has_loops = True
 
     def looks_at_steps(self, loop: LoopAggregate) -> None:
-        """Decide whether single steps of a loop are kept, where that was not decided."""
+        """Decide whether single steps of a loop are kept, unless that is decided."""
         if loop.detailed is None:
             loop.detailed = self._budget.take(DETAIL_BYTES)
             self.left_out += not loop.detailed and loop.operations > 0
 
     def write(self, wait: bool) -> None:
-        """Write down what functions and loops are, and what rules did; ``wait`` for that where it takes long."""
+        """Write descriptions and rewrites; with ``wait``, wait for another thread's writing."""
         self._descriptions.write()
         self._rewrites.write(wait=wait)
 
     def write_gone(self) -> None:
-        """Write down what rules did to functions that are gone."""
+        """Write the rewrites of deleted functions."""
         self._rewrites.write_gone()
 
     def _keep_descriptions(self, function: FunctionRecord, loops: list[LoopRecord]) -> None:
-        """Keep what a function and its loops are, as far as there is memory for it."""
+        """Store the descriptions of a function and its loops, as far as memory allows."""
         with self._lock:
             self.functions[function.key].describe(function)
             for loop in loops:
@@ -129,7 +129,7 @@ class FunctionsMet:
                     self.loops[loop.key].describe(loop, totals_alone(loop))
 
     def _keep_rewrites(self, key: int, written: Written, program: bytes) -> None:
-        """Keep a function's Program and graph, and what rules did to that: all of it, the list alone, or nothing."""
+        """Store a function's Program and rewrites: with graphs, as a bare list, or not at all."""
         whole = written.record
         listed = whole.list_alone()
         bare = replace(listed, graphs=None)

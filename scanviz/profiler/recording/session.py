@@ -1,4 +1,4 @@
-"""``with scanviz.profile() as p``: recording from Python."""
+"""Record from Python: ``with scanviz.profile() as p``."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from scanviz.record.storage.file import save
 
 
 class Session(Shown):
-    """A recording of everything that runs inside its ``with`` block, in every thread.
+    """A recording of all scanviz calls in its ``with`` block, of all threads.
 
     Attributes
     ----------
     recorder : Recorder
-        What watches.
+        The attached observer.
 
     Examples
     --------
@@ -63,9 +63,9 @@ class Session(Shown):
         file : text file, optional
             ``sys.stdout`` by default.
         top : int
-            Rows a table.
+            Rows per table.
         scan : str, optional
-            Show this loop alone.
+            Show only this loop.
         """
         from scanviz.profiler.report.overview import print_report
 
@@ -87,10 +87,10 @@ def profile(
         ``"steps"`` times each step, and each operation in a sample of the steps; ``"ops"`` times each operation of
         every step, which costs more.
     max_bytes : int
-        About how much memory the recording may take.
+        Approximate memory limit of the recording.
     steps_a_stamp : int
-        How many steps may share one time where steps take less than 5 µs.  A long loop of very short steps then runs nearer to
-        its usual speed, and what is said of a step is the average of its block.
+        Number of steps below 5 µs that may share one time.  A long loop of very short steps then runs nearer to its usual speed,
+        and a step's time is the mean of its block.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Running a program under the checker, and saying at its end what was found."""
+"""Run a program under the checker and report the finding at its end."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from scanviz.record.traces.finding import FindingRecord
 
 
 def run_checked(program: Script, wanted: CheckOptions, as_json: bool) -> int:
-    """Run a program with every value looked at, and return 1 if something was found, else 0.
+    """Run a program and check every value; return 1 if there is a finding, else 0.
 
     Raises
     ------
     CannotRunError
-        If the program is not there.
+        If the program does not exist.
     BaseException
-        Whatever ends the program itself.
+        The program's own error or exit.
     """
     checker = Checker(wanted)
     ending = _Ending(checker, as_json)
@@ -48,7 +48,7 @@ def run_checked(program: Script, wanted: CheckOptions, as_json: bool) -> int:
 
 
 class _Ending:
-    """Says what was found when python ends, after the program's threads and its own handlers.
+    """Report the finding when python ends, after the program's threads and its own handlers.
 
     Attributes
     ----------
@@ -60,12 +60,12 @@ class _Ending:
         self.checker, self.as_json = checker, as_json
         self.done = self.fails = False
         self.process = os.getpid()
-        self.stream: TextIO = sys.stderr  # the program may put others in their places
+        self.stream: TextIO = sys.stderr  # the program may replace the streams
         self.out: TextIO = sys.stdout
         checker.on_found = self._in_child
 
     def finish(self) -> None:
-        """Print, once, in the process that was asked to; what a thread found late still ends it with 1."""
+        """Print once, in the original process; a late finding of a thread still ends it with 1."""
         if self.done or os.getpid() != self.process:
             return
         self.done = True
@@ -90,5 +90,5 @@ class _Ending:
                 color = wants_color(out)
                 write_text(render_check(record, width=width_of(out), color=color), out, colours=color)
                 out.flush()
-        except (OSError, ValueError):  # closed streams: there is nobody left to tell
+        except (OSError, ValueError):  # closed streams
             return

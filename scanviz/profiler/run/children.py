@@ -1,12 +1,12 @@
-"""Recording the processes that a program makes with multiprocessing: one profile each, merged with the program's own at its end.
+"""Record the processes that a program starts with multiprocessing: one profile each, merged into the program's own at its end.
 
-A process is recorded from its start to its end, whatever way it is started.  One that is forked inherits what is set up here.  One
-that is spawned, or forked by a server, is sent it with what multiprocessing sends in any case: unpickling it sets it up there (as
-coverage.py does it).  So processes of processes are recorded too, and pools, which end their workers by SIGTERM, for the profile is
-saved first.  A worker that was in no task then is no interrupted one: its stack tells it (:func:`waits_for_a_task`).
+A process is recorded from start to end with every start method.  A forked process inherits the recording.  A spawned process, or
+one forked by a server, receives it with multiprocessing's preparation data, and unpickling starts the recording (as in
+coverage.py).  So nested processes are recorded too, and pool workers, which save their profile before SIGTERM ends them.  A worker
+without a task at that moment does not count as interrupted: its stack shows it (:func:`waits_for_a_task`).
 
-Limits: processes that ``os.fork`` or ``subprocess`` make are not seen; one that is killed (``Process.kill``, ``os._exit``) leaves
-no profile; values of loops are those of the program's own process alone.
+Limits: processes started by ``os.fork`` or ``subprocess`` are not recorded; a killed process (``Process.kill``, ``os._exit``)
+leaves no profile; values of loops are kept only for the program's own process.
 """
 
 from __future__ import annotations
@@ -37,26 +37,25 @@ from scanviz.record.storage.file import load, save
 from scanviz.record.storage.merging import merged
 from scanviz.record.storage.signals import signals_wait
 
-# A signal that reaches Python's handler even where it came in the moment before the main thread began to wait.
+# Deliver a signal to Python's handler even if it arrives just before the main thread begins to wait.
 #
-# What C does at a signal is to note it; Python calls the handler before its next instruction.  Where a wait for a lock begins in
-# between, nothing wakes it, and the handler is never called: a worker of a pool that the pool ended this way was waited for for
-# ever, where the signal's default would have ended it.  So a thread is told of the signal too (``signal.set_wakeup_fd``), and
-# sends it again until it was handled.
+# C only notes a signal; Python calls the handler before its next instruction.  If a wait for a lock begins in between, nothing
+# wakes it and the handler never runs: a pool would wait for ever for its terminated worker, which the signal's default would have
+# ended.  So a thread receives the signal too (``signal.set_wakeup_fd``) and sends it again until the handler has run.
 #
-# Limits: a program that sets a wakeup descriptor of its own, as asyncio does, is without it.
+# Limits: programs with a wakeup descriptor of their own, such as asyncio's, go without.
 
-PAUSE = 0.1  # seconds between two sendings, more than Python needs where nothing is lost
+PAUSE = 0.1  # seconds between two sendings, more than Python needs to handle a signal
 
 
 def insist_on(number: int, handler: Callable[[int, FrameType | None], None]) -> None:
-    """Send a signal again until it is no more this handler's; call it in the main thread, after the handler was set."""
+    """Repeat a signal until its handler changes; call this in the main thread, after setting the handler."""
     if not hasattr(os, "register_at_fork"):
-        return  # a system that ends processes without asking them
+        return  # a system without such signals
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
     signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
-    os.register_at_fork(after_in_child=_forget)  # a process made here would tell of its own signals
+    os.register_at_fork(after_in_child=_forget)  # a forked process must not report its own signals here
     main = threading.get_ident()
 
     def insist() -> None:
@@ -75,24 +74,24 @@ def _forget() -> None:
     signal.set_wakeup_fd(-1)
 
 
-_OWN = __name__.rpartition(".")[0]  # whose handlers of signals a forked process inherits and may replace
+_OWN = __name__.rpartition(".")[0]  # package whose signal handlers a forked process may replace
 
 
 class ChildOptions(NamedTuple):
-    """How processes are recorded.
+    """Options for recording child processes.
 
     Attributes
     ----------
     folder : str
-        Where each saves its profile; made by the first of them.
+        The folder of their profiles; created by the first process.
     script : str
-        What the program is called.
+        The program's name.
     arguments : tuple of str
-        Its arguments.
+        The program's arguments.
     detail : str
         ``"steps"`` or ``"ops"``.
     steps_a_stamp : int
-        How many very short steps may share one time.
+        Number of very short steps that may share one time.
     """
 
     folder: str
@@ -103,7 +102,7 @@ class ChildOptions(NamedTuple):
 
 
 class _Sent:
-    """What is sent to a process that does not inherit: unpickling it records that process."""
+    """The options as sent to a process that does not inherit them: unpickling starts the recording there."""
 
     def __init__(self, options: ChildOptions) -> None:
         self.options = options
@@ -116,12 +115,12 @@ _watched: dict[str, ChildOptions] = {}  # of this process, under "options": ther
 
 
 def record_children(options: ChildOptions) -> None:
-    """Record every process that multiprocessing makes from here on.
+    """Record every process that multiprocessing starts from now on.
 
     Parameters
     ----------
     options : ChildOptions
-        How.
+        The options of the recordings.
     """
     if not _watched:
         _record_bootstraps()
@@ -130,7 +129,7 @@ def record_children(options: ChildOptions) -> None:
 
 
 def free_folder(output: Path) -> Path:
-    """Return the folder for profiles of processes beside a profile: one that is not there yet.
+    """Return an unused folder name next to a profile, for the profiles of its processes.
 
     Examples
     --------
@@ -145,7 +144,7 @@ def free_folder(output: Path) -> Path:
 
 
 def end_children() -> None:
-    """End processes that still run, as python ends them when the program does: daemons are terminated, others waited for."""
+    """End child processes as python does at exit: terminate daemons and wait for the others."""
     for process in multiprocessing.active_children():
         if process.daemon:
             process.terminate()
@@ -153,7 +152,7 @@ def end_children() -> None:
 
 
 def with_children(record: ProfileRecord, folder: Path) -> ProfileRecord:
-    """Return a program's profile merged with those of its processes; as it is where none has left one."""
+    """Merge a program's profile with those of its processes; return it unchanged if there are none."""
     paths = sorted(folder.glob("*.scanviz"), key=_in_order) if folder.exists() else []
     if not paths:
         return record
@@ -162,7 +161,7 @@ def with_children(record: ProfileRecord, folder: Path) -> ProfileRecord:
 
 
 def _in_order(path: Path) -> list[tuple[str, int]]:
-    """Return what paths are sorted by: numbers in their names as numbers."""
+    """Return a sort key of a path that compares numbers in its name as numbers."""
     return [(text, int(number or 0)) for text, number in re.findall(r"(\D*)(\d*)", path.stem)]
 
 
@@ -194,7 +193,7 @@ def _send_with_preparation() -> None:
 
 
 class _Path:
-    """A folder that modules are found in: unpickling it adds it."""
+    """A folder of modules: unpickling adds it to the path."""
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
@@ -207,7 +206,7 @@ class _Path:
 def _recorded(
     process: multiprocessing.process.BaseProcess, options: ChildOptions
 ) -> Iterator[list[OutcomeRecord]]:
-    """Record this process in the block, and save its profile however the block ends."""
+    """Record this process during the block, and save its profile however the block ends."""
     for inherited in observe.observers():
         observe.detach(inherited)
     recorder = Recorder(options.detail, steps_a_stamp=options.steps_a_stamp)
@@ -252,7 +251,7 @@ def _catch_termination(handler: Callable[[int, FrameType | None], None]) -> None
         insist_on(number, handler)
 
 
-# What works in a process of a pool: its module and name → its variables that hold the task in hand and what came of it.
+# Worker functions of pools: module and name → their variables that hold the current task and its result.
 _WORKERS = {
     ("multiprocessing.pool", "worker"): ("task", "result"),
     ("concurrent.futures.process", "_process_worker"): ("call_item", "r"),
@@ -260,10 +259,10 @@ _WORKERS = {
 
 
 def waits_for_a_task(frame: FrameType | None, target: object) -> bool:
-    """Return whether a process that is interrupted here is a worker of one of Python's pools and in the middle of no task.
+    """Return whether a process interrupted here is an idle worker of one of Python's pools.
 
-    ``target`` is what the process runs: a worker that has not begun yet, or is over, has no task either.  Who sent the signal is
-    not known.  Where a version of Python calls the variables something else, nobody waits.
+    ``target`` is the function of the process: a worker that has not begun or has ended is idle too.  The sender of the signal is
+    unknown.  With a Python version that names the variables differently, no worker counts as idle.
     """
     while frame is not None:
         names = _WORKERS.get((frame.f_globals.get("__name__", ""), frame.f_code.co_name))
@@ -275,7 +274,7 @@ def waits_for_a_task(frame: FrameType | None, target: object) -> bool:
 
 
 def _place(folder: Path, name: str) -> Path:
-    """Return a file of its own for this process."""
+    """Return an unused file name for this process."""
     folder.mkdir(exist_ok=True)
     plain = re.sub(r"[^\w.-]+", "-", name)[:80] or "process"
     path = folder / f"{plain}.scanviz"

@@ -1,14 +1,14 @@
-"""How the process ends when that is known only at its very end, after the program's own handlers and threads.
+"""Set the exit code or signal of the process at its very end, after the program's own handlers and threads.
 
-A program that ctrl+c ended dies by SIGINT, as under python, so that a shell's loop around it ends too.  A profile that could not be
-saved is never exit code 0, although python takes no exit code any more when its handlers run.
+A program interrupted by ctrl+c dies by SIGINT, as under python, so that an enclosing shell loop ends too.  A profile that could not
+be saved never gives exit code 0, although python accepts no exit code while its exit handlers run.
 
-A process that is forked has the system's answer to signals again, as under python.  It would inherit handlers, and the first that
-Python does there is to forget signals that have come: one that is sent to it at once would be lost, where the system's answer ends
-it.  So signals are held back while a process forks (:func:`answer`).
+A forked process gets the default signal handlers again, as under python.  With inherited handlers it would lose a signal that
+arrives at once, since Python first drops pending signals after a fork; the default handler ends the process.  So signals are
+blocked while a process forks (:func:`answer`).
 
-A program may leave no file descriptor, and the end of a run needs some: to import, to save, to start what draws a picture.  They
-are held while the program runs (:func:`descriptors_held`).
+A program may use up all file descriptors, and the end of a run needs some: to import, to save, to start the drawing of a picture.
+They are reserved while the program runs (:func:`descriptors_held`).
 """
 
 from __future__ import annotations
@@ -30,24 +30,24 @@ from msgspec import Struct
 
 Handler = Callable[[int, FrameType | None], None]
 
-_DESCRIPTORS = 16  # a helper process takes ten of them
-_HELD: list[int] = []  # descriptors of this process
+_DESCRIPTORS = 16  # a helper process needs ten of them
+_HELD: list[int] = []  # reserved descriptors of this process
 _TERMINATIONS = ("SIGTERM", "SIGHUP")
 
 
 class Exit(Struct):
-    """What is known so far.
+    """The state of the process's exit.
 
     Attributes
     ----------
     began : bool
         Whether code of the program has run.
     ended_by_program : bool
-        Whether a KeyboardInterrupt that is under way came out of the program, and has its own traceback.
+        Whether the current KeyboardInterrupt came from the program and has its own traceback.
     number : int or None
-        The signal that the process dies by.
+        The signal by which the process dies.
     failed : bool
-        Whether what was asked for could not be done, so that 0 would be a lie.
+        Whether a requested result is missing, which excludes exit code 0.
     """
 
     began: bool = False
@@ -56,26 +56,26 @@ class Exit(Struct):
     failed: bool = False
 
 
-EXIT = Exit()  # of this process: there is one end
+EXIT = Exit()  # of this process
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM or SIGHUP, where it is treated like ctrl+c."""
+    """SIGTERM or SIGHUP, treated like ctrl+c."""
 
 
 def watch_the_end() -> None:
-    """See to the way the process ends.
+    """Register the final exit handler.
 
-    Call it before anything else is to be done at the end: what is registered first is done last.
+    Call this before registering other exit handlers: python calls the first one last.
     """
     at_the_end(_finish)
 
 
 def at_the_end(action: Callable[[], None]) -> None:
-    """Register what is to be done when python ends, even if ctrl+c comes in the moment in which it is called.
+    """Register an exit handler that runs even if ctrl+c arrives at the moment of its call.
 
-    Nothing can be caught before the first instruction, and what python calls in that moment is over.  So it is called twice, and
-    has to see to it that it does its work once; that it was interrupted is no message worth printing.
+    An interrupt before the handler's first instruction ends the handler and cannot be caught.  So python calls it twice, and the
+    handler must do its work once.  That interrupt is not reported.
     """
     atexit.register(action)
     atexit.register(action)
@@ -84,14 +84,14 @@ def at_the_end(action: Callable[[], None]) -> None:
         sys.unraisablehook = partial(_hear, sys.unraisablehook)
 
 
-_WITHOUT_A_WORD: set[object] = set()  # code of ours that may be interrupted at its first instruction
+_WITHOUT_A_WORD: set[object] = set()  # handlers whose interruption at the first instruction is not reported
 
 
-def _hear(tell: Callable[[sys.UnraisableHookArgs], object], found: sys.UnraisableHookArgs) -> None:
-    """Note ctrl+c that came while python called what is registered for its end: it goes on, and its exit code would be 0.
+def _hear(report: Callable[[sys.UnraisableHookArgs], object], found: sys.UnraisableHookArgs) -> None:
+    """Note a ctrl+c during exit handlers, after which python goes on with exit code 0.
 
-    It is told where the program's own code was interrupted, not where it hit python's way of calling it; whoever told before it
-    tells of all else.
+    ``report``, the previous hook, reports interrupts of the program's own code and all other errors, but no interrupt of python's
+    call of a handler.
     """
     if isinstance(found.exc_value, KeyboardInterrupt) and "atexit" in (found.err_msg or ""):
         EXIT.number = signal.SIGINT
@@ -102,13 +102,13 @@ def _hear(tell: Callable[[sys.UnraisableHookArgs], object], found: sys.Unraisabl
             return
         if trace.tb_frame.f_globals.get("__name__") == "weakref":
             return
-    tell(found)
+    report(found)
 
 
 def note_interrupts() -> None:
-    """Let ctrl+c wait for the very end, when all that was asked for is done; a second one ends the process at once.
+    """Defer ctrl+c to the very end, once all requested work is done; a second one ends the process at once.
 
-    What is left then is python's own tidying, which would stop half done and tell of a KeyboardInterrupt that nobody made.
+    Only python's own cleanup is left then: an interrupt would stop it halfway and print a misleading KeyboardInterrupt.
     """
     _exchange_interrupts(_note)
 
@@ -119,14 +119,14 @@ def _note(number: int, frame: FrameType | None) -> None:
 
 
 def _exchange_interrupts(answer: Callable[[int, FrameType | None], None] | signal.Handlers) -> None:
-    """Give ctrl+c another answer, unless it is the program's own, in the one thread that may."""
+    """Replace the handler of ctrl+c, unless it is the program's own; only the main thread may."""
     here = threading.current_thread() is threading.main_thread()
     if here and signal.getsignal(signal.SIGINT) in (signal.default_int_handler, _note):
         signal.signal(signal.SIGINT, answer)
 
 
 def _finish() -> None:
-    _exchange_interrupts(signal.SIG_DFL)  # nobody is left who would take what it raises
+    _exchange_interrupts(signal.SIG_DFL)  # no code is left to catch a KeyboardInterrupt
     if EXIT.number is not None and sys.platform != "win32":
         die_by(EXIT.number)
     if EXIT.failed:
@@ -134,7 +134,7 @@ def _finish() -> None:
 
 
 def die_by(number: int) -> None:
-    """End the process by a signal, at once but for what is still to be written."""
+    """End the process by a signal, after flushing its output."""
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(Exception):  # a closed stream has nothing to lose
             stream.flush()
@@ -143,14 +143,14 @@ def die_by(number: int) -> None:
 
 
 def _end_with(code: int) -> None:
-    """End the process in python's full way, with another exit code than it would have: for this, the last of its handlers."""
+    """Finalize python with another exit code; call this in the last exit handler."""
     atexit._clear()
     ctypes.pythonapi.Py_Exit(code)
 
 
 @contextmanager
 def descriptors_held() -> Iterator[None]:
-    """Hold file descriptors while a program runs; they are free afterwards."""
+    """Reserve file descriptors while a program runs."""
     with contextlib.suppress(OSError):
         _HELD.extend(os.open(os.devnull, os.O_RDONLY) for _ in range(_DESCRIPTORS))
     try:
@@ -160,7 +160,7 @@ def descriptors_held() -> Iterator[None]:
 
 
 def free_descriptors() -> None:
-    """Free the descriptors that are held, but for those that the program has closed and that are its own files now."""
+    """Free the reserved descriptors, except those that the program has closed and reused."""
     while _HELD:
         number = _HELD.pop()
         with contextlib.suppress(OSError):
@@ -170,20 +170,20 @@ def free_descriptors() -> None:
 
 
 class _Forks:
-    """What is held back while a process forks.
+    """Signals that are blocked while a process forks.
 
     Attributes
     ----------
     handlers : dict
-        By signal the handler that was given to it in this process.
+        Handlers that :func:`answer` set in this process, by signal.
     watched : bool
-        Whether forks are watched, in this process or the one that it was forked from.
+        Whether the fork hooks are registered, in this process or a parent.
     """
 
     def __init__(self) -> None:
         self.handlers: dict[int, Handler] = {}
         self.watched = False
-        self._before: dict[int, set[signal.Signals | int]] = {}  # by thread what it held back in any case
+        self._before: dict[int, set[signal.Signals | int]] = {}  # signals already blocked, by thread
 
     def begin(self) -> None:
         if self.handlers:
@@ -194,7 +194,7 @@ class _Forks:
         before = self._before.pop(threading.get_ident(), None)
         if before is not None:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        elif self.handlers:  # an interrupt came before it was noted
+        elif self.handlers:  # an interrupt came before the assignment
             signal.pthread_sigmask(signal.SIG_UNBLOCK, self.handlers)
 
     def end_in_child(self) -> None:
@@ -210,14 +210,14 @@ _FORKS = _Forks()
 
 
 def answer(number: int, handler: Handler) -> None:
-    """Let a handler answer a signal in this process, and in none that is forked from it; call it in the main thread.
+    """Set a signal handler for this process, but not for its forks; call this in the main thread.
 
     Parameters
     ----------
     number : int
         The signal.
     handler : callable
-        ``handler(number, frame)`` is called when it has come.
+        Called as ``handler(number, frame)``.
     """
     _FORKS.handlers[number] = handler
     if not _FORKS.watched and hasattr(os, "register_at_fork"):
@@ -230,7 +230,7 @@ def answer(number: int, handler: Handler) -> None:
 
 @contextmanager
 def terminations_as_interrupts() -> Iterator[None]:
-    """Raise ``Terminated`` in the block where SIGTERM or SIGHUP would end the process at once; it then dies by it at its end."""
+    """Raise ``Terminated`` in the block on SIGTERM or SIGHUP instead of dying at once; the process dies by it at its end."""
 
     def interrupt(number: int, frame: FrameType | None) -> None:
         EXIT.number = number

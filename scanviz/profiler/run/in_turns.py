@@ -1,7 +1,7 @@
-"""Profiling two programs in turns, each run in a fresh process, so that a machine that drifts changes both.
+"""Profile two programs in alternating runs, each in a fresh process, so that drift of the machine affects both.
 
-The rounds begin with A and with B by turns (A B, B A, …): what a run leaves behind for the next, warm caches or a hot processor,
-falls on both.  There are as many rounds as the seconds allow.  What the programs write is not shown; it is told of one that fails.
+Rounds alternate their order (A B, B A, …), so that after-effects of a run, warm caches or a hot processor, affect both.  The number
+of rounds follows from the time limit.  Output of the programs is hidden; the error output of a failed program is reported.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from scanviz.profiler.run.repeats import run_once, with_repeats
 from scanviz.record.model import ProfileRecord
 from scanviz.record.storage.file import load
 
-SECONDS = 60.0  # that a comparison takes, unless it is told otherwise
+SECONDS = 60.0  # default time limit of a comparison
 LEAST, MOST = 3, 24  # rounds
-_TAIL = 2000  # bytes of what a program that failed has written last
+_TAIL = 2000  # last bytes of a failed program's error output
 
 
 class ProgramFailedError(Exception):
-    """One of two programs did not end well.
+    """One of two compared programs failed.
 
     Attributes
     ----------
     name : str
         ``"A"`` or ``"B"``.
     code : int
-        Its exit code, negative for a signal.
+        The exit code, negative for a signal.
     written : str
-        The end of what it wrote to standard error.
+        The end of its standard error.
     """
 
     def __init__(self, name: str, code: int, written: str) -> None:
@@ -45,7 +45,7 @@ class ProgramFailedError(Exception):
 
 
 class InterleavedRuns(NamedTuple):
-    """Two programs that ran in turns: the first run of each, which holds the others, and how many rounds there were."""
+    """Profiles of two programs: the first run of each, which contains the further runs, and the number of rounds."""
 
     a: ProfileRecord
     b: ProfileRecord
@@ -60,23 +60,23 @@ def run_in_turns(
     rounds: int | None = None,
     notify: Callable[[int, float], None] = lambda rounds, seconds: None,
 ) -> InterleavedRuns:
-    """Profile two programs in turns.
+    """Profile two programs in alternating runs.
 
     Parameters
     ----------
     a, b : sequence of str
         Arguments of ``scanviz profile``: options, the program and its arguments.
     seconds : float
-        No round begins that would probably end later; at least three are made.
+        Time limit: no round begins that would probably exceed it, but at least three rounds run.
     rounds : int, optional
-        How many rounds, whatever time they take.
+        Number of rounds, whatever time they take.
     notify : callable
         Called after each round with the rounds and seconds so far.
 
     Raises
     ------
     ProgramFailedError
-        If one of them fails, or leaves no profile.
+        If a program fails or leaves no profile.
     """
     records: tuple[list[ProfileRecord], list[ProfileRecord]] = [], []
     given, begun, done = RepeatedInput(), time.monotonic(), 0

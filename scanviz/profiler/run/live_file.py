@@ -1,7 +1,7 @@
-"""The record of a run that is not over yet, written to a file now and then for whoever watches.
+"""Write the record of a running program to a file from time to time, for live views.
 
-A thread writes it whole and in one step, so a reader never sees half of it.  It rests twenty times as long as writing kept a
-processor busy, so that watching costs at most a twentieth of one core.
+A thread replaces the whole file in one step, so a reader never sees half of it.  It rests twenty times the CPU time of a write, so
+that a live view costs at most 5 % of one core.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
     from scanviz.record.model import ProfileRecord
 
 VARIABLE = "SCANVIZ_LIVE"  # names the file; taken out of the environment, so that the program's own processes do not write it
-SHORTEST = 0.1  # seconds between two writings
-REST = 20
+SHORTEST = 0.1  # seconds between two writes
+REST = 20  # times the CPU time of a write
 
 
 class LiveFile:
-    """Writes a recorder's record to a file until it is told to end.
+    """Write a recorder's record to a file until stopped.
 
     Parameters
     ----------
     recorder : Recorder
-        What is recording.
+        The recorder.
     path : Path
         The file.
     """
@@ -38,17 +38,17 @@ class LiveFile:
         from scanviz.record.storage.file import save
 
         self._recorder, self._path, self._save = recorder, path, save
-        recorder.lists_built = True  # who watches sees what there is before it runs
-        recorder.record()  # what makes it is imported here, and not in the thread beside the program
+        recorder.lists_built = True  # a live view lists functions before they run
+        recorder.record()  # imports its modules here, not in the writing thread
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._write_on, name="scanviz live", daemon=True)
 
     def start(self) -> None:
-        """Begin to write."""
+        """Start writing."""
         self._thread.start()
 
     def stop(self, record: ProfileRecord) -> None:
-        """Write the whole record and then no more; a writing that has begun is finished first."""
+        """Finish a write in progress, write the final record and stop."""
         self._ended.set()
         if self._thread.is_alive():
             self._thread.join(5)
@@ -59,15 +59,15 @@ class LiveFile:
         rest = SHORTEST
         while not self._ended.wait(rest):
             if not self._path.parent.is_dir():
-                return  # nobody watches any more
+                return  # the live view has ended
             begun = time.thread_time()
-            with contextlib.suppress(OSError):  # a full disk must not end the program that is watched
+            with contextlib.suppress(OSError):  # a full disk must not end the program
                 self._save(self._recorder.record(), self._path)
             rest = max(SHORTEST, REST * (time.thread_time() - begun))
 
 
 def live_file(recorder: Recorder) -> LiveFile | None:
-    """Return a writer if somebody watches; the variable that says so is taken out of the environment.
+    """Return a writer if the environment asks for a live view; remove the variable from the environment.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""Running a program under the recorder, and keeping its profile however it ends.
+"""Run a program under the recorder and save its profile however it ends.
 
-The profile is saved by a handler that python runs at its very end: after the program's own handlers and after its threads.  A
-program that is terminated by a signal saves it first and then dies by that signal.
+An exit handler saves the profile at the very end, after the program's own handlers and threads.  A program terminated by a signal
+saves the profile first and then dies by that signal.
 """
 
 from __future__ import annotations
@@ -45,36 +45,36 @@ if TYPE_CHECKING:
 
 
 class RunOptions(NamedTuple):
-    """What to do with the profile.
+    """Options for recording a program and reporting its profile.
 
     Attributes
     ----------
     output : Path or None
-        Where it goes; None to save nothing.
+        The file of the profile; None to save nothing.
     quiet : bool
         Whether to print nothing.
     top : int
-        Rows a table of the report.
+        Rows per table of the report.
     scan : str or None
-        Show this loop alone.
+        Show only this loop.
     detail : str
         ``"steps"`` or ``"ops"``.
     show : callable, optional
-        What is printed instead of the report: ``show(record, stream)``.
+        Prints instead of the report: ``show(record, stream)``.
     values : str or None
-        Keep values of the loops that this pattern names; None for none.
+        Pattern of the loops whose values are kept; None for none.
     also : callable, optional
-        What else is done with the record, such as writing its page.
+        Receives the record too, for example to write its page.
     force : bool
-        Whether the profile replaces whatever stands in its place when it is saved.
+        Whether the profile may overwrite a file that is no profile.
     steps_a_stamp : int
-        How many steps may share one time where steps are very short.
+        Number of very short steps that may share one time.
     children : bool
-        Whether processes made by multiprocessing are recorded too.
+        Whether to record processes started by multiprocessing too.
     roofline : bool
-        Whether the machine's limits are measured when the run has ended.
+        Whether to measure the machine's limits after the run.
     folder : str
-        Where the user stands: the program may go elsewhere.
+        The user's working directory at the start: the program may change it.
     """
 
     output: Path | None
@@ -93,7 +93,7 @@ class RunOptions(NamedTuple):
 
 
 def free_name(path: Path) -> Path:
-    """Return a path that may be written: the given one if nothing is there or an earlier profile is, else a numbered one.
+    """Return a writable path: the given one if it is free or an earlier profile, else a numbered one.
 
     Examples
     --------
@@ -150,13 +150,13 @@ def run_profiled(program: Script, options: RunOptions) -> None:
 
 
 def saved_line(saved: Path, folder: str) -> str:
-    """Return what is printed of a saved profile for whoever stands in a folder: its name, and what shows it."""
+    """Return the message about a saved profile: its name relative to a folder, and the command that shows it."""
     name = seen_from(folder, str(saved))
     return f"saved {name}  (scanviz report {shlex.quote(name)})\n"
 
 
 def _recorded_children(program: Script, options: RunOptions, output: Path) -> Path:
-    """Let processes be recorded from here on and return the folder of their profiles."""
+    """Start recording child processes and return the folder of their profiles."""
     from scanviz.profiler.run.children import ChildOptions, free_folder, record_children
 
     folder, arguments = free_folder(output), tuple(program.arguments)
@@ -175,7 +175,7 @@ def _tracer(pattern: str) -> Tracer:
 
 @contextmanager
 def _no_collections() -> Iterator[None]:
-    """Let Python not look for garbage, which there is none of, in all that the program has left, while the record is written."""
+    """Disable garbage collection while the record is written: scanning the program's objects would find nothing."""
     collecting = gc.isenabled()
     gc.disable()
     try:
@@ -186,7 +186,7 @@ def _no_collections() -> Iterator[None]:
 
 
 class Ending:
-    """What is done when the program ends."""
+    """Save the profile and print the report when the program ends."""
 
     def __init__(self, recorder: Recorder, options: RunOptions, tracer: Tracer | None = None) -> None:
         self.recorder, self.options, self.tracer = recorder, options, tracer
@@ -196,8 +196,8 @@ class Ending:
         self.done = False
         self.saved: Path | None = None
         self.process = os.getpid()
-        self.children: Path | None = None  # where processes leave their profiles
-        self.stream = sys.stderr  # the program may put another in its place, for its own messages
+        self.children: Path | None = None  # folder of child processes' profiles
+        self.stream = sys.stderr  # the program may replace the stream
 
     def forget(self) -> None:
         """Keep no profile and print nothing."""
@@ -226,17 +226,16 @@ class Ending:
         return record
 
     def finish(self) -> None:
-        """Save the profile and print the report, once, in the process that was asked to.
+        """Save the profile and print the report, once, in the original process.
 
-        Signals wait until the profile is saved; one that comes later leaves out the rest, one that comes before they wait is kept
-        for the end.
+        Signals wait until the profile is saved.  A later signal skips the report; an earlier one is deferred to the end.
         """
         while not self.done and os.getpid() == self.process:
             try:
                 self._finish()
             except KeyboardInterrupt:
                 EXIT.number = signal.SIGINT
-                self._try(self._tell_interrupted)
+                self._try(self._report_interrupted)
         if os.getpid() == self.process:
             note_interrupts()
 
@@ -262,13 +261,13 @@ class Ending:
         if record is not None:
             self._show_all(record, self.saved)
 
-    def _tell_interrupted(self) -> None:
-        if self.done:  # else it is saved now
-            told = f"the profile is saved as {self.saved}" if self.saved else "no profile is saved"
-            write_text(f"\nscanviz: interrupted; {told}\n", self.stream)
+    def _report_interrupted(self) -> None:
+        if self.done:  # else the next attempt saves it
+            outcome = f"the profile is saved as {self.saved}" if self.saved else "no profile is saved"
+            write_text(f"\nscanviz: interrupted; {outcome}\n", self.stream)
 
     def _saved(self, record: ProfileRecord) -> Path | None:
-        """Save the profile and return where; what has come to stand in its place meanwhile and is no profile is left alone."""
+        """Save the profile and return its path; a file created there meanwhile that is no profile is kept."""
         live, output = self.live, self.options.output
         if live is not None:
             self._try(lambda: live.stop(record))
@@ -320,7 +319,7 @@ class Ending:
         sys.stdout.flush()
 
     def _must(self, action: Callable[[], None], problem: str) -> bool:
-        """Do what was asked for; where it fails that is told, and the exit code is not 0."""
+        """Run an action; report a failure and exclude exit code 0."""
         error = self._try(action)
         if error is None:
             return True
@@ -328,15 +327,13 @@ class Ending:
         return False
 
     def _failed(self, problem: str) -> None:
-        """Say what was asked for and could not be done; the exit code is not 0."""
+        """Report a failure and exclude exit code 0."""
         EXIT.failed = EXIT.failed or self.outcome.status == "ok"
-        self._try(
-            lambda: write_text(f"scanviz: {problem}\n", self.stream)
-        )  # a closed stderr: nobody is left to tell
+        self._try(lambda: write_text(f"scanviz: {problem}\n", self.stream))  # stderr may be closed
 
     @staticmethod
     def _try(action: Callable[[], None]) -> Exception | None:
-        """Do something and return what went wrong: the program's own ending comes first, whatever it is."""
+        """Run an action and return its error: the program's own exit takes precedence."""
         try:
             action()
         except Exception as error:

@@ -1,7 +1,7 @@
-"""A progress line on the terminal while a long program runs.
+"""Show a progress line on the terminal while a long program runs.
 
-It stands at the right end of the line with the cursor left at its start, so that what the program prints stands before it.
-It is written at most twice a second, and erased at the end.
+The text is right-aligned and leaves the cursor at the start of the line, so that the program's output comes before it.  It is
+written at most twice a second and erased at the end.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ DELAY, PERIOD = 2.0, 0.5  # seconds before the first line, and between lines
 
 
 class Progress:
-    """Shows calls and steps counted so far.
+    """Show the calls and steps so far.
 
     Parameters
     ----------
     counts : callable
-        Gives (calls, steps); called from a thread of its own.
+        Returns (calls, steps); called from a thread of its own.
     """
 
     def __init__(self, counts: Callable[[], tuple[int, int]]) -> None:
@@ -34,7 +34,7 @@ class Progress:
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
-        """Begin, if standard error is a terminal that wants it."""
+        """Start, if standard error is a suitable terminal."""
         wanted = sys.stderr is not None and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
         if not wanted or os.environ.get("NO_COLOR"):
             return
@@ -57,7 +57,7 @@ class Progress:
                 return
 
     def stop(self) -> None:
-        """End it and erase the line."""
+        """Stop and erase the line."""
         self._stopped.set()
         if self._thread is not None:
             self._thread.join(1.0)

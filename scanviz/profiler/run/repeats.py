@@ -1,11 +1,11 @@
-"""Profiling a program several times, each time in a fresh process, as one profile.
+"""Profile a program several times, each time in a fresh process, as one profile.
 
-What differs from run to run (the layout of memory, hashing, the clock's frequency) stays the same within a process, so only further
-processes show it.  Each is ``scanviz profile`` itself with the same arguments; the first run's record is kept whole and holds the
-others' times as ``repeats``.
+Memory layout, hashing and clock frequency stay the same within a process, so only further processes show their variation.  Each run
+is ``scanviz profile`` with the same arguments.  The first run's record is kept whole and holds the times of the others as
+``repeats``.
 
-The first run has the terminal; what the others write to standard output is dropped, since it would stand there N times.  Standard
-input is read once and given to each run; of a terminal only the first run can read.
+The first run has the terminal; standard output of the others is dropped, since it would appear N times.  Standard input is read
+once and passed to each run; only the first run can read from a terminal.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ INTERRUPTED = 130  # exit code after ctrl+c
 
 
 class Repeated(NamedTuple):
-    """What came of it.
+    """The result of repeated runs.
 
     Attributes
     ----------
     record : ProfileRecord or None
-        The first run with what was kept of the others; None if there is none.
+        The first run with the times of the others; None without a run.
     code : int
-        Exit code of the last run: as of ``subprocess``, negative for a signal.
+        Exit code of the last run, as in ``subprocess`` negative for a signal.
     runs : int
-        Runs that were started.
+        Number of started runs.
     typed : bool
-        Whether standard input was a terminal, of which only the first run could read.
+        Whether standard input was a terminal, which only the first run could read.
     """
 
     record: ProfileRecord | None
@@ -58,9 +58,9 @@ def run_repeatedly(arguments: Sequence[str], count: int) -> Repeated:
     Parameters
     ----------
     arguments : sequence of str
-        Of ``scanviz profile``, without options for the output, the report and repeats.
+        Arguments of ``scanviz profile``, without options for the output, the report and repeats.
     count : int
-        How often.
+        Number of runs.
     """
     records: list[ProfileRecord] = []
     code, started, given = 0, 0, RepeatedInput()
@@ -71,7 +71,7 @@ def run_repeatedly(arguments: Sequence[str], count: int) -> Repeated:
             try:
                 stdout = None if number == 0 else subprocess.DEVNULL
                 code = run_once(["profile", "-q", "-o", str(path), *arguments], number, given, stdout)
-            except KeyboardInterrupt:  # the runs that are done are kept, and of the first one what there is
+            except KeyboardInterrupt:  # finished runs are kept, and the first one even if partial
                 code = INTERRUPTED
             if path.exists() and (code == 0 or not records):
                 records.append(load(path))
@@ -96,7 +96,7 @@ def with_repeats(first: ProfileRecord, others: Sequence[ProfileRecord]) -> Profi
 
 
 def times_alone(record: ProfileRecord) -> ProfileRecord:
-    """Return what is kept of a further run."""
+    """Return a further run without the data that only the first run keeps."""
     functions = tuple(map(_function, record.functions))
     return replace(
         record, functions=functions, loops=tuple(map(_loop, record.loops)), traces=(), calls=(), repeats=()
@@ -108,7 +108,7 @@ def _function(function: FunctionRecord) -> FunctionRecord:
 
 
 def _loop(loop: LoopRecord) -> LoopRecord:
-    """Return a loop with the first of its steps alone, which a comparison leaves out."""
+    """Return a loop with only its first steps, which a comparison leaves out."""
     return replace(
         loop,
         var_mappings={},
@@ -131,13 +131,13 @@ def run_once(
     Parameters
     ----------
     arguments : sequence of str
-        Of ``scanviz``.
+        Arguments of ``scanviz``.
     number : int
-        Which run this is, from 0.
+        Number of the run, from 0.
     given : RepeatedInput
-        What it reads.
+        Standard input of the run.
     stdout, stderr : optional
-        Where it writes, as of ``subprocess``; where this process does by default.
+        Output streams, as in ``subprocess``; by default those of this process.
     """
     with given.of_run(number) as stdin:
         process = subprocess.Popen([*_this_command(), *arguments], stdin=stdin, stdout=stdout, stderr=stderr)
@@ -148,8 +148,8 @@ def _ended(process: subprocess.Popen[bytes]) -> int:
     """Wait for a process and return its exit code."""
     try:
         return process.wait()
-    except BaseException as error:  # ctrl+c reaches the program too: it gets the time to end by itself
-        if isinstance(error, Terminated):  # this did not
+    except BaseException as error:  # ctrl+c reaches the program too: give it time to end by itself
+        if isinstance(error, Terminated):  # this signal did not reach it
             process.terminate()
         try:
             process.wait(timeout=5)
@@ -160,7 +160,7 @@ def _ended(process: subprocess.Popen[bytes]) -> int:
 
 
 def _this_command() -> list[str]:
-    """Return how scanviz was started: the interpreter, its options and the module or script."""
+    """Return the command that started scanviz: the interpreter, its options and the module or script."""
     given, whole = sys.argv[1:], sys.orig_argv
     if given and len(whole) > len(given) + 1 and whole[-len(given) :] == given:
         return [sys.executable, *whole[1 : -len(given)]]

@@ -1,7 +1,7 @@
-"""Building, as whoever watches is notified of it: by public functions, each as a whole.
+"""Notify observers of builds by public functions, one event pair per outermost build.
 
-Its time begins when such a function is entered and ends when it returns, with the garbage that it made.  Looking up the user's
-line and notifying observers is what watching takes, and is notified beside it.
+The time of a build runs from entering such a function to its return, including the release of its garbage.  Looking up the user's
+line and notifying observers is observer overhead, reported separately.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from types import TracebackType
 from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.observe import GENERATION, Building, Observer, observers
 
-# What is called before building, or its end, is notified: by whoever has begun something that nobody has been notified of yet.
-# It returns the nanoseconds that it has counted as watching itself.
+# Hooks called before the begin or end of a build is notified, to report pending events first.  Each returns the nanoseconds that
+# it has counted as observer overhead itself.
 BEFORE_BUILDING: list[Callable[[], int]] = []
 
 # `builds` while the thread builds something; `unreported_ns` is the observer overhead of the building that ended last,
@@ -24,7 +24,7 @@ _thread = threading.local()
 
 
 class building:  # noqa: N801  # a context manager, written like a function
-    """Notify whoever watches that the block builds something; nothing where nobody watches or it is part of what is built.
+    """Notify observers that the block builds something; do nothing if unobserved, or nested in another build.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ class building:  # noqa: N801  # a context manager, written like a function
             self._notify_of_end(ended - self._own_ns, ended - self._begun)
 
     def _notify_of_end(self, own_since: int, elapsed_ns: int) -> None:
-        """Notify that it was built in so long, and what watching it took: what has passed since a time."""
+        """Notify the end of the build and its observer overhead, the time since ``own_since``."""
         _thread.builds = False
         for notify in BEFORE_BUILDING:
             own_since += notify()

@@ -184,7 +184,7 @@ class ObservedCalls:
                 self.introduce(observer)
         looking = tuple([observer for observer in observers if observer.detail == "values"])
         if not looking or len(looking) == len(observers):
-            if observers[: len(observe.observers())] == observe.observers():  # nobody has joined since
+            if observers[: len(observe.observers())] == observe.observers():  # none has joined
                 self._notified_generation = generation
             return self._run_observed(arrays, probe)
         timing = Probe(self.key, tuple([observer for observer in observers if observer.detail != "values"]))

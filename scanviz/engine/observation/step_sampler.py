@@ -1,12 +1,11 @@
-"""The sampling schedule of an observed loop: mostly one stamp a step, now and then a sample of all the ways to run a step.
+"""The sampling schedule of an observed loop: usually one stamp per step, sometimes a sample of all variants of a step.
 
-With detail ``"steps"`` most steps run the *steps* variant.  A sample of the *ops* variant follows the first few steps and
-then again and again, for about one step in :data:`SHARE`, more often at the beginning and where steps are long, so that
-operations get their share of time without being timed in every step.  Where observers allow it (``control``), a sample is three
-blocks in turn: *plain* steps without any stamp, as many with one stamp a step, and steps with one an operation.  What a stamp costs
-in this loop is the difference between neighbours.  Parts are long where steps are short, which costs least, and short where
-steps are long, so that observers are notified while the loop runs.  Of very short steps most have no time in the long run.  With
-detail ``"ops"`` every step is timed so, but those of the control.
+With detail ``"steps"`` most steps run the *steps* variant.  A sample of the *ops* variant follows the first few steps and recurs
+for about one step in :data:`SHARE`, more often at the beginning and for long steps: operations get their share of time without
+being timed in every step.  If observers allow it (``control``), a sample has three blocks: *plain* steps without stamps, as many
+steps with one stamp each, and steps with one stamp per operation.  The difference between neighbours is the cost of a stamp in this
+loop.  Parts are long for short steps, which costs least, and short for long steps, so that observers are notified during the run.
+In the long run, most very short steps have no time.  With detail ``"ops"`` every step outside control blocks has timed operations.
 """
 
 from __future__ import annotations
@@ -15,56 +14,54 @@ from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 Variant = Literal["plain", "steps", "ops"]
-WARM_UP = 2  # steps before the first sample, which pay for what is cold
+WARM_UP = 2  # steps before the first sample, which pay for cold caches
 FIRST_SAMPLE = 16  # steps of the first sample
-SHARE = 64  # in the long run one step in so many has its operations timed
-EARLY_SHARE = 16  # and at the beginning, so that loops of a thousand steps have enough
-LONG_SHARE = 4  # and of long steps, which stamps do not make slower
-# but where such a step takes so many times longer with its operations timed: threads take it that one takes then
+SHARE = 64  # in the long run one step in so many has timed operations
+EARLY_SHARE = 16  # the same at the beginning, so that loops of a thousand steps have enough samples
+LONG_SHARE = 4  # the same for long steps, which stamps do not slow down
+# unless timed operations make a long step so many times slower: one thread then runs what several ran
 APART = 1.3
 LONG_NS = 200_000  # nanoseconds of a long step
-NOTIFY_NS = 50_000_000  # observers are notified of long steps about so often
-PERIOD = 1024  # steps of a part in which every operation is timed
-CLOSE_RUNS = 64  # so many runs of a loop are looked at closely before any is passed over
-CLOSE_NS = 1_000_000  # then one in about so many nanoseconds of short runs is: a close look takes some ten microseconds
-VERY_SHORT_NS = 8_000  # of shorter steps, in the long run, most have no time
-COMPARED = 4  # one sample in so many has blocks that are compared, where stamps are cheap
-SHORT_NESTED_NS = 50_000  # and of shorter steps with loops inside, for watching these takes microseconds
-PAUSE_NS = 5_000_000  # a pause between samples may be so long, however few steps that are
-UNTIMED = 20  # as many of these follow one that has a time, and twice as many of steps of nanoseconds
-MUCH_LONGER = (
-    4  # times as many steps as any run that was looked at closely, or as long: then one is looked at
-)
-MOST_SKIPPED = 127  # runs between two that are looked at closely
-# A block that is compared takes at least and at most about so long: entering its code must not count, nor drift.
+NOTIFY_NS = 50_000_000  # interval of notifications about long steps
+PERIOD = 1024  # steps of a part with all operations timed
+CLOSE_RUNS = 64  # observed runs of a loop before any is skipped
+CLOSE_NS = 1_000_000  # then about one observed run per so many nanoseconds of short runs: observing costs about 10 µs
+VERY_SHORT_NS = 8_000  # most shorter steps, in the long run, have no time
+COMPARED = 4  # with cheap stamps, one sample in so many has blocks for comparison
+SHORT_NESTED_NS = 50_000  # as VERY_SHORT_NS for steps with inner loops, whose observation costs microseconds
+PAUSE_NS = 5_000_000  # longest pause between samples in nanoseconds, however few steps that are
+UNTIMED = 20  # untimed steps per timed one; twice as many for steps of nanoseconds
+MUCH_LONGER = 4  # a run with so many times the steps, or the time, of usual runs is observed, or has the next one observed
+MOST_SKIPPED = 127  # skipped runs between two observed ones
+# Shortest and longest block for comparison: longer than entering its code takes, shorter than drift.
 BLOCK_NS = 50_000, 2_000_000
-BLOCK = 40  # steps of a block, more of very short ones
+BLOCK = 40  # steps of a block, more for very short steps
 LONGEST_BLOCK = 512
 NANOSECONDS = 1000  # shorter steps take nanoseconds
-# Where they do, parts are counted by time: each costs some ten microseconds, whatever it holds.
+# For such steps, parts are planned by time: each costs about 10 µs, whatever its length.
 SHORT_PART_NS = 20_000, 2_000_000  # a pause at the beginning, and in the long run
-PLAIN_PART_NS = 1_000_000, 100_000_000  # such a pause where steps with times run the usual code
-TOGETHER = 4  # pauses in one part without times: a part costs some ten microseconds
-CHANGED = 2  # times as long or as short
-# A pause is no longer than that part of the steps done, for steps may change as a loop goes on; or so many nanoseconds.
+PLAIN_PART_NS = 1_000_000, 100_000_000  # such a pause if timed steps run the usual code
+TOGETHER = 4  # pauses merged into one untimed part: a part costs about 10 µs
+CHANGED = 2  # a step that becomes so many times longer or shorter has changed
+# Steps may change as a loop goes on: a pause is at most one part in so many of the steps done, or so many nanoseconds.
 PART_DONE, CHANGING_NS = 4, 500_000
-FEW = 4  # a part of so many times fewer steps says less of how long a step is
-LONGEST_SAMPLE = 32  # steps of a sample whose operations are timed
+FEW = 4  # a part with so many times fewer steps is weaker evidence of the step time
+LONGEST_SAMPLE = 32  # steps of a sample with timed operations
 
 
 class Pace(NamedTuple):
-    """How often and how much a loop is sampled, in steps.
+    """The pace of sampling a loop, in steps.
 
     Attributes
     ----------
     first_pause, longest_pause : int
-        Between samples; each is twice the one before.
+        Pauses between samples; each is twice the one before.
     block : int
-        The most of a block that is compared, of steps that are not very short.
+        Largest block for comparison, unless steps are very short.
     timed : int
-        The fewest whose operations are timed in a sample.
+        Fewest steps with timed operations in a sample.
     untimed_ns : int
-        Of shorter steps, in the long run, most have no time.
+        Most shorter steps, in the long run, have no time.
     """
 
     first_pause: int
@@ -75,21 +72,21 @@ class Pace(NamedTuple):
 
 
 USUAL = Pace(64, (SHARE - 1) * LONGEST_SAMPLE, BLOCK, 4, VERY_SHORT_NS)
-# loops inside make steps long and cost much to record: it takes few steps to see how much
+# inner loops make steps long and expensive to record: a few steps are enough
 NESTED = Pace(8, 32, 16, 4, SHORT_NESTED_NS)
 
 
 class Part(NamedTuple):
-    """What is to be done next.
+    """The next part of a schedule.
 
     Attributes
     ----------
     variant : str
-        Which code runs.
+        The variant of the code.
     steps : int
-        For how many steps.
+        Number of steps.
     in_pairs : bool
-        Whether its time is compared with a neighbour's: it ends with its run, so that both are of one length.
+        Whether the part is compared with its neighbour; such a part does not continue in the next run, to keep equal lengths.
     """
 
     variant: Variant
@@ -98,29 +95,29 @@ class Part(NamedTuple):
 
 
 class StepSampler:
-    """Where a loop stands between samples, from run to run: short runs are one part, most of them.
+    """The state of a loop's schedule across runs: most short runs consist of one part.
 
-    A run has it to itself while it goes on: runs of the same loop in other threads have others.
+    A run uses its sampler exclusively; concurrent runs of the same loop in other threads use others.
 
     Parameters
     ----------
     nested : bool
-        Whether the loop has loops inside: samples are smaller then and follow one another sooner.
+        Whether the loop has inner loops: samples are then smaller and more frequent.
 
     Attributes
     ----------
     nested, control : bool
-        Whether the loop has loops inside, and whether samples have plain steps.
+        Whether the loop has inner loops, and whether samples have plain steps.
     observer : int
-        Who watches, by ``id``; 0 while nobody did.
+        ``id`` of the observer; 0 before any.
     step_ns : int
-        What a step took lately, 0 while that is not known.
+        Latest time of a step; 0 if unknown.
     cheap_stamps : bool
-        Whether a stamp takes some ten nanoseconds: the code itself takes it.
+        Whether a stamp costs about 10 ns: the code itself takes it.
     plain_times : bool
-        Whether steps with times run the code that runs while nobody watches: samples have no plain steps then.
+        Whether timed steps run the unobserved code: samples then have no plain steps.
     timed_ns : int
-        What a step took lately whose operations were timed, 0 while that is not known.
+        Latest time of a step with timed operations; 0 if unknown.
     """
 
     __slots__ = (
@@ -140,20 +137,20 @@ class StepSampler:
         self._begin()
 
     def _begin(self) -> None:
-        """Know nothing of the steps, and begin with a sample."""
+        """Forget the step times and begin with a sample."""
         self.step_ns = self.timed_ns = self._known_by = 0
         self._pause, self._timed = self._pace.first_pause, self._pace.timed if self.nested else FIRST_SAMPLE
-        self._wanted = self._timed  # steps of a sample whose operations are timed
+        self._wanted = self._timed  # steps of a sample with timed operations
         self._parts = [Part("ops", self._timed), Part("steps", WARM_UP)]  # the next one last
 
     def runs_on(self, tier: str) -> None:
-        """Begin with a sample again where a tier's code runs for the first time, after another's: its steps are others."""
+        """Restart with a sample when another tier's code runs for the first time: its steps differ."""
         if self._tiers and tier not in self._tiers:
             self._begin()
         self._tiers.add(tier)
 
     def ran(self, steps: int, elapsed_ns: int) -> None:
-        """Note that a run was looked at closely, and how long it took: many short ones need no times of their steps."""
+        """Take the time of an observed run: after many short ones, most runs are skipped."""
         self._close_runs += 1
         self._most_steps = max(self._most_steps, MUCH_LONGER * steps)
         if self._close_runs >= CLOSE_RUNS:
@@ -161,11 +158,11 @@ class StepSampler:
             self._skipped = min(CLOSE_NS // max(1, usual), MOST_SKIPPED)
 
     def passes_over(self, steps: int) -> bool:
-        """Return whether a run of at most so many steps needs no times of them."""
+        """Return whether to skip a run of at most so many steps."""
         return self._skipped > 0 and steps <= self._most_steps
 
     def took(self, steps: int, span_ns: int) -> None:
-        """Note what the steps of a part took; of one with few steps much may be what entering its code takes.
+        """Take the time of a part; in a part of few steps much of it may be entering the code.
 
         Examples
         --------
@@ -184,22 +181,22 @@ class StepSampler:
             self.step_ns, self._known_by = step_ns, steps
         else:
             self.step_ns = min(self.step_ns, step_ns)
-            self._known_by //= 2  # where no more parts of many steps come, those of few are what there is
+            self._known_by //= 2  # if no long parts follow, short ones count in the end
 
     def _end_pause(self) -> None:
-        """Go on with a small sample: the one before says nothing of steps that became much longer or shorter."""
+        """Continue with a small sample: the previous one does not represent steps that became much longer or shorter."""
         while self._parts and self._parts[-1].variant != "ops" and not self._parts[-1].in_pairs:
             self._parts.pop()
         if not self._parts or self._parts[-1].variant != "ops":
             self._parts.append(Part("ops", self._pace.timed))
 
     def passed(self, elapsed_ns: int) -> None:
-        """Note that a run was passed over, and how long it took: where that is much longer than usual the next one is not."""
+        """Take the time of a skipped run; after an unusually long one, observe the next."""
         self._skipped = 0 if elapsed_ns > MUCH_LONGER * self._usual_ns else self._skipped - 1
         self._run_ns = elapsed_ns
 
     def part(self, steps: int) -> Part:
-        """Return what to do next in a run that has so many steps left, and count it as done."""
+        """Return the next part of a run with so many steps left, and count it as done."""
         if not self._parts:
             self._parts = self._after_a_sample(steps)
         part = self._parts.pop()
@@ -211,7 +208,7 @@ class StepSampler:
         return part if count == part.steps else Part(part.variant, count, part.in_pairs)
 
     def _unchanged(self, left: int) -> int:
-        """Return for how many steps one sample may stand: a part of those done, and of the only run half of those left."""
+        """Return the number of steps that one sample may represent: a part of those done, in the only run half of those left."""
         return min(self._done // PART_DONE, max(left // 2, self._done // (2 * PART_DONE)))
 
     def _after_a_sample(self, left: int) -> list[Part]:
@@ -232,7 +229,7 @@ class StepSampler:
         if is_long and self.timed_ns > APART * step_ns:
             pause = min(pace.timed * (SHARE - 1), most)
             timed = max(1, pause // (SHARE - 1))
-        is_cut = self._timed < self._wanted  # runs that ended early left the sample smaller
+        is_cut = self._timed < self._wanted  # runs that ended early cut the sample short
         if is_cut:
             pause = min(pause, (SHARE - 1) * max(1, self._timed))
         self._pause, self._timed, self._wanted = min(2 * max(self._pause, first), longest_pause), 0, timed
@@ -241,10 +238,8 @@ class StepSampler:
         compared = [Part("steps", block, True), Part("plain", block, True)]
         self._samples += not is_early
         if self.cheap_stamps and self._samples % COMPARED:
-            compared = []  # what a stamp costs is known by then, and a part costs more than many stamps
-        rarely = (
-            2 * UNTIMED if 0 < last <= 2 * pause else UNTIMED
-        )  # beside steps of nanoseconds a stamp is much
+            compared = []  # the cost of a stamp is known by then, and a part costs more than many stamps
+        rarely = 2 * UNTIMED if 0 < last <= 2 * pause else UNTIMED  # against the cost of stamps
         more = (
             [] if is_early or is_cut else self._more(min(rarely, 2 * self._unchanged(left) // pause), pause)
         )
@@ -253,7 +248,7 @@ class StepSampler:
         return [Part("ops", timed, True), *compared, *more, Part("steps", pause)]
 
     def _more(self, times: int, pause: int) -> list[Part]:
-        """Return so many more pauses: of steps without times where a stamp is much beside them; where it is nothing, with times."""
+        """Return further pauses: without times if stamps are expensive for such steps, with times if they cost nothing."""
         is_cheap = self.cheap_stamps and not self.nested
         if self.step_ns < (VERY_SHORT_NS if is_cheap else self._pace.untimed_ns):
             together = min(times, TOGETHER)
@@ -262,7 +257,7 @@ class StepSampler:
         return [Part("steps", with_times)] if with_times else []
 
     def _after_plain_times(self) -> list[Part]:
-        """Return the same where times cost nothing, but a step whose operations are timed may take many times longer."""
+        """Return the same if times cost nothing, but timed operations may make a step many times longer."""
         shortest, longest = PLAIN_PART_NS
         span = max(shortest, min(self._span_ns, longest))
         self._span_ns, step_ns = 2 * span, max(1, self.step_ns)
@@ -275,7 +270,7 @@ def scheduled(
 ) -> Iterator[tuple[Variant, int, int]]:
     """Iterate over (variant, first step, end) for a run of at most ``steps`` steps, moving ``schedule`` on.
 
-    ``samples`` says whether operations are timed in a sample of the steps, else they are in all.
+    ``samples`` says whether only a sample of the steps has timed operations, else all have.
 
     Examples
     --------
@@ -295,7 +290,7 @@ def scheduled(
 
 
 def _all_timed(steps: int, control: bool) -> Iterator[tuple[Variant, int, int]]:
-    """Iterate over parts in which every operation is timed, with a few plain steps between them where that is allowed."""
+    """Iterate over parts with all operations timed, with a few plain steps in between if ``control`` allows it."""
     first = 0
     while first < steps:
         end = min(first + PERIOD, steps)

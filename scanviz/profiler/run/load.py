@@ -1,11 +1,9 @@
-"""Finding and compiling what is to be run, in the way of python's command line.
+"""Find and compile a program as python's command line does.
 
 A script may be a source file, compiled byte code (``.pyc``), standard input (``-``), or a folder or zip archive with a
-``__main__.py``; a module is found as ``python -m`` finds it.  What python says when there is nothing to run is said here too, with
-the same exit code.
+``__main__.py``; a module is found as by ``python -m``.  A missing program gives python's message and exit code.
 
-Limits: a file with bytes that are not in its encoding is refused with ``compile``'s message, which is worded otherwise than that of
-python's own file reader.
+Limits: a file with bytes outside its encoding gives ``compile``'s message instead of that of python's own file reader.
 """
 
 from __future__ import annotations
@@ -23,11 +21,11 @@ from typing import IO, Any, Literal, NamedTuple
 
 from scanviz.record.storage.archive import is_profile
 
-LONGEST = 2**24  # bytes of a program that is no file
+LONGEST = 2**24  # largest program in bytes that is not a regular file
 
 
 class Script(NamedTuple):
-    """What to run.
+    """A program to run.
 
     Attributes
     ----------
@@ -36,7 +34,7 @@ class Script(NamedTuple):
     target : str
         Path, module name or the code itself.
     arguments : list of str
-        What the program finds in ``sys.argv[1:]``.
+        The program's ``sys.argv[1:]``.
     """
 
     kind: Literal["script", "module", "code"]
@@ -45,12 +43,12 @@ class Script(NamedTuple):
 
     @property
     def title(self) -> str:
-        """What to call it in a report."""
+        """The program's title in a report."""
         return {"script": self.target, "module": f"-m {self.target}", "code": "-c …"}[self.kind]
 
     @property
     def stem(self) -> str:
-        """The name of its profile, less the ending."""
+        """The name of its profile without extension."""
         if self.kind == "code" or self.target == "-":
             return "command"
         if self.kind == "module":
@@ -59,7 +57,7 @@ class Script(NamedTuple):
 
 
 class CannotRunError(Exception):
-    """The program was not found or could not be read: the message python would print, and its exit code."""
+    """A program cannot be found or read: carries python's message and exit code."""
 
     def __init__(self, message: str, code: int) -> None:
         super().__init__(message)
@@ -72,9 +70,9 @@ class Loaded(NamedTuple):
     Attributes
     ----------
     code : CodeType
-        Its code.
+        The code.
     attributes : dict
-        What its ``__main__`` module holds at the start.
+        Initial attributes of its ``__main__`` module.
     argv0 : str
         ``sys.argv[0]``.
     path0 : str
@@ -88,16 +86,16 @@ class Loaded(NamedTuple):
 
 
 def load(program: Script) -> Loaded:
-    """Find a program and compile it; ``sys.argv`` and ``sys.path`` are set as python has them at that moment.
+    """Find and compile a program, with ``sys.argv`` and ``sys.path`` as python has them at that moment.
 
     Raises
     ------
     CannotRunError
-        If it is not there.
+        If the program does not exist.
     SyntaxError
-        If it is no Python.
+        If it is not Python.
     BaseException
-        Whatever the packages around a module raise when imported.
+        Any error from importing the packages around a module.
     """
     if program.kind == "module":
         sys.argv[:] = ["-m", *program.arguments]
@@ -107,7 +105,7 @@ def load(program: Script) -> Loaded:
 
 
 def set_path0(folder: str) -> None:
-    """Put a folder in ``sys.path[0]`` in place of scanviz's own, unless python was told to have none there."""
+    """Replace scanviz's own folder in ``sys.path[0]``, unless python runs with a safe path."""
     if not getattr(sys.flags, "safe_path", False):
         sys.path[0:1] = [folder]
 
@@ -146,7 +144,7 @@ def _script(target: str) -> Loaded:
 
 
 def _source(stream: IO[bytes], path: str) -> bytes:
-    """Read a program; of what is no file, such as a pipe or ``/dev/zero``, only so much."""
+    """Read a program, with a size limit unless it is a regular file: a pipe or ``/dev/zero`` may be endless."""
     if stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
         return stream.read()
     source = stream.read(LONGEST + 1)
@@ -209,7 +207,7 @@ def _module(name: str) -> Loaded:
 
 
 def _found(name: str) -> importlib.machinery.ModuleSpec:
-    """Return a module's specification; errors in the packages around it are the program's own and pass."""
+    """Return a module's specification; errors of the packages around it propagate as the program's own."""
     if name.startswith("."):
         raise CannotRunError("Relative module names not supported", 1)
     package = name.rpartition(".")[0]

@@ -1,9 +1,9 @@
-"""Standard input for each of several runs: read once, as far as some run wants it, and given to every run from its beginning.
+"""Repeat standard input for several runs: read it once, on demand, and give it to every run from the beginning.
 
-A file is gone back to.  A pipe or socket is kept in a temporary file while it is read, and each run gets a pipe of its own that is
-filled from there: only when a run has read all that is kept is more read, so that input without an end works and nothing is waited
-for that no run asks for.  What a pipe holds is read some 64 KiB ahead, as ``ssh`` does it.  A terminal can't be given twice: the
-first run has it, the others find nothing to read.
+A file is rewound.  A pipe or socket is copied to a temporary file while it is read, and each run gets a pipe that is filled from
+there.  More input is read only when a run has consumed the copy, so that endless input works and no run waits for input it does not
+read.  A pipe is read about 64 KiB ahead, as ``ssh`` does.  A terminal cannot be repeated: only the first run has it, the others get
+empty input.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _CHUNK = 2**16
 
 
 def kind_of_input(descriptor: int = 0) -> Kind:
-    """Return what a descriptor of standard input is, as far as giving it again is concerned.
+    """Classify a descriptor of standard input by how it can be repeated.
 
     Examples
     --------
@@ -48,12 +48,12 @@ def kind_of_input(descriptor: int = 0) -> Kind:
 
 
 class RepeatedInput:
-    """Standard input, for one run after the other.
+    """Standard input for one run after the other.
 
     Parameters
     ----------
     descriptor : int
-        What is read; it stays open.
+        The input; it stays open.
 
     Examples
     --------
@@ -81,7 +81,7 @@ class RepeatedInput:
 
     @contextmanager
     def of_run(self, number: int) -> Iterator[int | None]:
-        """Give a run's standard input, as ``subprocess.Popen`` takes it: None is that of this process."""
+        """Yield a run's standard input for ``subprocess.Popen``; None is that of this process."""
         if self.kind == "file":
             os.lseek(self._descriptor, self._start, os.SEEK_SET)
         if self.kind != "stream":
@@ -93,12 +93,10 @@ class RepeatedInput:
         try:
             yield read
         finally:
-            os.close(
-                read
-            )  # the feeder ends at its next write; one that waits for input ends when all is closed
+            os.close(read)  # ends the feeder at its next write; `close` ends one that waits for input
 
     def close(self) -> None:
-        """Forget what was kept; nobody reads the descriptor any more, which may be closed then, or be another file's."""
+        """Drop the copy and stop reading the descriptor, which may be closed or reused from then on."""
         if self._closing is None:
             return
         waiting, wake = self._closing
@@ -120,7 +118,7 @@ class RepeatedInput:
             os.close(write)
 
     def _chunk(self, place: int) -> bytes:
-        """Return what stands at a place of the input, and wait for it if need be; empty at its end."""
+        """Return the input at an offset, waiting for it if needed; empty at the end."""
         found = self._known(place)
         if found or self._ended:
             return found

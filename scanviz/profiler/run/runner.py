@@ -1,12 +1,12 @@
-"""Running a script, a module or a string of code as ``__main__``, as plain python does.
+"""Run a script, a module or a string of code as ``__main__``, as plain python does.
 
-The program runs in this process: ``sys.argv``, ``__file__``, ``sys.path[0]`` and ``sys.modules["__main__"]`` are what python would
-set.  Exceptions are left to propagate, so that exit codes and death by signal are python's own; only the hook that prints a
-traceback is wrapped, to hide the frames between python and the program.  Frames inside scanviz are hidden as everywhere
+The program runs in this process, with ``sys.argv``, ``__file__``, ``sys.path[0]`` and ``sys.modules["__main__"]`` as python sets
+them.  Exceptions propagate, so that exit codes and death by signal are python's own.  Only the hook that prints a traceback is
+wrapped, to hide the frames between python and the program.  Frames inside scanviz are hidden as everywhere
 (:mod:`scanviz.engine.tracebacks`).
 
-Limits: NumPy and scanviz are imported already, so a file beside the script that bears the name of a module they use is not found
-first; ``sys.orig_argv`` tells of scanviz.
+Limits: NumPy and scanviz are imported already, so their modules take precedence over files of the same name next to the script;
+``sys.orig_argv`` shows scanviz's command line.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class _PythonsOwn:
             return None
         elsewhere = [entry for entry in sys.path if os.path.realpath(entry or os.getcwd()) != self.place]
         found = PathFinder.find_spec(name, elsewhere, target)
-        if found is None:  # as msvcrt, which tells Python's subprocess that this is Windows
+        if found is None:  # such as msvcrt, whose presence means Windows to Python's subprocess
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
         return found
 
@@ -125,7 +125,7 @@ def run(program: Script) -> None:
     CannotRunError
         If it is not there.
     BaseException
-        Whatever the program raises, ``SystemExit`` included; ``sys.excepthook`` then prints the program's frames alone.
+        The program's own exception, ``SystemExit`` included; ``sys.excepthook`` then prints only the program's frames.
     """
     try:
         loaded = load(program)
@@ -151,14 +151,14 @@ def run(program: Script) -> None:
 
 
 def show_program_only(error: BaseException, entry: CodeType) -> None:
-    """Let ``sys.excepthook``, the program's own if it has set one, see the program's frames alone.
+    """Show only the program's frames to ``sys.excepthook``, the program's own hook included.
 
     Parameters
     ----------
     error : BaseException
-        What ended the program.
+        The exception that ended the program.
     entry : CodeType
-        The code of the function that ran it: its frame and those above are hidden.
+        The code of the function that ran the program: its frame and those above are hidden.
     """
     print_it = sys.excepthook
 
@@ -175,7 +175,7 @@ def show_program_only(error: BaseException, entry: CodeType) -> None:
 
 
 def _below(trace: TracebackType | None, entry: CodeType) -> TracebackType | None:
-    """Return what stands below the entry's frame, less the frames that only loaded the program."""
+    """Return the traceback below the entry's frame, without the frames that loaded the program."""
     found = frames(trace)
     for position, traceback in enumerate(found):
         if traceback.tb_frame.f_code is entry:

@@ -18,7 +18,7 @@ import scanviz
 from scanviz.engine.backends.source.compiled import compile_source
 from scanviz.engine.backends.source.runners import all_made
 from scanviz.engine.program.instructions import all_loops
-from scanviz.engine.runtime.recycled import lent_bytes
+from scanviz.engine.runtime.buffer_pool import lent_bytes
 from scanviz.engine.runtime.specialised import ENTERED
 
 LARGE_BYTES = 64 * 2**10  # of an array that caches near the processor hold few of

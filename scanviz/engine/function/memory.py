@@ -13,7 +13,7 @@ import numpy as np
 
 from scanviz.engine.function.arguments import is_on_device
 from scanviz.engine.program.instructions import BranchInstruction, Program
-from scanviz.engine.runtime.recycled import LentMemory
+from scanviz.engine.runtime.buffer_pool import LentMemory
 
 if TYPE_CHECKING:
     from scanviz.engine.graph.nodes import Array

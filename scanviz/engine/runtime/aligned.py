@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from scanviz.engine.runtime.array_module import ArrayModule
-from scanviz.engine.runtime.recycled import lent_array
+from scanviz.engine.runtime.buffer_pool import lent_array
 
 LONG = 2048  # bytes: of shorter arrays making one takes longer than what is gained
 

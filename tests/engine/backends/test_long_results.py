@@ -13,8 +13,8 @@ import scanviz
 from scanviz import tensor as T
 from scanviz.engine.backends.numpy import long_results
 from scanviz.engine.errors import OutOfMemoryError
-from scanviz.engine.runtime import recycled
-from scanviz.engine.runtime.recycled import LentMemory, waiting_bytes
+from scanviz.engine.runtime import buffer_pool
+from scanviz.engine.runtime.buffer_pool import LentMemory, waiting_bytes
 
 Given = Sequence[np.ndarray[Any, Any]]
 drawn = np.random.default_rng(4)
@@ -46,7 +46,7 @@ MADE: dict[str, tuple[Callable[..., Any], Given]] = {
 @pytest.fixture
 def all_is_long(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(long_results, "LONG", -1)
-    monkeypatch.setattr(recycled, "SHORTEST", 8)
+    monkeypatch.setattr(buffer_pool, "SHORTEST", 8)
 
 
 def built(make: Callable[..., Any], given: Given, mode: str) -> Any:
@@ -83,7 +83,7 @@ def test_long_results_use_the_memory_of_earlier_ones(mode: str) -> None:
     short = f(x[:3])
     assert short.flags.owndata
     gc.collect()
-    recycled._waiting.clear()
+    buffer_pool._waiting.clear()
     result = f(x)
     base = result
     while isinstance(base, np.ndarray):

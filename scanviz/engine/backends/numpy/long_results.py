@@ -1,4 +1,4 @@
-"""Long results outside of loops lie where rows of loops do: in memory that is used again (:mod:`scanviz.engine.runtime.recycled`).
+"""Allocate long results outside of loops from the buffer pool of loops' rows (:mod:`scanviz.engine.runtime.buffer_pool`).
 
 NumPy would take each from the system's allocator and give it back there, which then keeps as much beside the memory that waits
 for rows.  Only an operation's own test of a size stands between a short result and NumPy.
@@ -22,7 +22,7 @@ from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
 from scanviz.engine.program.instructions import Instruction, Program, dtype_of, rank_of
 from scanviz.engine.program.joined_rows import LONG, JoinedRows, joined_rows
 from scanviz.engine.runtime.address import address
-from scanviz.engine.runtime.recycled import lent_array
+from scanviz.engine.runtime.buffer_pool import lent_array
 
 if TYPE_CHECKING:
     from scanviz.engine.graph.declaration import Declaration

@@ -16,7 +16,7 @@ import numpy as np
 from scanviz.engine.program.instructions import LoopInstruction, StateSlot, is_scalar
 from scanviz.engine.program.plan import Plan, Store, StoreKind, wraps
 from scanviz.engine.program.plan.location import SHORTEST_OVER, ring_size
-from scanviz.engine.runtime.recycled import SHORTEST
+from scanviz.engine.runtime.buffer_pool import SHORTEST
 from scanviz.engine.runtime.rows import OutputForm, last_rows
 
 if TYPE_CHECKING:

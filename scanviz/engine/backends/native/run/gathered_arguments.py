@@ -13,7 +13,7 @@ from scanviz.engine.errors import OutOfMemoryError
 from scanviz.engine.graph.nodes import Array
 from scanviz.engine.program.instructions import LoopInstruction
 from scanviz.engine.runtime.arena import LoopArena
-from scanviz.engine.runtime.recycled import lent_bytes
+from scanviz.engine.runtime.buffer_pool import lent_bytes
 
 _NOTHING = np.empty(0)
 

@@ -19,7 +19,7 @@ from scanviz.engine.program.instructions import LoopInstruction, dtype_of
 from scanviz.engine.program.plan import Emits, Grouping, Plan
 from scanviz.engine.runtime.address import address
 from scanviz.engine.runtime.arena import LoopArena
-from scanviz.engine.runtime.recycled import lent_bytes
+from scanviz.engine.runtime.buffer_pool import lent_bytes
 
 if TYPE_CHECKING:
     from scanviz.engine.backends.native.emit.places import Base

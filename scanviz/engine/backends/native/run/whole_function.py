@@ -30,8 +30,8 @@ from scanviz.engine.program.instructions import (
 )
 from scanviz.engine.program.plan import RunMemory, chains, plan_loop, run_memory
 from scanviz.engine.runtime.address import address
+from scanviz.engine.runtime.buffer_pool import lent_bytes
 from scanviz.engine.runtime.pool import Pool
-from scanviz.engine.runtime.recycled import lent_bytes
 
 THREADS = 4  # as many calls at once keep their memory
 MOST_SHAPES = 8  # of one function, in whose memory runs are counted for one thread

@@ -1,14 +1,14 @@
-"""Memory of long arrays, used again once nobody holds an array in it any more.
+"""A pool of memory for long arrays, reused once no array refers to it any more.
 
-The rows of a loop are new arrays in every call, for the caller may keep them.  Memory that the system has just given has no pages
-yet: each is found, and filled with zeros, when it is first written to, which takes longer than many a step.  So long arrays look
-into memory that is *lent*: the last array that looks into it (a row that the user kept, a view of that) holds what was lent, and
-when that goes, the memory waits for the next who wants as much.
+The rows of a loop are new arrays in every call, since the caller may keep them.  Fresh memory of the system has no pages yet: the
+first write to each page faults and fills it with zeros, which takes longer than many a step.  So long arrays are views of *lent*
+memory: the last array that refers to it (a row that the user kept, a view of that) keeps it lent, and after that the memory waits
+for the next request of the same size.
 
-What waits is bounded (``scanviz.config.kept_memory``), the oldest goes first.  It also goes for new memory where both together were
-much more than was ever in use at once: arrays of other sizes take its place, they do not come on top of it.  Longer pieces are the
-system's own pages (:mod:`scanviz.engine.runtime.pages`): what goes is the system's again.  While ``tracemalloc`` watches nothing is
-lent, so that it sees what is really used.
+Waiting memory is bounded (``scanviz.config.kept_memory``); the oldest is released first.  New memory also releases some of it
+if both together far exceed the largest use so far: arrays of other sizes replace it and do not add to it.  Longer pieces are the
+system's own pages (:mod:`scanviz.engine.runtime.pages`) and return to the system.  While ``tracemalloc`` traces, nothing is lent:
+it then sees the real use.
 """
 
 from __future__ import annotations

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 import scanviz
 from scanviz import tensor as T
 from scanviz.engine.function.memory import owner_of
-from scanviz.engine.runtime import pages, recycled
+from scanviz.engine.runtime import buffer_pool, pages
 from scanviz.engine.runtime.address import address
-from scanviz.engine.runtime.recycled import SHORTEST, lent_bytes, waiting_bytes
+from scanviz.engine.runtime.buffer_pool import SHORTEST, lent_bytes, waiting_bytes
 
 LONG = 3 * SHORTEST
 
@@ -25,12 +25,12 @@ LONG = 3 * SHORTEST
 def nothing_waits(monkeypatch):
     monkeypatch.setattr(scanviz.config, "kept_memory", 64_000_000)
     gc.collect()
-    recycled._waiting.clear()
-    monkeypatch.setattr(recycled._weight, "waiting", 0)
-    monkeypatch.setattr(recycled._weight, "most_lent", 0)
-    monkeypatch.setattr(recycled._weight, "lent", 0)
+    buffer_pool._waiting.clear()
+    monkeypatch.setattr(buffer_pool._weight, "waiting", 0)
+    monkeypatch.setattr(buffer_pool._weight, "most_lent", 0)
+    monkeypatch.setattr(buffer_pool._weight, "lent", 0)
     yield
-    recycled._waiting.clear()
+    buffer_pool._waiting.clear()
 
 
 def test_memory_comes_back_when_the_last_array_that_looks_into_it_is_gone():
@@ -213,4 +213,4 @@ def test_memory_that_there_is_not_is_not_counted_as_lent(monkeypatch):
         patch.setattr(pages, "new_bytes", without_room)
         with pytest.raises(MemoryError):
             lent_bytes(LONG)
-    assert recycled._weight.lent == recycled._weight.most_lent == 0
+    assert buffer_pool._weight.lent == buffer_pool._weight.most_lent == 0

@@ -37,10 +37,10 @@ def lock() -> Any:  # an RLock: a function in Python 3.11, a type in 3.13
 
 
 def acquire_all(locks: Sequence[Any], do: Callable[..., Result], *arguments: Any) -> Result:
-    """Return the result of a function that is called while all of some locks are held.
+    """Acquire all locks, call a function, release the locks, and return the function's result.
 
-    Python hears ctrl+c whenever a call returns: a loop that takes locks one by one may lose one that it has just taken.  Here all
-    are taken in one call, which notes each, and given back in one.
+    Python handles ctrl+c whenever a call returns, so a loop that acquires locks one by one may lose the latest one.  Here one call
+    acquires all of them and notes each, and one call releases them.
 
     Examples
     --------

@@ -139,14 +139,14 @@ class Uncalled:
 
 @contextmanager
 def report_functions(report: Callable[[Function], None]) -> Iterator[None]:
-    """Tell of each function that is built in the block."""
+    """Call ``report`` with each function that is built in the block."""
     build = Function.__init__
 
     def built(function: Function, spec: FunctionSpec, started_ns: int | None = None) -> None:
         build(function, spec, started_ns)
         report(function)
 
-    # The engine tells of calls, not of building: a function that is never called is seen only where it is made.
+    # The engine reports called functions: a function that is never called shows only in its constructor.
     Function.__init__ = built  # type: ignore[method-assign, assignment]
     try:
         yield

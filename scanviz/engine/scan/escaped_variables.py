@@ -1,8 +1,8 @@
-"""Variables of a step that are used outside of it, where they stand for no value: they have one a step.
+"""Report variables of a step that escape from it: outside the loop they have no value, but one per step.
 
-A step's function may put a variable where later code finds it: in a list, in an attribute, in a name of the function around it.
-``x_t`` and what is computed from it mean something inside of the loop only, so the variables that ``fn`` is called on remember
-their step, and whoever finds one in a graph outside can say which loop it belongs to and what to write.
+A step's function may store a variable where later code finds it: in a list, an attribute or an enclosing function's name.  ``x_t``
+and its dependents have a meaning only inside the loop.  So the arguments of ``fn`` refer to their step, and an error about an
+escaped variable names its loop and the fix.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from scanviz.engine.graph.types import Type
 
 
 class OpenStep:
-    """A step whose function is being called, or was.
+    """A step whose function is running or has returned.
 
     Attributes
     ----------
     loop : str
-        Name of its loop.
+        Name of the loop.
     where : SourceLine or None
-        Where its function is defined.
+        Source line of the function.
     open : bool
-        Whether the function has not returned yet: variables of the step may be used, also by loops inside of it.
+        Whether the function is still running: it and its inner loops may use the step's variables.
     """
 
     __slots__ = ("loop", "open", "where")
@@ -37,7 +37,7 @@ class OpenStep:
 
 
 class StepVariable(Variable):
-    """A variable that a step's function is called on: a row of a sequence, or of what a step before has returned."""
+    """An argument of a step's function: a row of a sequence, or of an earlier step's result."""
 
     __slots__ = ("step",)
     step: OpenStep
@@ -48,7 +48,7 @@ class StepVariable(Variable):
 
 
 def find_escaped(outputs: Sequence[Variable]) -> MissingInputError | None:
-    """Return the error of a graph that is computed from a variable of a step that is over, None if it is from none."""
+    """Return the error of a graph that depends on an escaped variable, or None."""
     for leaf in leaves(outputs):
         if isinstance(leaf, StepVariable) and not leaf.step.open:
             return escaped_error(leaf, outputs)
@@ -56,7 +56,7 @@ def find_escaped(outputs: Sequence[Variable]) -> MissingInputError | None:
 
 
 def escaped_error(escaped: StepVariable, outputs: Sequence[Variable]) -> MissingInputError:
-    """Return the error of a step's variable that ``outputs``, outside of its loop, are computed from."""
+    """Return the error for an escaped variable on which ``outputs`` depend."""
     from scanviz.engine.graph.refusals import source_text  # of an error
 
     step = escaped.step
@@ -79,7 +79,7 @@ def escaped_error(escaped: StepVariable, outputs: Sequence[Variable]) -> Missing
 
 
 def _left(escaped: StepVariable, outputs: Sequence[Variable]) -> tuple[Variable, Apply | None]:
-    """Return the variable of the step that the outside reads, and the node that reads it: None where it is an output."""
+    """Return the step's variable that the outside reads, and the node that reads it, or None for an output."""
     loop = escaped.step.loop
     inside: set[Variable] = {escaped}
     for node in toposort(outputs):

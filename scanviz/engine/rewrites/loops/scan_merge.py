@@ -180,7 +180,7 @@ def merged(members: Sequence[ScanView]) -> Match:
 
 
 def distinct_variables(members: Sequence[ScanView]) -> list[list[LoopVariable]]:
-    """Return the loop variables of loops that become one, those that are called alike by the names of their loops too."""
+    """Return the loop variables of loops to merge; variables of the same name are qualified by their loop's name."""
     if members[0].op.until is not None:  # its condition is over the step's variables as they are
         return [list(member.op.variables) for member in members]
     loops: dict[str, set[str]] = {}

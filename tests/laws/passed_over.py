@@ -36,6 +36,9 @@ class Nesting(observe.Observer):
     def __init__(self, around: int) -> None:
         self.around = around  # key of the function in whose calls things are done
         self.within = False  # whether something is done in a call of it now
+        self.was_within = (
+            False  # whether the last call of another function, which has returned, was made in one
+        )
         self.open: list[tuple[str, int]] = []
         self.calls = 0
 
@@ -65,8 +68,8 @@ class Nesting(observe.Observer):
         observing_ns: int,
         runs: Sequence[tuple[Any, ...]],
     ) -> None:
-        """Count calls."""
-        self._check(function)
+        """Count calls, which are reported before the call around them ends, and before any other begins."""
+        assert bool(self.open) == (self.was_within and function != self.around), self.open
         self.calls += len(elapsed_ns)
 
     def loop_begin(self, function: int, loop: int, n_steps: int, buffer_bytes: int) -> None:
@@ -157,6 +160,7 @@ def what_is_passed_over_is_counted(case: Walk, tier: str, kinds: list[str], clos
                 expected.walk(case, case.tables[k])
                 with suppress(ScanvizError, IndexError):
                     f(tables[k])
+                nesting.was_within = nesting.within
 
             does = _build if kind == "building" else call if kind == "inside" else lambda: None
             writer.does = partial(within, does)
@@ -164,9 +168,11 @@ def what_is_passed_over_is_counted(case: Walk, tier: str, kinds: list[str], clos
                 call()
             else:
                 around(np.ones(3 if kind != "long" else 30_000))
+        calls = expected.calls + sum(kind != "alone" for kind in kinds)
+        assert sum(one.calls for one in recorder.record().functions) == calls, "a record asked for meanwhile"
     assert not nesting.open
     _check(recorder.record(), expected, sum(kind != "alone" for kind in kinds), f.key)
-    assert nesting.calls == expected.calls + sum(kind != "alone" for kind in kinds)
+    assert nesting.calls == calls
 
 
 def _check(record: ProfileRecord, expected: Expected, printed: int, walk: int) -> None:

@@ -15,7 +15,7 @@ from contextlib import suppress
 from functools import cache
 from threading import get_ident
 from time import perf_counter_ns
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from scanviz.engine.locks import lock
 from scanviz.engine.observation.events import Run, together
@@ -23,6 +23,7 @@ from scanviz.engine.observation.ledger import BRANCHES_WEIGHED, Ledger
 from scanviz.engine.observation.levels import RUNS, ProbeLevel
 from scanviz.engine.observation.observer_overhead import THREADS, ObserverOverhead, notify_all, notify_begun
 from scanviz.engine.observation.sides import BranchTaken
+from scanviz.engine.observation.wanted import wanted_by
 from scanviz.engine.observe import Observer
 
 if TYPE_CHECKING:
@@ -34,46 +35,6 @@ CALL_NUMBERS = itertools.count()  # of calls with a begin event
 MOST_RUNS = 4096  # counted runs kept one by one; more are summed
 # held while counted calls are reported: a thread whose calls another thread reports waits for that
 _notifying = lock()
-
-
-_LEVELS = {"steps": ProbeLevel.STEPS, "ops": ProbeLevel.OPERATIONS, "values": ProbeLevel.VALUES}
-
-
-class Wanted(NamedTuple):
-    """The combined request of several observers: the highest level of any, and the freedoms that all of them allow.
-
-    Attributes
-    ----------
-    level : ProbeLevel
-        The highest level requested.
-    steps_a_stamp : int
-        Number of very short steps that may share one time.
-    samples : bool
-        Whether most of many short calls and runs may stay at :attr:`ProbeLevel.RUNS`.
-    control : bool
-        Whether blocks of steps may stay at that level.
-    weighs : bool
-        Whether to measure memory.
-    """
-
-    level: ProbeLevel
-    steps_a_stamp: int
-    samples: bool
-    control: bool
-    weighs: bool
-
-
-def wanted_by(observers: tuple[Observer, ...]) -> Wanted:
-    """Return the combined request of observers."""
-    level = max((_LEVELS[observer.detail] for observer in observers), default=ProbeLevel.STEPS)
-    samples = all(observer.samples for observer in observers)
-    return Wanted(
-        level,
-        min((observer.steps_a_stamp for observer in observers), default=1),
-        samples and level is ProbeLevel.STEPS,
-        samples and level is not ProbeLevel.VALUES,
-        any(observer.weighs for observer in observers),
-    )
 
 
 class Probe:

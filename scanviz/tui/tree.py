@@ -239,9 +239,9 @@ def _taken(record: ProfileRecord) -> dict[int, int]:
 
 
 def _share(time_ns: float, whole: float, sign: str = " ") -> Text:
-    """Return a share; where its number leaves a column, that has the sign."""
+    """Return a share; a sign stands in the column before its number, also in place of the ``<`` of a small one."""
     text = f"{share(time_ns, whole):>6}"
-    begin, rest = (sign, text[1:]) if text.startswith(" ") else ("", text)
+    begin, rest = (sign, text[1:]) if text[0] == " " or (text[0] == "<" and sign != " ") else ("", text)
     return Text().append(begin, f"bold {GREEN}").append(f"{rest} ", share_style(time_ns, whole))
 
 

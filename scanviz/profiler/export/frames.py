@@ -68,8 +68,10 @@ def frames_of(record: ProfileRecord) -> StackFrame:
     Examples
     --------
     >>> from scanviz.record.model import DurationRecord
+    >>> from scanviz.record.run_times import ThreadTimesRecord
     >>> called = FunctionRecord(1, "f", None, "numpy", calls=1, call_times=DurationRecord(1, 30))
-    >>> root = frames_of(ProfileRecord(script="rnn.py", wall_ns=100, functions=(called,)))
+    >>> times = ThreadTimesRecord(inside_ns=30)
+    >>> root = frames_of(ProfileRecord(script="rnn.py", wall_ns=100, functions=(called,), threads=times))
     >>> root.name, root.total_ns, [(frame.name, frame.total_ns) for frame in root.inside]
     ('rnn.py', 100, [("the script's own time", 70), ('f', 30)])
     """

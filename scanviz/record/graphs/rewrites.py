@@ -244,7 +244,8 @@ class RewritesRecord(Strict, frozen=True):
 
         Examples
         --------
-        >>> from scanviz.record.graphs.versions import NodeRecord, ResultRecord, WantedRecord
+        >>> from scanviz.record.graphs.graph import NodeRecord, ResultRecord
+        >>> from scanviz.record.graphs.versions import WantedRecord
         >>> x = NodeRecord(0, "x", "", 0, (ResultRecord("x", "x", "float64[]", "x"),), role="input")
         >>> y = NodeRecord(0, "y", "exp", 1, (ResultRecord("y", "y", "float64[]"),), ("x",))
         >>> versions = VersionsRecord("f", wanted=(WantedRecord(0, ("y",)),), output_names=("",), nodes=(x, y))

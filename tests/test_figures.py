@@ -53,7 +53,23 @@ def measured(workload: str, tool: str) -> float | None:
     return row.get(COLUMNS.get(tool, tool))
 
 
-@pytest.mark.parametrize(("page", "least"), [("README.md", 35), ("docs/native.md", 150)])
+def test_whole_processes_in_the_readme_are_those_of_the_last_results():
+    rows = json.loads((ROOT / "benchmarks" / "results" / "peer_starts.json").read_text("utf-8"))["rows"]
+    start = {row["workload"]: row["start"] for row in rows}
+    head, *lines = re.search(
+        r"^\| \| scanviz, 1 call .*\n\|-.*\n((?:\|.*\n)+)", (ROOT / "README.md").read_text("utf-8"), re.M
+    )[0].splitlines()
+    assert len(lines) == 1 + len(WORKLOADS) and head.count("JAX") == 2
+    for line, workload in zip(lines[1:], WORKLOADS.values(), strict=True):
+        times = [
+            start[workload][tool]["empty"]["process_s"][call]
+            for call in ("1", "100")
+            for tool in ("scanviz", "JAX")
+        ]
+        assert line.endswith("".join(f"| {time:.2f} " for time in times) + "|")
+
+
+@pytest.mark.parametrize(("page", "least"), [("docs/native.md", 150)])
 def test_figures_of_peers_are_those_of_the_last_results(page, least):
     cells = tables(page)
     assert len(cells) >= least

@@ -45,6 +45,6 @@ def test_the_typical_step_is_the_sum_of_its_parts_and_operations_sum_to_theirs()
     body = parts[0]
     rows = [row for row in sample().splitlines() if re.search(rf"{TIME} +[\d.]+ %  examples/", row)]
     assert_adds_up(body, [re.search(TIME, row)[0] for row in rows])
-    in_loops = Decimal(re.search(r"  loops .* (\d+) %", sample())[1])
+    in_loops = Decimal(re.search(r"  loops .*? ([\d.]+) %", sample())[1])
     shares = [Decimal(re.search(r"([\d.]+) %", row)[1]) for row in rows]
-    assert 0.8 * float(in_loops) < sum(shares) <= in_loops, "all are shares of the run"
+    assert 0.7 * float(in_loops) < sum(shares) <= in_loops, "all are shares of the run"

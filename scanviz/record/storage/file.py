@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from msgspec.structs import replace
 
 from scanviz.record.errors import CannotWriteError, ScanvizValueError
@@ -45,6 +46,7 @@ LIMITS = Limits(
         "calls": 2**25,
     },
 )
+_NO_ROWS = np.zeros((0, 0))
 _NO_TIME = (1980, 1, 1, 0, 0, 0)  # of entries: the earliest that a zip can hold, whatever the clock says
 
 
@@ -72,8 +74,7 @@ def save(record: ProfileRecord, path: str | os.PathLike[str]) -> None:
     ...     load(path).script
     'rnn.py'
     """
-    bare = tuple(replace(call, arrays=tuple(map(_emptied, call.arrays))) for call in record.calls)
-    document = encode(replace(record, calls=bare))
+    document = encode(_without_arrays(record))
     for loop in document["loops"]:
         loop.pop("series")
     for function in document["functions"]:
@@ -96,6 +97,23 @@ def save(record: ProfileRecord, path: str | os.PathLike[str]) -> None:
             _put(archive, f"statistics/{number}.npy", packed(variable.statistics, "<f8"))
         for number, call in enumerate(record.calls):
             _put(archive, f"calls/{number}.bin", b"".join(array.content for array in call.arrays))
+
+
+def _without_arrays(record: ProfileRecord) -> ProfileRecord:
+    """Return a record without what has files of its own in the archive: it may be large, and is no text."""
+    return replace(
+        record,
+        loops=tuple(replace(loop, series=_NO_ROWS) for loop in record.loops),
+        functions=tuple(replace(function, program=b"") for function in record.functions),
+        traces=tuple(
+            replace(trace, variables=tuple(map(_described, trace.variables))) for trace in record.traces
+        ),
+        calls=tuple(replace(call, arrays=tuple(map(_emptied, call.arrays))) for call in record.calls),
+    )
+
+
+def _described(variable: TracedVariableRecord) -> TracedVariableRecord:
+    return replace(variable, values=_NO_ROWS, statistics=_NO_ROWS)
 
 
 def _emptied(array: ArrayRecord) -> ArrayRecord:

@@ -5,7 +5,7 @@
 Times are seconds of the processor, and of the rounds the least.  From loops the same loop without a draw is taken off, from calls
 one of a function that draws nothing.  Large draws are compared with those of ``numpy.random.default_rng()``: goals, for uniforms
 and normals, are at most 3 times as long, and 10 µs a call outside of loops.  ``--write``
-puts the table into docs/random.md, below the comment ``<!-- measured: draws -->``: all figures of the page are there.
+puts the table into docs/reference/times.md, below the comment ``<!-- measured: draws -->``: all figures of the page are there.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ import scanviz
 from scanviz import Mode
 from scanviz import tensor as T
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "random.md"
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "reference" / "times.md"
 FEW, MANY, SIZE = 1000, 2000, 64  # steps on NumPy, steps in machine code, numbers a step there
 CALLS = 500  # of a function that draws one number
 Draw = Callable[[T.random.RandomStreams, Any], Any]

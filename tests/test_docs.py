@@ -12,6 +12,7 @@ import io
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +56,7 @@ def run_page(page: str, filename: str) -> int:
     namespace: dict[str, Any] = {"__name__": "__main__"}
     found = list(blocks(page))
     ran = 0
-    for block, following in zip(found, [*found[1:], None], strict=True):
+    for block, following in zip_longest(found, found[1:]):
         if block.language not in ("python", "py", "pycon"):
             continue
         ran += 1

@@ -69,7 +69,7 @@ def test_whole_processes_in_the_readme_are_those_of_the_last_results():
         assert line.endswith("".join(f"| {time:.2f} " for time in times) + "|")
 
 
-@pytest.mark.parametrize(("page", "least"), [("docs/native.md", 150)])
+@pytest.mark.parametrize(("page", "least"), [("docs/reference/times.md", 150)])
 def test_figures_of_peers_are_those_of_the_last_results(page, least):
     cells = tables(page)
     assert len(cells) >= least
@@ -88,11 +88,11 @@ def test_the_geometric_mean_that_the_page_states_is_that_of_the_results():
         if row.get("JAX") and row.get("scanviz native")
     ]
     mean = exp(sum(map(log, means)) / len(means))
-    assert f"JAX takes {mean:.2g} times" in (ROOT / "docs" / "native.md").read_text("utf-8")
+    assert f"JAX takes {mean:.2g} times" in (ROOT / "docs" / "reference" / "times.md").read_text("utf-8")
 
 
-def test_times_of_draws_in_the_guide_are_those_of_the_last_results():
-    page = (ROOT / "docs" / "random.md").read_text("utf-8")
+def test_times_of_draws_are_those_of_the_last_results():
+    page = (ROOT / "docs" / "reference" / "times.md").read_text("utf-8")
     rows = json.loads((ROOT / "benchmarks" / "results" / "draws.json").read_text("utf-8"))["rows"]
     assert len(rows) >= 8
     for row in rows:

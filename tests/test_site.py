@@ -81,10 +81,11 @@ def test_the_help_of_every_command_is_a_page_with_a_row_for_each_option(tool, mo
     )
 
 
-def test_the_site_lists_every_guide():
+def test_the_site_lists_every_guide_and_reference_page():
     index = (ROOT / "docs" / "index.md").read_text("utf-8")
-    guides = {page.stem for page in (ROOT / "docs").glob("*.md")} - {"index"}
-    assert not {guide for guide in guides if f"\n{guide}\n" not in index}
+    pages = {*(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "reference").glob("*.md")}
+    names = {str(page.relative_to(ROOT / "docs").with_suffix("")) for page in pages} - {"index"}
+    assert not {name for name in names if f"\n{name}\n" not in index}
 
 
 def test_every_guide_begins_with_the_question_that_it_answers():

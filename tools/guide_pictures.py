@@ -1,8 +1,8 @@
-"""Make the pictures of ``docs/pictures.md``, ``docs/page.md`` and ``docs/notebook.md``, from runs made on the spot.
+"""Make the pictures of the guides, from runs made on the spot.
 
     python tools/guide_pictures.py [FOLDER]
 
-FOLDER is ``docs/pictures`` by default.  Programs are those that the guides show first.  Times are those of
+FOLDER is ``docs/pictures`` by default.  Each picture shows the first program of its guide.  Times are those of
 the machine at hand, so the pictures differ from run to run.  Pages are looked at in Chromium; without it, or without
 Pillow, their pictures stay as they are.
 """
@@ -22,13 +22,16 @@ from typing import Any
 
 from tui_screenshots import NAN, ROOT
 
-GUIDE, NOTEBOOK = ROOT / "docs" / "pictures.md", ROOT / "docs" / "notebook.md"
+DOCS = ROOT / "docs"
 COLOURS = 32  # of a screenshot
-PICTURES = {
-    "graph-loop.svg": ("--scan", "rnn"),
-    "graph-unrolled.svg": ("--before", "--unrolled", "3"),
-    "graph-diff.svg": ("--diff", "PushOutSeqScan"),
-    "graph-mappings.svg": ("--mappings", "--scan", "rnn"),
+PICTURES = {  # by guide
+    "scan.md": {"graph-power.svg": ("--before", "--unrolled", "3")},
+    "pictures.md": {
+        "graph-loop.svg": ("--scan", "rnn"),
+        "graph-unrolled.svg": ("--before", "--unrolled", "3"),
+        "graph-diff.svg": ("--diff", "PushOutSeqScan"),
+        "graph-mappings.svg": ("--mappings", "--scan", "rnn"),
+    },
 }
 PAGES = {  # what is looked at, in a window of this width and height
     "page-report.png": ("training.html", 1100, 700),
@@ -57,13 +60,14 @@ def program(guide: Path) -> str:
 
 
 def graphs(work: Path, folder: Path) -> None:
-    """Draw the guide's program as the guide does."""
-    (work / "rnn.py").write_text(program(GUIDE), encoding="utf-8")
-    scanviz(work, "profile", "-q", "rnn.py")
-    for name, options in PICTURES.items():
-        scanviz(work, "graph", *options, "--engine", "own", "-o", name, "rnn.scanviz")
-        (folder / name).write_text((work / name).read_text("utf-8"), encoding="utf-8")
-        print(f"{name}: {(folder / name).stat().st_size} bytes")
+    """Draw the program of each guide as the guide does."""
+    for guide, pictures in PICTURES.items():
+        (work / "rnn.py").write_text(program(DOCS / guide), encoding="utf-8")
+        scanviz(work, "profile", "-q", "--force", "rnn.py")
+        for name, options in pictures.items():
+            scanviz(work, "graph", *options, "--engine", "own", "-o", name, "rnn.scanviz")
+            (folder / name).write_text((work / name).read_text("utf-8"), encoding="utf-8")
+            print(f"{name}: {(folder / name).stat().st_size} bytes")
 
 
 def pages(work: Path, folder: Path) -> None:
@@ -95,7 +99,7 @@ def pages(work: Path, folder: Path) -> None:
 def notebook() -> str:
     """Return what the recording and the loop of the guide's cells show, as a page."""
     cells: dict[str, Any] = {}
-    exec(compile(program(NOTEBOOK), "In[1]", "exec"), cells)
+    exec(compile(program(DOCS / "notebook.md"), "In[1]", "exec"), cells)
     shown = [cells["recorded"], *cells["recorded"].record.loops]
     parts = [thing._repr_mimebundle_()["text/html"] for thing in shown]
     return f'<meta charset="utf-8"><body style="font-family: sans-serif">{"<hr>".join(parts)}'

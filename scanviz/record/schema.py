@@ -1,7 +1,8 @@
 """The data model as documentation: a table of fields for each record, taken from the classes and their docstrings.
 
-``docs/profile-format.md`` holds these tables; ``python -m scanviz.record.schema docs/profile-format.md`` writes them anew,
-and a test compares them.
+``docs/reference/profile-format.md`` holds these tables, and a test compares them.  To write them anew:
+
+    python -m scanviz.record.schema docs/reference/profile-format.md
 """
 
 from __future__ import annotations

@@ -20,12 +20,12 @@ from scanviz.record.schema import (
 from scanviz.record.storage.codec import field_types
 from scanviz.record.storage.file import LIMITS
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "profile-format.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "profile-format.md"
 
 
 def test_the_page_holds_the_tables_of_fields() -> None:
     page = PAGE.read_text("utf-8")
-    assert with_tables(page) == page, "run: python -m scanviz.record.schema docs/profile-format.md"
+    assert with_tables(page) == page, "run: python -m scanviz.record.schema docs/reference/profile-format.md"
     assert tables() in page
 
 

@@ -1,6 +1,6 @@
 """Points where usual formulas of derivatives give 0/0 or 0 times infinity, and the derivatives that are promised there.
 
-They are those of the table in ``docs/gradients.md``.  At each the forward mode gives what reverse mode does, and second
+They are those of the table in ``docs/reference/derivatives.md``.  At each the forward mode gives what reverse mode does, and second
 derivatives are no NaN where ``steep`` is false.
 """
 

@@ -42,7 +42,7 @@ FORMATS = {
     "collapsed": Format(
         ".collapsed.txt", "stacks and nanoseconds, a line each: flamegraph.pl, inferno, speedscope"
     ),
-    "json": Format(".json", "the whole record, as docs/profile-format.md describes it"),
+    "json": Format(".json", "the whole record, as docs/reference/profile-format.md describes it"),
     "csv": Format(".csv", "tables: run, functions, loops, operations, variables, steps", tables=True),
     "parquet": Format(".parquet", "the same tables with types, for pandas, polars and DuckDB", tables=True),
 }

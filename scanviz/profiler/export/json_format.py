@@ -1,4 +1,4 @@
-"""The record itself as JSON, which ``docs/profile-format.md`` describes."""
+"""The record itself as JSON, which ``docs/reference/profile-format.md`` describes."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 It is data, never code: no pickle; sizes are checked before anything is read and again while it is (``archive.py``); entries
 are matched against a list of names and never used as paths; headers of arrays are compared, not evaluated (``npy.py``).
 Writing goes to a temporary file beside the target, which then takes its place (``writing.py``).
-``docs/profile-format.md`` documents it.
+``docs/reference/profile-format.md`` documents it.
 """
 
 from __future__ import annotations

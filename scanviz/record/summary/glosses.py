@@ -1,6 +1,6 @@
 """What words of a profile mean, in a line each: told where a word stands, in the report, the terminal application and the page.
 
-``docs/glossary.md`` explains them in full and begins each entry with the line that stands here; a test holds the two together.
+``docs/reference/glossary.md`` begins each entry with the line here and adds to it; a test compares the two.
 """
 
 from __future__ import annotations

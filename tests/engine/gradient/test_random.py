@@ -256,8 +256,10 @@ def test_every_distribution_says_of_every_parameter_what_its_derivative_is():
         row = DRAWS[declaration.name]
         assert set(row.moves) == set(signature.parameters) - set(signature.whole), name
         assert set(WITHOUT[name]) == {key for key, move in row.moves.items() if isinstance(move, str)}, name
-        text = (Path(__file__).parents[3] / "docs" / "gradients.md").read_text(encoding="utf-8")
-        assert f"| `{name}` |" in text, f"{name} needs a line in docs/gradients.md"
+        text = (Path(__file__).parents[3] / "docs" / "reference" / "derivatives.md").read_text(
+            encoding="utf-8"
+        )
+        assert f"| `{name}` |" in text, f"{name} needs a line in docs/reference/derivatives.md"
 
 
 WAYS = {

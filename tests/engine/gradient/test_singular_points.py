@@ -1,4 +1,4 @@
-"""Gradients where usual formulas give 0/0: the table of docs/gradients.md, and what is not taken does not poison the rest."""
+"""Gradients where usual formulas give 0/0: the table of docs/reference/derivatives.md, and what is not taken does not poison the rest."""
 
 from pathlib import Path
 
@@ -100,7 +100,7 @@ def test_jacobian_rows_are_independent():
 
 
 def test_the_documentation_has_a_row_for_each_family_of_points():
-    text = (Path(__file__).parents[3] / "docs" / "gradients.md").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[3] / "docs" / "reference" / "derivatives.md").read_text(encoding="utf-8")
     for word in (
         "logsumexp", "logaddexp", "softmax", "log_softmax", "norm", "std", "sqrt", "arctan2", "hypot", "prod", "clip",
         "multiply_no_nan", "maximum", "abs", "xlogx", "where", "ifelse", "softplus",

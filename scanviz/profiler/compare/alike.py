@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from scanviz.profiler.compare.figures import Key, keys_of
+from scanviz.profiler.compare.figures import Key, keys_of, on_processor
 from scanviz.record.model import FunctionRecord, LoopRecord, ProfileRecord
 
+UNEQUAL = 0.20  # series made apart that differ by more in their time off the processor are not comparable
 _UNTIL = 0.10  # loops that end by a condition may take so many more steps, as a share
 
 
@@ -137,3 +139,35 @@ def _of_steps(old: LoopRecord, new: LoopRecord) -> Iterator[Difference]:
         yield Difference(
             what, f"{before:,.6g}", f"{after:,.6g}", "give both equally long sequences or n_steps"
         )
+
+
+def off_processor(runs: Sequence[ProfileRecord]) -> float | None:
+    """Return the share of the time of its calls in which a program had no processor, of the run in the middle.
+
+    Parameters
+    ----------
+    runs : sequence of ProfileRecord
+        Runs of one program.
+
+    Returns
+    -------
+    float or None
+        From 0 to 1; None where it was not measured.
+
+    Examples
+    --------
+    >>> off_processor([ProfileRecord()]) is None
+    True
+    """
+    shares = [share for share in map(_of_run, runs) if share is not None]
+    return statistics.median(shares) if shares else None
+
+
+def _of_run(run: ProfileRecord) -> float | None:
+    known = [
+        (share * function.total_ns, function.total_ns)
+        for function in run.functions
+        if (share := on_processor(function)) is not None
+    ]
+    total = sum(ns for _, ns in known)
+    return 1 - sum(ns for ns, _ in known) / total if total else None

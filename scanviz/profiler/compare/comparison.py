@@ -9,14 +9,28 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, NamedTuple
 
-from msgspec import Struct
+from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 
-from scanviz.profiler.compare.alike import Difference, differences, versions_that_differ
-from scanviz.profiler.compare.busy import UNEQUAL, off_processor
+from scanviz.profiler.compare.alike import (
+    UNEQUAL,
+    Difference,
+    differences,
+    off_processor,
+    versions_that_differ,
+)
 from scanviz.profiler.compare.figures import Figure, Key, figures, keys_of
-from scanviz.profiler.compare.interval import CONFIDENCE, FLOOR_ONCE, FLOOR_REPEATED, ConfidenceInterval
-from scanviz.profiler.compare.judging import Runs, Side, intervals, shown_ns
+from scanviz.profiler.compare.intervals import (
+    CONFIDENCE,
+    FLOOR_ONCE,
+    FLOOR_REPEATED,
+    ConfidenceInterval,
+    Runs,
+    Side,
+    first,
+    intervals,
+    shown_ns,
+)
 from scanviz.profiler.compare.matching import same_figures
 from scanviz.record.measures import Measure, measures
 from scanviz.record.model import LoopRecord, ProfileRecord
@@ -32,16 +46,6 @@ class ChangedNumber(NamedTuple):
     measure: Measure
     a: float | None
     b: float | None
-
-    def to_json(self) -> dict[str, Any]:
-        """Return it as plain JSON data."""
-        return {
-            "loop": self.loop.name,
-            "name": self.measure.name,
-            "unit": self.measure.unit,
-            "a": self.a,
-            "b": self.b,
-        }
 
 
 def changed_numbers(a: ProfileRecord, b: ProfileRecord, same: Mapping[Key, Key]) -> list[ChangedNumber]:
@@ -176,7 +180,10 @@ class Comparison(Struct, frozen=True):
             "unlike": [difference._asdict() for difference in self.unlike],
             "fail_over": fail_over,
             "failed": bool(failed),
-            "numbers": [number.to_json() for number in self.numbers],
+            "numbers": [
+                {"loop": loop.name, "name": measure.name, "unit": measure.unit, "a": a, "b": b}
+                for loop, measure, a, b in self.numbers
+            ],
             "rows": [{**_row_json(row), "fails": row in failed} for row in self.rows],
         }
 
@@ -233,16 +240,12 @@ def _by_key(record: ProfileRecord) -> dict[Key, dict[int, Figure]]:
     return found
 
 
-def _first(runs: Runs) -> Figure:
-    return next(iter(runs.values()))
-
-
 def _shown(side: Side) -> dict[Key, Figure]:
-    return {key: _first(runs) for key, runs in side.items()}
+    return {key: first(runs) for key, runs in side.items()}
 
 
 def _only(side: Side, other: Side) -> list[Figure]:
-    return [_first(runs) for key, runs in side.items() if key not in other]
+    return [first(runs) for key, runs in side.items() if key not in other]
 
 
 def _confirmed(
@@ -255,11 +258,11 @@ def _confirmed(
     moved = {
         key: _difference(before[key], after[key], ratio)
         for key, ratio in ratios.items()
-        if _first(before[key]).kind != "operation" and not ratio.low <= 1 <= ratio.high
+        if first(before[key]).kind != "operation" and not ratio.low <= 1 <= ratio.high
     }
     found = dict(ratios)
     for key, ratio in ratios.items():
-        figure = _first(before[key])
+        figure = first(before[key])
         difference, around = _difference(before[key], after[key], ratio), moved.get(figure.owner, 0.0)
         if figure.kind == "operation" and (around * difference <= 0 or abs(around) < abs(difference) / 2):
             found[key] = ratio._replace(low=min(1.0, ratio.low), high=max(1.0, ratio.high))
@@ -275,7 +278,7 @@ def _difference(before: Runs, after: Runs, ratio: ConfidenceInterval) -> float:
 def _compared(
     a: Runs | None, b: Runs | None, ratio: ConfidenceInterval | None, only: set[Key], repeated: bool
 ) -> Compared:
-    old, new = (_first(runs) if runs else None for runs in (a, b))
+    old, new = (first(runs) if runs else None for runs in (a, b))
     a_ns, b_ns = (shown_ns((runs or {}).values(), ratio) for runs in (a, b))
     lost = (b_ns or 0.0) * (new.count if new else 0) - (a_ns or 0.0) * (old.count if old else 0)
     if old is None or new is None:
@@ -326,20 +329,21 @@ def _run_json(record: ProfileRecord) -> dict[str, Any]:
 
 
 def _row_json(row: Compared) -> dict[str, Any]:
-    figure, source = row.figure, row.figure.source
+    figure = row.figure
+    ratio, low, high, of = row.interval or (None, None, None, None)
     return {
         "kind": figure.kind,
         "name": figure.name,
         "path": list(figure.path),
-        "source": None if source is None else {"file": source.file, "line": source.line, "text": source.text},
+        "source": to_builtins(figure.source),
         "verdict": row.verdict,
         "a_ns": row.a_ns,
         "b_ns": row.b_ns,
-        "ratio": None if row.interval is None else row.interval.ratio,
-        "low": None if row.interval is None else row.interval.low,
-        "high": None if row.interval is None else row.interval.high,
+        "ratio": ratio,
+        "low": low,
+        "high": high,
         "count": figure.count,
-        "of": None if row.interval is None else row.interval.of,
+        "of": of,
         "lost_ns": row.lost_ns,
         "was": row.was or None,
     }

@@ -14,19 +14,12 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator
-from typing import Literal
+from typing import Any, Literal, NamedTuple
 
+import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from scanviz.profiler.compare.interval import (
-    FLOOR_COLD,
-    MANY,
-    OPERATION_SPREAD,
-    Estimate,
-    Statistic,
-    of_steps,
-)
 from scanviz.record.model import (
     DurationRecord,
     FunctionRecord,
@@ -39,8 +32,41 @@ from scanviz.record.names import given_name
 from scanviz.record.traces.sample import FIRST
 
 LEAST = 10.0  # nanoseconds: an operation below cannot be told from none, and has no ratio to another time
+FLOOR_COLD = 0.25  # never called a difference where the only call or step also paid for the first time
+BATCHES = 8
+OPERATION_SPREAD = 0.5  # of one timing of one operation, as a share: records keep the average alone
+MANY = 1000  # degrees of freedom where the spread is assumed, not estimated
 Kind = Literal["function", "loop", "operation"]
 Key = tuple[str, ...]
+Array = np.ndarray[Any, np.dtype[np.float64]]
+Statistic = Literal["mean", "median", "cpu time"]
+
+
+class Estimate(NamedTuple):
+    """What one run says of a time.
+
+    Attributes
+    ----------
+    ns : float
+        The average, the start left out.
+    typical_ns : float
+        The median, which what is slow now and then does not move, or the CPU time, which does not grow while others run.
+    error : float
+        Standard error of the average, as a share of it.
+    freedom : int
+        How many numbers the error was estimated from, less one.
+    cold : bool
+        Whether there was but the first one, which pays for code made on demand.
+    of : str
+        What ``typical_ns`` is: ``"median"`` or ``"cpu time"``.
+    """
+
+    ns: float
+    typical_ns: float
+    error: float = 0.0
+    freedom: int = MANY
+    cold: bool = False
+    of: Statistic = "median"
 
 
 class Figure(Struct, frozen=True):
@@ -259,3 +285,18 @@ def _of_loop(loop: LoopRecord) -> Estimate | None:
     sample = (spread if len(spread) >= 16 else usual)[:, 2]
     error, freedom = of_steps(sample)
     return Estimate(mean, float(times.p50_ns) or mean, error, freedom)
+
+
+def of_steps(times: np.ndarray[Any, np.dtype[np.int64]]) -> tuple[float, int]:
+    """Return the standard error of the average of consecutive times, as a share of it, and its degrees of freedom.
+
+    Examples
+    --------
+    >>> of_steps(np.array([10, 10, 10, 10]))
+    (0.0, 3)
+    """
+    count = min(BATCHES, len(times))
+    means = np.array([batch.mean() for batch in np.array_split(times, count)]) if count else np.zeros(0)
+    if count < 2 or means.mean() <= 0:
+        return FLOOR_COLD, 1
+    return float(means.std(ddof=1) / math.sqrt(count) / means.mean()), count - 1

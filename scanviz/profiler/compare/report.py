@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from scanviz.profiler.compare.busy import BUSY
 from scanviz.profiler.compare.comparison import CHANGES, Compared, Comparison
 from scanviz.profiler.compare.figures import Kind
 from scanviz.profiler.report.text import HEADING, HOT, QUIET, TITLE, WARNING, ReportLine, styled, table
@@ -81,6 +80,7 @@ def _visible(row: Compared) -> str:
 
 
 NARROWEST = 40
+BUSY = 0.10  # of the time of calls: that much off the processor is worth a word
 USUAL_TOP = 12
 _WORTH = 0.01  # of the functions' time: an operation that is new or gone with less is only counted
 FEW = 8  # rounds: with less, only a large difference stands out

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from scanviz.profiler.compare.comparison import CHANGES, Comparison, compare
-from scanviz.profiler.compare.interval import CONFIDENCE
+from scanviz.profiler.compare.intervals import CONFIDENCE
 from scanviz.profiler.compare.report import render_comparison, render_refusal
 from scanviz.profiler.report.text import columns
 from scanviz.profiler.run.repeats import times_alone, with_repeats

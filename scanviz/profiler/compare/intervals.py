@@ -1,0 +1,227 @@
+"""How sure the ratio of two times is: a confidence interval for each figure that two programs have.
+
+**Several runs of both**: each run gives one number, the logarithm of its time.  Numbers far from the others are limited, so
+that one run that met something else neither makes a difference nor hides one.  Rounds, in which both programs ran one after
+the other, get Student's interval of their differences: load that drifts from round to round cancels.  Series made apart get
+Welch's.
+
+**One run of either**: how runs differ is unknown.  The interval is made of the spread of the run's own steps, of average and
+median, which must agree, and of a floor for what differs between runs: the clock's frequency, the layout of memory, other
+programs.
+
+A comparison makes many intervals.  They all hold at once in 95 of 100 comparisons (Bonferroni); operations, which are many,
+get half of the doubt, functions and loops the other half.  Nothing here is random.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from scanviz.profiler.compare.figures import FLOOR_COLD, Array, Estimate, Figure, Key, Statistic
+
+CONFIDENCE = 0.95  # of all intervals of a comparison together
+FLOOR_REPEATED = 0.02  # never called a difference: between several runs,
+FLOOR_ONCE = 0.10  # and between single runs
+LIMIT = 3.0  # times the median distance from the median: numbers farther away are moved there
+FEWEST_LIMITED = 5
+RESOLUTION = 1e-3  # of a logarithm: that of the histograms that medians are read from
+
+Runs = Mapping[int, Figure]  # by the number of the run
+Side = Mapping[Key, Runs]
+
+
+class ConfidenceInterval(NamedTuple):
+    """A ratio and the bounds that noise leaves of it.
+
+    Attributes
+    ----------
+    ratio, low, high : float
+        The ratio and its bounds.
+    of : str
+        Of what in each run: ``"mean"``, ``"median"`` or ``"cpu time"``.
+    """
+
+    ratio: float
+    low: float
+    high: float
+    of: Statistic = "mean"
+
+
+def intervals(
+    before: Side, after: Side, counts: tuple[int, int], *, rounds: bool
+) -> dict[Key, ConfidenceInterval]:
+    """Return the ratio of B to A, with its bounds, of each figure that was timed in both.
+
+    Parameters
+    ----------
+    before, after : mapping
+        What was measured of A and of B, by key and run.
+    counts : tuple of int
+        How often either program ran.
+    rounds : bool
+        Whether the runs of one number were made one after the other.
+    """
+    found: dict[Key, ConfidenceInterval] = {}
+    families: dict[bool, list[Key]] = {True: [], False: []}
+    for key, runs in before.items():
+        if times_of(runs.values()) and times_of(after.get(key, {}).values()):
+            families[first(runs).kind == "operation"].append(key)
+    for family in families.values():
+        for key in family:
+            old, new = before[key], after[key]
+            doubt = (1 - CONFIDENCE) / 2 / len(family)
+            if min(counts) == 1:
+                found[key] = of_single_runs(times_of(old.values()), times_of(new.values()), doubt)
+            else:
+                found[key] = _of_several_runs(old, new, doubt, rounds)
+    return found
+
+
+def first(runs: Runs) -> Figure:
+    """Return the figure of the first run that has it."""
+    return next(iter(runs.values()))
+
+
+def times_of(runs: Iterable[Figure]) -> list[Estimate]:
+    """Return the times that were measured."""
+    return [figure.estimate for figure in runs if figure.estimate is not None]
+
+
+def _of_several_runs(before: Runs, after: Runs, doubt: float, rounds: bool) -> ConfidenceInterval:
+    logarithms = [
+        {number: math.log(positive(run.estimate.typical_ns)) for number, run in side.items() if run.estimate}
+        for side in (before, after)
+    ]
+    old, new = logarithms
+    if rounds:
+        both = sorted(old.keys() & new.keys())
+        middle, error = between_rounds([new[number] - old[number] for number in both], doubt)
+    else:
+        middle, error = between_series(list(old.values()), list(new.values()), doubt)
+    wider, ratio = widened(FLOOR_REPEATED, error), math.exp(middle)
+    return ConfidenceInterval(ratio, ratio / wider, ratio * wider, times_of(after.values())[0].of)
+
+
+def between_rounds(differences: Sequence[float], doubt: float) -> tuple[float, float]:
+    """Return the average of differences between paired runs, and how far it may be off.
+
+    Parameters
+    ----------
+    differences : sequence of float
+        Of each round, the logarithm of B's time less that of A's.
+    doubt : float
+        How often the truth may lie farther away, as a share.
+
+    Examples
+    --------
+    >>> middle, error = between_rounds([0.2, 0.19, 0.21, 0.2, 0.22, 0.2, 0.18, 5.0], 0.05)
+    >>> round(middle, 2), round(error, 2)
+    (0.2, 0.01)
+    """
+    from scipy import stats  # a second to import, where runs took longer
+
+    values = _limited(differences)
+    if len(values) < 2:
+        return float(values.sum()), math.inf
+    if np.ptp(values) < RESOLUTION:
+        return float(values.mean()), RESOLUTION
+    return _middle_and_error(stats.ttest_1samp(values, 0.0).confidence_interval(1 - doubt))
+
+
+def between_series(before: Sequence[float], after: Sequence[float], doubt: float) -> tuple[float, float]:
+    """Return the difference of two series of runs, and how far it may be off.
+
+    Series that were made apart met other conditions, so the error grows by what either moved within itself.
+    """
+    from scipy import stats
+
+    old, new = _limited(before), _limited(after)
+    if min(len(old), len(new)) < 2:
+        return float(new.mean() - old.mean()), math.inf
+    if max(np.ptp(old), np.ptp(new)) < RESOLUTION:
+        return float(new.mean() - old.mean()), RESOLUTION
+    with warnings.catch_warnings(action="ignore", category=RuntimeWarning):  # where one side does not vary
+        found = stats.ttest_ind(new, old, equal_var=False)
+    middle, error = _middle_and_error(found.confidence_interval(1 - doubt))
+    return middle, error + max(drift(before), drift(after))
+
+
+def _middle_and_error(bounds: tuple[Any, Any]) -> tuple[float, float]:
+    low, high = map(float, bounds)
+    return (low + high) / 2, (high - low) / 2
+
+
+def _limited(values: Sequence[float]) -> Array:
+    """Return values with those far from the others moved nearer; of a few runs nobody knows which are far off."""
+    array = np.array(values, np.float64)
+    if len(array) < FEWEST_LIMITED:
+        return array
+    middle = np.median(array)
+    reach = max(LIMIT * float(np.median(np.abs(array - middle))), RESOLUTION)
+    limited: Array = np.clip(array, middle - reach, middle + reach)
+    return limited
+
+
+def drift(values: Sequence[float]) -> float:
+    """Return by how much a series moved from its first half to its second, its middle run left out.
+
+    Examples
+    --------
+    >>> drift([1.0, 1.0, 3.0, 3.0]), drift([1.0])
+    (2.0, 0.0)
+    """
+    half = len(values) // 2
+    return abs(float(np.median(values[-half:]) - np.median(values[:half]))) if half else 0.0
+
+
+def of_single_runs(before: Sequence[Estimate], after: Sequence[Estimate], doubt: float) -> ConfidenceInterval:
+    """Return the ratio of what is after to what was before, with its bounds, where a side has one run.
+
+    Parameters
+    ----------
+    before, after : sequence of Estimate
+        One a run.
+    doubt : float
+        How often the interval may miss, as a share.
+
+    Examples
+    --------
+    >>> [round(number, 2) for number in of_single_runs([Estimate(100.0, 100.0)], [Estimate(200.0, 200.0)], 0.05)[:3]]
+    [2.0, 1.82, 2.2]
+    """
+    from scipy.special import stdtrit
+
+    ratios = [typical_ns(after, mean=mean) / typical_ns(before, mean=mean) for mean in (True, False)]
+    cold = any(estimate.cold for estimate in (*before, *after))
+    error = math.hypot(*(max(estimate.error for estimate in side) for side in (before, after)))
+    freedom = min(estimate.freedom for estimate in (*before, *after))
+    quantile = float(stdtrit(max(1, freedom), 1 - doubt / 2))
+    wider = widened(FLOOR_COLD if cold else FLOOR_ONCE, quantile * error)
+    return ConfidenceInterval(ratios[0], min(ratios) / wider, max(ratios) * wider)
+
+
+def typical_ns(side: Sequence[Estimate], *, mean: bool = False) -> float:
+    """Return the geometric mean of the runs' medians, or of their averages."""
+    times = [positive(estimate.ns if mean else estimate.typical_ns) for estimate in side]
+    return times[0] if len(times) == 1 else math.exp(math.fsum(map(math.log, times)) / len(times))
+
+
+def positive(ns: float) -> float:
+    """Return a time that has a logarithm: one too short to be measured is short, not nothing."""
+    return max(ns, 0.01)
+
+
+def widened(floor: float, error: float) -> float:
+    """Return the factor by which an interval reaches beyond its middle, from an error of logarithms."""
+    return (1 + floor) * math.exp(min(error, 50.0))
+
+
+def shown_ns(runs: Iterable[Figure], ratio: ConfidenceInterval | None) -> float | None:
+    """Return the time to show of a figure: of the kind that the interval is of."""
+    times = times_of(runs)
+    return typical_ns(times, mean=ratio is None or ratio.of == "mean") if times else None

@@ -53,7 +53,7 @@ def _found(
 
 
 def _without_halves(exponent: Array) -> None:
-    """Write ¼ for ½: what NumPy gives of a computed exponent ½ depends on how it lies in memory (docs/numpy.md)."""
+    """Write ¼ for ½: what NumPy gives of a computed exponent ½ depends on how it lies in memory (docs/reference/numpy_names.md)."""
     if exponent.dtype.kind == "f":
         exponent[exponent == 0.5] = 0.25
 

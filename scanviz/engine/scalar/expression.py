@@ -194,7 +194,7 @@ def like(value: float, other: Expression) -> Expression:
 def cast(value: Expression, dtype: str | Expression) -> Expression:
     """Return a number as another dtype, or as that of an expression: integers wrap, fractions are cut off, not 0 is true.
 
-    A floating-point number that an integer dtype does not hold becomes what C compilers make of it (docs/numpy.md).
+    A floating-point number that an integer dtype does not hold becomes what C compilers make of it (docs/reference/numpy_names.md).
     """
     if isinstance(dtype, Expression):
         return Expression("cast", (value, dtype))

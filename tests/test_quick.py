@@ -23,7 +23,7 @@ def folders(files):
 def test_packages_are_known_from_the_lowest_to_the_highest():
     assert ORDER.index("engine/graph") < ORDER.index("engine/rewrites") < ORDER.index("tensor")
     assert ORDER.index("record") < ORDER.index("profiler") < ORDER.index("tui") < ORDER.index("cli")
-    assert package_of("scanviz/engine/rewrites/batching/table.py", ORDER) == "engine/rewrites"
+    assert package_of("scanviz/engine/rewrites/batching/operations.py", ORDER) == "engine/rewrites"
     assert package_of("scanviz/engine/errors.py", ORDER) == "engine/errors"
     assert package_of("scanviz/testing/loops.py", ORDER) is None
 

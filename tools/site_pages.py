@@ -26,7 +26,7 @@ from scanviz.cli.learn import svg_of  # noqa: E402
 from scanviz.engine.backends.native.emit.instructions import WRITE  # noqa: E402
 from scanviz.engine.gradient.table import PULLBACKS  # noqa: E402
 from scanviz.engine.graph.declaration import declarations  # noqa: E402
-from scanviz.engine.rewrites.batching.table import BATCHING  # noqa: E402
+from scanviz.engine.rewrites.batching.operations import BATCHING  # noqa: E402
 from scanviz.engine.rewrites.families import all_rules  # noqa: E402
 from scanviz.engine.rewrites.rule import PHASES  # noqa: E402
 from scanviz.lessons.notebook import hints_that_open, notebook_name, notebook_text  # noqa: E402

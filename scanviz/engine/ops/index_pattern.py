@@ -46,6 +46,9 @@ class IndexEntry(NamedTuple):
         return self.start, self.stop, self.step
 
 
+WHOLE = IndexEntry("slice")  # all rows, in order
+
+
 class IndexParameters(NamedTuple):
     """The parts of an index, one for each dimension of the array from the first, new axes between."""
 

@@ -80,12 +80,8 @@ class CallMet(Struct):
         return same_work(*(self._work_in(*given) for given in ((self.shapes, self.values), *self.others)))
 
     def _work_in(self, shapes: list[ConcreteShape], values: dict[int, Array]) -> list[Work | None]:
-        """Return what each instruction does in a call; not what joins rows that may lie there from the beginning."""
+        """Return what each instruction does in a call."""
         from scanviz.engine.program.forecast import planned_call  # nothing that runs needs them
-        from scanviz.engine.program.joined_rows import joined_rows
         from scanviz.engine.program.work import work_of
 
-        found = work_of(*planned_call(self.program, shapes, values, self.emits))
-        joined = {rows.joined for rows in joined_rows(self.program).values()}
-        results = [instruction.outputs for instruction in self.program.instructions]
-        return [None if joined & {*made} else work for made, work in zip(results, found, strict=True)]
+        return work_of(*planned_call(self.program, shapes, values, self.emits))

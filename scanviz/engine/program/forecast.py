@@ -30,7 +30,6 @@ from scanviz.engine.program.instructions import (
     dtype_of,
     is_scalar,
 )
-from scanviz.engine.program.joined_rows import LONG, JoinedRows, joined_rows
 from scanviz.engine.program.known_numbers import Known, known_of
 from scanviz.engine.program.memory import fresh_bytes, fresh_registers
 from scanviz.engine.program.plan import (
@@ -178,15 +177,10 @@ class _Walk:
         bases: dict[int, int] = {}  # registers, with the array that they look into
         users: dict[int, int] = {}  # those of them that are needed
         most: dict[int, int] = {}
-        joined = self._joined(program, planned, known) if is_whole and self._emits.joins else {}
         in_order = _rows_in_order(program) if is_whole else frozenset()
         for index, instruction in enumerate(program.instructions):
             before = sum(alive.values())
             inside, made, shared = self._instruction(program, planned, known, index, instruction)
-            for number in joined.keys() & made:
-                rows = joined[number]
-                made[number] = self._bytes(program, planned, known, rows.joined)
-                shared |= {number: rows.read} if number == rows.joined else {}
             for number, size in made.items():
                 base = bases.get(shared.get(number, -1))
                 base = _base(planned, instruction, number, bases, in_order) if base is None else base
@@ -203,14 +197,6 @@ class _Walk:
                 program, planned, known, users
             )
         return most
-
-    def _joined(self, program: Program, planned: Plan, known: Known) -> Mapping[int, JoinedRows]:
-        """Return the rows that are computed where they are joined with others: long ones."""
-        return {
-            number: rows
-            for number, rows in joined_rows(program).items()
-            if self._bytes(program, planned, known, rows.read) > LONG
-        }
 
     def _copies(self, program: Program, planned: Plan, known: Known, users: Mapping[int, int]) -> int:
         """Return the bytes of results that are copied: they look into what was given, or into one another."""

@@ -17,7 +17,6 @@ from scanviz.engine.gradient.table import PULLBACKS
 from scanviz.engine.graph import declaration
 from scanviz.engine.graph.declaration import Declaration, Op, declarations, declared
 from scanviz.engine.graph.meaning_table import MeaningTable
-from scanviz.engine.rewrites.batching.table import BATCHING
 from scanviz.engine.rewrites.rule import OUTSIDE, RULES
 
 
@@ -105,9 +104,7 @@ def test_an_op_pickles_by_name():
     assert again == op and again.declaration is op.declaration
 
 
-@pytest.mark.parametrize(
-    "table", [PULLBACKS, CHOICES, BATCHING, EMIT, WRITE], ids=lambda table: table.meaning
-)
+@pytest.mark.parametrize("table", [PULLBACKS, CHOICES, EMIT, WRITE], ids=lambda table: table.meaning)
 def test_a_file_that_is_imported_when_its_ops_are_asked_for_has_rows_of_no_others(monkeypatch, table):
     place = "scanviz." + table.places[0].removesuffix(".py").replace("/", ".")
     families = sorted({declaration.family for declaration in declarations()})

@@ -147,16 +147,3 @@ def test_what_another_profile_met_is_none_of_this_one_s() -> None:
             f(np.ones((rows, K)))
         [exp] = p.record.functions[0].operations
         assert exp.measures["flops"] == 10 * rows * K
-
-
-def test_rows_that_lie_where_they_are_joined_are_not_told_as_moved() -> None:
-    """A gradient through two taps begins with its rows and two rows of zeros: long ones are written where they lie."""
-    x = T.vector("x")
-    taps = {"initial": T.zeros(2), "taps": [-2, -1]}
-    sums, _ = scanviz.scan(lambda x_t, before, h: T.tanh(before) - h + x_t, x, taps)
-    f = scanviz.function([x], T.grad((sums**2).sum(), x), mode="numpy")
-    with scanviz.profile() as p:
-        f(np.ones(200_000))
-    told = {operation.label: operation.measures for operation in p.record.functions[0].operations}
-    [joined] = (label for label in told if label.startswith("concatenate"))
-    assert "bytes" not in told[joined] and any("bytes" in measures for measures in told.values())

@@ -74,7 +74,7 @@ def overwrites(instruction: Instruction, program: Program) -> Sequence[int]:
     return () if row is None else row.overwrites(instruction, program)
 
 
-EMITS = Emits(writes, overwrites, joins=True, over_sequences=True)
+EMITS = Emits(writes, overwrites, over_sequences=True)
 
 
 def statements(emitter: Emitter, instruction: Instruction, out: str | None) -> list[str]:

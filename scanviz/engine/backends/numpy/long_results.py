@@ -8,7 +8,7 @@ Limits: ufuncs, casts, products of matrices and joined arrays, whose operands li
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +20,6 @@ from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops.elementwise import CAST
 from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
 from scanviz.engine.program.instructions import Instruction, Program, dtype_of, rank_of
-from scanviz.engine.program.joined_rows import LONG, JoinedRows, joined_rows
-from scanviz.engine.runtime.address import address
 from scanviz.engine.runtime.buffer_pool import lent_array
 
 if TYPE_CHECKING:
@@ -29,6 +27,7 @@ if TYPE_CHECKING:
     from scanviz.engine.graph.nodes import Array
 
 Shape = tuple[int, ...]
+LONG = 1 << 20  # bytes of an operand from which on the result may be long
 
 
 def long_statements(emitter: Emitter, instruction: Instruction, over: str | None) -> list[str] | None:
@@ -48,9 +47,7 @@ def long_statements(emitter: Emitter, instruction: Instruction, over: str | None
     if shape_of is None or deciding is None:
         return None
     result, inputs = instruction.outputs[0], [emitter.name(number) for number in instruction.inputs]
-    rows = _joined_rows(emitter).get(result)
-    behind = rows.behind if rows is not None and rows.made == result else 0
-    room = emitter.bind(_Room(dtype_of(program, result), shape_of, _axis(instruction), behind), "room")
+    room = emitter.bind(_Room(dtype_of(program, result), shape_of, _axis(instruction)), "room")
     is_long, lent = f"{emitter.name(deciding)}.nbytes > {LONG}", f"{room}({tuple_text(inputs)})"
     short = row.expression(emitter, instruction, inputs, None)
     if declaration is CAST:
@@ -59,8 +56,6 @@ def long_statements(emitter: Emitter, instruction: Instruction, over: str | None
         long = f"{copied}({inputs[0]}, {dtype}, {lent})"
     else:
         long = row.expression(emitter, instruction, inputs, lent)
-    if rows is not None and rows.joined == result:
-        long = f"{emitter.bind(_beside, 'beside')}({', '.join(inputs)}, {room})"
     return [f"{emitter.name(result)} = {long} if {is_long} else {short}"]
 
 
@@ -96,25 +91,13 @@ def _shape_of(declaration: Declaration) -> Callable[[Sequence[Array], int], Shap
     return None
 
 
-def _joined_rows(emitter: Emitter) -> Mapping[int, JoinedRows]:
-    if "joined rows" not in emitter.notes:
-        emitter.notes["joined rows"] = joined_rows(emitter.program)
-    found: Mapping[int, JoinedRows] = emitter.notes["joined rows"]
-    return found
-
-
 class _Room:
-    """Gives memory for a result; None where NumPy is to make it, or to say what is wrong.
+    """Gives memory for a result; None where NumPy is to make it, or to say what is wrong."""
 
-    Rows that are to be joined with some behind them lie the last one first, with room for these.
-    """
+    __slots__ = ("_axis", "_dtype", "_shape_of")
 
-    __slots__ = ("_axis", "_behind", "_dtype", "_shape_of")
-
-    def __init__(
-        self, dtype: str, shape_of: Callable[[Sequence[Array], int], Shape], axis: int, behind: int
-    ) -> None:
-        self._dtype, self._shape_of, self._axis, self._behind = np.dtype(dtype), shape_of, axis, behind
+    def __init__(self, dtype: str, shape_of: Callable[[Sequence[Array], int], Shape], axis: int) -> None:
+        self._dtype, self._shape_of, self._axis = np.dtype(dtype), shape_of, axis
 
     def __call__(self, operands: Sequence[Any]) -> Array | None:
         try:
@@ -122,31 +105,7 @@ class _Room:
         except ValueError:  # they do not fit
             return None
         size = prod(shape) * self._dtype.itemsize
-        if size <= LONG:
-            return None
-        if not self._behind:
-            return lent_array(shape, self._dtype, size)
-        whole = (shape[0] + self._behind, *shape[1:])
-        memory = lent_array(whole, self._dtype, prod(whole) * self._dtype.itemsize)
-        return memory[: shape[0]][::-1]
-
-
-def _beside(rows: Array, more: Array, room: _Room) -> Array:
-    """Return rows with more behind them: where they lie, if they have room there, and elsewhere as any arrays that are joined."""
-    memory, start, length = rows.base, address(rows), len(rows) + len(more)
-    size = length * prod(rows.shape[1:]) * rows.itemsize
-    fits = (
-        isinstance(memory, np.ndarray)
-        and rows.flags.c_contiguous
-        and memory.flags.c_contiguous
-        and address(memory) <= start
-        and start + size <= address(memory) + memory.nbytes
-    )
-    if not fits or rows.shape[1:] != more.shape[1:] or rows.dtype != more.dtype:
-        return np.concatenate((rows, more), 0, room((rows, more)))
-    whole = np.ndarray((length, *rows.shape[1:]), rows.dtype, memory, start - address(memory))  # type: ignore[arg-type]
-    whole[len(rows) :] = more
-    return whole
+        return lent_array(shape, self._dtype, size) if size > LONG else None
 
 
 def _together(operands: Sequence[Any], axis: int) -> Shape:

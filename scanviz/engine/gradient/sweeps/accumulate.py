@@ -14,11 +14,9 @@ from scanviz.engine.graph.nodes import Apply, Constant, Variable, build_one, ten
 from scanviz.engine.graph.notation import GRADIENT
 from scanviz.engine.ops.assign import ASSIGN
 from scanviz.engine.ops.elementwise import add
-from scanviz.engine.ops.index_pattern import IndexEntry, Number
+from scanviz.engine.ops.index_pattern import WHOLE, Number
 from scanviz.engine.ops.join import concatenate
 from scanviz.engine.ops.shape import ALLOC
-
-_WHOLE = IndexEntry("slice")
 
 
 def add_cotangents(terms: Sequence[Variable]) -> Variable:
@@ -68,7 +66,7 @@ def _joined(parts: Sequence[Apply]) -> Variable | None:
     Such slices part an array of any size, where their bounds all count from its first row, or all from its last.
     """
     entries = [node.op.parameters.pattern.entries for node in parts]
-    axes = {k for one in entries for k, entry in enumerate(one) if entry != _WHOLE}
+    axes = {k for one in entries for k, entry in enumerate(one) if entry != WHOLE}
     if len(parts) < 2 or len(axes) != 1:
         return None
     (axis,) = axes

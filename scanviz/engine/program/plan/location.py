@@ -164,15 +164,12 @@ class Emits(NamedTuple):
         ``writes(instruction, program)``: whether it writes a result into a given array.
     overwrites : callable
         ``overwrites(instruction, program)``: positions of the inputs that this array may be.
-    joins : bool
-        Whether long rows outside of loops are computed where they are joined with others.
     over_sequences : bool
         Whether rows of an output may be written over those of a sequence.
     """
 
     writes: Callable[[Instruction, Program], bool]
     overwrites: Callable[[Instruction, Program], Sequence[int]]
-    joins: bool = False
     over_sequences: bool = False
 
 

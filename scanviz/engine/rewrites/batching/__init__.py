@@ -4,6 +4,6 @@ What a loop computes of each row of its sequences alone can be computed of all r
 out can be computed after it, each as one operation.  Rows of the table are in the file of the op's family.
 """
 
-from scanviz.engine.rewrites.batching.table import BATCHING, batched
+from scanviz.engine.rewrites.batching.operations import BATCHING, batched
 
 __all__ = ["BATCHING", "batched"]

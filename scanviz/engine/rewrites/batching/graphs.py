@@ -18,10 +18,10 @@ from scanviz.engine.graph.traversal import depending_on, toposort
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops.control import IFELSE
 from scanviz.engine.ops.index import getitem
-from scanviz.engine.ops.shape import alloc, dimension, dimshuffle
+from scanviz.engine.ops.shape import dimshuffle
 from scanviz.engine.ops.sizes import substituted
 from scanviz.engine.ops.symbolic_shape import shape_of
-from scanviz.engine.rewrites.batching.table import batched
+from scanviz.engine.rewrites.batching.operations import batched, repeated
 from scanviz.engine.scan.effects import has_effect
 from scanviz.engine.scan.loop import Scan
 from scanviz.engine.scan.settings import ScanSettings
@@ -46,7 +46,7 @@ class RaggedError(Exception):
 Known = Mapping[Variable, BatchedRows]
 # results(node, inputs, size of the axis) → all results, some perhaps without the axis; None for a form that has no such meaning
 RESULTS: MeaningTable[Callable[[Apply, Sequence[BatchedRows], Variable], list[BatchedRows] | None]] = (
-    MeaningTable("results over a new axis", "engine/rewrites/batching/{family}.py")
+    MeaningTable("results over a new axis", "engine/rewrites/batching/results.py")
 )
 
 
@@ -92,11 +92,6 @@ def _check_branches(outputs: Sequence[Variable], known: Known) -> None:
             raise RaggedError
 
 
-def repeated(value: Variable, count: Variable) -> Variable:
-    """Return a value in each row of a new leading axis."""
-    return alloc(value, [count, *(dimension(value, axis) for axis in range(tensor_type(value).ndim))])
-
-
 def with_axis(rows: BatchedRows, count: Variable) -> Variable:
     """Return a variable with the leading axis, which it gets where it has none."""
     return rows.variable if rows.batched else repeated(rows.variable, count)
@@ -130,7 +125,7 @@ def row_by_row(node: Apply, given: Sequence[BatchedRows], count: Variable) -> li
             raise ScanvizNotImplementedError(
                 f"vmap: `{describe(old)}` has no rows, which `{node.op.name}` would need",
                 where=node.provenance.source,
-                fix=f"a row in {RESULTS.places[0].format(family=node.op.declaration.family)}",
+                fix=f"a row in {RESULTS.places[0]}",
             )
     arrays = [output for output in node.outputs if isinstance(output.type, TensorType)]
     known = dict(zip(node.inputs, given, strict=True))

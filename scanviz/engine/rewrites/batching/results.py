@@ -16,15 +16,21 @@ from scanviz.engine.ops.creation import arange
 from scanviz.engine.ops.decompose import EIGH, QR, SVD
 from scanviz.engine.ops.factorise import SLOGDET
 from scanviz.engine.ops.index import INDEX, LAST_ROW, STATE_HISTORY, getitem
-from scanviz.engine.ops.index_pattern import INPUT, IndexEntry, IndexParameters, is_basic
+from scanviz.engine.ops.index_pattern import INPUT, WHOLE, IndexParameters, is_basic
 from scanviz.engine.ops.reduce import SUM_TO_SHAPE
 from scanviz.engine.ops.shape import DIMENSION, dimension
 from scanviz.engine.ops.size_checks import FIRST_ROWS, SPECIFY_SHAPE, specify_shape
-from scanviz.engine.rewrites.batching.graphs import RESULTS, BatchedRows, axes_swapped, with_axis
-from scanviz.engine.rewrites.batching.table import widened
+from scanviz.engine.ops.subgraph import SUBGRAPH, Subgraph
+from scanviz.engine.rewrites.batching.graphs import (
+    RESULTS,
+    BatchedRows,
+    axes_swapped,
+    batched_graph,
+    with_axis,
+)
+from scanviz.engine.rewrites.batching.operations import widened
 
 Results = list[BatchedRows] | None
-_EVERYTHING = IndexEntry("slice")
 
 
 def _all(variable: Variable) -> list[BatchedRows]:
@@ -97,7 +103,7 @@ def _assigned(node: Apply, given: Sequence[BatchedRows], count: Variable) -> Res
     value = given[1].variable
     if given[1].batched:
         value = widened(value, tensor_type(node.inputs[0]).ndim - integers + new)
-    pattern = IndexParameters((_EVERYTHING, *entries))
+    pattern = IndexParameters((WHOLE, *entries))
     op = Op(ASSIGN, node.op.parameters._replace(pattern=pattern))
     return _all(
         build_one(
@@ -114,7 +120,7 @@ def _picked(node: Apply, given: Sequence[BatchedRows], count: Variable) -> Resul
     if (
         not by_integer
         or not all(batched_rows.batched for batched_rows in given)
-        or any(part != _EVERYTHING for part in rest)
+        or any(part != WHOLE for part in rest)
     ):
         return None
     return _all(getitem(given[0].variable, (arange(count), given[1].variable)))
@@ -124,3 +130,13 @@ def _picked(node: Apply, given: Sequence[BatchedRows], count: Variable) -> Resul
 def _of_matrices(node: Apply, given: Sequence[BatchedRows], count: Variable) -> Results:
     """Return the results of matrices in a stack."""
     return [BatchedRows(variable, True) for variable in build(node.op, [given[0].variable])]
+
+
+@RESULTS.row(SUBGRAPH)
+def _operations(node: Apply, given: Sequence[BatchedRows], count: Variable) -> Results:
+    """Return the operations of a subgraph over all rows; one with a derivative of its own is applied row by row, which keeps it."""
+    op = node.op
+    assert isinstance(op, Subgraph)
+    if op.pullback is not None:
+        return None
+    return batched_graph(op.results, dict(zip(op.inputs, given, strict=True)), count)

@@ -13,7 +13,6 @@ from scanviz.engine.ops.size_checks import specify_shape
 from scanviz.engine.ops.support import as_integer, as_variable, constant, constant_integer
 from scanviz.engine.rewrites.batching import loops as _loops  # noqa: F401  # they fill a table
 from scanviz.engine.rewrites.batching import results as _results  # noqa: F401
-from scanviz.engine.rewrites.batching import subgraph as _subgraph  # noqa: F401
 from scanviz.engine.rewrites.batching.graphs import BatchedRows, RaggedError, batched_graph, looped, with_axis
 
 

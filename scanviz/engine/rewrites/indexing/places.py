@@ -13,10 +13,8 @@ from scanviz.engine.errors import ScanvizError
 from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.nodes import Apply, Variable, build_one
 from scanviz.engine.ops.index import INDEX
-from scanviz.engine.ops.index_pattern import INPUT, IndexEntry, IndexParameters, input_entries
+from scanviz.engine.ops.index_pattern import INPUT, WHOLE, IndexEntry, IndexParameters, input_entries
 from scanviz.engine.ops.sizes import surely_at_most
-
-WHOLE = IndexEntry("slice")
 
 
 class IndexPart(NamedTuple):

@@ -20,12 +20,11 @@ from typing import Any
 from scanviz.engine.errors import some
 from scanviz.engine.graph.nodes import Apply, Variable, tensor_type
 from scanviz.engine.ops.index import INDEX
-from scanviz.engine.ops.index_pattern import INPUT, IndexEntry
+from scanviz.engine.ops.index_pattern import INPUT, WHOLE, IndexEntry
 from scanviz.engine.ops.sizes import surely_equal
 from scanviz.engine.rewrites.arithmetic.identities import Answer, rewritten
 from scanviz.engine.rewrites.indexing.intervals import RowInterval, interval_of, row_of, slice_of, taken
 from scanviz.engine.rewrites.indexing.places import (
-    WHOLE,
     IndexPart,
     as_slice,
     index_parts,

@@ -18,7 +18,7 @@ from scanviz.engine.ops.assign import ASSIGN
 from scanviz.engine.ops.elementwise import CAST, cast
 from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
 from scanviz.engine.ops.index import INDEX
-from scanviz.engine.ops.index_pattern import IndexEntry
+from scanviz.engine.ops.index_pattern import WHOLE, IndexEntry
 from scanviz.engine.ops.shape import (
     ALLOC,
     DIMSHUFFLE,
@@ -31,7 +31,6 @@ from scanviz.engine.ops.sizes import as_size, surely_equal, surely_not_negative
 from scanviz.engine.ops.symbolic_shape import same_shape
 from scanviz.engine.rewrites.arithmetic.identities import Answer, rewritten
 from scanviz.engine.rewrites.indexing.places import (
-    WHOLE,
     as_slice,
     has_row,
     is_known,

@@ -243,7 +243,7 @@ def loop_pullback(node: Node, cotangents: dict[int, Node]) -> list[Node | None]:
     # The step: from the cotangents of the rows that the forward step wrote, parts for all that it was given.
     complete = [[variable("cotangent of a row written") for _ in each.writes] for each in loop.buffers]
     so_far = [[variable("cotangent so far of a row read") for _ in each.reads] for each in loop.buffers]
-    told = [one for both in zip(complete, so_far, strict=True) for rows in both for one in rows]
+    gradients = [one for both in zip(complete, so_far, strict=True) for rows in both for one in rows]
     parts = pull_step(loop, list(chain(*complete)))
     sums = [old if part is None else old + part for old, part in zip(chain(*so_far), parts, strict=False)]
     of_weights = zip(weights, parts[len(rows_read) :], strict=True)
@@ -258,7 +258,7 @@ def loop_pullback(node: Node, cotangents: dict[int, Node]) -> list[Node | None]:
     empty = apply("constant", parameter=np.zeros(0))
     collecting = [(Buffer((), (0,), grows=True), empty) for _ in shared]
     buffers, starts = zip(*reading, *cells, *collecting, strict=True)
-    inputs, outputs = (*rows_read, *told, *weights), (*sums, *collected)
+    inputs, outputs = (*rows_read, *gradients, *weights), (*sums, *collected)
     back = Loop(buffers, inputs, outputs, loop.n_steps, backwards=True)
 
     # Its results: initial rows and sequences get their cells, non-sequences the sum of what was collected.

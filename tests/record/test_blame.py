@@ -116,7 +116,7 @@ def test_a_loop_inside_a_step_is_looked_into() -> None:
         (
             lambda: scanviz.function([X, W], rnn()[-1], mode="numpy"),
             (planted_matrix(), 0.1 * np.eye(3)),
-            ("x[71]",),
+            ("x[71, 1]",),
         ),
         (nested, (planted(17, -5.0),), ("v[17]",)),
         (

@@ -24,8 +24,8 @@ from scanviz.engine.observe import Observer
 from scanviz.engine.program.instructions import Instruction, LoopInstruction, all_loops
 from scanviz.engine.program.value_names import as_written, is_added_cast
 from scanviz.profiler.values.finding import finding_of
-from scanviz.profiler.values.frame import OpenCall, moves_only
 from scanviz.record.traces.finding import CheckedRecord, FindingRecord
+from scanviz.record.traces.origins import Frame, moves_only
 
 
 class CheckOptions(NamedTuple):
@@ -87,8 +87,8 @@ class Checker(Observer):
         self._loops: dict[int, LoopInstruction] = {}
         self._runs: dict[int, itertools.count[int]] = {}
         self._calls: dict[int, itertools.count[int]] = {}
-        # by thread: calls going on, outer first; of each the function, then loops going on, outer first
-        self._stacks: dict[int, list[tuple[int, list[OpenCall]]]] = {}
+        # by thread: calls going on, outer first; of each its number, the function, and it with its loops going on, outer first
+        self._stacks: dict[int, list[tuple[int, CompiledFunction, list[Frame]]]] = {}
         self._lock = lock()
         self._counted = [0, 0, 0, 0]  # calls, steps, operations, values
 
@@ -111,8 +111,9 @@ class Checker(Observer):
         event = self._events.get(function)
         if event is not None and self.finding is None:
             number = next(self._calls[function])
-            frames = [OpenCall(event, event.program, None, number, True)]
-            self._stacks.setdefault(threading.get_ident(), []).append((call, frames))
+            given = len(event.function.inputs if event.function is not None else event.program.inputs)
+            stack = self._stacks.setdefault(threading.get_ident(), [])
+            stack.append((call, event, [Frame(event.program, number, given=given)]))
             self._count(0, 1)
 
     def function_end(self, function: int, call: int, elapsed_ns: int, error: BaseException | None) -> None:
@@ -123,10 +124,10 @@ class Checker(Observer):
         if not stack:
             self._stacks.pop(threading.get_ident(), None)
 
-    def _frames(self) -> list[OpenCall]:
+    def _frames(self) -> list[Frame]:
         """Return the call that this thread is in, and its loops."""
         stack = self._stacks.get(threading.get_ident())
-        return stack[-1][1] if stack else []
+        return stack[-1][2] if stack else []
 
     def loop_begin(self, function: int, loop: int, n_steps: int, buffer_bytes: int) -> None:
         """Open a run."""
@@ -134,7 +135,7 @@ class Checker(Observer):
         if frames and found is not None:
             inside = any(instruction is found for instruction in frames[-1].program.instructions)
             run = next(self._runs[loop])
-            frames.append(OpenCall(frames[0].event, found.body, found, run, inside, n_steps))
+            frames.append(Frame(found.body, run, found, inside, n_steps))
 
     def loop_end(
         self,
@@ -160,7 +161,7 @@ class Checker(Observer):
             frame.inputs = values
             frame.values = dict(zip(frame.program.inputs, values, strict=True))
 
-    def _frame(self, loop: int | None) -> OpenCall | None:
+    def _frame(self, loop: int | None) -> Frame | None:
         frames = self._frames()
         if not frames or self.finding is not None:
             return None
@@ -187,7 +188,7 @@ class Checker(Observer):
                 frame.values.pop(number, None)
 
     def _problem(
-        self, frame: OpenCall, index: int, register: int, value: np.ndarray[Any, Any]
+        self, frame: Frame, index: int, register: int, value: np.ndarray[Any, Any]
     ) -> tuple[str, str] | None:
         """Return what is wrong with a result, and what was expected."""
         self._count(3, value.size)
@@ -210,13 +211,13 @@ class Checker(Observer):
         return None
 
     def _found(self, problem: str, expected: str, index: int, register: int) -> None:
-        frames = self._frames()
-        found = finding_of(frames, index, register, problem, expected, self._checks.get(problem))
+        _, event, frames = self._stacks[threading.get_ident()][-1]
+        found = finding_of(event, frames, index, register, problem, expected, self._checks.get(problem))
         with self._lock:
             if self.finding is not None:
                 return
             self.finding = found
-        self._count(1, sum(frame.step + 1 for frame in frames[1:]))
+        self._count(1, sum((frame.step or 0) + 1 for frame in frames[1:]))
         observe.detach(self)
         if self.on_found is not None:
             self.on_found(found)
@@ -249,7 +250,7 @@ def number_checks(
     return found
 
 
-def _narrower_inputs(frame: OpenCall, index: int, dtype: np.dtype[Any]) -> str:
+def _narrower_inputs(frame: Frame, index: int, dtype: np.dtype[Any]) -> str:
     """Return the narrowest floating dtype among an operation's inputs if its result is wider; empty if it is not.
 
     A cast that the user wrote is wanted, and so is a value stored in a wider array.

@@ -2,36 +2,47 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from scanviz.engine.graph.types import TensorType
+from scanviz.engine.observation.events import CompiledFunction
 from scanviz.engine.program.instructions import AnyInstruction, LoopInstruction
 from scanviz.engine.program.value_names import as_written
 from scanviz.engine.scan.loop import Scan
-from scanviz.profiler.values.frame import OpenCall, origin_of
-from scanviz.profiler.values.place import rows_given, steps_written
 from scanviz.profiler.values.sampling import statistics_of
 from scanviz.record.graphs.gradient_pairs import forward_loop
 from scanviz.record.operations import OperationRecord
 from scanviz.record.program_snapshot import function_record, loop_records, source_record, value_name
 from scanviz.record.traces.finding import FindingRecord, LoopPlaceRecord, ValueRecord
+from scanviz.record.traces.origins import Frame, Origin, origins
 
 SHOWN = 6  # numbers of a value
 INPUTS = 12  # of one operation; an ifelse may have very many
+MOST_ROWS = 6  # that are named
 Bad = Callable[[np.ndarray[Any, Any]], np.ndarray[Any, Any]]
 
 
 def finding_of(
-    frames: Sequence[OpenCall], index: int, register: int, problem: str, expected: str, is_bad: Bad | None
+    event: CompiledFunction,
+    frames: Sequence[Frame],
+    index: int,
+    register: int,
+    problem: str,
+    expected: str,
+    is_bad: Bad | None,
 ) -> FindingRecord:
-    """Return what is said of an operation's result that should not be.
+    """Return a record of an operation's result that should not be.
 
     Parameters
     ----------
-    frames : sequence of OpenCall
+    event : CompiledFunction
+        The function.
+    frames : sequence of Frame
         The call, then the loops around the operation, outer first.
     index : int
         The operation in the innermost program.
@@ -43,11 +54,17 @@ def finding_of(
         Tells the numbers that should not be, where single numbers are at fault.
     """
     frame = frames[-1]
-    event = frame.event
     instruction = frame.program.instructions[index]
-    operation = _operation(frame, index)
+    operation = _operation(event, frame, index)
     result = _value(operation.label, frame.value(register), is_bad)
     inputs = tuple(_inputs(frames, instruction, is_bad))
+    found = origins(frames, register, result.where)
+    rows = [
+        one
+        for one in found
+        if one.kind in ("input", "shared variable") and one.place[:1] not in ((), (None,))
+    ]
+    nearest = min((one.back for one in rows), default=0)
     return FindingRecord(
         problem=problem,
         function=function_record(event).name,
@@ -58,36 +75,53 @@ def finding_of(
         result=result,
         inputs=inputs,
         step_inputs=tuple(_step_inputs(frame, instruction, is_bad)) if frame.loop is not None else (),
-        loops=tuple(_place(frames, depth) for depth in range(1, len(frames))),
+        loops=tuple(_place_in(frames, depth) for depth in range(1, len(frames))),
         cause="given" if any(value.where is not None for value in inputs) else "made",
         expected=expected,
         read_at=tuple(_read_at(frame, register, result.where)) if result.where else (),
-        rows=rows_given(frames, instruction, result.where or ()),
-        made_of=tuple(dict.fromkeys(_made_of(frame, register, result.where))) if result.where else (),
+        rows=tuple(dict.fromkeys(_row(one) for one in rows if one.back == nearest))[:MOST_ROWS],
+        made_of=tuple(
+            dict.fromkeys(
+                _loop_place(one.loop, one.step, frame)
+                for one in found
+                if one.loop is not None and one.frame is frame
+            )
+        ),
         moved_from=operation.moved_from,
     )
 
 
-def _operation(frame: OpenCall, index: int) -> OperationRecord:
+def _row(origin: Origin) -> str:
+    """Return a row of what the caller gave, such as ``x[731]``."""
+    known = itertools.takewhile(lambda at: at is not None, origin.place)
+    return f"{origin.name}[{', '.join(map(str, known))}]"
+
+
+def _operation(event: CompiledFunction, frame: Frame, index: int) -> OperationRecord:
     if frame.loop is None:
-        return function_record(frame.event).operations[index]
-    records = loop_records(frame.event.key, frame.event.program)
+        return function_record(event).operations[index]
+    records = loop_records(event.key, event.program)
     return next(record for record in records if record.key == frame.loop.key).operations[index]
 
 
 def _inputs(
-    frames: Sequence[OpenCall], instruction: AnyInstruction, is_bad: Bad | None
+    frames: Sequence[Frame], instruction: AnyInstruction, is_bad: Bad | None
 ) -> Iterator[ValueRecord]:
     frame = frames[-1]
     pairs = zip(as_written(frame.program, instruction), instruction.inputs, strict=True)
     for number, read in list(dict(pairs).items())[:INPUTS]:
         value = frame.value(number) if frame.value(number) is not None else frame.value(read)
         if value is not None and isinstance(frame.program.registers[number].type, TensorType):
-            origin = origin_of(frames, number)
-            yield _value(value_name(frame.program, number), value, is_bad, origin)
+            shown = _value(value_name(frame.program, number), value, is_bad)
+            if shown.where is not None:
+                moved = [
+                    one for one in origins(frames, number, shown.where) if one.moved and one.loop is None
+                ]
+                shown = replace(shown, origin=" or ".join(dict.fromkeys(map(str, moved))))
+            yield shown
 
 
-def _step_inputs(frame: OpenCall, instruction: AnyInstruction, is_bad: Bad | None) -> Iterator[ValueRecord]:
+def _step_inputs(frame: Frame, instruction: AnyInstruction, is_bad: Bad | None) -> Iterator[ValueRecord]:
     """Iterate over what the step began with, as far as the operation does not read it itself; constants come last."""
     shown = 0
     for number, value in zip(frame.program.inputs, frame.inputs, strict=True):
@@ -97,7 +131,7 @@ def _step_inputs(frame: OpenCall, instruction: AnyInstruction, is_bad: Bad | Non
             yield _value(value_name(frame.program, number), value, is_bad)
 
 
-def _value(name: str, value: Any, is_bad: Bad | None, origin: str = "") -> ValueRecord:
+def _value(name: str, value: Any, is_bad: Bad | None) -> ValueRecord:
     array = np.asarray(value)
     where = None
     if is_bad is not None and array.dtype.kind == "f":
@@ -106,55 +140,42 @@ def _value(name: str, value: Any, is_bad: Bad | None, origin: str = "") -> Value
             where = tuple(int(index) for index in np.unravel_index(int(bad.argmax()), array.shape))
     numbers = tuple(float(element) for element in array.reshape(-1)[:SHOWN])
     shape = tuple(map(int, array.shape))
-    return ValueRecord(name, str(array.dtype), shape, statistics_of(array), numbers, where, origin)
+    return ValueRecord(name, str(array.dtype), shape, statistics_of(array), numbers, where)
 
 
-def _place(frames: Sequence[OpenCall], depth: int) -> LoopPlaceRecord:
+def _place_in(frames: Sequence[Frame], depth: int) -> LoopPlaceRecord:
     frame, around = frames[depth], frames[depth - 1]
-    loop = frame.loop
-    assert loop is not None and isinstance(loop.op, Scan)
-    known = loop.op.settings.gradient_of
-    step = _forward_step(loop, frame.step, frame.steps, around if frame.linked else None)
-    return LoopPlaceRecord(
-        loop=loop.name,
-        source=source_record(loop.provenance.source),
-        run=frame.number,
-        step=frame.step,
-        forward_loop=known.name if known is not None else None,
-        forward_step=step,
-    )
+    assert frame.loop is not None and frame.step is not None
+    return _loop_place(frame.loop, frame.step, around if frame.linked else None, frame.steps, frame.number)
 
 
-def _read_at(frame: OpenCall, register: int, where: tuple[int, ...]) -> Iterator[LoopPlaceRecord]:
+def _read_at(frame: Frame, register: int, where: tuple[int, ...]) -> Iterator[LoopPlaceRecord]:
     """Iterate over the steps of loops that read the row of a result that should not be, as far as they read it directly."""
     for instruction in frame.program.instructions:
         if isinstance(instruction, LoopInstruction):
             for slot in instruction.sequences:
                 if slot.outer == register:
-                    source = source_record(instruction.provenance.source)
-                    forward = (
-                        instruction.op.settings.gradient_of if isinstance(instruction.op, Scan) else None
-                    )
-                    back = _forward_step(instruction, where[0], len(frame.value(register)), frame)
-                    name = forward.name if forward is not None else None
-                    yield LoopPlaceRecord(instruction.name, source, None, where[0], name, back)
+                    yield _loop_place(instruction, where[0], frame, len(frame.value(register)))
 
 
-def _made_of(frame: OpenCall, register: int, where: tuple[int, ...]) -> Iterator[LoopPlaceRecord]:
-    """Iterate over the steps of loops before the operation that wrote what the row that should not be was made of."""
-    for loop, step in steps_written(frame, register, where):
-        known = loop.op.settings.gradient_of if isinstance(loop.op, Scan) else None
-        yield LoopPlaceRecord(
-            loop.name,
-            source_record(loop.provenance.source),
-            None,
-            step,
-            known.name if known is not None else None,
-            _forward_step(loop, step, frame.steps_done[loop.key], frame),
-        )
+def _loop_place(
+    loop: LoopInstruction, step: int, around: Frame | None, steps: int | None = None, run: int | None = None
+) -> LoopPlaceRecord:
+    """Return a step of a loop, with the step that it goes back over in a gradient."""
+    if steps is None and around is not None:
+        steps = around.steps_done[loop.key]
+    known = loop.op.settings.gradient_of if isinstance(loop.op, Scan) else None
+    return LoopPlaceRecord(
+        loop=loop.name,
+        source=source_record(loop.provenance.source),
+        run=run,
+        step=step,
+        forward_loop=known.name if known is not None else None,
+        forward_step=_forward_step(loop, step, steps or 0, around),
+    )
 
 
-def _forward_step(loop: LoopInstruction, step: int, steps: int, around: OpenCall | None) -> int | None:
+def _forward_step(loop: LoopInstruction, step: int, steps: int, around: Frame | None) -> int | None:
     """Return the step that a step of a gradient's loop goes back over, None where that is not known.
 
     The forward loop's steps are known where it ran in the frame around; elsewhere they are as many as the gradient's, unless

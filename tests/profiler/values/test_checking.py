@@ -185,7 +185,7 @@ def test_the_step_of_what_is_behind_a_loop_is_that_of_the_number_wherever_it_was
         (T.dot(np.eye(3), tank.T), [6]),
         (tank.reshape((2, 5, 3)), [6]),
         (tank.reshape((-1,)), [6]),
-        (abs(tank[1:]) + tank[:-1], [7, 6]),
+        (abs(tank[1:]) + tank[:-1], [6, 7]),
         (tank.sum(axis=0), []),
         (unsized.T, [6]),
         (unsized.reshape((5, 2, -1)), [6]),

@@ -3,8 +3,8 @@
 Without -o the picture is drawn in characters on standard output; -o writes a file, whose ending says its format: svg, png,
 pdf, dot, html, txt, json (node-link) or graphml; of --film svg or html. A script is profiled as `scanviz profile` does
 it (what it prints goes to standard error, its profile is not saved), so that the picture shows where the time went. Options
-stand before SCRIPT: what stands behind it is the script's. Pictures are laid out by Graphviz
-where it is installed, else by scanviz itself; --engine chooses. A pdf is written by dot alone.
+stand before SCRIPT: what stands behind it is the script's. scanviz lays pictures out itself;
+--engine dot asks Graphviz, which alone writes a pdf.
 
 A large picture (svg, png, pdf, html) is folded until it can be read: formulas stand in the place of single operations, loops
 are closed, of many steps those in the middle are one box. Notes say what was folded; --whole draws all.
@@ -151,7 +151,7 @@ def _target(given: Given) -> DrawTarget:
 def _deliver(record: ProfileRecord, given: Given, target: DrawTarget, out: TextIO, said: TextIO) -> None:
     """Draw what is asked for and write it where it goes."""
     from scanviz.record.errors import ScanvizError
-    from scanviz.render.layout import CannotDrawError
+    from scanviz.render.engines import CannotDrawError
 
     try:
         data, engine, notes = _made(record, given, target.form, out)
@@ -363,7 +363,7 @@ def _table(record: ProfileRecord, function: FunctionRecord, given: Given, form: 
         table = mappings_table(loop).as_text(width) if joined else connection_matrix(loop).as_text()
         return table.encode()
     from scanviz.render.colours import darkened
-    from scanviz.render.layout.chain import converted
+    from scanviz.render.engines import converted
     from scanviz.render.tables import connections_svg, mappings_svg
 
     drawn = mappings_svg(mappings_table(loop)) if joined else connections_svg(connection_matrix(loop))

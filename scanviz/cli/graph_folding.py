@@ -51,7 +51,7 @@ def steps_in(picture: Diagram) -> int:
 def unfolded(whole: Diagram, folded: Diagram) -> list[tuple[str, Diagram]]:
     """Return what a page shows below a picture that is folded, once it is asked to: loops that are closed in it, and all of it."""
     from scanviz.render.diagram.folding import only_loops
-    from scanviz.render.layout.chain import LARGEST_IN_TIME
+    from scanviz.render.engines import LARGEST_IN_TIME
 
     if any(node.band is not None for node in whole.nodes):
         return [("all of it", whole)] if len(whole.nodes) <= LARGEST_IN_TIME else []

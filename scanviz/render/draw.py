@@ -20,7 +20,7 @@ from scanviz.render.characters import drawing_text
 from scanviz.render.colours import DARK_INK, DARK_PAPER, INK, PAPER
 from scanviz.render.diagram.build import diagram_of
 from scanviz.render.diagram.model import Diagram
-from scanviz.render.layout import Drawing, drawn
+from scanviz.render.engines import Drawing, drawn
 from scanviz.render.marks import MARK, is_picture, marked
 
 NOTEBOOK_NODES = 200  # that a picture in a notebook has

@@ -6,7 +6,20 @@ import unicodedata
 from typing import NamedTuple
 
 from scanviz.record.plain_text import sanitize
-from scanviz.render.colours import CHANGE_SIGNS, KIND_TEXT, LOOP_KINDS, ROLE_TEXT
+from scanviz.record.units import duration
+from scanviz.render.colours import (
+    CHANGE_SIGNS,
+    CHANGES,
+    EDGES,
+    HEAT,
+    KIND_TEXT,
+    LOOP_KINDS,
+    NODE_KINDS,
+    PAPER,
+    ROLE_SIGNS,
+    ROLE_TEXT,
+    Paint,
+)
 from scanviz.render.diagram.model import Cluster, Diagram, Edge, Node, Port
 
 LONGEST = 44  # characters of a label; the whole of it is in the tooltip
@@ -14,19 +27,12 @@ LONGEST_IN_TIME = 24  # in a picture of steps side by side
 _NARROW, _WIDE = frozenset("iljtfrI.,:;'|![]() -·"), frozenset("mwMW@%—")
 
 
-class Legend(NamedTuple):
-    """What a picture has that a legend explains: kinds of nodes and loop variables, roles of edges, changes, the hottest node."""
+class LegendItem(NamedTuple):
+    """A sign of a picture: what it means, its colours, and its style class."""
 
-    kinds: tuple[str, ...]
-    loop_kinds: tuple[str, ...]
-    roles: tuple[str, ...]
-    changes: tuple[str, ...]
-    heat: float
-    hotter: bool = False  # whether closed loops took more than what is hottest by the colours
-
-    def heat_text(self) -> str:
-        """Return the part of the time that the warmest colour stands for."""
-        return f"{percent(self.heat)}{' and more' if self.hotter else ''}"
+    text: str
+    paint: Paint
+    name: str
 
 
 def short(text: str, longest: int = LONGEST) -> str:
@@ -39,24 +45,6 @@ def short(text: str, longest: int = LONGEST) -> str:
     """
     clean = " ".join(sanitize(text).split())
     return clean if len(clean) <= longest else clean[: longest - 1].rstrip() + "…"
-
-
-def duration(nanoseconds: float) -> str:
-    """Return a time for people, with three digits at most.
-
-    Examples
-    --------
-    >>> [duration(ns) for ns in (0, 950, 1_234, 56_789_000, 3e9, 9.99e11)]
-    ['0 ns', '950 ns', '1.23 µs', '56.8 ms', '3 s', '999 s']
-    """
-    for unit, size in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
-        if nanoseconds >= size:
-            return (
-                f"{nanoseconds / size:.3g} {unit}"
-                if nanoseconds < 999.5 * size
-                else f"{nanoseconds / size:.0f} {unit}"
-            )
-    return f"{nanoseconds:.3g} ns"
 
 
 def time_text(part: Node | Cluster) -> str:
@@ -153,24 +141,49 @@ def edge_title(edge: Edge) -> str:
     return "\n".join(line for line in lines if line)
 
 
-def legend_of(diagram: Diagram) -> Legend:
-    """Return the signs that a picture has."""
+def legend_rows(diagram: Diagram) -> list[list[LegendItem]]:
+    """Return the legend in rows: kinds of nodes; kinds of loop variables, lines and changes; the scale of heat."""
     kinds = {node.kind for node in diagram.nodes}
-    loop_kinds = {node.loop_kind for node in diagram.nodes} | {
-        port.kind for node in diagram.nodes for port in node.ports
-    }
+    loop_kinds = {node.loop_kind for node in diagram.nodes}
+    loop_kinds |= {port.kind for node in diagram.nodes for port in node.ports}
     roles = {edge.role for edge in diagram.edges}
-    changes: set[str] = {node.change for node in diagram.nodes}
-    changes |= {cluster.change for cluster in diagram.clusters} | {edge.change for edge in diagram.edges}
-    most = hottest(diagram)
-    return Legend(
-        tuple(text for text in KIND_TEXT if text in kinds),
-        tuple(kind for kind in LOOP_KINDS if kind in loop_kinds),
-        tuple(text for text in ROLE_TEXT if text in roles),
-        tuple(sign for sign in CHANGE_SIGNS if sign in changes),
-        most,
-        any(node.share is not None and node.share > most for node in diagram.nodes),
-    )
+    changes = {node.change for node in diagram.nodes} | {cluster.change for cluster in diagram.clusters}
+    changes |= {edge.change for edge in diagram.edges}
+    most, blank = hottest(diagram), Paint(PAPER, PAPER)
+    rows = [
+        [LegendItem(text, NODE_KINDS[kind], kind) for kind, text in KIND_TEXT.items() if kind in kinds],
+        [
+            *(loop_kind_item(kind) for kind in LOOP_KINDS if kind in loop_kinds),
+            *(
+                LegendItem(f"{sign} {ROLE_TEXT[role]}", Paint(PAPER, EDGES[role]), f"edge-{role}")
+                for role, sign in ROLE_SIGNS.items()
+                if role in roles
+            ),
+            *(
+                LegendItem(f"{sign} {change}", Paint(PAPER, CHANGES[change]), change)
+                for change, sign in CHANGE_SIGNS.items()
+                if change in changes
+            ),
+        ],
+    ]
+    if most:
+        hotter = any(node.share is not None and node.share > most for node in diagram.nodes)
+        rows.append(
+            [
+                LegendItem("part of the time: none", blank, "ground"),
+                *(
+                    LegendItem(" ", Paint(fill, fill), f"operation sv-heat-{k}")
+                    for k, fill in enumerate(HEAT)
+                ),
+                LegendItem(f"{percent(most)}{' and more' if hotter else ''}", blank, "ground"),
+            ]
+        )
+    return [row for row in rows if row]
+
+
+def loop_kind_item(kind: str) -> LegendItem:
+    """Return the sign of a kind of loop variable."""
+    return LegendItem(kind_name(kind), LOOP_KINDS[kind], f"port sv-kind-{kind}")
 
 
 def hottest(diagram: Diagram) -> float:

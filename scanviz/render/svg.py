@@ -5,23 +5,17 @@ Light colours stand as attributes, which every reader understands; classes are f
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from html import escape
 
 from scanviz.render.colours import (
-    CHANGE_SIGNS,
     CHANGES,
     CLUSTER,
-    EDGES,
     FAINT,
-    HEAT,
     INK,
-    KIND_TEXT,
     LOOP_KINDS,
     NODE_KINDS,
     PAPER,
-    ROLE_SIGNS,
-    ROLE_TEXT,
     Paint,
     edge_classes,
     edge_line,
@@ -32,13 +26,14 @@ from scanviz.render.colours import (
 )
 from scanviz.render.diagram.model import Cluster, Diagram, Edge, Node, Port
 from scanviz.render.labels import (
+    LegendItem,
     cluster_lines,
     cluster_title,
     edge_title,
     element_id,
     hottest,
     kind_name,
-    legend_of,
+    legend_rows,
     node_lines,
     node_title,
     port_title,
@@ -296,34 +291,11 @@ def words_row(words: str) -> tuple[str, float]:
 
 def svg_head(diagram: Diagram) -> list[tuple[str, float]]:
     """Return the title, the notes and the legend as rows with their widths."""
-    rows = [title_row(diagram.title), *map(words_row, diagram.notes)]
-    legend = legend_of(diagram)
-    rows.append(swatches([(KIND_TEXT[kind], NODE_KINDS[kind], kind) for kind in legend.kinds]))
-    kinds = [(kind_name(kind), LOOP_KINDS[kind], f"port sv-kind-{kind}") for kind in legend.loop_kinds]
-    changes = [
-        (f"{CHANGE_SIGNS[change]} {change}", Paint(PAPER, CHANGES[change]), change)
-        for change in legend.changes
-    ]
-    roles = [
-        (f"{ROLE_SIGNS[role]} {ROLE_TEXT[role]}", Paint(PAPER, EDGES[role]), f"edge-{role}")
-        for role in legend.roles
-        if role in ROLE_SIGNS
-    ]
-    if kinds or changes or roles:
-        rows.append(swatches([*kinds, *roles, *changes]))
-    if legend.heat:
-        heat = [(" ", Paint(fill, fill), f"operation sv-heat-{k}") for k, fill in enumerate(HEAT)]
-        blank = Paint(PAPER, PAPER)
-        rows.append(
-            swatches(
-                [("part of the time: none", blank, "ground"), *heat, (legend.heat_text(), blank, "ground")]
-            )
-        )
-    return rows
+    return [title_row(diagram.title), *map(words_row, diagram.notes), *map(swatches, legend_rows(diagram))]
 
 
-def swatches(items: list[tuple[str, Paint, str]]) -> tuple[str, float]:
-    """Return a row of a legend, and how wide it is: text, colours and style class of each sign."""
+def swatches(items: Sequence[LegendItem]) -> tuple[str, float]:
+    """Return a row of a legend, and how wide it is."""
     parts = []
     x = 0.0
     for text, paint, name in items:

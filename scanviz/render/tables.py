@@ -8,7 +8,7 @@ from scanviz.render.colours import FAINT, LOOP_KINDS, NODE_KINDS, Paint
 from scanviz.render.diagram.connections import ConnectionMatrix
 from scanviz.render.diagram.entries import COLUMNS, ListEntry
 from scanviz.render.diagram.mappings import HEADINGS, MappingsTable
-from scanviz.render.labels import kind_name, short, text_width
+from scanviz.render.labels import loop_kind_item, short, text_width
 from scanviz.render.layout.placed import LETTER, Box, Placed
 from scanviz.render.svg import document, rect, swatches, text_at, title_row, words_row
 
@@ -87,7 +87,7 @@ def _head(title: str, words: str, kinds: Sequence[str]) -> list[tuple[str, float
     return [
         title_row(title),
         words_row(words),
-        swatches([(kind_name(kind), LOOP_KINDS[kind], f"port sv-kind-{kind}") for kind in shown]),
+        swatches([loop_kind_item(kind) for kind in shown]),
     ]
 
 

@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
+import runpy
 from pathlib import Path
 
 import pytest
 
 from scanviz.record.model import SCHEMA, ProfileRecord
-from scanviz.record.schema import (
-    BEGIN,
-    END,
-    field_meanings,
-    json_type,
-    record_classes,
-    tables,
-    title,
-    with_tables,
-)
 from scanviz.record.storage.codec import field_types
 from scanviz.record.storage.file import LIMITS
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "profile-format.md"
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs" / "reference" / "profile-format.md"
+TOOL = runpy.run_path(str(ROOT / "tools" / "profile_format.py"), run_name="profile_format")
+BEGIN, END, json_type, field_meanings = (
+    TOOL[name] for name in ("BEGIN", "END", "json_type", "field_meanings")
+)
+record_classes, tables, title, with_tables = (
+    TOOL[name] for name in ("record_classes", "tables", "title", "with_tables")
+)
 
 
 def test_the_page_holds_the_tables_of_fields() -> None:
     page = PAGE.read_text("utf-8")
-    assert with_tables(page) == page, "run: python -m scanviz.record.schema docs/reference/profile-format.md"
+    assert with_tables(page) == page, "run: python tools/profile_format.py"
     assert tables() in page
 
 

@@ -82,7 +82,7 @@ def test_times_stay_in_sight_where_words_are_cut(width, words):
     box = Cluster("loop", f"a loop with {long}", None, time_ns=5e6, share=0.5)
     picture = Diagram("f", nodes, (box,), (Edge("n1", "n2"), Edge("n2", "n3")))
     lines = [line.text for line in CharacterDrawing(picture, width, words=words).lines()]
-    for told in ("· 5 ms · 50%", "· 1 ms · 10%", "· 2 ms · 20%", "· 3 ms · 30%"):
+    for told in ("· 5.00 ms · 50%", "· 1.00 ms · 10%", "· 2.00 ms · 20%", "· 3.00 ms · 30%"):
         [line] = [line for line in lines if told in line]
         assert len(line) <= width
 

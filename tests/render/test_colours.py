@@ -4,7 +4,7 @@ import pytest
 
 from scanviz.render import colours
 from scanviz.render.colours import DARK_INK, HEAT, LOOP_KINDS, NODE_KINDS, dark_pairs, darkened, style_sheet
-from scanviz.render.layout import drawn
+from scanviz.render.engines import drawn
 from tests.render.pictures import taps_pictures
 from tests.render.test_layout import needs
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 
 from scanviz.render import fonts
 from scanviz.render.colours import CHANGE_SIGNS
-from scanviz.render.labels import legend_of, node_lines, text_width
+from scanviz.render.labels import legend_rows, node_lines, text_width
 from scanviz.render.layout.layered import layered
 from scanviz.render.layout.placed import LETTER, SMALL
 from scanviz.testing import random_loops
@@ -40,7 +40,7 @@ def test_every_sign_that_pictures_have_of_themselves_is_there():
     assert covered("".join(CHANGE_SIGNS.values()) + "…·→←−×⇢↻ αβγθλμσωΣ ≤≥≠ ∂∇ ²₀ é ß ж")
     for picture in taps_pictures().values():
         assert all(covered(line) for node in picture.nodes for line in node_lines(node, True))
-        assert legend_of(picture).kinds
+        assert legend_rows(picture)
 
 
 @given(case=random_loops())

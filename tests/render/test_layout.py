@@ -1,4 +1,4 @@
-"""The layout that scanviz makes itself, and the chain of engines: nothing overlaps, everything is drawn, a picture always comes out."""
+"""The layout that scanviz makes itself, and that of Graphviz: nothing overlaps, and everything is drawn."""
 
 import os
 import pickle
@@ -17,13 +17,12 @@ from msgspec.structs import replace
 import scanviz
 from scanviz import tensor as T
 from scanviz.record.snapshot import snapshot
-from scanviz.render.colours import KIND_TEXT
 from scanviz.render.diagram.chips import with_chips
 from scanviz.render.diagram.model import Cluster, Diagram, Edge, Node
 from scanviz.render.diagram.unrolled import unrolled
 from scanviz.render.dot import to_dot
-from scanviz.render.labels import kind_name, legend_of
-from scanviz.render.layout import CannotDrawError, chain, drawn
+from scanviz.render.engines import DOT, LARGEST, OWN, CannotDrawError, drawn
+from scanviz.render.labels import legend_rows
 from scanviz.render.layout.layered import layered
 from scanviz.render.layout.ordering import acyclic, crossings, layers_of, ordered
 from scanviz.render.marks import MARK
@@ -41,8 +40,7 @@ def needs(engine):
 
 def test_title_and_legend_stand_in_the_pictures_of_every_engine():
     for picture in taps_pictures().values():
-        legend = legend_of(picture)
-        words = [KIND_TEXT[kind] for kind in legend.kinds] + [kind_name(kind) for kind in legend.loop_kinds]
+        words = [item.text.strip() for row in legend_rows(picture) for item in row]
         for text in (to_svg(picture, layered(picture)), to_dot(picture)):
             assert "labeljust" not in text  # Graphviz centres titles unless it is told otherwise
             plain = " ".join(text.replace("\\n", " ").split())
@@ -205,7 +203,7 @@ def test_every_part_is_in_the_drawing_of_every_engine_once(engine, name):
     written = " ".join(texts_of(drawing.data)).replace("\xa0", " ")
     for node in diagram.nodes:
         assert node.label[:20] in written, node.label
-    assert drawing.engine == chain.NAMES[engine]
+    assert drawing.engine == {"own": OWN, "dot": DOT}[engine]
 
 
 def test_steps_side_by_side_are_laid_out_by_scanviz_alone():
@@ -235,7 +233,7 @@ def drawings_of_two_processes():
     script = f"""
 import pickle, shutil, sys
 from scanviz.render.characters import drawing_text
-from scanviz.render.layout import drawn
+from scanviz.render.engines import drawn
 from tests.render.pictures import taps_pictures
 picture = taps_pictures()["open"]
 there = [(engine, form) for engine, form in {DRAWINGS} if engine != "dot" or shutil.which("dot")]
@@ -263,18 +261,16 @@ def test_a_drawing_is_the_same_in_every_process(engine, form, drawings_of_two_pr
     assert first == second and first
 
 
-# the chain
+# engines
 
 
 SMALL = Diagram("f", (Node("x", "input", "x"), Node("y", "operation", "exp")), (), (Edge("x", "y"),))
 
 
-def test_the_next_engine_takes_over_and_says_why(monkeypatch):
+def test_dot_is_used_where_it_is_asked_for(monkeypatch):
     monkeypatch.setattr(shutil, "which", lambda name: None)
-    drawing = drawn(SMALL)
-    assert drawing.engine == "scanviz's own layout"
-    assert "Graphviz dot: the program dot is not installed" in drawing.notes
-    with pytest.raises(CannotDrawError, match="the program dot is not installed"):
+    assert drawn(SMALL).engine == OWN
+    with pytest.raises(CannotDrawError, match="the program dot is not installed; --engine own"):
         drawn(SMALL, engine="dot")
 
 
@@ -287,36 +283,12 @@ def test_the_next_engine_takes_over_and_says_why(monkeypatch):
         ("exit 0", "gave nothing"),
     ],
 )
-def test_a_dot_that_hangs_breaks_or_gives_nothing_harms_nobody(monkeypatch, tmp_path, body, why):
+def test_a_dot_that_hangs_breaks_or_gives_nothing_is_named(monkeypatch, tmp_path, body, why):
     (tmp_path / "dot").write_text(f"#!/bin/sh\n{body}\n")
     (tmp_path / "dot").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
-    begun = time.monotonic()
-    drawing = drawn(SMALL, seconds=1 if "sleep" in body else 30)
-    assert drawing.engine == "scanviz's own layout" and xml_of(drawing.data) is not None
-    assert any(why in note for note in drawing.notes), drawing.notes
-    assert time.monotonic() - begun < 50
-
-
-@pytest.fixture
-def no_engine(monkeypatch):
-    """Let neither engine serve."""
-    monkeypatch.setattr(shutil, "which", lambda name: None)
-    monkeypatch.setattr(chain, "MOST_LINES", 0)
-
-
-def test_where_no_engine_serves_nodes_stand_in_rows(no_engine):
-    drawing = drawn(taps_pictures()["open"])
-    assert drawing.engine == "plain rows" and len(drawing.notes) >= 2
-    ids = [each.get("id") for each in xml_of(drawing.data).iter()]
-    assert {node.id for node in with_chips(taps_pictures()["open"]).nodes} <= set(ids)
-
-
-def test_loops_that_are_nested_too_deep_for_a_layout_stand_in_rows(monkeypatch):
-    monkeypatch.setattr(shutil, "which", lambda name: None)
-    loops = tuple(Cluster(f"l{k}", f"l{k}", f"l{k - 1}" if k else None) for k in range(2_000))
-    drawing = drawn(Diagram("f", (Node("x", "operation", "x", cluster="l1999"),), loops))
-    assert drawing.engine == "plain rows" and "cannot nest so many loops" in " ".join(drawing.notes)
+    with pytest.raises(CannotDrawError, match=f"Graphviz dot: .*{why}"):
+        drawn(SMALL, engine="dot", seconds=1 if "sleep" in body else 30)
 
 
 def test_a_graph_too_large_to_read_is_summarised_and_says_how():
@@ -324,15 +296,16 @@ def test_a_graph_too_large_to_read_is_summarised_and_says_how():
     edges = tuple(Edge(f"n{k}", f"n{k + 1}") for k in range(899))
     drawing = drawn(Diagram("f", nodes, (), edges), engine="own", seconds=60)
     drawn_nodes = [each for each in xml_of(drawing.data).iter() if each.get("class") == "sv-node"]
-    assert len(drawn_nodes) <= chain.LARGEST and drawing.notes
+    assert len(drawn_nodes) <= LARGEST and drawing.notes
 
 
 def test_a_dense_graph_is_drawn_within_its_time():
     nodes = tuple(Node(f"n{k}", "operation", str(k)) for k in range(300))
     edges = tuple(Edge(f"n{a}", f"n{b}") for a in range(300) for b in range(a + 1, min(300, a + 100)))
     begun = time.monotonic()
-    drawing = drawn(Diagram("f", nodes, (), edges), seconds=0.5)
+    drawing = drawn(Diagram("f", nodes, (), edges))
     assert xml_of(drawing.data) is not None and time.monotonic() - begun < 60
+    assert "4,000 of 24,750 lines are drawn" in drawing.notes
 
 
 @pytest.mark.parametrize("engine", ["own", "dot"])
@@ -354,17 +327,6 @@ def test_without_dot_a_pdf_is_refused_and_svg_or_png_is_advised(monkeypatch):
     for engine in ("auto", "own", "dot"):
         with pytest.raises(CannotDrawError, match=r"only dot writes PDF: write \.svg or \.png instead"):
             drawn(SMALL, "pdf", engine)
-
-
-def test_without_graphviz_there_is_a_png_all_the_same(monkeypatch):
-    monkeypatch.setattr(shutil, "which", lambda name: None)
-    drawing = drawn(SMALL, "png")
-    assert drawing.engine == "scanviz's own layout" and drawing.data.startswith(b"\x89PNG")
-
-
-def test_where_no_engine_serves_rows_are_there_as_png(no_engine):
-    drawing = drawn(SMALL, "png")
-    assert drawing.engine == "plain rows" and drawing.data.startswith(b"\x89PNG")
 
 
 def test_types_are_written_where_they_are_wanted():

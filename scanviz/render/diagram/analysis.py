@@ -1,7 +1,6 @@
-"""What can be asked of a picture as a graph: on which level something stands, which chain is the longest.
+"""Pictures for other programs: a networkx graph, and GraphML and node-link JSON as networkx writes and reads them.
 
-The questions are answered by networkx.  Recurrence edges lead to later steps: levels and the longest path, which are of one step,
-do not follow them.
+Text from scripts may hold characters that XML has no place for; in GraphML they are written out.
 """
 
 from __future__ import annotations
@@ -9,7 +8,6 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import asdict
@@ -19,11 +17,6 @@ from scanviz.render.diagram.model import Diagram, Node, Port
 
 if TYPE_CHECKING:
     import networkx
-
-
-# Pictures for other programs: GraphML and node-link JSON, both as networkx writes and reads them.
-#
-# Text from scripts may hold characters that XML has no place for; in GraphML they are written out.
 
 _NO_CHARACTERS = re.compile("[\ufdd0-\ufdef\ufffe\uffff]")
 
@@ -158,94 +151,3 @@ def _attributes(part: Any) -> dict[str, Any]:
 def _port(port: Port, node: Node) -> dict[str, Any]:
     blank = _attributes(Node(port.id, "port", port.label, node.cluster, loop=node.loop, side=port.side))
     return {**blank, "loop_kind": port.kind, "variable": port.variable, "of": node.id}
-
-
-def levels(diagram: Diagram) -> dict[str, int]:
-    """Return how many nodes stand, at most, before each on the way from what is given.
-
-    Nodes on a circle, which only a picture of a difference can have, are on one level.
-
-    Examples
-    --------
-    >>> from scanviz.render.diagram.model import Edge
-    >>> nodes = tuple(Node(key, "operation", key) for key in "abc")
-    >>> levels(Diagram("f", nodes, (), (Edge("a", "b"), Edge("b", "c"), Edge("a", "c"))))
-    {'a': 0, 'b': 1, 'c': 2}
-    """
-    graph, members = _one_step(diagram)
-    level: dict[int, int] = {}
-    for place in _sorted(graph):
-        level[place] = max((level[before] + 1 for before in graph.pred[place]), default=0)
-    found = {text: level[place] for place, together in members.items() for text in together}
-    return {text: found[text] for text in _ids(diagram)}
-
-
-def longest_path(diagram: Diagram, *, by_time: bool = False) -> tuple[str, ...]:
-    """Return ids along the longest chain of one step: of most nodes, or of most time.
-
-    Parameters
-    ----------
-    diagram : Diagram
-        The picture.
-    by_time : bool
-        Whether to weigh nodes by their times; those without one count as nothing.
-
-    Examples
-    --------
-    >>> from scanviz.render.diagram.model import Edge
-    >>> nodes = tuple(Node(key, "operation", key) for key in "abc")
-    >>> longest_path(Diagram("f", nodes, (), (Edge("a", "b"), Edge("b", "c"), Edge("a", "c"))))
-    ('a', 'b', 'c')
-    """
-    graph, members = _one_step(diagram)
-    times = {node.id: node.time_ns or 0.0 for node in diagram.nodes}
-    best: dict[int, tuple[float, int]] = {}
-    before: dict[int, int | None] = {}
-    for place in _sorted(graph):
-        own = sum(times.get(member, 0.0) for member in members[place]) if by_time else 0.0
-        earlier = max(graph.pred[place], key=lambda place: best[place], default=None)
-        reached = best[earlier] if earlier is not None else (0.0, 0)
-        best[place], before[place] = (reached[0] + own, reached[1] + len(members[place])), earlier
-    last = max(best, key=lambda number: best[number], default=None)
-    chain: list[str] = []
-    while last is not None:
-        chain += reversed(members[last])
-        last = before[last]
-    return tuple(reversed(chain))
-
-
-def _ids(diagram: Diagram) -> Iterator[str]:
-    """Iterate over ids of nodes and of ports, each once."""
-    yield from dict.fromkeys(
-        found for node in diagram.nodes for found in (node.id, *(port.id for port in node.ports))
-    )
-
-
-def _one_step(diagram: Diagram) -> tuple[networkx.DiGraph[int], dict[int, list[str]]]:
-    """Return the graph of one step with every circle as one node, and what each of its nodes stands for."""
-    import networkx
-
-    whole = to_networkx(diagram)
-    step: networkx.DiGraph[str] = networkx.DiGraph()
-    step.add_nodes_from(_ids(diagram))
-    step.add_edges_from((a, b) for a, b, role in whole.edges(data="role") if role != "recurrence")
-    rank = {text: place for place, text in enumerate(_ids(diagram))}
-    circles = sorted(
-        (
-            sorted(component, key=lambda name: rank[name])
-            for component in networkx.strongly_connected_components(step)
-        ),
-        key=lambda pair: rank[pair[0]],
-    )
-    members = dict(enumerate(circles))
-    home = {member: place for place, together in members.items() for member in together}
-    graph: networkx.DiGraph[int] = networkx.DiGraph()
-    graph.add_nodes_from(members)
-    graph.add_edges_from((home[a], home[b]) for a, b in step.edges if home[a] != home[b])
-    return graph, members
-
-
-def _sorted(graph: networkx.DiGraph[int]) -> Iterator[int]:
-    import networkx
-
-    yield from networkx.lexicographical_topological_sort(graph)

@@ -1,7 +1,7 @@
 """A picture that can be read of a graph that is too large: loops are closed, from the innermost, then operations drawn as groups.
 
-Chains go first, the longest before others; then neighbours in the order of computation, which keeps arrows pointing one way.  Ports
-stay, and so does what the profile says is hot.  Notes say what was folded and how.
+Neighbours in the order of computation stand as one group, so arrows keep pointing one way.  Ports and hot operations stay.  Notes
+say what was folded and how.
 """
 
 from __future__ import annotations
@@ -48,18 +48,17 @@ def summarised(diagram: Diagram, limit: int = USUAL_LIMIT) -> Diagram:
     closed = diagram.notes[len(notes) :]
     hot = _hot(diagram, limit)
     folded = 0
-    groups: list[int] = []
-    for choose in (_chains, _neighbours, _others):
+    for choose in (_neighbours, _others):
         if len(diagram.nodes) > limit:
             chosen = choose(diagram, limit, hot)
             members = [text for _, together in chosen for text in together]
             summaries = {node.id for node in diagram.nodes if node.kind == "summary"}
             folded += sum(member not in summaries for member in members)
             diagram = fold(diagram, chosen)
-    groups = [1 for node in diagram.nodes if node.kind == "summary"]
+    groups = sum(node.kind == "summary" for node in diagram.nodes)
     said = list(closed)
     if folded:
-        what = f"{_counted(folded, 'operation')} are drawn as {_counted(len(groups), 'group')}"
+        what = f"{_counted(folded, 'operation')} are drawn as {_counted(groups, 'group')}"
         said.append(what + (f"; {len(hot)} hot ones stay" if hot else ""))
     note = f"{count:,} nodes are more than {limit}: {'; '.join(said)}"
     return Diagram(diagram.title, diagram.nodes, diagram.clusters, diagram.edges, (*notes, note))
@@ -126,40 +125,6 @@ def _hot(diagram: Diagram, limit: int) -> frozenset[str]:
 
 
 Groups = list[tuple[Node, list[str]]]
-
-
-def _chains(diagram: Diagram, limit: int, hot: frozenset[str]) -> Groups:
-    """Return chains, longest first, until that is enough: each node's only reader stands next, and reads no other."""
-    nodes = {node.id: node for node in diagram.nodes if node.kind == "operation" and node.id not in hot}
-    after: dict[str, set[str]] = {node: set() for node in nodes}
-    before: dict[str, set[str]] = {node: set() for node in nodes}
-    for edge in diagram.edges:
-        if edge.source in nodes:
-            after[edge.source].add(edge.target)
-        if edge.target in nodes:
-            before[edge.target].add(edge.source)
-    following: dict[str, str] = {}
-    for node in nodes:
-        reader = next(iter(after[node])) if len(after[node]) == 1 else None
-        if reader in nodes and len(before[reader]) == 1 and nodes[reader].cluster == nodes[node].cluster:
-            following[node] = reader
-    starts = [text for text in following if text not in set(following.values())]
-    chains = []
-    for here in starts:
-        chain = [here]
-        while chain[-1] in following:
-            chain.append(following[chain[-1]])
-        if len(chain) > 2:
-            chains.append(chain)
-    chains.sort(key=len, reverse=True)
-    found: Groups = []
-    count = len(diagram.nodes)
-    for chain in chains:
-        if count <= limit:
-            break
-        found.append((_summary([nodes[text] for text in chain]), chain))
-        count -= len(chain) - 1
-    return found
 
 
 def _neighbours(diagram: Diagram, limit: int, hot: frozenset[str]) -> Groups:
@@ -232,28 +197,17 @@ def _label(members: Sequence[Node]) -> str:
     total = 0
     for member in members:
         total += _size(member)
-        if member.kind == "summary":
-            names.update(_parts(member.label))
-        else:
+        if member.kind != "summary":
             names[_short(member)] += 1
     kinds = {"loop" if member.kind == "loop" else member.kind for member in members}
     noun = next(iter(kinds)).replace("_", " ") if len(kinds) == 1 and "summary" not in kinds else "operation"
     most = sorted(names.items(), key=lambda pair: (-pair[1], pair[0]))
     listed = ", ".join(f"{count:,} {name}" for name, count in most[:3]) + (", …" if len(most) > 3 else "")
-    return f"{_counted(total, noun)}: {listed}"
+    return f"{_counted(total, noun)}{f': {listed}' if listed else ''}"
 
 
 def _size(node: Node) -> int:
     return int(node.label.split(" ", 1)[0].replace(",", "")) if node.kind == "summary" else 1
-
-
-def _parts(label: str) -> dict[str, int]:
-    found = {}
-    for word in label.partition(": ")[2].split(", "):
-        count, _, name = word.partition(" ")
-        if count.replace(",", "").isdecimal() and name:
-            found[name] = int(count.replace(",", ""))
-    return found
 
 
 def _short(node: Node) -> str:

@@ -25,9 +25,9 @@ from scanviz.render.diagram.build import diagram_of
 from scanviz.render.diagram.folding import close_loops
 from scanviz.render.diagram.model import Diagram
 from scanviz.render.diagram.summary import loops_to_close, summarised
+from scanviz.render.engines import drawn
 from scanviz.render.film.drawing import SECONDS, FilmDrawing, Seen, laid_out
 from scanviz.render.film.frames import FilmFrame, versions_of
-from scanviz.render.layout import drawn
 from scanviz.render.page.data import page_data
 from scanviz.render.page.drawings import inline_svg
 
@@ -156,7 +156,7 @@ class Extras(Struct, frozen=True):
     file: str = ""
 
 
-def page(record: ProfileRecord, extras: Extras | None = None, seconds: float = 10.0) -> str:
+def page(record: ProfileRecord, extras: Extras | None = None) -> str:
     """Return a profile as one HTML page that needs nothing else.
 
     Parameters
@@ -165,8 +165,6 @@ def page(record: ProfileRecord, extras: Extras | None = None, seconds: float = 1
         What to show.
     extras : Extras, optional
         What else to show.
-    seconds : float
-        How long each layout engine may take for a picture before the next takes over.
 
     Examples
     --------
@@ -175,7 +173,7 @@ def page(record: ProfileRecord, extras: Extras | None = None, seconds: float = 1
     (True, False)
     """
     extras = extras if extras is not None else Extras()
-    pictures, drawings = _pictures(record, seconds)
+    pictures, drawings = _pictures(record)
     moving, film_drawings = films(record)
     data = {
         **page_data(record),
@@ -229,7 +227,7 @@ def _embedded(data: Any) -> str:
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-def _pictures(record: ProfileRecord, seconds: float) -> tuple[list[dict[str, Any]], list[str]]:
+def _pictures(record: ProfileRecord) -> tuple[list[dict[str, Any]], list[str]]:
     """Return the pictures of the functions as data, and as elements of the page."""
     drawable = [function for function in record.functions if function.graph is not None]
     slowest = sorted(drawable, key=lambda function: -function.total_ns)[:MOST_PICTURES]
@@ -239,12 +237,12 @@ def _pictures(record: ProfileRecord, seconds: float) -> tuple[list[dict[str, Any
         if function in slowest:
             whole = _diagram(record, function)
             closed = loops_to_close(whole)
-            opened, element = _picture(function, summarised(whole), f"drawing-{function.key}", seconds)
+            opened, element = _picture(function, summarised(whole), f"drawing-{function.key}")
             elements.append(element)
             if closed:
                 folded = summarised(close_loops(whole, closed))
                 name = f"drawing-{function.key}-folded"
-                opened["folded"], element = _picture(function, folded, name, seconds)
+                opened["folded"], element = _picture(function, folded, name)
                 elements.append(element)
             data.append(opened)
     return data, elements
@@ -255,11 +253,9 @@ def _diagram(record: ProfileRecord, function: FunctionRecord) -> Diagram:
     return diagram_of(function.graph, record=record, function=function.key)
 
 
-def _picture(
-    function: FunctionRecord, diagram: Diagram, element: str, seconds: float
-) -> tuple[dict[str, Any], str]:
+def _picture(function: FunctionRecord, diagram: Diagram, element: str) -> tuple[dict[str, Any], str]:
     """Return a picture as data, and as an element of the page."""
-    drawing = drawn(diagram, "svg", seconds=seconds, chips=False)  # whose every part answers
+    drawing = drawn(diagram, "svg", chips=False)  # whose every part answers
     engine, notes = drawing.engine, drawing.notes
     data = {
         "function": function.key,

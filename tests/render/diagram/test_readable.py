@@ -9,7 +9,7 @@ from scanviz.render.diagram.folding import close_loops
 from scanviz.render.diagram.model import Cluster, Diagram, Node
 from scanviz.render.diagram.readable import for_slide, readable, with_ellipsis
 from scanviz.render.diagram.unrolled import MOST_IN_ALL, unrolled
-from scanviz.render.labels import hottest, legend_of, warmth
+from scanviz.render.labels import hottest, legend_rows, warmth
 from scanviz.render.layout.timeline import SLIDE, timeline
 from tests.render.diagram.graphs import history, several_taps
 
@@ -38,7 +38,7 @@ def test_operations_of_an_open_loop_are_not_pale_beside_a_closed_loop_that_took_
     small = close_loops(Diagram("f", nodes, boxes), ["closed"])
     most = hottest(small)
     assert [warmth(node, most) for node in small.nodes] == [1.0, 1.0]
-    assert legend_of(small).heat_text() == "10% and more"
+    assert legend_rows(small)[-1][-1].text == "10% and more"
     pale = replace(hot, share=0.001)
     small = close_loops(Diagram("f", (pale, *nodes[1:]), boxes), ["closed"])
     assert warmth(pale, hottest(small)) == 0.02  # beside the hottest operation of the closed one

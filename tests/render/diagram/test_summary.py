@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from scanviz.record.snapshot import snapshot
-from scanviz.render.diagram.analysis import levels, to_networkx
+from scanviz.render.diagram.analysis import to_networkx
 from scanviz.render.diagram.build import diagram_of
 from scanviz.render.diagram.difference import difference
 from scanviz.render.diagram.model import Diagram, Edge, Node
@@ -133,9 +133,3 @@ def test_a_difference_and_an_unrolled_loop_can_be_too_large_as_well():
     small = summarised(picture, 200)
     assert_readable(small, 200)
     assert len(small.clusters) == 8
-
-
-def test_groups_along_a_chain_keep_its_order():
-    picture = diagram_of(dense(3000, 2))
-    small = summarised(picture, 100)
-    assert max(levels(small).values()) > 5

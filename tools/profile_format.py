@@ -1,15 +1,14 @@
 """The data model as documentation: a table of fields for each record, taken from the classes and their docstrings.
 
-``docs/reference/profile-format.md`` holds these tables, and a test compares them.  To write them anew:
+    python tools/profile_format.py
 
-    python -m scanviz.record.schema docs/reference/profile-format.md
+writes the tables of ``docs/reference/profile-format.md`` anew; a test compares them.
 """
 
 from __future__ import annotations
 
 import inspect
 import re
-import sys
 import types
 from collections.abc import Iterator
 from pathlib import Path
@@ -130,11 +129,6 @@ def with_tables(page: str) -> str:
     return f"{before}{BEGIN}\n\n{tables()}\n{END}{after}"
 
 
-def main(path: str) -> None:
-    """Write the tables of a page anew."""
-    page = Path(path)
-    page.write_text(with_tables(page.read_text("utf-8")), "utf-8")
-
-
 if __name__ == "__main__":
-    main(sys.argv[1])
+    page = Path(__file__).resolve().parents[1] / "docs" / "reference" / "profile-format.md"
+    page.write_text(with_tables(page.read_text("utf-8")), "utf-8")

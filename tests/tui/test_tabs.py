@@ -43,6 +43,33 @@ async def test_tables_are_sorted_by_any_column_and_back():
 
 
 @waits
+async def test_another_loop_begins_at_its_most_expensive_operation():
+    async with opened() as (app, pilot):
+        table = app.query_one("#profile-table", SortedTable)
+        backward = next(loop for loop in app.state.record.loops if loop.gradient_of is not None)
+        await at(app, pilot, "Profile")
+        await pilot.press("j", "j")
+        assert table.cursor_row == 2
+        chosen = table.chosen
+        await pilot.press("S", "S")
+        assert table.chosen == chosen, "the cursor stays on its operation while the loop is the same"
+        for state in (
+            app.state.at_loop(backward.key),
+            app.state.at_function(backward.function),
+            app.state.at_loop(backward.key),
+        ):
+            app.state = state
+            await pilot.pause()
+            assert table.cursor_row == 0 and table.row_count > 2
+            await pilot.press("j", "j")
+        dearest = max(table.all_rows, key=lambda row: row[1][1].value)
+        assert table.order[0] == dearest[0]
+        app.state = app.state.at_step(3)
+        await pilot.pause()
+        assert table.cursor_row == 2, "another step of the loop leaves the cursor alone"
+
+
+@waits
 async def test_the_forward_loop_stands_beside_its_gradient():
     async with opened() as (app, pilot):
         await at(app, pilot, "Profile")

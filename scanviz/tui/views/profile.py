@@ -110,7 +110,7 @@ class ProfileView(TabView):
             about.show(self._with_limits(loop_summary(loop, self.room.width)))
             rows = loop_rows(loop, times, linked_selection(self.state).operations, limits)
             table.retitle(table_columns(loop.operations, limits is not None))
-            table.fill(self._folded(rows, loop, times.run_ns))
+            table.fill(self._folded(rows, loop, times.run_ns), of=("loop", loop.key))
             beside = _pair(self.state, self.room.width) or Text("")
             pair.show(beside)
             self._show_steps(table.row_count + len(str(beside).split("\n")))
@@ -119,7 +119,7 @@ class ProfileView(TabView):
             more = columns(function.operations)
             table.retitle(table_columns(function.operations, limits is not None))
             rows = function_rows(function, parts, more, limits)
-            table.fill(self._folded(rows, function, times.run_ns))
+            table.fill(self._folded(rows, function, times.run_ns), of=("function", function.key))
             pair.show(run_summary(self.state.record, parts, self.room.width))
         else:
             about.show("Nothing was recorded yet.")

@@ -79,6 +79,7 @@ class SortedTable(DataTable[Text]):
         self.by, self.reversed = by, columns[by].number
         self.all_rows: list[tuple[Any, Row]] = []
         self.order: list[Any] = []
+        self._owner: object = None  # the loop or function that the rows belong to
         self.filter = ""  # only rows with this text are shown
         self._written_for = 0  # columns of the screen
         self._seen_width = 0  # columns
@@ -116,9 +117,11 @@ class SortedTable(DataTable[Text]):
         if self.size.width != self._written_for and any(column.flexible for column in self._titles):
             self._write()
 
-    def fill(self, rows: Sequence[tuple[Any, Row]]) -> None:
-        """Show rows, each with what it stands for; the cursor stays on the same one."""
+    def fill(self, rows: Sequence[tuple[Any, Row]], of: object = None) -> None:
+        """Show rows, each with its key; the cursor stays on its key, but goes to the top for rows of another owner."""
         rows = list(rows)
+        if of != self._owner:
+            self._owner, self.order, self.all_rows = of, [], []
         if rows != self.all_rows or not self.columns:
             self.all_rows = rows
             self._write()

@@ -123,7 +123,7 @@ class ValuesView(TabView):
                 (k, variable_row(k, variable, place, chosen, lines[k]))
                 for k, variable in enumerate(trace.variables)
             ]
-            table.fill([(k, tuple(row[field] for field in self.FIELDS)) for k, row in rows])
+            table.fill([(k, tuple(row[field] for field in self.FIELDS)) for k, row in rows], of=loop.key)
         self._one(trace)
         self._watches(trace)
 

@@ -63,8 +63,10 @@ def main(arguments: list[str]) -> int:
         given = options_after_file(given, OPTIONS, "tui")
     _import_textual()
     if given.web:
-        from scanviz.tui.web import serve
-
+        try:
+            from scanviz.tui.web import serve
+        except ImportError:
+            raise UsageError('--web needs textual-serve: pip install "scanviz[tui-web]"') from None
         passed_on = ("output", "force", "values", "detail", "mode", "recompute", "theme")
         return serve([*as_given(given, *passed_on), *given.rest], given.port)
     served = "TEXTUAL_DRIVER" in os.environ  # by --web: a browser is the terminal

@@ -16,7 +16,6 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.events import DescendantFocus, Resize
-from textual.filter import LineFilter
 from textual.widgets import Markdown, RichLog, Static, TextArea
 from textual.worker import Worker, WorkerState, get_current_worker
 
@@ -27,9 +26,8 @@ from scanviz.record.errors import ScanvizValueError
 from scanviz.record.model import ProfileRecord
 from scanviz.record.plain_text import plain_lines, sanitize
 from scanviz.tui.footer import Footer
-from scanviz.tui.harmless import Harmless
 from scanviz.tui.model.state import ViewState
-from scanviz.tui.terminal_gone import OutlivesItsTerminal
+from scanviz.tui.terminal import TerminalApp
 
 NARROW = 110  # columns below which one pane is seen at a time
 WIDE = 170  # columns from which on all are
@@ -50,7 +48,7 @@ OF_THE_LESSON = frozenset(
 LEAST_TOLD = 4  # lines below the editors, with the one that parts them
 
 
-class LearnApp(OutlivesItsTerminal):
+class LearnApp(TerminalApp):
     """The lessons.
 
     Parameters
@@ -129,10 +127,6 @@ class LearnApp(OutlivesItsTerminal):
                 )
             yield Player(id="player")
         yield Footer(first=KEYS)
-
-    def get_line_filters(self) -> Sequence[LineFilter]:
-        """Return what every line drawn goes through."""
-        return [*super().get_line_filters(), Harmless()]
 
     def on_mount(self) -> None:
         """Show the first lesson."""

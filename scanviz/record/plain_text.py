@@ -3,7 +3,7 @@
 Twice.  Views write what they take from a record through :func:`sanitize`, so that it has the width that it is laid out for.
 Whatever goes to a stream goes there through :func:`write_text` (or :func:`write_json`), which lets nothing pass but letters,
 line ends and tabs, and colours where a view has put some; a test looks that nothing else writes to standard output or standard
-error.  What the terminal application draws goes through a filter at the same place (``tui/harmless.py``).
+error.  What the terminal application draws goes through a filter at the same place (``tui/terminal.py``).
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ import gc
 import os
 import shlex
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import partial
 from typing import ClassVar
 
@@ -14,34 +14,29 @@ from textual.app import ComposeResult, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.events import DescendantFocus, Resize
-from textual.filter import LineFilter
 from textual.screen import Screen
 from textual.widgets import Input, Tab, Tabs
 
-from scanviz.tui.around import Around
+from scanviz.tui.around import Around, News
+from scanviz.tui.asking import LeaveScreen, SearchInput, focus_now
 from scanviz.tui.footer import Footer
-from scanviz.tui.harmless import Harmless
 from scanviz.tui.help import HelpScreen, commands
-from scanviz.tui.leave import LeaveScreen, leave_on_signals
 from scanviz.tui.left_panel import LeftPanel
 from scanviz.tui.model.place import Scrolled
 from scanviz.tui.model.source import Source
 from scanviz.tui.model.state import ViewState, start
-from scanviz.tui.news import News
 from scanviz.tui.panels import ONE_LINE, Panels, give_way
-from scanviz.tui.search_input import SearchInput, focus_now
-from scanviz.tui.searching import Searching, to_first_bad, to_other_loop, to_slowest_step
-from scanviz.tui.tabbed_app import TabbedApp
+from scanviz.tui.tabbed_app import TabbedApp, ViewTabs
+from scanviz.tui.terminal import leave_on_signals
 from scanviz.tui.tree import LoopTree
 from scanviz.tui.verdict_bar import VerdictBar, place_of
-from scanviz.tui.view_tabs import ViewTabs
 from scanviz.tui.views import VIEWS
 from scanviz.tui.views.base import TabView, TextBlock
 from scanviz.tui.views.steps import StepsView
 from scanviz.tui.views.values import ValuesView
 
-SOON = 0.3  # seconds after which nobody waits for the first tab any more
-TIDYING = 10.0  # seconds between two searches for objects that nothing holds
+SOON = 0.3  # seconds until the first tab is surely drawn
+TIDYING = 10.0  # seconds between two garbage collections
 
 
 class ScanvizApp(TabbedApp):
@@ -58,7 +53,7 @@ class ScanvizApp(TabbedApp):
     ENABLE_COMMAND_PALETTE = True
     ALLOW_IN_MAXIMIZED_VIEW = "#title, #pulse, Footer"
     BINDINGS: ClassVar[list[BindingType]] = [
-        # These give the focus to something else: with priority, they do so before the next key is looked at.
+        # These move the focus: with priority, they do so before the next key is handled.
         *(
             Binding(str(k), f"view({k - 1})", f"tab {k}", show=False, priority=True)
             for k in range(1, len(VIEWS) + 1)
@@ -90,28 +85,19 @@ class ScanvizApp(TabbedApp):
     def __init__(self, source: Source) -> None:
         super().__init__(source)
         if "TEXTUAL_ANIMATIONS" not in os.environ:
-            self.animation_level = (
-                "none"  # an answer is worth more than how it moves, above all over a slow line
-            )
-        self._harmless = Harmless()
-        self.stop_wanted = (
-            False  # whether a script that runs is to be stopped after the application has ended
-        )
+            self.animation_level = "none"  # animations delay answers, above all over a slow line
+        self.stop_wanted = False  # whether a running script is stopped when the application has ended
         self.ends_on_signals = False  # whether SIGTERM and SIGHUP leave the terminal as it was
         self._came_from: list[tuple[int, ViewState]] = []  # tabs that led to others by enter
+        self._searched_tree = False  # whether the last search was in the tree
         self.around = Around(self)
         self.news = News(self, self.around)
-        self.searching = Searching(self, self.around)
         self.panels = Panels(self)
-
-    def get_line_filters(self) -> Sequence[LineFilter]:
-        """Return what all lines go through on their way to the terminal."""
-        return [*super().get_line_filters(), self._harmless]
 
     def compose(self) -> ComposeResult:
         """Lay the application out."""
         first = start(self.source.record)
-        give_way(self, self.size)  # before there is anything whose styles would have to be applied again
+        give_way(self, self.size)  # before there are widgets whose styles would be applied again
         yield TextBlock(id="title")
         yield TextBlock(id="pulse")
         yield VerdictBar(id="verdict")
@@ -135,7 +121,8 @@ class ScanvizApp(TabbedApp):
             focus_now(self.loop_tree)
         if not self.source.live:
             self.verdict.look_for_advice(self.source.record)
-        self.app_resume_signal.subscribe(self, lambda _: self.set_timer(0.05, self._draw_all))
+        # after ctrl+z and fg the terminal has forgotten the screen
+        self.app_resume_signal.subscribe(self, lambda _: self.set_timer(0.05, self.screen.refresh))
         self.set_timer(SOON, self._prepare)
         self.set_interval(TIDYING, partial(gc.collect, 1))
         if self.source.live:
@@ -144,7 +131,7 @@ class ScanvizApp(TabbedApp):
             leave_on_signals(self)
 
     def _prepare(self) -> None:
-        """Compute what other tabs would wait for, in a thread: keys of the first second are answered meanwhile."""
+        """Prepare the other tabs in a thread, so that keys of the first second are answered."""
         state = self.state
 
         def prepared() -> None:
@@ -156,34 +143,30 @@ class ScanvizApp(TabbedApp):
     def on_resize(self, event: Resize) -> None:
         """Give way on a narrow terminal."""
         give_way(self, event.size)
-        self.call_after_refresh(self.around.tell_title)
-
-    def _draw_all(self) -> None:
-        """Draw the whole screen after ctrl+z and fg: the terminal has forgotten it."""
-        self.screen.refresh()
+        self.call_after_refresh(self.around.show_title)
 
     # what is shown
 
     def watch_state(self) -> None:
-        """Show a new state in what is seen; other tabs follow when they are chosen."""
+        """Show a new state in the visible tab; others follow when they are chosen."""
         if not self.views:
             return
         self.around.show()
         self.view.show(self.state)
 
     def on_descendant_focus(self, event: DescendantFocus) -> None:
-        """Show which panel keys go to."""
+        """Mark the panel with the focus."""
         if self.has_tabs:
-            self.call_next(self.around.tell_place)
+            self.call_next(self.around.show_place)
             self.panels.follow(event.widget)
 
     def on_scrolled(self, event: Scrolled) -> None:
-        """Say where one is now, once for all that moved."""
+        """Update the position, once for all scrolling of a moment."""
         if self.has_tabs:
-            self.call_next(self.around.tell_place)
+            self.call_next(self.around.show_place)
 
     def on_tabs_tab_activated(self, event: Tabs.TabActivated) -> None:
-        """Choose a tab by the mouse, or by keys of the line of tabs, which then keeps the focus."""
+        """Choose a tab by the mouse, or by the keys of the line of tabs, which then keeps the focus."""
         number = list(event.tabs.query(Tab)).index(event.tab)
         if number == self.main.query_one("#tabs", ViewTabs).number:
             return
@@ -198,19 +181,23 @@ class ScanvizApp(TabbedApp):
         self.state = event.state
 
     def on_tab_view_entered(self, event: TabView.Entered) -> None:
-        """Go on to another tab with what was looked at; escape comes back."""
-        self._came_from.append((self.views.index(self.view), self.state))
-        self._go(next(k for k, view in enumerate(VIEWS) if event.title == view.TITLE), event.state)
+        """Go to another tab with a state; escape comes back."""
+        self._lead(self.views.index(self.view), event.title, event.state)
+
+    def _lead(self, begin: int, title: str, state: ViewState) -> None:
+        """Go from a tab to another; escape comes back."""
+        self._came_from.append((begin, self.state))
+        self._go([view.TITLE for view in VIEWS].index(title), state)
 
     def _go(self, number: int, state: ViewState) -> None:
-        """Show a state in a tab, with the cursor on what it looks at."""
+        """Show a state in a tab, with the cursor on its operation, line or value."""
         self.set_reactive(ScanvizApp.state, state)  # without its watcher: the tab that is chosen shows it
         self._choose(number)
         self.around.show()
         self.view.point()
 
     def on_loop_tree_chosen(self, event: LoopTree.Chosen) -> None:
-        """Look at what was chosen in the tree."""
+        """Look at the loop or function chosen in the tree."""
         kind, key = event.key
         if kind == "function" and (self.state.loop is not None or key != self.state.function):
             self.state = self.state.at_function(key)
@@ -222,31 +209,29 @@ class ScanvizApp(TabbedApp):
     # keys
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Leave keys that have priority to a line that is being written, and to a screen above."""
+        """Leave keys with priority to an open question and to a modal screen."""
         below = len(self.screen_stack) > 1 or isinstance(self.focused, Input)
         return not (action in ("view", "search", "step_by_number") and below)
 
     def action_view(self, number: int) -> None:
-        """Choose a tab: escape then goes to the tree, as from a tab that nothing led to."""
+        """Choose a tab; escape then goes to the tree."""
         self._came_from.clear()
-        self.searching.in_tree = False
+        self._searched_tree = False
         self._choose(number)
 
     def _choose(self, number: int) -> None:
-        """Choose a tab and give it the focus, all before anything is drawn, so that it is drawn once."""
-        self.panels.shrink()  # now: the next key may come before the focus has told
+        """Choose a tab and focus it, before anything is drawn: so it is drawn once."""
+        self.panels.shrink()  # now: the next key may come before the focus has moved
         self.verdict.set_class(
             number > 0, "inside"
-        )  # alone: of a class of ours, all styles would be applied again
+        )  # not a class of the application: that restyles everything
         tabs = self.main.query_one("#tabs", ViewTabs)
         tabs.number = number
         self.views[number].show(self.state)
-        self.around.tell_title()  # before the tab is laid out, or the title would be drawn after it
+        self.around.show_title()  # before the tab is laid out: else the title is drawn after it
         tabs.turn()
         self.views[number].focus_inside()
-        self.call_after_refresh(
-            self.around.tell_place
-        )  # a table that was not seen knows only now what it shows
+        self.call_after_refresh(self.around.show_place)  # a table knows its place once it is visible
 
     def action_rewrite(self, by: int) -> None:
         """Go to the rewrite before or after."""
@@ -257,7 +242,7 @@ class ScanvizApp(TabbedApp):
         self.state = self.state.at_step(self.state.step + by)
 
     def action_step_by_number(self) -> None:
-        """Ask for a step, and go there: in Steps as it is seen, from any other tab to its values."""
+        """Ask for a step and go there; from tabs without steps, in Values."""
         if not isinstance(self.view, StepsView | ValuesView):
             self.action_view(VIEWS.index(ValuesView))
         if isinstance(self.view, StepsView | ValuesView):
@@ -265,76 +250,92 @@ class ScanvizApp(TabbedApp):
 
     def action_other(self) -> None:
         """Go from a loop to its gradient, and back."""
-        to_other_loop(self)
+        found = self.state.other_loop()
+        if found is None:
+            self.notify("This loop has no back-propagation here, and is none.")
+        else:
+            self.state = self.state.at_loop(found)
 
     def on_verdict_bar_followed(self, event: VerdictBar.Followed) -> None:
-        """Go to the place that a sentence of the verdict is about; escape comes back."""
-        title, state = place_of(event.sentence, self.state)
-        self._came_from.append((0, self.state))
-        self._go(next(k for k, view in enumerate(VIEWS) if title == view.TITLE), state)
+        """Go to the place of a sentence of the verdict; escape comes back."""
+        self._lead(0, *place_of(event.sentence, self.state))
 
     def action_verdict(self) -> None:
         """Go to the verdict, which stands above the first tab."""
-        self.panels.bring_verdict()
+        self.panels.bring(self.verdict)
         self.action_view(0)
         focus_now(self.verdict)
 
     def action_tree(self) -> None:
-        """Give the focus to the tree."""
-        self.panels.bring_loops()
+        """Focus the tree."""
+        self.panels.bring(self.left)
         focus_now(self.loop_tree)
 
+    # searching: in the tree if it has the focus, else in the visible tab
+
+    @property
+    def _searched(self) -> LoopTree | TabView:
+        return self.loop_tree if self._searched_tree else self.view
+
     def action_search(self) -> None:
-        """Ask what to search for."""
-        self.searching.ask()
+        """Ask for a text to find."""
+        self._searched_tree = self.focused is self.loop_tree
+        words = "name of a loop" if self._searched_tree else "text to find; nothing shows all again"
+        back = self.action_tree if self._searched_tree else self.view.focus_inside
+        self.main.query_one("#search", SearchInput).ask(words, back)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Search in the tab that is seen."""
-        if event.input.id == "search":
-            self.searching.answer(event.value)
+        """Search for the text."""
+        if event.input.id != "search":
+            return
+        self.main.query_one("#search", SearchInput).action_close()
+        count = self._searched.search(event.value)
+        self.around.show_title()
+        if event.value:
+            self.notify(f"{count} found: n and N go through them" if count else "nothing found")
 
     def action_found(self, by: int) -> None:
-        """Go to the next place that was found, or the one before."""
-        self.searching.go(by)
+        """Go to the next match, or the one before."""
+        self._searched.next_found(by)
 
     def action_leave(self) -> None:
-        """Show all panels again, all rows, go back to the tab that led here, or to the tree: the first of these."""
+        """Show all panels again, else all rows, else the tab that led here, else the tree."""
         if self.panels.enlarged:
             self.panels.shrink()
         elif self.view.filtered:
             self.view.search("")
-            self.around.tell_title()
+            self.around.show_title()
         elif self._came_from:
             self._go(*self._came_from.pop())
         else:
             self.action_tree()
 
     def action_wide(self) -> None:
-        """Give the tree's place to the tab, or back."""
+        """Hide the tree and the verdict, or show them again."""
         self.toggle_class("wide")
         if self.has_class("wide"):
             self.view.focus_inside()
 
     def action_enlarge(self) -> None:
-        """Give the screen to what keys go to, or back to all."""
+        """Give the screen to the focused widget, or back to all."""
         self.panels.enlarge()
 
     def action_panel(self, name: str) -> None:
-        """Put a panel away, or bring it back."""
+        """Hide or show a panel."""
         self.panels.toggle(name)
 
     def action_copy(self) -> None:
-        """Copy the command line that shows the same."""
+        """Copy the command line that prints the content of this tab."""
         command = self.view.command().replace("FILE", shlex.quote(self.source.name), 1)  # names come after it
         self.copy_to_clipboard(command)
         self.notify(command, title="copied", markup=False)
 
     def action_help(self) -> None:
-        """Say what the keys do here."""
+        """Open the page of keys."""
         self.push_screen(HelpScreen(self.focused, self.view))
 
     async def action_quit(self) -> None:
-        """Leave; while a script runs, ask what is to become of it."""
+        """Leave; while a script runs, ask whether to stop it."""
         if not self.source.live or not self.source.running:
             self.exit()
             return
@@ -352,11 +353,26 @@ class ScanvizApp(TabbedApp):
 
     def action_slowest(self) -> None:
         """Go to the slowest step."""
-        to_slowest_step(self)
+        step = self.state.slowest_step()
+        if step is None:
+            self.notify("No steps of this loop were kept.")
+        else:
+            self.state = self.state.at_step(step)
 
     def action_first_bad(self) -> None:
-        """Go to the first step with a NaN or an infinity, and to its values; from there to what gave or made it."""
-        if not isinstance(self.view, StepsView | ValuesView) and self.state.at_first_bad() is not None:
+        """Go to the values of the first step with a NaN or an infinity; from there to the step that gave or made it."""
+        found = self.state.at_first_bad()
+        if found is None:
+            self.notify(
+                "No value that was kept is NaN or infinite."
+                if self.state.record.traces
+                else "No values were kept: scanviz profile --values SCRIPT keeps them."
+            )
+            return
+        if not isinstance(self.view, StepsView | ValuesView):
             self._came_from.append((self.views.index(self.view), self.state))
             self._choose(VIEWS.index(ValuesView))
-        to_first_bad(self)
+        if (found.loop, found.step) == (self.state.loop, self.state.step):
+            found = self.state.at_cause() or found
+        self.state = found
+        self.view.point()

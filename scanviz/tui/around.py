@@ -1,4 +1,4 @@
-"""What stands around the tabs: the title, the verdict, the tree with its facts, and the edges of the panels."""
+"""Everything around the tabs: title, verdict, tree and panel edges, and what a running script adds to them."""
 
 from __future__ import annotations
 
@@ -7,17 +7,18 @@ from textual.content import Content
 from scanviz.profiler.report.units import counted, duration
 from scanviz.record.model import ProfileRecord
 from scanviz.record.plain_text import sanitize
-from scanviz.tui.left_panel import LeftPanel
 from scanviz.tui.model.place import with_end
 from scanviz.tui.model.state import ViewState
 from scanviz.tui.tabbed_app import TabbedApp
 from scanviz.tui.text.pulse import Pulse, pulse_line
-from scanviz.tui.verdict_bar import VerdictBar
-from scanviz.tui.views.base import TabView, TextBlock
+from scanviz.tui.views import VIEWS
+from scanviz.tui.views.base import TextBlock
+
+EVERY = 0.1  # seconds between two looks at a running script
 
 
 class Around:
-    """What stands around the tabs of an application.
+    """Everything around the tabs of an application.
 
     Parameters
     ----------
@@ -27,59 +28,118 @@ class Around:
 
     def __init__(self, app: TabbedApp) -> None:
         self._app = app
-        self._told: dict[str, tuple[str, ...]] = {}
+        self._edges: dict[str, tuple[str, ...]] = {}
 
     def show(self) -> None:
         """Show the application's state."""
-        self.tell_title()
-        main, state = self._app.main, self._app.state
-        main.query_one("#left", LeftPanel).show(state)
-        main.query_one("#verdict", VerdictBar).tell(state)
+        self.show_title()
+        self._app.left.show(self._app.state)
+        self._app.verdict.show_state(self._app.state)
 
-    def tell_title(self) -> None:
-        """Write the title, and where one is."""
+    def show_title(self) -> None:
+        """Write the title and the position in the tab."""
         app = self._app
-        if not app.has_tabs:  # it ends, and this was called for later
+        if not app.has_tabs:  # it ends, and this call was scheduled before
             return
         begin = title_words(app.state, app.source.status(), app.view.filtered)
         narrow = app.has_class("one-line")
         end = app.view.place() if narrow else run_in_numbers(app.state.record)
         app.main.query_one("#title", TextBlock).show(with_end(begin, end, app.main.size.width - 2))
         if not narrow:
-            self._tell_edges(app.view)
+            self._show_edges()
 
-    def tell_pulse(self, pulse: Pulse) -> None:
-        """Write how the script gets on, while it runs."""
+    def show_pulse(self, pulse: Pulse) -> None:
+        """Write a running script's progress."""
         app, line = self._app, self._app.main.query_one("#pulse", TextBlock)
         line.display = app.source.running
         if app.source.running:
             line.show(pulse_line(pulse, app.state.record, app.source.elapsed, app.main.size.width - 2))
 
-    def tell_place(self) -> None:
-        """Write where one is: at the panels' edges, coloured where keys go; on a narrow terminal, which has none, in the title."""
+    def show_place(self) -> None:
+        """Write the position at the panels' edges, in colour where the focus is; a narrow terminal has it in the title."""
         if not self._app.has_tabs:
             return
         if self._app.has_class("one-line"):
-            self.tell_title()
+            self.show_title()
         else:
-            self._tell_edges(self._app.view)
+            self._show_edges()
 
-    def _tell_edges(self, view: TabView) -> None:
-        main, focused = self._app.main, self._app.focused
-        told = {
-            "left": ("loops (t)", self._app.loop_tree.place()),
-            "right": (view.QUESTION, view.place()),
-        }
-        for name, words in told.items():
+    def _show_edges(self) -> None:
+        main, focused, view = self._app.main, self._app.focused, self._app.view
+        edges = {"left": ("loops (t)", self._app.loop_tree.place()), "right": (view.QUESTION, view.place())}
+        for name, words in edges.items():
             panel = main.query_one(f"#{name}")
             style = "bold $text-accent" if focused is not None and panel in focused.ancestors else ""
-            if self._told.get(name) != (style, *words):  # setting a title draws its panel anew
-                self._told[name] = (style, *words)
+            if self._edges.get(name) != (style, *words):  # setting a title redraws its panel
+                self._edges[name] = (style, *words)
                 panel.border_title, panel.border_subtitle = (Content.styled(text, style) for text in words)
 
 
+class News:
+    """Updates from a running script: ten times a second its output, and its record when a thread has read it.
+
+    Parameters
+    ----------
+    app : TabbedApp
+        The application that shows them.
+    around : Around
+        Everything around its tabs.
+    """
+
+    def __init__(self, app: TabbedApp, around: Around) -> None:
+        self._app, self._around = app, around
+        self._status = ""
+        self.pulse = Pulse()
+        self._fresh = False  # whether a record was read that is not shown yet
+
+    def start(self) -> None:
+        """Begin to listen."""
+        self._timer = self._app.set_interval(EVERY, self.take)
+
+    def stop(self) -> None:
+        """Stop listening."""
+        self._timer.stop()
+
+    def take(self) -> None:
+        """Show everything new since the last call."""
+        app = self._app
+        if not app.is_running or not app.has_tabs:
+            return
+        finished = app.source.finished
+        if self._fresh:
+            self._take_record()
+        elif not finished and not any(
+            worker.group == "record" and worker.is_running for worker in app.workers
+        ):
+            app.run_worker(self._read_record, thread=True, group="record")
+        self.pulse = self.pulse.turned()
+        self._around.show_pulse(self.pulse)
+        news = [view.news(app.source) for view in app.views]  # a list: every view is asked
+        if self._status != app.source.status():
+            self._status = app.source.status()
+            self._around.show_title()
+        if finished and not any(news) and not self._fresh:
+            self.stop()
+            app.verdict.look_for_advice(app.source.record)
+
+    def _read_record(self) -> None:
+        """Read a record in a thread, which must not wait for anything; the next call of ``take`` shows the record."""
+        if self._app.source.update():
+            self._fresh = True
+
+    def _take_record(self) -> None:
+        self._fresh = False
+        app = self._app
+        self.pulse = self.pulse.after(app.source.record)
+        app.loop_tree.at_work = self.pulse.at_work if app.source.running else ()
+        app.loop_tree.sign = self.pulse.sign
+        app.state = app.state.with_record(app.source.record)
+        if app.source.finished and app.source.exit_code() and not app.state.record.loops:
+            app.action_view(len(VIEWS) - 1)  # it failed early: its output is all there is
+
+
 def title_words(state: ViewState, status: str, filtered: str) -> str:
-    """Return what is looked at, in a line."""
+    """Return the title: script, status, loop and step, filter."""
     loop = state.loop_record
     parts = [sanitize(state.record.script) or "profile", status]
     if loop is not None:
@@ -90,7 +150,7 @@ def title_words(state: ViewState, status: str, filtered: str) -> str:
 
 
 def run_in_numbers(record: ProfileRecord) -> str:
-    """Return how long the run was, and what there was of it.
+    """Return a run's time and its numbers of functions, loops and calls.
 
     Examples
     --------

@@ -1,6 +1,6 @@
-"""Panels: each can be put away and brought back on its own, and what keys go to can have the screen for itself.
+"""Panels: each can be hidden and shown on its own, and the focused one can have the whole screen.
 
-What was chosen stays for the session, whatever tab is looked at; a key that goes to a panel brings it back.
+The choice lasts for the session, in every tab; a key that focuses a panel shows it.
 """
 
 from __future__ import annotations
@@ -10,11 +10,9 @@ from textual.geometry import Size
 from textual.widget import Widget
 from textual.widgets import Input
 
-from scanviz.tui.left_panel import LeftPanel
 from scanviz.tui.tabbed_app import TabbedApp
-from scanviz.tui.verdict_bar import VerdictBar
 
-# What a terminal has room for: classes of the application, which its style sheet lays out by.
+# Sizes of the terminal at which the style sheet changes its layout, by classes of the application.
 
 ONE_LINE = 100  # columns below which the tree is one line above the tabs
 TIGHT = 112  # columns below which the tabs stand closer
@@ -23,7 +21,7 @@ BESIDE = 180  # columns below which a list stands above what belongs to it, else
 
 
 def give_way(node: DOMNode, size: Size) -> None:
-    """Mark what there is no room for; all at once, so that styles are applied once."""
+    """Set the classes for a terminal's size; all at once, so that styles are applied once."""
     classes = {
         "one-line": size.width < ONE_LINE,
         "tight": size.width < TIGHT,
@@ -49,63 +47,40 @@ class Panels:
     def __init__(self, app: TabbedApp) -> None:
         self._app = app
 
-    @property
-    def _left(self) -> LeftPanel:
-        return self._app.main.query_one("#left", LeftPanel)
-
-    @property
-    def _verdict(self) -> VerdictBar:
-        return self._app.main.query_one("#verdict", VerdictBar)
-
     def toggle(self, name: str) -> None:
-        """Put a panel away, or bring it back: the verdict, the loops with their facts, or the facts alone."""
-        widget, kind = {
-            "verdict": (self._verdict, AWAY),
-            "loops": (self._left, AWAY),
-            "facts": (self._left, NO_FACTS),
-        }[name]
-        widget.toggle_class(kind)
+        """Hide or show the verdict, the loops with their facts, or the facts alone."""
+        panel = self._app.verdict if name == "verdict" else self._app.left
+        panel.toggle_class(NO_FACTS if name == "facts" else AWAY)
         focused = self._app.focused
-        if (
-            kind == AWAY
-            and widget.has_class(AWAY)
-            and focused is not None
-            and widget in focused.ancestors_with_self
-        ):
+        if panel.has_class(AWAY) and focused is not None and panel in focused.ancestors_with_self:
             self._app.view.focus_inside()
 
-    def bring_loops(self) -> None:
-        """Show the loops, whatever hid them."""
+    def bring(self, panel: Widget) -> None:
+        """Show a panel, whatever hid it."""
         self.shrink()
         self._app.remove_class("wide")
-        self._left.remove_class(AWAY)
-
-    def bring_verdict(self) -> None:
-        """Show the verdict, whatever hid it."""
-        self.shrink()
-        self._app.remove_class("wide")
-        self._verdict.remove_class(AWAY)
+        panel.remove_class(AWAY)
 
     @property
     def enlarged(self) -> bool:
-        """Whether something has the screen for itself."""
+        """Whether one widget has the whole screen."""
         return self._app.main.maximized is not None
 
     def enlarge(self) -> None:
-        """Give the screen to what keys go to, or back to all."""
+        """Give the screen to the focused widget, or back to all."""
         main, focused = self._app.main, self._app.focused
         if self.enlarged:
             self.shrink()
         elif focused is not None and not isinstance(focused, Input):
-            main.maximized = focused  # not maximize(), which passes over what holds others
+            main.maximized = focused  # not maximize(), which passes over containers
 
     def shrink(self) -> None:
-        """Show everything again."""
+        """Show all panels again."""
         if self.enlarged:
             self._app.main.minimize()
 
     def follow(self, focused: Widget) -> None:
-        """Show everything again when keys go to what is not seen."""
+        """Show all panels again when the focus leaves the enlarged widget."""
         alone = self._app.main.maximized
         if alone is not None and alone not in focused.ancestors_with_self:
             self.shrink()

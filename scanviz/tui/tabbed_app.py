@@ -1,22 +1,81 @@
-"""What parts of the application know of it: the state, where it comes from, and what is seen."""
+"""The application as its parts know it: state, source, tabs, tree and verdict."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
 from textual.css.query import NoMatches
+from textual.events import Resize
 from textual.reactive import reactive
 from textual.screen import Screen
+from textual.widgets import ContentSwitcher, Tab, Tabs
 
 from scanviz.record.model import ProfileRecord
+from scanviz.tui.left_panel import LeftPanel
 from scanviz.tui.model.source import Source
 from scanviz.tui.model.state import ViewState
-from scanviz.tui.terminal_gone import OutlivesItsTerminal
+from scanviz.tui.terminal import TerminalApp
 from scanviz.tui.tree import LoopTree
 from scanviz.tui.verdict_bar import VerdictBar
-from scanviz.tui.view_tabs import ViewTabs
 from scanviz.tui.views.base import TabView
 
+WHOLE, LETTERS = 76, 7  # columns from which titles are whole, and letters of a title below that
 
-class TabbedApp(OutlivesItsTerminal):
+
+class TabBar(Tabs):
+    """The line of tabs; h and l move in it as left and right do."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("left,h", "previous_tab", "tab before", show=False),
+        Binding("right,l", "next_tab", "next tab", show=False),
+    ]
+
+
+class ViewTabs(Vertical):
+    """The line of tabs and the chosen view; the application alone chooses, and focuses the view.
+
+    Parameters
+    ----------
+    views : sequence of TabView
+        The tabs.
+
+    Attributes
+    ----------
+    number : int
+        The chosen tab, counted from 0.
+    """
+
+    def __init__(self, views: Sequence[TabView], *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._views = views
+        self.number = 0
+
+    def compose(self) -> ComposeResult:
+        """Lay the tabs out, and show the first."""
+        titles = (Tab(f"{k} {view.TITLE}", id=f"tab-{k}") for k, view in enumerate(self._views, 1))
+        yield TabBar(*titles, id="tab-bar")
+        with ContentSwitcher(initial=self._views[0].id):
+            yield from self._views
+
+    def on_resize(self, event: Resize) -> None:
+        """Cut long titles where the line is too short for all tabs."""
+        letters = LETTERS if event.size.width < WHOLE else None
+        for number, (view, tab) in enumerate(zip(self._views, self.query(Tab), strict=True), 1):
+            tab.label = f"{number} {view.TITLE[:letters]}"
+
+    def turn(self) -> None:
+        """Show the tab of ``number``."""
+        bar = self.query_one(TabBar)
+        with bar.prevent(Tabs.TabActivated):
+            bar.active = f"tab-{self.number + 1}"
+        self.query_one(ContentSwitcher).current = self._views[self.number].id
+
+
+class TabbedApp(TerminalApp):
     """An application of a tree and tabs.
 
     Parameters
@@ -34,12 +93,12 @@ class TabbedApp(OutlivesItsTerminal):
 
     @property
     def main(self) -> Screen[object]:
-        """The screen below any that asks or helps: news arrive while those are open too."""
+        """The screen below any modal one: it is updated while those are open too."""
         return self.screen_stack[0]
 
     @property
     def has_tabs(self) -> bool:
-        """Whether there is anything yet, and still: last messages come while the application ends."""
+        """Whether the tabs exist: the last messages arrive while the application ends."""
         return self._tabs() is not None
 
     def _tabs(self) -> ViewTabs | None:
@@ -51,18 +110,23 @@ class TabbedApp(OutlivesItsTerminal):
             return None
 
     @property
+    def left(self) -> LeftPanel:
+        """The tree with the facts below it."""
+        return self.main.query_one("#left", LeftPanel)
+
+    @property
     def loop_tree(self) -> LoopTree:
         """The functions and loops."""
         return self.main.query_one("#tree", LoopTree)
 
     @property
     def verdict(self) -> VerdictBar:
-        """The run in short."""
+        """The run in a few sentences."""
         return self.main.query_one("#verdict", VerdictBar)
 
     @property
     def view(self) -> TabView:
-        """The tab that is seen."""
+        """The visible tab."""
         tabs = self._tabs()
         return self.views[0 if tabs is None else tabs.number]
 
@@ -71,5 +135,5 @@ class TabbedApp(OutlivesItsTerminal):
         raise NotImplementedError
 
     def action_tree(self) -> None:
-        """Give the focus to the tree."""
+        """Focus the tree."""
         raise NotImplementedError

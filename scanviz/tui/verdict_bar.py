@@ -66,7 +66,7 @@ class VerdictBar(TextBlock, can_focus=True):
         self._rows: list[int] = []  # the sentence of each line
         self._to_try: VerdictSentence | None = None
 
-    def tell(self, state: ViewState) -> None:
+    def show_state(self, state: ViewState) -> None:
         """Show the verdict of a state's record."""
         if self._record is not state.record:
             self._record = state.record

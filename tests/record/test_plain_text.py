@@ -26,7 +26,7 @@ OTHER_WAYS = {
     "cli/compare.py": "erases its line, and writes numbers of its own alone",
     "cli/files.py": "bytes of a file, to what is no terminal",
     "render/text.py": "Rich colours what went through sanitize()",
-    "tui/terminal_gone.py": "what Textual writes to its terminal, as it is",
+    "tui/terminal.py": "what Textual writes to its terminal, as it is",
 }
 
 

@@ -10,7 +10,7 @@ from textual.widgets import Input, Static, Tab, Tabs
 
 from scanviz.record.model import ProfileRecord
 from scanviz.tui.help import HelpScreen
-from scanviz.tui.view_tabs import ViewTabs
+from scanviz.tui.tabbed_app import ViewTabs
 from scanviz.tui.views import VIEWS
 from tests.tui.driver import NUMBERS, at, opened, text_of, waits
 from tests.tui.records_for_tui import gradient_record, traced_record

@@ -10,12 +10,11 @@ from textual.binding import Binding
 from textual.css.query import NoMatches
 
 from scanviz.tui.app import ScanvizApp
+from scanviz.tui.asking import LeaveScreen, SearchInput
 from scanviz.tui.help import HelpScreen, is_explained
-from scanviz.tui.leave import LeaveScreen
-from scanviz.tui.search_input import SearchInput
+from scanviz.tui.tabbed_app import TabBar
 from scanviz.tui.tree import LoopTree
 from scanviz.tui.verdict_bar import VerdictBar
-from scanviz.tui.view_tabs import TabBar
 from scanviz.tui.views import VIEWS
 from scanviz.tui.views.film import FilmPane, FilmView
 from scanviz.tui.views.graph import GraphPane
@@ -96,7 +95,7 @@ def scrolled(app):
 
 
 def asked(app):
-    return isinstance(app.focused, SearchInput) and app.focused.asked
+    return isinstance(app.focused, SearchInput) and app.focused.display
 
 
 def opened_nodes(app):

@@ -13,9 +13,9 @@ from textual.widgets import Static
 
 from scanviz.record.storage.file import load
 from scanviz.tui.app import ScanvizApp
-from scanviz.tui.leave import LeaveScreen
+from scanviz.tui.around import EVERY
+from scanviz.tui.asking import LeaveScreen
 from scanviz.tui.model.live import LiveSource
-from scanviz.tui.news import EVERY
 from tests.tui.driver import PATIENCE, until_shown
 
 LOOP = """

@@ -17,7 +17,7 @@ for name in sys.argv[1:]:
 
 def test_each_module_can_be_imported_first():
     names = [package.name for package in pkgutil.walk_packages(scanviz.tui.__path__, "scanviz.tui.")]
-    assert "scanviz.tui.search_input" in names
+    assert "scanviz.tui.asking" in names
     done = subprocess.run(
         [sys.executable, "-c", ALONE, *names], capture_output=True, text=True, timeout=300, check=False
     )

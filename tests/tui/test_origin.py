@@ -4,7 +4,7 @@ import numpy as np
 
 import scanviz
 from scanviz import tensor as T
-from scanviz.tui.model.origin import OriginLine, origin
+from scanviz.tui.model.linked_selection import OriginLine, origin
 from scanviz.tui.model.state import start
 
 

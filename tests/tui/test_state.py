@@ -48,8 +48,8 @@ def test_a_record_of_nothing_has_a_state():
 def test_going_to_the_gradient_and_back():
     forward, backward = keys(gradient_record())
     state = start(gradient_record()).at_loop(forward)
-    assert state.gradient_loops() == (backward,) and state.forward_loop() is None
-    assert state.at_loop(backward).forward_loop() == forward
+    assert state.other_loop() == backward
+    assert state.at_loop(backward).other_loop() == forward
 
 
 @given(

@@ -7,8 +7,8 @@ from textual.geometry import Region
 from textual.widgets import DataTable, Input, Static
 
 from scanviz.render.diagram.summary import loops_to_close
+from scanviz.tui.asking import SearchInput
 from scanviz.tui.help import own_bindings
-from scanviz.tui.search_input import SearchInput
 from scanviz.tui.views.film import FilmPane
 from scanviz.tui.views.tables import SortedTable
 from tests.tui.driver import at, opened, text_of, waits
@@ -284,9 +284,9 @@ async def test_slash_filters_and_escape_gives_up():
         table = app.query_one("#profile-table", SortedTable)
         assert "tanh" in app.view.rows()[table.cursor_row]
         await pilot.press("slash")
-        assert app.query_one("#search", SearchInput).asked
+        assert app.query_one("#search", SearchInput).display
         await pilot.press("escape")
-        assert not app.query_one("#search", SearchInput).asked
+        assert not app.query_one("#search", SearchInput).display
 
 
 @waits

@@ -1,18 +1,18 @@
-"""What belongs to a chosen loop variable elsewhere: names in the step, operations that read and write it, and their lines.
+"""Everything that belongs to the chosen loop variable: its names, the operations that read and write it, and the lines of these.
 
-Every tab marks these, so that a variable is followed from its slot to the picture, the times, the rewrites and the values.
+Every tab marks these, so that a variable can be followed from its row in Variables to the picture, times, rewrites and values.
 """
 
 from __future__ import annotations
 
 import re
 from functools import lru_cache
+from typing import NamedTuple
 
 from msgspec import Struct, field
 
-from scanviz.record.graphs.graph import GraphSnapshot, LoopSnapshot
-from scanviz.record.graphs.step_graph import loop_graph, operands
-from scanviz.record.traces.model import TracedVariableRecord, TraceRecord
+from scanviz.record.graphs.graph import GraphSnapshot, LoopSnapshot, LoopVariableRecord, NodeRecord
+from scanviz.record.graphs.step_graph import VIEWS, loop_graph, maker_of
 from scanviz.tui.model.state import ViewState
 
 SIGN = "▶ "  # stands before what belongs to the chosen loop variable
@@ -20,16 +20,16 @@ NO_SIGN = "  "
 
 
 class LinkedSelection(Struct, frozen=True):
-    """What belongs to a loop variable.
+    """Names, operations and lines of a loop variable.
 
     Attributes
     ----------
     names : tuple of str
-        What it is called in the step and around the loop.
+        Its names in the step and around the loop.
     reading : frozenset of int
         Operations of the step that read it.
     writing : frozenset of int
-        Operations of the step that give what it takes.
+        Operations of the step that compute its next value.
     lines : frozenset of str
         ``file:line`` of these operations.
     """
@@ -41,11 +41,11 @@ class LinkedSelection(Struct, frozen=True):
 
     @property
     def operations(self) -> frozenset[int]:
-        """Operations that read it or give what it takes."""
+        """Operations that read or compute it."""
         return self.reading | self.writing
 
     def named_in(self, text: str) -> bool:
-        """Return whether a text calls it by a name.
+        """Return whether a text contains one of its names.
 
         Examples
         --------
@@ -57,7 +57,7 @@ class LinkedSelection(Struct, frozen=True):
 
 
 def linked_selection(state: ViewState) -> LinkedSelection:
-    """Return what belongs to the loop variable that is looked at; nothing where none is."""
+    """Return the names, operations and lines of the chosen loop variable; nothing where none is chosen."""
     loop = state.loop_record
     if loop is None or state.variable is None or state.variable >= len(loop.variables):
         return LinkedSelection()
@@ -81,18 +81,64 @@ def linked_selection(state: ViewState) -> LinkedSelection:
 
 
 def snapshot_of(state: ViewState) -> tuple[LoopSnapshot, GraphSnapshot] | None:
-    """Return the loop in its function's graph and the graph around it, if it is there with the same loop variables."""
+    """Return the loop's snapshot and the graph around it, if that graph has it with the same loop variables."""
     loop = state.loop_record
     return None if loop is None else loop_graph(state.record, loop)
 
 
-def given_to(state: ViewState, trace: TraceRecord, found: TracedVariableRecord) -> list[TracedVariableRecord]:
-    """Return the values that an operation of a step was given, in the order in which it takes them."""
-    return operands(snapshot_of(state), trace, found)
-
-
 @lru_cache(maxsize=64)
 def _pattern(names: tuple[str, ...]) -> re.Pattern[str]:
-    """Return what finds names where they stand alone: ``h`` is neither in ``tanh`` nor, without its tap, in ``h[t-1]``."""
+    """Return a pattern of names that stand alone: ``h`` is neither in ``tanh`` nor, without its tap, in ``h[t-1]``."""
     longest_first = sorted(names, key=len, reverse=True)
     return re.compile(rf"(?<![\w.])(?:{'|'.join(map(re.escape, longest_first))})(?![\w\[(])")
+
+
+class OriginLine(NamedTuple):
+    """A source line of the user.
+
+    Attributes
+    ----------
+    source : str
+        ``file:line``; empty where it is not known.
+    text : str
+        The line itself.
+    """
+
+    source: str = ""
+    text: str = ""
+
+
+def origin(state: ViewState, index: int) -> OriginLine:
+    """Return the line that built a loop variable's value: in the step, or around the loop where it comes from there.
+
+    It tells two ``sigmoid(…)`` apart.
+    """
+    found = snapshot_of(state)
+    if found is None or index >= len(found[0].variables):
+        return OriginLine()
+    loop, around = found
+    variable = loop.variables[index]
+    return _written(loop, variable) or _of_value(around, variable.outer_input)
+
+
+def _written(loop: LoopSnapshot, variable: LoopVariableRecord) -> OriginLine | None:
+    """Return the line of the operation that computes a variable in a step; None where none does."""
+    wanted = set(variable.inner_outputs)
+    return next((_line(loop.step, node) for node in loop.step.nodes if wanted & set(node.outputs)), None)
+
+
+def _of_value(graph: GraphSnapshot, key: str | None) -> OriginLine:
+    """Return the line that built a value, looking through views and loops."""
+    while (node := maker_of(graph, key)) is not None:
+        if node.loop is not None:
+            given = next((variable for variable in node.loop.variables if variable.outer_output == key), None)
+            written = None if given is None else _written(graph.loop(node), given)
+            return written or _line(graph, node)
+        if not node.op.startswith(VIEWS) or not node.inputs:
+            return _line(graph, node)
+        key = node.inputs[0]
+    return OriginLine()
+
+
+def _line(graph: GraphSnapshot, node: NodeRecord) -> OriginLine:
+    return OriginLine(node.source, graph.text(node))

@@ -6,8 +6,6 @@ what a key does can be tested without a terminal.
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -18,7 +16,6 @@ from scanviz.record.summary.run_breakdown import parts_of
 from scanviz.record.traces.blame import BlameLink, chain_of_blame
 from scanviz.record.traces.first_bad import FirstBad, first_bad_of
 from scanviz.record.traces.model import TraceRecord
-from scanviz.tui.model.identical import Identical
 
 
 class ViewState(Struct, frozen=True):
@@ -184,7 +181,7 @@ class ViewState(Struct, frozen=True):
 
     def blame(self) -> tuple[BlameLink, ...]:
         """Return the chain from this loop's first NaN or infinity to what made it."""
-        return _blame(Identical(self.record), self.loop) if self.first_bad() is not None else ()
+        return chain_of_blame(self.record, self.loop) if self.first_bad() is not None else ()
 
     def at_cause(self) -> ViewState | None:
         """Look at what gave or made the NaN or infinity that is looked at: the next step in the chain; None where there is none."""
@@ -197,21 +194,12 @@ class ViewState(Struct, frozen=True):
                 return self.at_loop(link.loop).at_step(link.step)
         return None
 
-    def forward_loop(self) -> int | None:
-        """Return the key of the loop that this one is the back-propagation of."""
+    def other_loop(self) -> int | None:
+        """Return the key of the loop that this one is the back-propagation of, else of its own back-propagation."""
         loop = self.loop_record
-        return loop.gradient_of if loop is not None else None
-
-    def gradient_loops(self) -> tuple[int, ...]:
-        """Return the keys of the loops that are the back-propagation of this one."""
-        return tuple(
-            loop.key for loop in self.record.loops if loop.gradient_of == self.loop and self.loop is not None
-        )
-
-
-@lru_cache(maxsize=32)
-def _blame(of: Identical[ProfileRecord], loop: int | None) -> tuple[BlameLink, ...]:
-    return chain_of_blame(of.thing, loop)
+        if loop is None or loop.gradient_of is not None:
+            return loop.gradient_of if loop is not None else None
+        return next((other.key for other in self.record.loops if other.gradient_of == loop.key), None)
 
 
 def start(record: ProfileRecord) -> ViewState:

@@ -12,9 +12,9 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Static
 
+from scanviz.tui.asking import focus_now
 from scanviz.tui.model.source import Source
 from scanviz.tui.model.state import ViewState
-from scanviz.tui.search_input import focus_now
 from scanviz.tui.views.lines import LinesPane
 from scanviz.tui.views.tables import SortedTable
 

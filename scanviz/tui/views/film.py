@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import ClassVar
 
 from rich.text import Text
@@ -19,7 +18,6 @@ from scanviz.record.graphs.rewrites import RewritesRecord
 from scanviz.render.characters import CharacterDrawing, Moment
 from scanviz.render.film.drawing import SECONDS
 from scanviz.render.film.frames import Film, GraphVersions, moment_of, versions_of
-from scanviz.tui.model.identical import Identical
 from scanviz.tui.text.colours import CYAN, GREEN, RED, YELLOW
 from scanviz.tui.text.drawn import parts_of, styled
 from scanviz.tui.views.base import TextBlock
@@ -121,6 +119,7 @@ class FilmView(Widget):
         self.film: Film | None = None
         self._drawing: CharacterDrawing | None = None
         self._made_of: object = None
+        self._versions: tuple[RewritesRecord, GraphVersions] | None = None
         self._moments: list[Moment] = []
         self._timer: Timer | None = None
 
@@ -147,7 +146,9 @@ class FilmView(Widget):
             self._made_of = made_of
             self.pane.scroll_to(0, 0, animate=False)
             try:
-                self._take(_versions(Identical(history)).film(scan), width)
+                if self._versions is None or self._versions[0] is not history:
+                    self._versions = history, versions_of(history)
+                self._take(self._versions[1].film(scan), width)
             except ScanvizError as error:  # what a record holds of its graphs is looked at only now
                 self.film, self._drawing = None, None
                 self.query_one("#film-caption", TextBlock).show(str(error))
@@ -238,11 +239,6 @@ class FilmView(Widget):
         if self._timer is not None:
             self._timer.stop()
             self._timer = None
-
-
-@lru_cache(maxsize=2)
-def _versions(of: Identical[RewritesRecord]) -> GraphVersions:
-    return versions_of(of.thing)
 
 
 def frame_after(film: Film, after: int) -> int:

@@ -15,10 +15,10 @@ from textual.widgets import Input
 
 from scanviz.profiler.report.units import amount, counted
 from scanviz.record.plain_text import sanitize
+from scanviz.tui.asking import SearchInput
 from scanviz.tui.model.place import Scrolled
 from scanviz.tui.model.source import Source
 from scanviz.tui.model.state import ViewState
-from scanviz.tui.search_input import SearchInput
 from scanviz.tui.text.printed import MOST_LINES, Printed, coloured, is_failure
 from scanviz.tui.views.base import TabView, TextBlock
 from scanviz.tui.views.lines import LinesPane

@@ -20,10 +20,10 @@ from scanviz.profiler.report.why import why_lines
 from scanviz.record.errors import ScanvizError
 from scanviz.record.graphs.rewrites import RewriteRecord, RewritesRecord
 from scanviz.record.plain_text import sanitize
+from scanviz.tui.asking import focus_now
 from scanviz.tui.model.linked_selection import SIGN, linked_selection
 from scanviz.tui.model.source import Source
 from scanviz.tui.model.state import ViewState
-from scanviz.tui.search_input import focus_now
 from scanviz.tui.text.colours import report_text
 from scanviz.tui.views.base import TabView, TextBlock
 from scanviz.tui.views.film import FilmView

@@ -15,9 +15,9 @@ from scanviz.profiler.report.units import amount, counted, duration
 from scanviz.record.loops import SAMPLE_REASONS, LoopRecord, TimedSteps
 from scanviz.record.plain_text import sanitize
 from scanviz.record.summary.run_breakdown import OperationTimes, parts_of
+from scanviz.tui.asking import SearchInput, whole_number
 from scanviz.tui.model.linked_selection import SIGN
 from scanviz.tui.model.state import ViewState
-from scanviz.tui.search_input import SearchInput, whole_number
 from scanviz.tui.text.chart import AXIS, Window, chart
 from scanviz.tui.text.ruler import touched
 from scanviz.tui.views.base import TabView, TextBlock

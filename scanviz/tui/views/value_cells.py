@@ -13,11 +13,11 @@ from rich.text import Text
 from textual.events import Click
 from textual.message import Message
 
+from scanviz.record.graphs.step_graph import operands
 from scanviz.record.loops import LoopRecord
 from scanviz.record.plain_text import sanitize
 from scanviz.record.traces.model import TracedVariableRecord, TraceRecord
-from scanviz.tui.model.linked_selection import NO_SIGN, SIGN, given_to
-from scanviz.tui.model.origin import origin
+from scanviz.tui.model.linked_selection import NO_SIGN, SIGN, origin, snapshot_of
 from scanviz.tui.model.state import ViewState
 from scanviz.tui.text.colours import CYAN, RED
 from scanviz.tui.text.value_text import number
@@ -287,7 +287,8 @@ def _first_bad(state: ViewState) -> str:
     line = f" ({sanitize(str(bad.variable.source))})" if bad.variable.source is not None else ""
     place = trace.steps.index(bad.step)
     given = ", ".join(
-        _shortly(traced_variable, place) for traced_variable in given_to(state, trace, bad.variable)
+        _shortly(traced_variable, place)
+        for traced_variable in operands(snapshot_of(state), trace, bad.variable)
     )
     return f"{words}, made by {name}{line}" + (f" of {given}" if given else "")
 

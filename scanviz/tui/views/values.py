@@ -13,9 +13,9 @@ from textual.widgets import DataTable, Input
 
 from scanviz.record.plain_text import sanitize
 from scanviz.record.traces.model import TraceRecord
-from scanviz.tui.model.recomputed import Recomputed
+from scanviz.tui.asking import SearchInput, whole_number
+from scanviz.tui.model.source import Recomputed, can_recompute
 from scanviz.tui.model.state import ViewState
-from scanviz.tui.search_input import SearchInput, whole_number
 from scanviz.tui.text.ruler import rulers
 from scanviz.tui.text.value_text import SHOWN, value_text
 from scanviz.tui.views.base import TabView, TextBlock
@@ -71,7 +71,7 @@ class ValuesView(TabView):
         self.watches: list[str] = []
         self._asking = ""
         self._lines: tuple[TraceRecord | None, list[str]] = (None, [])
-        self._recomputed = Recomputed(None)
+        self._recomputed = Recomputed()
         self._speed, self._plays, self._asks = SPEEDS.index(4), False, False
         self._timer: Timer | None = None  # of playing
         self._waits: Timer | None = None  # of looking for what was computed
@@ -154,9 +154,8 @@ class ValuesView(TabView):
         source, loop, run = self.source, self.state.loop, self._run
         if source is None or source.recompute is None or loop is None or not (self._asks or source.computes):
             return
-        self._recomputed.service = source.recompute
-        if self._recomputed.can(self.state.record, loop, run):
-            self._recomputed.ask(self.state.record, loop, run, self.state.step)
+        if can_recompute(self.state.record, loop, run):
+            self._recomputed.ask(source.recompute, self.state.record, loop, run, self.state.step)
             if self._recomputed.waiting and self._waits is None:
                 self._waits = self.set_interval(0.03, self._take)
 
@@ -181,7 +180,7 @@ class ValuesView(TabView):
             return sanitize(error.splitlines()[0])
         if self._recomputed.waiting:
             return f"{runs}computing …"
-        if not self._recomputed.can(self.state.record, loop, run):
+        if not can_recompute(self.state.record, loop, run):
             return f"{runs}not kept"
         return f"{runs}not kept: c computes it"
 
@@ -191,7 +190,7 @@ class ValuesView(TabView):
         if source is None or source.recompute is None:
             self.app.notify("Nothing computes values here.")
             return
-        if self.state.loop is None or not self._recomputed.can(self.state.record, self.state.loop, self._run):
+        if self.state.loop is None or not can_recompute(self.state.record, self.state.loop, self._run):
             self.app.notify(
                 "What this run was given is not in the profile: scanviz profile --values keeps it."
             )
@@ -325,7 +324,7 @@ class ValuesView(TabView):
         again = f" --run {run} --recompute" if trace is None or "asked" in trace.reasons else ""
         known = (
             again
-            if self.state.loop is not None and self._recomputed.can(self.state.record, self.state.loop, run)
+            if self.state.loop is not None and can_recompute(self.state.record, self.state.loop, run)
             else ""
         )
         return f"scanviz report FILE --values{scan} --step {self.state.step}{known}"

@@ -18,8 +18,7 @@ from scanviz.record.summary.glosses import gloss
 from scanviz.render.buffers import why_kind
 from scanviz.render.diagram.connections import ConnectionMatrix, connecting_path, connection_matrix
 from scanviz.render.diagram.mappings import mappings_table
-from scanviz.tui.model.linked_selection import NO_SIGN, SIGN
-from scanviz.tui.model.origin import origin
+from scanviz.tui.model.linked_selection import NO_SIGN, SIGN, origin
 from scanviz.tui.model.state import ViewState
 from scanviz.tui.text.colours import GREEN
 from scanviz.tui.views.base import TabView, TextBlock

@@ -13,9 +13,9 @@ import time
 import pytest
 
 from scanviz.lessons.app import LearnApp
-from scanviz.tui import terminal_gone
+from scanviz.tui import terminal as terminal_module
 from scanviz.tui.app import ScanvizApp
-from scanviz.tui.terminal_gone import OutlivesItsTerminal, TerminalStream
+from scanviz.tui.terminal import TerminalApp, TerminalStream
 
 if sys.platform == "win32":
     pytest.skip("terminals of Windows do not go before what runs in them", allow_module_level=True)
@@ -65,15 +65,15 @@ def test_the_thread_that_writes_goes_on_without_a_terminal():
 def test_applications_write_to_a_terminal_that_may_go(app, monkeypatch):
     monkeypatch.setattr(sys, "__stderr__", Gone())
     monkeypatch.setattr("textual.constants.DRIVER", None)
-    found = OutlivesItsTerminal.get_driver_class(app.__new__(app))
-    assert issubclass(found, LinuxDriver) and issubclass(app, OutlivesItsTerminal)
+    found = TerminalApp.get_driver_class(app.__new__(app))
+    assert issubclass(found, LinuxDriver) and issubclass(app, TerminalApp)
 
 
 def test_a_terminal_has_gone_when_nobody_is_at_its_other_end():
     other_end, terminal = pty.openpty()
-    assert not terminal_gone._has_gone(terminal)
+    assert not terminal_module._has_gone(terminal)
     os.close(other_end)
-    assert terminal_gone._has_gone(terminal)
+    assert terminal_module._has_gone(terminal)
     os.close(terminal)
 
 

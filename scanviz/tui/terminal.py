@@ -1,0 +1,135 @@
+"""An application's terminal: only harmless text reaches it, and the application ends in good order when it goes.
+
+Views write unsafe characters out (:func:`scanviz.record.plain_text.sanitize`), so that they are seen and have a width.  The filter
+here drops the ones that a view forgets, from every line of every widget, notices and titles included.
+
+Textual writes in a thread of its own, from a queue of thirty texts.  Where the terminal goes first (a closed window, ``tmux
+kill-server``), writing fails, that thread ends, and putting the thirty-first text into the queue blocks forever: the application
+can then neither hear the signal that ends it nor leave by itself.  Usually that signal is SIGHUP.  Under ``nohup`` it is ignored,
+and the application looks every second whether its terminal is still there: else the reading thread would run in a busy loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import select
+import signal
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, TextIO, cast
+
+from rich.cells import cell_len
+from rich.segment import Segment
+from textual.app import App
+from textual.color import Color
+from textual.driver import Driver
+from textual.filter import LineFilter
+
+from scanviz.record.plain_text import is_plain, sanitize
+
+PERIOD = 1.0  # seconds between two looks whether the terminal is there
+
+
+class TerminalApp(App[None]):
+    """An application that writes harmless text alone, and ends when its terminal goes."""
+
+    def on_mount(self) -> None:
+        """Look from time to time whether the terminal is there."""
+        terminal = getattr(self._driver, "fileno", None)  # only Textual's drivers for terminals have it
+        if isinstance(terminal, int):
+            self.set_interval(PERIOD, lambda: self._leave_without(terminal))
+
+    def _leave_without(self, terminal: int) -> None:
+        if _has_gone(terminal):
+            self.exit(return_code=128 + signal.SIGHUP)
+
+    def get_driver_class(self) -> type[Driver]:
+        """Return the driver that writes to the terminal."""
+        return outliving_its_terminal(super().get_driver_class())
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """Return the filters of every line that is drawn."""
+        return [*super().get_line_filters(), Harmless()]
+
+
+def leave_on_signals(app: App[Any]) -> None:
+    """Leave the terminal as it was when SIGTERM or SIGHUP ends an application; other handlers of these stay."""
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+            with contextlib.suppress(NotImplementedError, RuntimeError):  # not here, or not in this thread
+                leave = partial(app.exit, return_code=128 + number)
+                asyncio.get_running_loop().add_signal_handler(number, leave)
+
+
+class TerminalStream:
+    """Standard output or error while there is a terminal behind it; afterwards it drops what is written.
+
+    Parameters
+    ----------
+    stream : text stream
+        The terminal.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._gone = False
+
+    def write(self, text: str) -> int:
+        """Write a text, if the terminal is there."""
+        if not self._gone:
+            try:
+                return self._stream.write(text)
+            except (OSError, ValueError):  # no such terminal; a stream that is closed
+                self._gone = True
+        return len(text)
+
+    def flush(self) -> None:
+        """Flush the stream, if the terminal is there."""
+        if not self._gone:
+            try:
+                self._stream.flush()
+            except (OSError, ValueError):
+                self._gone = True
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+def outliving_its_terminal(driver: type[Driver]) -> type[Driver]:
+    """Return a driver of Textual's that ends in good order when its terminal goes."""
+
+    def made(self: Any, *arguments: Any, **options: Any) -> None:
+        driver.__init__(self, *arguments, **options)
+        stream = getattr(self, "_file", None)  # only Textual's drivers for terminals have it
+        if stream is not None:
+            self._file = cast("TextIO", TerminalStream(stream))
+
+    return type(driver.__name__, (driver,), {"__init__": made, "__module__": driver.__module__})
+
+
+def _has_gone(terminal: int) -> bool:
+    """Return whether the other end of a terminal is closed."""
+    if not hasattr(select, "poll"):  # Windows, whose terminals end their processes
+        return False
+    asked = select.poll()
+    asked.register(terminal, 0)  # a hang-up is always reported
+    return any(found & select.POLLHUP for _, found in asked.poll(0))
+
+
+class Harmless(LineFilter):
+    """Drop characters that could steer the terminal; those that take a column become blanks, so that the rest stays in place."""
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        """Return the segments of a line without unsafe characters."""
+        if all(is_plain(segment.text) for segment in segments if not segment.control):
+            return segments
+        return [
+            segment if segment.control else Segment(_without_unsafe(segment.text), segment.style)
+            for segment in segments
+        ]
+
+
+def _without_unsafe(text: str) -> str:
+    return "".join(char if sanitize(char) == char else " " * cell_len(char) for char in text)

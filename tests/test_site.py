@@ -44,6 +44,11 @@ def test_every_rule_stands_under_its_phase(tool):
     assert all(f"| `{rule.name}` | {rule.doc}" in text for rule in all_rules())
 
 
+def test_every_record_has_a_table_of_its_fields(tool):
+    text = tool.fields()
+    assert "## Profile\n" in text and "## Loop\n" in text and "| `arguments` | list of string |" in text
+
+
 def test_a_lesson_has_its_picture_its_hints_and_its_solution(tool):
     pages = {path.name: text for path, text in tool.lesson_pages()}
     text = pages["06.md"]

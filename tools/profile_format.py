@@ -2,7 +2,7 @@
 
     python tools/profile_format.py
 
-writes the tables of ``docs/reference/profile-format.md`` anew; a test compares them.
+prints the tables, which are a page of the site.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import inspect
 import re
 import types
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin
 
 import numpy as np
@@ -21,7 +20,6 @@ from scanviz.record.measures import MEASURES
 from scanviz.record.model import ProfileRecord
 from scanviz.record.storage.codec import field_types
 
-BEGIN, END = "<!-- fields: begin -->", "<!-- fields: end -->"
 _BECOME = {"sum": "their sum", "max": "the largest", "last": "the last"}
 _NAMES = {
     bytes: "string in base64; in the file, an entry of its own",
@@ -122,13 +120,5 @@ def _table(kind: type) -> str:
     return "\n".join([*head, *rows, ""])
 
 
-def with_tables(page: str) -> str:
-    """Return a page with the tables between its marks written anew."""
-    before, rest = page.split(BEGIN, 1)
-    _, after = rest.split(END, 1)
-    return f"{before}{BEGIN}\n\n{tables()}\n{END}{after}"
-
-
 if __name__ == "__main__":
-    page = Path(__file__).resolve().parents[1] / "docs" / "reference" / "profile-format.md"
-    page.write_text(with_tables(page.read_text("utf-8")), "utf-8")
+    print(tables())

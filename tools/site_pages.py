@@ -1,7 +1,7 @@
 """Pages of the site that are written from the program itself: for tools/build_site.py.
 
 They lie in docs/_generated/ and are not kept: pages of the lessons with their pictures, of operations and rewrites from their
-registries, of the command line from its help, and of the API from docstrings.
+registries, of the fields of a profile from docstrings, of the command line from its help, and of the API from docstrings.
 """
 
 from __future__ import annotations
@@ -18,6 +18,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
+sys.path.insert(0, str(ROOT / "tools"))
+
+from profile_format import tables  # noqa: E402
 
 import scanviz  # noqa: E402
 import scanviz.tensor  # noqa: E402
@@ -76,6 +79,7 @@ def pages() -> Iterable[tuple[Path, str]]:
     yield from lesson_pages()
     yield WRITTEN / "operations.md", operations()
     yield WRITTEN / "rewrites.md", rewrites()
+    yield WRITTEN / "fields.md", fields()
     yield from command_pages()
     yield from api_pages()
 
@@ -170,6 +174,12 @@ def rewrites() -> str:
         if rows:
             parts.append(f"## {phase}\n\n{table(['rule', 'what it does', 'tags'], rows)}")
     return "\n".join(parts)
+
+
+def fields() -> str:
+    """Return the tables of the fields of a profile."""
+    about = "What each object of [a profile](../reference/profile-format.md) holds, the profile itself first."
+    return f"# Fields of a profile\n\n{about}\n\n{tables()}".replace("\n### ", "\n## ")
 
 
 def command_pages() -> Iterable[tuple[Path, str]]:

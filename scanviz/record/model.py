@@ -1,7 +1,7 @@
 """What a profiled run is, as data: functions, loops, operations and times.
 
 All times are nanoseconds.  Records are frozen; the recorder makes them, the file keeps them, and every view reads them
-and nothing else.  ``docs/reference/profile-format.md`` documents every field; a test holds it to these classes.
+and nothing else.  The docstrings document every field; ``python tools/profile_format.py`` prints them as tables.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The format's page says of every field what the classes say, and nothing else."""
+"""Every field of a record is described, and the format's page has the sizes of its files."""
 
 from __future__ import annotations
 
@@ -14,18 +14,9 @@ from scanviz.record.storage.file import LIMITS
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "reference" / "profile-format.md"
 TOOL = runpy.run_path(str(ROOT / "tools" / "profile_format.py"), run_name="profile_format")
-BEGIN, END, json_type, field_meanings = (
-    TOOL[name] for name in ("BEGIN", "END", "json_type", "field_meanings")
+json_type, field_meanings, record_classes, tables, title = (
+    TOOL[name] for name in ("json_type", "field_meanings", "record_classes", "tables", "title")
 )
-record_classes, tables, title, with_tables = (
-    TOOL[name] for name in ("record_classes", "tables", "title", "with_tables")
-)
-
-
-def test_the_page_holds_the_tables_of_fields() -> None:
-    page = PAGE.read_text("utf-8")
-    assert with_tables(page) == page, "run: python tools/profile_format.py"
-    assert tables() in page
 
 
 @pytest.mark.parametrize("kind", record_classes(), ids=title)
@@ -42,18 +33,11 @@ def test_every_record_is_in_the_tables_once() -> None:
     assert all(tables().count(f"### {name}\n") == 1 for name in names)
 
 
-def test_the_page_is_of_this_version() -> None:
+def test_a_new_record_has_the_version_of_the_data_model() -> None:
     assert SCHEMA == ProfileRecord().schema == 5
 
 
-def test_marks_stay_where_they_were() -> None:
-    page = with_tables(f"before {BEGIN} old {END} after")
-    assert page.startswith("before ")
-    assert page.endswith(" after")
-    assert " old " not in page
-
-
-def test_types_are_told_in_json_words() -> None:
+def test_types_are_written_in_json_words() -> None:
     hints = field_types(ProfileRecord)
     assert json_type(hints["arguments"]) == "list of string"
     assert json_type(hints["loops"]) == "list of [Loop](#loop)"

@@ -14,9 +14,9 @@ from collections.abc import Callable
 from time import process_time
 
 from common import write_json
+from many_loops import SHAPES
 
 import scanviz
-from scanviz.testing.many_loops import SHAPES
 
 GOAL = 1.2
 SIZES = {

@@ -98,7 +98,7 @@ HEAVY = (
 # Types that are defined by one another stand in files of their own; the lower one names the upper in annotations alone.
 RECURSIVE_TYPES = {
     ("engine.graph.facts", "engine.graph.declaration"),
-    ("engine.graph.declaration", "engine.graph.expressions"),
+    ("engine.graph.declaration", "engine.graph.notation"),
     ("engine.graph.declaration", "engine.graph.nodes"),
     ("engine.graph.syntax", "engine.graph.nodes"),
     ("engine.scan.properties", "engine.scan.layout"),

@@ -7,9 +7,8 @@ from typing import Any
 
 from scanviz.engine.errors import ScanvizTypeError
 from scanviz.engine.graph.declaration import SHORTHANDS
-from scanviz.engine.graph.expressions import Parts, Shorthand
 from scanviz.engine.graph.nodes import Variable, tensor_type
-from scanviz.engine.graph.notation import WrittenTerm, as_tuple, called
+from scanviz.engine.graph.notation import Parts, Shorthand, WrittenTerm, as_tuple, called
 from scanviz.engine.graph.syntax import meaning
 from scanviz.engine.ops import join
 from scanviz.engine.ops import shape as ops

@@ -32,7 +32,7 @@ from scanviz.engine.ops.shape import ConstantOf
 from scanviz.engine.ops.support import as_value, as_variable, check_meant
 from scanviz.engine.scan.agreement import agree_update
 from scanviz.engine.scan.dependence import needed_leaves
-from scanviz.engine.scan.escaped_variables import StepVariable, escaped_error
+from scanviz.engine.scan.step import StepVariable, escaped_error
 from scanviz.engine.scan.updates import Updates
 
 

@@ -16,8 +16,8 @@ from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops.elementwise import CAST
 from scanviz.engine.ops.stop_gradient import DISCONNECTED_GRAD
 from scanviz.engine.ops.subgraph import Subgraph
-from scanviz.engine.scan.escaped_variables import find_escaped
 from scanviz.engine.scan.loop import Scan, ScanView
+from scanviz.engine.scan.step import find_escaped
 from scanviz.engine.scan.variables import Carry, State, inner_inputs, inner_outputs
 
 Step = tuple[Variable, Apply, Variable]  # what a node reads, the node, what it gives

@@ -19,9 +19,8 @@ from scanviz.engine.errors import InternalError, PluginError, ScanvizNotImplemen
 from scanviz.engine.graph.facts import NOTHING_KNOWN, Facts
 
 if TYPE_CHECKING:
-    from scanviz.engine.graph.expressions import Parts, Shorthand
     from scanviz.engine.graph.nodes import Apply, Variable
-    from scanviz.engine.graph.notation import WrittenTerm
+    from scanviz.engine.graph.notation import Parts, Shorthand, WrittenTerm
     from scanviz.engine.graph.types import Type
     from scanviz.engine.sizes.dims import Dims
 

@@ -296,7 +296,7 @@ def describe(variable: Variable) -> str:
     made = _expression_parts(variable)
     if made is None:
         return _leaf_name(variable)
-    from scanviz.engine.graph.expressions import operation  # messages alone need it
+    from scanviz.engine.graph.notation import operation  # messages alone need it
 
     return operation(*made, _expression_parts, _operand_name, _rank_of)
 

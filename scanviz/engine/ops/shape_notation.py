@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from scanviz.engine.graph.declaration import Op
-from scanviz.engine.graph.expressions import Parts, Shorthand
-from scanviz.engine.graph.notation import SIGN, WrittenTerm, as_tuple, called
+from scanviz.engine.graph.notation import SIGN, Parts, Shorthand, WrittenTerm, as_tuple, called
 
 
 def size(op: Op, operands: Sequence[WrittenTerm]) -> WrittenTerm:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from scanviz.engine.graph.declaration import Op, fitted
-from scanviz.engine.graph.expressions import LONGEST, operation
+from scanviz.engine.graph.notation import LONGEST, operation
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops.elementwise import CAST
 from scanviz.engine.program.instructions import (

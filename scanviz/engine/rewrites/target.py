@@ -60,7 +60,7 @@ class TargetTier(Struct, frozen=True):
         why_no_code = self.native()
         if why_no_code is None:
             return "machine code does not work here"
-        from scanviz.engine.scan.effects import effects_of  # where a loop is rewritten
+        from scanviz.engine.scan.dependence import effects_of  # where a loop is rewritten
 
         if effects_of(op):
             return f"the step of `{op.scan_name}` prints or checks something"

@@ -207,35 +207,23 @@ class ScanArgs(Struct, frozen=True):
 
     @property
     def inner_inputs(self) -> list[Variable]:
-        """The flat list of inner inputs, rebuilt."""
-        taps = [variable for group in (*self.inner_in_mit_mot, *self.inner_in_mit_sot) for variable in group]
-        return [
-            *self.inner_in_seqs,
-            *taps,
-            *self.inner_in_sit_sot,
-            *self.inner_in_shared,
-            *self.inner_in_non_seqs,
-        ]
+        """The flat list of inner inputs."""
+        return Layout(self.node).inner_inputs
 
     @property
     def outer_inputs(self) -> list[Variable]:
-        """The flat list of outer inputs, rebuilt."""
-        states = [*self.outer_in_mit_mot, *self.outer_in_mit_sot, *self.outer_in_sit_sot]
-        rest = [*self.outer_in_shared, *self.outer_in_nit_sot, *self.outer_in_non_seqs]
-        return [self.n_steps, *self.outer_in_seqs, *states, *rest]
+        """The flat list of outer inputs."""
+        return Layout(self.node).outer_inputs
 
     @property
     def inner_outputs(self) -> list[Variable]:
-        """The flat list of inner outputs, rebuilt."""
-        taps = [variable for group in self.inner_out_mit_mot for variable in group]
-        rest = [*self.inner_out_sit_sot, *self.inner_out_nit_sot, *self.inner_out_shared, *self.cond]
-        return [*taps, *self.inner_out_mit_sot, *rest]
+        """The flat list of inner outputs."""
+        return Layout(self.node).inner_outputs
 
     @property
     def outer_outputs(self) -> list[Variable]:
-        """The flat list of outer outputs, rebuilt."""
-        states = [*self.outer_out_mit_mot, *self.outer_out_mit_sot, *self.outer_out_sit_sot]
-        return [*states, *self.outer_out_nit_sot, *self.outer_out_shared]
+        """The flat list of outer outputs."""
+        return Layout(self.node).outer_outputs
 
     def field_of(self, variable: Variable) -> str | None:
         """Return the field that holds a variable, such as ``inner_in_mit_sot-0-1``; None if none does."""

@@ -32,9 +32,15 @@ from scanviz.engine.scan.arguments import (
     output_arguments,
     sequence_arguments,
 )
-from scanviz.engine.scan.escaped_variables import StepVariable, escaped_error
 from scanviz.engine.scan.returns import StepReturn
-from scanviz.engine.scan.step import BuiltStep, StepInputs, call_step, make_inputs
+from scanviz.engine.scan.step import (
+    BuiltStep,
+    StepInputs,
+    StepVariable,
+    call_step,
+    escaped_error,
+    make_inputs,
+)
 from scanviz.engine.scan.variables import (
     Carry,
     LoopVariable,

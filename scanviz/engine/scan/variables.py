@@ -262,46 +262,28 @@ def step_name(name: str, tap: int) -> str:
     return f"{name}[t{tap:+d}]"
 
 
+# the one field that holds a result of the step
+_TAKEN: dict[type[Any], str] = {StepOutput: "value", Carry: "write", Until: "condition"}
+
+
 def part_of(role: LoopVariable | Until) -> GraphPart:
-    """Return a loop variable or stop condition as plain data and the results of the step that it takes."""
-    match role:
-        case Sequence():
-            return GraphPart(role, _sequence, (role.name, role.slice, role.tap, role.argument), ())
-        case NonSequence():
-            return GraphPart(role, _non_sequence, (role.name, role.variable, role.captured), ())
-        case State():
-            about = (role.name, dict(role.reads), tuple(role.writes), role.keep, role.shared)
-            return GraphPart(role, _state, about, inner_outputs(role))
-        case StepOutput():
-            return GraphPart(role, _step_output, (role.name, role.keep), inner_outputs(role))
-        case Carry():
-            return GraphPart(role, _carry, (role.name, role.read, role.shared), inner_outputs(role))
-        case Until():
-            return GraphPart(role, _until, (), (role.condition,))
+    """Return a loop variable or stop condition as plain data, and the results of the step that it takes."""
+    fields = {name: getattr(role, name) for name in role.__struct_fields__}
+    if isinstance(role, State):
+        fields |= {"reads": dict(role.reads), "writes": tuple(role.writes)}
+        results = inner_outputs(role)
+    else:
+        taken = _TAKEN.get(type(role))
+        results = () if taken is None else (fields.pop(taken),)
+    return GraphPart(role, _restored, (type(role), fields), results)
 
 
-def _sequence(about: tuple[Any, ...], results: SequenceOf[Variable]) -> Sequence:
-    return Sequence(*about)
-
-
-def _non_sequence(about: tuple[Any, ...], results: SequenceOf[Variable]) -> NonSequence:
-    return NonSequence(*about)
-
-
-def _state(about: tuple[Any, ...], results: SequenceOf[Variable]) -> State:
-    name, reads, taps, keep, shared = about
-    return State(name, reads, dict(zip(taps, results, strict=True)), keep, shared)
-
-
-def _step_output(about: tuple[Any, ...], results: SequenceOf[Variable]) -> StepOutput:
-    name, keep = about
-    return StepOutput(name, results[0], keep)
-
-
-def _carry(about: tuple[Any, ...], results: SequenceOf[Variable]) -> Carry:
-    name, read, shared = about
-    return Carry(name, read, results[0], shared)
-
-
-def _until(about: tuple[Any, ...], results: SequenceOf[Variable]) -> Until:
-    return Until(results[0])
+def _restored(about: tuple[type[Any], dict[str, Any]], results: SequenceOf[Variable]) -> LoopVariable | Until:
+    """Return a loop variable or stop condition of plain data and results of a step."""
+    kind, fields = about
+    if kind is State:
+        fields = {**fields, "writes": dict(zip(fields["writes"], results, strict=True))}
+    elif results:
+        fields = {**fields, _TAKEN[kind]: results[0]}
+    restored: LoopVariable | Until = kind(**fields)
+    return restored

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import scanviz
+from benchmarks.many_loops import SHAPES, ManyLoops, chain, deep, stacked
 from scanviz import tensor as T
-from scanviz.testing.many_loops import SHAPES, ManyLoops, chain, deep, stacked
 from tests.support.work import grown, lines_run
 
 MORE = 2.4  # at most 1.2 times linear when the count doubles

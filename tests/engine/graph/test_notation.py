@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 import scanviz
 from scanviz import tensor as T
-from scanviz.engine.graph.expressions import LONGEST
 from scanviz.engine.graph.nodes import describe
+from scanviz.engine.graph.notation import LONGEST
 
 h, W, i, t = T.dvector("h"), T.dmatrix("W"), T.lvector("i"), T.lscalar("t")
 ROWS = T.tensor3("rows")

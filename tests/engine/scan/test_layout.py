@@ -71,10 +71,23 @@ def test_accessors_pick_their_kind_from_the_flat_lists(documented):
     assert op.outer_nitsot_outs(documented) == [layout.outer_outputs[2]]
 
 
-def test_scan_args_rebuild_the_flat_lists(documented):
+def check_fields(args, layout):
+    """Check that the fields of ScanArgs, one after the other, are the flat lists."""
+
+    def flat(prefix):
+        fields = [getattr(args, name) for name in args.__struct_fields__ if name.startswith(prefix)]
+        entries = [entry for field in fields for entry in field]
+        return [one for entry in entries for one in (entry if isinstance(entry, list) else [entry])]
+
+    assert flat("inner_in_") == layout.inner_inputs == args.inner_inputs
+    assert [*flat("inner_out_"), *args.cond] == layout.inner_outputs == args.inner_outputs
+    assert [args.n_steps, *flat("outer_in_")] == layout.outer_inputs == args.outer_inputs
+    assert flat("outer_out_") == layout.outer_outputs == args.outer_outputs
+
+
+def test_the_fields_of_scan_args_are_the_flat_lists(documented):
     args, layout = scanviz.ScanArgs.from_node(documented), Layout(documented)
-    assert args.inner_inputs == layout.inner_inputs and args.outer_inputs == layout.outer_inputs
-    assert args.inner_outputs == layout.inner_outputs and args.outer_outputs == layout.outer_outputs
+    check_fields(args, layout)
     assert args.field_of(layout.inner_inputs[2]) == "inner_in_mit_sot-0-1"
     assert not args.as_while
 

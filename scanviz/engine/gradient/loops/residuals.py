@@ -26,7 +26,7 @@ from scanviz.engine.ops.assign import ASSIGN
 from scanviz.engine.ops.index import INDEX
 from scanviz.engine.ops.shape import DIMENSION
 from scanviz.engine.ops.symbolic_shape import Shape, shape_of
-from scanviz.engine.scan.effects import has_effect
+from scanviz.engine.scan.dependence import has_effect
 from scanviz.engine.scan.loop import Scan, ScanView, nodes_of
 from scanviz.engine.scan.shapes import inner_sizes, row_shape
 from scanviz.engine.scan.variables import (

@@ -13,7 +13,7 @@ from scanviz.engine.graph.nodes import Apply, Constant, Variable, rebuild
 from scanviz.engine.rewrites.formatting import counted
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.rule import Rewritten, graph_rule
-from scanviz.engine.scan.effects import effects_among, has_effect
+from scanviz.engine.scan.dependence import effects_among, has_effect
 from scanviz.engine.scan.loop import Scan
 
 LARGEST = 64  # elements of constants that are compared by value

@@ -22,7 +22,7 @@ from scanviz.engine.ops.shape import dimshuffle
 from scanviz.engine.ops.sizes import substituted
 from scanviz.engine.ops.symbolic_shape import shape_of
 from scanviz.engine.rewrites.batching.operations import batched, repeated
-from scanviz.engine.scan.effects import has_effect
+from scanviz.engine.scan.dependence import has_effect
 from scanviz.engine.scan.loop import Scan
 from scanviz.engine.scan.settings import ScanSettings
 from scanviz.engine.scan.variables import LoopVariable, NonSequence, StepOutput

@@ -20,7 +20,7 @@ from scanviz.engine.rewrites.driver.levels import Levels
 from scanviz.engine.rewrites.driver.rebuild_graph import rebuilt
 from scanviz.engine.rewrites.level import Level, Rebuilt, Refused
 from scanviz.engine.rewrites.rule import Match, Refusal, Rewritten, Rule
-from scanviz.engine.scan.effects import Effects, effects_among, same_effects
+from scanviz.engine.scan.dependence import Effects, effects_among, same_effects
 from scanviz.engine.scan.loop import Scan, loop_of, nodes_of
 from scanviz.engine.scan.rebuild import with_results
 

@@ -20,7 +20,7 @@ from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.loops.loop_facts import checked_rows
 from scanviz.engine.rewrites.loops.row_reads import Read, counted, from_start, from_the_end
 from scanviz.engine.rewrites.rule import Match, Refusal, rule
-from scanviz.engine.scan.effects import effects_of
+from scanviz.engine.scan.dependence import effects_of
 from scanviz.engine.scan.loop import SCAN, ScanView
 from scanviz.engine.scan.rebuild import rebuilt_loop
 from scanviz.engine.scan.variables import ALL, LoopVariable, State, StepOutput

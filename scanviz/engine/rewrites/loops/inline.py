@@ -11,7 +11,7 @@ from scanviz.engine.ops.support import constant_integer
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.loops.loop_facts import nobody_checks
 from scanviz.engine.rewrites.rule import Match, Refusal, rule
-from scanviz.engine.scan.effects import effects_of
+from scanviz.engine.scan.dependence import effects_of
 from scanviz.engine.scan.loop import SCAN, ScanView
 from scanviz.engine.scan.variables import (
     Carry,

@@ -20,7 +20,7 @@ from scanviz.engine.ops.sizes import size_key
 from scanviz.engine.rewrites.formatting import listed
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.rule import Match, Refusal, rule
-from scanviz.engine.scan.effects import effects_of
+from scanviz.engine.scan.dependence import effects_of
 from scanviz.engine.scan.loop import SCAN, Scan, ScanView
 from scanviz.engine.scan.variables import (
     Carry,

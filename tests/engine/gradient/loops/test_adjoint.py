@@ -19,6 +19,7 @@ from scanviz.engine.scan.layout import Layout
 from scanviz.engine.scan.loop import Scan
 from scanviz.engine.scan.variables import NonSequence, Sequence, State, StepOutput
 from tests.engine.backends.running import loop
+from tests.engine.scan.test_layout import check_fields
 
 WIDTH = 2
 TAPS = st.lists(st.integers(-3, 2), min_size=1, max_size=3, unique=True)
@@ -283,8 +284,7 @@ def test_mappings_and_connections_of_mitmot_loops(case, seed):
 def test_the_parts_of_a_mitmot_loop_by_kind(case):
     node = case.scan()[0].owner
     layout, parts = Layout(node), ScanArgs.from_node(node)
-    assert parts.inner_inputs == layout.inner_inputs and parts.inner_outputs == layout.inner_outputs
-    assert parts.outer_inputs == layout.outer_inputs and parts.outer_outputs == layout.outer_outputs
+    check_fields(parts, layout)
     assert parts.mit_mot_in_slices == [tuple(reads) for reads, _ in case.taps]
     assert parts.mit_mot_out_slices == [tuple(writes) for _, writes in case.taps]
     assert [len(each) for each in parts.inner_in_mit_mot] == [len(reads) for reads, _ in case.taps]

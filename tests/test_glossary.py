@@ -19,11 +19,11 @@ def code():
     return "\n".join(path.read_text(encoding="utf-8").lower() for path in (ROOT / "scanviz").rglob("*.py"))
 
 
-def test_the_line_told_where_a_word_stands_begins_its_entry():
+def test_the_meaning_of_a_word_in_one_line_begins_its_entry():
     entries = dict(line.strip("| ").split(" | ")[:2] for line in PAGE.splitlines() if line.startswith("| "))
-    for word, told in GLOSSES.items():
+    for word, meaning in GLOSSES.items():
         written = re.sub(r"[*]|\[([^]]*)\]\([^)]*\)", r"\1", entries[word])
-        assert written.startswith(told) and len(told) < 100, word
+        assert written.startswith(meaning) and len(meaning) < 100, word
 
 
 def test_every_kind_of_loop_variable_has_a_line():

@@ -264,7 +264,7 @@ async def test_what_the_cursor_stands_on_is_explained_and_enter_goes_to_its_line
         await at(app, pilot, "Graph")
         app.view.go_to(next(k for k, row in enumerate(app.view.rows()) if "h[t-2]" in row))
         await pilot.pause()
-        assert "a state of which a step reads several rows before" in text_of(app, "#graph-here")
+        assert "a state that reads several earlier rows" in text_of(app, "#graph-here")
         app.view.go_to(next(k for k, row in enumerate(app.view.rows()) if "tanh" in row))
         await pilot.pause()
         assert "operation · float64[" in text_of(app, "#graph-here")

@@ -1,4 +1,4 @@
-"""What words of a profile mean, in a line each: told where a word stands, in the report, the terminal application and the page.
+"""Words of a profile in one line each, for the report, the terminal application and the page.
 
 ``docs/reference/glossary.md`` begins each entry with the line here and adds to it; a test compares the two.
 """
@@ -10,23 +10,23 @@ from collections.abc import Iterable
 GLOSSES: dict[str, str] = {
     "sequence": "an array whose rows the step reads, one after the other",
     "non-sequence": "an array that is the same at each step",
-    "sitsot": "a state of which a step reads the row before and writes one",
-    "mitsot": "a state of which a step reads several rows before and writes one",
+    "sitsot": "a state that reads its previous row and writes a new one",
+    "mitsot": "a state that reads several earlier rows and writes a new one",
     "mitmot": "a buffer to whose rows several steps may write",
     "nitsot": "a result of each step that no later step reads",
-    "carry": "what goes from step to step and only its last value comes out",
-    "tap": "how far from the present step a row is",
+    "carry": "a value handed from step to step, of which only the last is a result",
+    "tap": "the distance of a row from the current step",
     "until": "the condition that ends a loop",
-    "plumbing": "operations that a graph needs and its reader does not ask for",
-    "typical step": "the median of the steps that were timed, less what timing costs",
-    "storing rows": "copying what a step gives to where the loop keeps it",
-    "the loop itself": "what a step takes beside its operations and storing rows",
+    "plumbing": "operations that a graph needs and you did not ask for",
+    "typical step": "the median of the timed steps, without profiler overhead",
+    "storing rows": "copying what a step returns to where the loop keeps it",
+    "the loop itself": "the time of a step beside its operations and storing rows",
     "moved work": "operations that rewrites took out of a loop's step: done once, or for all steps at a time",
 }
 
 
 def gloss(word: str) -> str:
-    """Return a word with its meaning in a line, the word alone where it has none; kinds of loop variables as records have them.
+    """Return a word with its meaning, or the word alone if it has none; kinds of loop variables as in records.
 
     Examples
     --------
@@ -40,11 +40,11 @@ def gloss(word: str) -> str:
 
 
 def glosses(words: Iterable[str]) -> list[str]:
-    """Return each different word with its meaning, in the order in which they come first.
+    """Return each distinct word that has a meaning with it, in order of first appearance.
 
     Examples
     --------
     >>> glosses(["carry", "something", "carry"])
-    ['carry: what goes from step to step and only its last value comes out']
+    ['carry: a value handed from step to step, of which only the last is a result']
     """
     return [gloss(word) for word in dict.fromkeys(words) if word.replace("_", "-") in GLOSSES]

@@ -166,11 +166,6 @@ MEASURES = [
         "loop", "mean_overhead_ns", "ns", "the loop itself, mean", "Its part of mean_step_ns.", "last", (), whole=False,
     ),
     Measure(
-        "loop", "plain_steps", "count", "steps of plain blocks",
-        "Of blocks that ran without stamps and were timed as a whole.", views=(),
-    ),
-    Measure("loop", "plain_ns", "ns", "plain blocks", "These blocks together.", views=()),
-    Measure(
         "function", "peak_bytes", "bytes", "peak memory",
         "The most that arrays made in a call took at once, of the calls that were weighed: rows and buffers of loops, results of"
         " operations outside of loops, results of the call; not what the call was given.", "max", ("heading",),

@@ -35,6 +35,7 @@ from tests.laws.loops import LOOPS
 from tests.laws.tiers import TIERS
 
 _LOOP: Any = SimpleNamespace(key=1)  # all that stamps read of a loop
+INNER = 2  # key of the loop inside
 BLOCK, TIMED, SAMPLES, PAUSE = 24, 12, 6, 60  # steps of the kinds of blocks, and how many samples
 
 
@@ -165,6 +166,8 @@ def _told(loop: Imagined) -> list[StepSeries]:
                 covers = np.array([8, 1, BLOCK - 9])
                 broken = int(random.random() < loop.interrupted) * 5_000_000
                 add(covers * loop.step + loop.entry + [broken, 0, 0], covers=covers, control=True)
+                if loop.recording is not None:
+                    found[-1].inside_ns = {INNER: BLOCK * loop.operations[0]}
                 continue
             times = np.full(count, loop.step + loop.tick + recording) + interruptions(count)
             add(times, span_ns=int(times.sum()) + loop.entry)
@@ -180,10 +183,13 @@ def _told(loop: Imagined) -> list[StepSeries]:
 
 def _watched(kinds: Sequence[str], stamp_ns: float) -> LoopAggregate:
     """Return what takes in the times of a loop that has begun."""
-    operations = tuple(OperationRecord(k, "·", kind, "", None) for k, kind in enumerate(kinds))  # type: ignore[arg-type]
+    operations = tuple(
+        OperationRecord(k, "·", kind, "", None, loop=INNER if kind == "loop" else None)  # type: ignore[arg-type]
+        for k, kind in enumerate(kinds)
+    )
     calibration = OverheadCalibration(stamp_ns=stamp_ns)
     made = LoopAggregate(LoopRecord(1, 1, None, "imagined", None, operations=operations), calibration)
-    made.detailed, made.has_loops = True, "loop" in kinds
+    made.detailed = True
     made.begin(0, 0, 0)
     return made
 

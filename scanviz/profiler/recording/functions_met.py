@@ -102,8 +102,6 @@ class FunctionsMet:
                 around_it = None if parent is None else self.loops[parent]
                 self.loops[loop.key] = LoopAggregate(placed, self._calibration, count, around_it)
                 function.loops.append(self.loops[loop.key])
-                if around_it is not None:
-                    around_it.has_loops = True
 
     def looks_at_steps(self, loop: LoopAggregate) -> None:
         """Decide whether single steps of a loop are kept, unless that is decided."""

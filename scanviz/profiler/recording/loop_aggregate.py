@@ -6,17 +6,17 @@ Open runs are kept per thread.  The callers hold a lock.
 from __future__ import annotations
 
 import math
+from collections import deque
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
-from scanviz.profiler.recording.operations import OperationTally, StepTally
+from scanviz.profiler.recording.operations import OperationTally
 from scanviz.profiler.recording.overhead import Prices
 from scanviz.profiler.recording.processor import ProcessorTally
-from scanviz.profiler.recording.run_totals import RunTotals
-from scanviz.profiler.recording.steps import StepTimes, TierTimes
-from scanviz.profiler.recording.tier_steps import TierSteps
+from scanviz.profiler.recording.steps import StepTimes
 from scanviz.record.measures import aggregated, declared
+from scanviz.record.statistics import median_of
 
 if TYPE_CHECKING:
     from scanviz.engine.observation.events import Run, StepSeries
@@ -28,6 +28,71 @@ if TYPE_CHECKING:
 
 _STATES = ("mitmot", "mitsot", "sitsot")
 TIERS = 16  # distinct compilations, by tier and reason
+RECENT_RUNS = 256  # latest runs whose time around their steps is kept
+
+
+class RunTotals:
+    """Totals of the runs of a loop.
+
+    Attributes
+    ----------
+    runs, failed_runs : int
+        All runs, and the failed ones among them.
+    unobserved_steps : int
+        Steps of unobserved runs.
+    entered_runs, entered_steps, entered_ns : int
+        Unobserved runs that are not part of the outer loop's code, with their steps and time.
+    longest_run : int
+        Steps of the longest run.
+    total_ns, unobserved_ns, setup_ns, first_run_ns : int
+        Time of all runs, of unobserved runs, around the steps of observed runs, and of the first run.
+    buffer_bytes : int
+        Largest buffer size of a run.
+    """
+
+    __slots__ = (
+        "buffer_bytes", "entered_ns", "entered_runs", "entered_steps", "failed_runs", "first_run_ns", "longest_run", "runs",
+        "setup_ns", "setups", "total_ns", "unobserved_ns", "unobserved_steps",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self.runs = self.failed_runs = self.entered_runs = self.entered_steps = self.entered_ns = 0
+        self.longest_run = self.buffer_bytes = self.unobserved_steps = 0
+        self.total_ns = self.unobserved_ns = self.setup_ns = self.first_run_ns = 0
+        self.setups: deque[int] = deque(maxlen=RECENT_RUNS)
+
+    def add_unobserved(
+        self, runs: int, failed: int, elapsed_ns: int, longest: int, steps: int = 0, inside: bool = False
+    ) -> None:
+        """Count unobserved runs; those inside the outer loop's machine code are not entered."""
+        self.runs += runs
+        self.unobserved_steps += steps
+        if not inside:
+            self.entered_runs += runs
+            self.entered_steps += steps
+            self.entered_ns += elapsed_ns
+        self.failed_runs += failed
+        self.total_ns += elapsed_ns
+        self.unobserved_ns += elapsed_ns
+        self.longest_run = max(self.longest_run, longest)
+
+    def add_ended(self, steps: int, elapsed_ns: int, setup_ns: int, failed: bool) -> None:
+        """Add the time of a run, which was counted at its begin."""
+        self.total_ns += elapsed_ns
+        self.setup_ns += setup_ns
+        self.setups.append(setup_ns)
+        self.longest_run = max(self.longest_run, steps)
+        self.failed_runs += failed
+
+    def around_ns(self, step_ns: float = 0.0) -> int:
+        """Return the time before the first step and after the last; an unobserved run counts the typical time of the others.
+
+        The time of unobserved runs is at most what their steps of ``step_ns`` leave: an unobserved run is entered in a tenth of
+        the time.
+        """
+        typical = float(median_of(self.setups)) if self.setups else 0.0
+        left = max(0.0, self.entered_ns - step_ns * self.entered_steps)
+        return self.setup_ns + round(min(typical * self.entered_runs, left))
 
 
 class KnownLoop(NamedTuple):
@@ -43,6 +108,14 @@ class KnownLoop(NamedTuple):
         from scanviz.record.model import LoopRecord
 
         return LoopRecord(self.key, self.function, self.parent, self.name, None)
+
+
+class _Clock(NamedTuple):
+    """The clock of steps, as in :class:`~scanviz.engine.observation.events.StepSeries`."""
+
+    source: str = ""
+    resolution_ns: float = 0.0
+    stamp_ns: float | None = None
 
 
 class _OpenRun(NamedTuple):
@@ -70,36 +143,12 @@ class LoopAggregate:
     ----------
     detailed : bool or None
         Whether single steps are kept, or only totals; None until the first run decides.
-    has_loops : bool
-        Whether the step contains loops.
     """
 
     __slots__ = (
-        "_calibration",
-        "_control_steps",
-        "_foreign_ns",
-        "_measures",
-        "_open",
-        "_operations",
-        "_plain_ns",
-        "_plain_steps",
-        "_processor",
-        "_row_bytes",
-        "_steps",
-        "_steps_by_tier",
-        "_ticked_steps",
-        "_ticks",
-        "_tiers",
-        "_times",
-        "_totals",
-        "_what",
-        "chunks",
-        "detailed",
-        "has_loops",
-        "operations",
-        "recorder_ns",
-        "stamps",
-    )
+        "_calibration", "_clock", "_control_steps", "_measures", "_open", "_operations", "_processor", "_row_bytes", "_steps",
+        "_tiers", "_times", "_totals", "_what", "chunks", "detailed", "operations", "recorder_ns", "stamps",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -111,24 +160,18 @@ class LoopAggregate:
         self._what, self._calibration = what, calibration
         self.operations = len(self.record.operations) if operations is None else operations
         self.detailed: bool | None = None
-        self.has_loops = False
-        self._times = StepTimes()
+        self._times: StepTimes = StepTimes(self.operations, None if around is None else around._times)
         # by thread, innermost last: a call made during a run nests another run in it
         self._open: dict[int, list[_OpenRun]] = {}
         self._operations = OperationTally(self.operations)
-        self._steps_by_tier: TierSteps = TierSteps(
-            self.operations, None if around is None else around._steps_by_tier
-        )
         self._tiers: dict[tuple[str, str], list[int]] = {}
         self._totals = RunTotals()
         self._processor = ProcessorTally()
         self._row_bytes: tuple[int, ...] = ()
         self._measures: dict[str, float] = {}
-        self._steps, self._control_steps = 0, 0
-        self._plain_steps, self._plain_ns = 0, 0  # of them, in blocks timed as a whole
-        self._ticks = self._ticked_steps = 0  # stamps of steps, each of one step or of several
-        self._foreign_ns = 0.0  # cost of other clocks' stamps beyond that of the process's clock
-        self.stamps, self.chunks, self.recorder_ns = 0, 0, 0
+        self._steps = self._control_steps = 0
+        self._clock = _Clock()
+        self.stamps = self.chunks = self.recorder_ns = 0
 
     @property
     def record(self) -> LoopRecord:
@@ -177,35 +220,28 @@ class LoopAggregate:
         self._steps += series.steps
         self._totals.longest_run = max(self._totals.longest_run, series.first + series.steps)  # so far
         self.chunks += 1
-        if self._totals.clock is not series.source and not series.control:
-            self._totals.take_clock(series)
-        self._steps_by_tier.take(series)
+        self._times.take(series)
         if series.control:
             self._control_steps += series.steps
-            self._plain_steps += series.steps
-            self._plain_ns += series.span_ns
             return
+        if self._clock.source is not series.source:
+            self._clock = _Clock(series.source, series.resolution_ns, series.stamp_ns)
         count, a_step = len(series.interval_ns), 1 if series.op_ns is None else len(series.op_ns) + 2
         self.stamps += count * a_step
-        if series.op_ns is None:
-            self._ticks += count
-            self._ticked_steps += series.timed_steps
-        if series.stamp_ns is not None:
-            self._foreign_ns += count * a_step * (series.stamp_ns - self._calibration.stamp_ns)
         if self.detailed and count:
             stack = self._open.get(thread)
-            self._times.take(stack[-1].number if stack else 0, series, (a_step - 1) * self._stamp_ns())
+            self._times.keep(stack[-1].number if stack else 0, series, (a_step - 1) * self._stamp_ns())
 
     def _around_ns(self, division: Division | None) -> int:
         """Return the time before the first step and after the last; steps inside other code contain it."""
-        if self._steps_by_tier.part_of:
+        if self._times.part_of:
             return self._totals.setup_ns
         return self._totals.around_ns(0.0 if division is None else division.typical_ns)
 
     def _stamp_ns(self) -> float:
         """Return the cost of a stamp: the tier's own, or the measured one of the process's clock."""
-        stamp_ns = self._totals.stamp_ns
-        return self._calibration.stamp_ns if stamp_ns is None else stamp_ns
+        own = self._clock.stamp_ns
+        return self._calibration.stamp_ns if own is None else own
 
     def count(self, run: Run, control: bool = False) -> None:
         """Count unobserved runs; ``control`` says whether they ran in a control block of the outer loop."""
@@ -216,9 +252,9 @@ class LoopAggregate:
         self._steps += steps
         self._control_steps += steps * (control or bool(tier))
         if tier:
-            self._steps_by_tier.inside(tier, steps, elapsed_ns)
+            self._times.inside(tier, steps, elapsed_ns)
         else:
-            self._steps_by_tier.unobserved(steps, elapsed_ns)
+            self._times.unobserved(steps, elapsed_ns)
             self.recorder_ns += runs * note_overhead_ns()
 
     def timed(self, index: int, elapsed_ns: int) -> None:
@@ -261,7 +297,7 @@ class LoopAggregate:
 
     def made(self, tier: str, why: str, elapsed_ns: int) -> None:
         """Add a compilation of the loop."""
-        self._steps_by_tier.made(tier)
+        self._times.made(tier)
         key = (tier, why)
         if key not in self._tiers and len(self._tiers) >= TIERS:
             key = (tier, "for other reasons")
@@ -269,106 +305,90 @@ class LoopAggregate:
         found[0] += 1
         found[1] += elapsed_ns
 
-    def cost_ns(self, division: Division | None) -> float:
-        """Return the cost of the stamps so far, which the loop's time includes, at the prices measured in the loop itself."""
-        if not self.stamps:
-            return 0.0
-        if division is None:
-            return self.stamps * self._calibration.stamp_ns + self._foreign_ns
-        timed_steps = (self.stamps - self._ticks) / (len(division.operations) + 2)
-        return self._ticked_steps * division.tick_ns + timed_steps * division.timing_ns
-
     def snapshot(self, now: int) -> LoopRecord:
         """Return the record so far; open runs count up to now."""
-        self._times.count_gathered()
         from scanviz.record.loops import INSIDE, TierRecord
 
-        totals, tier = self._totals, self._steps_by_tier.usual
-        divisions = self._divisions()
+        times, totals, clock = self._times, self._totals, self._clock
+        times.count_gathered()
+        tier, divisions = times.usual, self._divisions()
         division = divisions.get(tier)
-        around, means = self._around_ns(division), self._means(divisions)
-        parts, going_on = self._steps_by_tier.parts, [run for stack in self._open.values() for run in stack]
-        running = sum(max(0, now - run.begun) for run in going_on)
-        tick, inside = division.tick_ns if division is not None else 0.0, self._steps_by_tier.inside_times()
+        around = self._around_ns(division)
+        means = times.means(
+            divisions,
+            totals.unobserved_steps,
+            max(0, totals.unobserved_ns - around + totals.setup_ns),
+        )
+        going_on = [run for stack in self._open.values() for run in stack]
+        total_ns = totals.total_ns + sum(max(0, now - run.begun) for run in going_on)
+        inside, parts = times.inside_times(), times.parts_of(tier)
+        tick = 0.0 if division is None else division.tick_ns
         made = [TierRecord(*key, *found) for key, found in self._tiers.items()]
-        if self._steps_by_tier.part_of and all(code.tier != tier for code in made):
+        if times.part_of and all(code.tier != tier for code in made):
             made.append(TierRecord(tier, INSIDE, 1, 0))
-        return replace(
+        operations = self._operations.records(self.record.operations)
+        record = replace(
             self.record,
-            operations=self._steps_by_tier.operation_records(
-                self._operations.records(self.record.operations), division, means
-            ),
+            operations=times.operation_records(operations, division, tier, means),
             variables=self._variables(),
             runs=totals.runs,
             failed_runs=totals.failed_runs,
             running=len(going_on),
             steps=self._steps,
             longest_run=totals.longest_run,
-            total_ns=totals.total_ns + running,
+            total_ns=total_ns,
             setup_ns=around,
             first_run_ns=totals.first_run_ns,
-            step_times=self._times.record(division, tier, inside),
+            step_times=times.record(division, tier, inside),
             sampled_steps=parts.steps,
             disturbed_steps=parts.disturbed,
             control_steps=self._control_steps,
-            body_ns=math.fsum(division.operations) if division is not None else 0.0,
-            copy_ns=division.copies if division is not None else 0.0,
-            overhead_ns=division.rest if division is not None else 0.0,
-            cost_ns=self.cost_ns(division),
+            cost_ns=times.cost_ns(divisions) if divisions else self.stamps * self._stamp_ns(),
             watching_ns=self.recorder_ns,
             buffer_bytes=totals.buffer_bytes,
-            clock=totals.clock,
-            resolution_ns=totals.resolution_ns,
-            stamp_ns=division.stamp_ns if division is not None else self._stamp_ns() if totals.clock else 0.0,
-            tick_ns=tick,
-            in_place=division is not None and division.in_place,
-            blocks=self._times.block_count + bool(inside.count),
-            block_steps=self._times.block_steps + inside.count,
+            clock=clock.source,
+            resolution_ns=clock.resolution_ns,
+            stamp_ns=self._stamp_ns() if clock.source else 0.0,
+            blocks=times.block_count + bool(inside.count),
+            block_steps=times.block_steps + inside.count,
             tiers=tuple(made),
-            series_stride=self._times.sample.stride,
-            series=self._times.rows(tick),
+            series_stride=times.sample.stride,
+            series=times.rows(tick),
             measures=self._measures
-            | self._processor.measures(totals.total_ns + running)
-            | self._times.measures(division, tier, inside)
-            | self._plain_measures()
-            | self._steps_by_tier.slow_measures()
-            | self._steps_by_tier.others_measures(self._times.tiers)
+            | self._processor.measures(total_ns)
+            | times.measures(division, tier, inside)
             | _mean_measures(means),
-            series_covers=self._times.sample.covers(),
+            series_covers=times.sample.covers(),
         )
-
-    def _plain_measures(self) -> dict[str, float]:
-        if not self._plain_steps:
-            return {}
-        return {"plain_steps": float(self._plain_steps), "plain_ns": float(self._plain_ns)}
+        return record if division is None else _with_division(record, division)
 
     def _divisions(self) -> dict[str, Division]:
         """Return the division of each tier's steps, if enough of them were timed."""
-        if len(self.record.operations) != self.operations:  # not described yet
+        operations = self.record.operations
+        if len(operations) != self.operations:  # not described yet
             return {}
         from scanviz.profiler.recording.division import divided
 
-        nested = [self.has_loops and operation.kind != "operation" for operation in self.record.operations]
         found = {}
-        for tier, tally in self._steps_by_tier.by_tier.items():
-            times = self._times.tiers.get(tier) or TierTimes()
-            inside = [self._inside_ns(tally, operation.loop) for operation in self.record.operations]
-            division = divided(tally, times.single, times.fine_blocks, self._stamp_ns(), nested, inside)
-            if division is not None:
-                found[tier] = division
+        for name, times in self._times.tiers.items():
+            if times.parts is not None:
+                inside = [times.parts.inside_ns(operation.loop) for operation in operations]
+                division = divided(times.parts, times.single, times.fine_blocks, self._stamp_ns(), inside)
+                if division is not None:
+                    found[name] = division
         return found
 
-    def _means(self, divisions: dict[str, Division]) -> tuple[float, ...]:
-        """Return the mean of each part of a step over all steps."""
-        totals = self._totals
-        around = self._around_ns(divisions.get(self._steps_by_tier.usual)) - totals.setup_ns
-        return self._steps_by_tier.means(
-            divisions, totals.unobserved_steps, max(0, totals.unobserved_ns - around)
-        )
 
-    def _inside_ns(self, tally: StepTally, loop: int | None) -> float | None:
-        """Return the time of an inner loop in a plain step, if its runs were timed there."""
-        return None if loop is None else tally.inside_ns(loop)
+def _with_division(record: LoopRecord, division: Division) -> LoopRecord:
+    return replace(
+        record,
+        body_ns=math.fsum(division.operations),
+        copy_ns=division.copies,
+        overhead_ns=division.rest,
+        stamp_ns=division.stamp_ns,
+        tick_ns=division.tick_ns,
+        in_place=division.in_place,
+    )
 
 
 def _mean_measures(means: tuple[float, ...]) -> dict[str, float]:

@@ -6,20 +6,24 @@ the times whose comparison gives the cost of stamps in this loop.
 
 from __future__ import annotations
 
+import math
 from collections import deque
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from msgspec import Struct
 from msgspec.structs import replace
 
-from scanviz.profiler.recording.stratified import StratifiedTotals, Stretch, stretches_of
 from scanviz.record.measures import aggregated, declared
-from scanviz.record.statistics import Histogram, HistogramTable, median_of
+from scanviz.record.statistics import LONGEST, HistogramTable, median_of
 
 if TYPE_CHECKING:
     from scanviz.engine.observation.events import StepSeries
     from scanviz.record.loops import Samples
     from scanviz.record.model import OperationRecord
+
+Times = np.ndarray[Any, Any]
 
 RECENT_CALLS = 256  # latest calls whose times are kept for medians
 PENDING_TIMED = 4096  # times gathered before they are counted
@@ -28,12 +32,17 @@ COLD = 8  # steps at the start of the first timed chunk that pay for cold code: 
 WHOLE_CHUNK = 8  # chunks of so many steps leave out their first step, which enters the code
 OFF_CPU_NS = 20_000  # nanoseconds off the CPU beyond the error of the clocks
 DISTURBED_NS = 5_000  # least excess of a step that was descheduled
-PAIRS = 256  # latest comparisons with plain steps that are kept
-LONG_BLOCK_NS = 20_000  # plain blocks of which entering the code is a negligible part
-FEWEST_LONG = 2  # such blocks that are needed
+BLOCKS = 256  # latest plain blocks that are kept
+LONG_BLOCK_NS = 100_000  # plain blocks of which entering the code is a negligible part
+FEWEST_PLAIN = 2  # plain blocks that show the time of a step
 SLOW = 2.0  # a slow step takes more than so many times the usual one
 FEWEST_USUAL = 16  # steps that define the usual step
-LENGTHS = 16  # distinct lengths of plain blocks that wait for a comparable block
+SAME = (
+    0.01  # square of the relative difference of step times below which two samples represent a stretch alike
+)
+PIECES = 4  # stretches of a chunk
+MOST_STRETCHES = 48  # between two samples
+LEAST_LEFT = 0.1  # share of a timed step that is not stamps
 
 
 class OperationTally:
@@ -86,8 +95,135 @@ class OperationTally:
         )
 
 
+class Stretch(NamedTuple):
+    """Consecutive steps without timed operations, and their nanoseconds."""
+
+    steps: int
+    ns: float
+
+
+class _Sample(Struct):
+    """Steps with timed operations, the sum of their parts, and the time of all steps that they represent."""
+
+    steps: int
+    parts_ns: Times
+    worked_ns: float
+    represented_ns: float
+
+    @property
+    def step_ns(self) -> float:
+        return self.worked_ns / self.steps
+
+
+class PartTotals:
+    """Estimate the times of a step's parts over all steps from the samples with timed operations.
+
+    The steps between two samples are shared out between these, most of them to the sample whose steps take nearly as long.
+
+    Parameters
+    ----------
+    rows : int
+        Number of parts; the last is the whole step.
+
+    Attributes
+    ----------
+    steps, timed_steps, ticked_steps : int
+        Steps with a time, alone or together with others; those with timed operations, and those with one stamp.
+    ns : int
+        Their time, including all stamps.
+
+    Examples
+    --------
+    >>> totals = PartTotals(3)
+    >>> totals.add_sample(np.array([[8.0], [2.0], [10.0]]), [1.0, 1.0])  # step 0
+    >>> totals.pass_by(Stretch(18, 144.0))  # steps as long as those of the sample, without its stamps
+    >>> totals.estimate()[0].tolist()
+    [200.0, 50.0, 250.0]
+    """
+
+    __slots__ = ("_between", "_latest", "_parts_ns", "_steps", "ns", "steps", "ticked_steps", "timed_steps")
+
+    def __init__(self, rows: int) -> None:
+        self._parts_ns: Times = np.zeros(
+            rows
+        )  # of all samples but the latest, and of the steps they represent
+        self._steps = 0.0  # these steps
+        self._latest: _Sample | None = None
+        self._between: list[Stretch] = []
+        self.steps = self.timed_steps = self.ticked_steps = self.ns = 0
+
+    def count(self, series: StepSeries) -> None:
+        """Count the steps of a chunk and their time."""
+        self.steps += series.steps
+        self.ns += series.span_ns - series.entry_ns
+        if series.op_ns is not None:
+            self.timed_steps += series.steps
+        elif not series.control:
+            self.ticked_steps += series.timed_steps
+
+    def pass_by(self, *stretches: Stretch) -> None:
+        """Add steps that the samples represent."""
+        self._between.extend(stretches)
+        if len(self._between) > MOST_STRETCHES:
+            pairs = zip(self._between[::2], [*self._between[1::2], Stretch(0, 0.0)], strict=False)
+            self._between = [Stretch(one.steps + two.steps, one.ns + two.ns) for one, two in pairs]
+
+    def add_sample(self, times: Times, stamps: Sequence[float]) -> None:
+        """Add timed steps: times by part, shape (rows, steps); ``stamps`` gives the number of stamps in each part but the last."""
+        steps, parts_ns = times.shape[1], times.sum(axis=1)
+        whole = float(parts_ns[-1])
+        if not steps or whole <= 0:
+            return
+        # a stamp takes no longer than the smallest part with one
+        held = zip(parts_ns.tolist(), stamps, strict=False)
+        stamp_ns = min((ns / count for ns, count in held if count), default=0.0)
+        worked = max(whole - sum(stamps) * stamp_ns, LEAST_LEFT * whole)
+        latest, sample = self._latest, _Sample(steps, parts_ns, worked, worked)
+        for stretch in self._between:
+            share = 0.0 if latest is None else _share_before(stretch, latest.step_ns, sample.step_ns)
+            sample.represented_ns += (1.0 - share) * stretch.ns
+            if latest is not None:
+                latest.represented_ns += share * stretch.ns
+        self._parts_ns, self._steps = self._with_latest()
+        self._latest, self._between = sample, []
+
+    def estimate(self) -> tuple[Times, float]:
+        """Return the times of the parts of all steps, each with the stamps of a sample, and the number of these steps."""
+        return self._with_latest(sum(stretch.ns for stretch in self._between))
+
+    def _with_latest(self, after_ns: float = 0.0) -> tuple[Times, float]:
+        latest = self._latest
+        if latest is None:
+            return self._parts_ns, self._steps
+        times = (latest.represented_ns + after_ns) / latest.worked_ns
+        return self._parts_ns + times * latest.parts_ns, self._steps + times * latest.steps
+
+
+def _share_before(stretch: Stretch, before_ns: float, after_ns: float) -> float:
+    """Return the share of a stretch that the sample before represents, given the step times of both samples.
+
+    Examples
+    --------
+    >>> _share_before(Stretch(4, 40.0), 10.0, 10.0), round(_share_before(Stretch(4, 360.0), 10.0, 90.0), 3)
+    (0.5, 0.002)
+    """
+    step_ns = max(stretch.ns, 1.0) / max(stretch.steps, 1)
+    to_before, to_after = (math.log(step_ns / ns) ** 2 + SAME for ns in (before_ns, after_ns))
+    return to_after / (to_before + to_after)
+
+
+def stretches_of(series: StepSeries) -> list[Stretch]:
+    """Return a chunk in a few stretches if its steps have times of their own; else as one."""
+    times, steps = series.interval_ns, series.steps
+    if series.covers is not None or len(times) != steps or steps < 2 * PIECES:
+        return [Stretch(steps, series.span_ns - series.entry_ns)]
+    ends = np.arange(PIECES + 1) * steps // PIECES
+    sums = np.add.reduceat(times, ends[:-1])
+    return [Stretch(*one) for one in zip(np.diff(ends).tolist(), sums.tolist(), strict=True)]
+
+
 class StepTally:
-    """Times of the parts of a loop's step, and the comparisons that give the cost of stamps.
+    """Times of the parts of a loop's step with timed operations, and of plain steps.
 
     Attributes
     ----------
@@ -97,67 +233,48 @@ class StepTally:
     stamps : list of float
         Number of stamps in the time of each operation, of storing rows and of the rest: one, or a share of one for fused
         operations, which is their share of the time too.
-    totals : StratifiedTotals
+    totals : PartTotals
         Times of all steps by rows of ``parts``.
     disturbed : int
         Steps left out because the thread was descheduled.
-    pairs : deque of float
-        Excess of a step with one stamp over a plain one, from neighbouring blocks of equal length.
-    plain, plain_steps : deque
+    plain : deque of (float, int)
         Time of a plain step in each plain block, and the number of steps of the block.
-    inside : list of (int, dict of int to float)
+    inside : deque of (int, dict of int to float)
         For plain blocks with timed inner loops, the number of steps, and the time per step of each inner loop by key.
-    is_plain : bool
-        Whether these blocks are all that have times, since the usual code takes them.
     slow_steps : int
         Steps in which the thread ran and that took much longer than the usual one.
     slow_ns : numpy.ndarray
-        By how much they were longer together, by rows of ``parts``.
+        Their total excess over the usual step, by rows of ``parts``.
     """
 
     __slots__ = (
-        "_between", "_count", "_entries", "_plain", "_shares", "_waiting", "_warm", "_weight", "disturbed", "inside",
-        "is_plain", "pairs", "parts", "plain", "plain_steps", "slow_ns", "slow_steps", "stamps", "totals",
+        "_between", "_count", "_entry_ns", "_shares", "_waiting", "_weight", "disturbed", "inside", "parts", "plain", "slow_ns",
+        "slow_steps", "stamps", "totals",
     )  # fmt: skip
 
     def __init__(self, count: int) -> None:
         self._count = count
         self.stamps = [1.0] * (count + 2)
-        self._shares: Samples | None = (
-            None  # of rows of ``parts``, as they were when the first of these were counted
-        )
-        self.parts, self.totals, self.disturbed = HistogramTable(count + 3), StratifiedTotals(count + 3), 0
+        # shares of rows of ``parts``, as they were when the first of these were counted
+        self._shares: Samples | None = None
+        self.parts, self.totals, self.disturbed = HistogramTable(count + 3), PartTotals(count + 3), 0
         self.slow_steps, self.slow_ns = 0, np.zeros(count + 3)
-        self.pairs: deque[float] = deque(maxlen=PAIRS)
-        self.plain: deque[float] = deque(maxlen=PAIRS)
-        self.plain_steps: deque[int] = deque(maxlen=PAIRS)
-        self.inside: list[tuple[int, dict[int, float]]] = []
-        self._warm = self.is_plain = False
-        # steps of a plain block → its warm-up steps and the nanoseconds of a step, until its neighbour arrives
-        self._plain: dict[int, tuple[int, float | None]] = {}
-        self._entries = Histogram()  # times of entering the code, from chunks with one stamp per step
+        self.plain: deque[tuple[float, int]] = deque(maxlen=BLOCKS)
+        self.inside: deque[tuple[int, dict[int, float]]] = deque(maxlen=BLOCKS)
+        self._entry_ns = LONGEST  # least time of entering the code, from chunks with one stamp per step
         self._waiting: list[tuple[StepSeries, list[Stretch]]] = []  # with the steps before them
         self._between: list[Stretch] = []
         self._weight = 0  # gathered numbers
 
-    def plain_ns(self) -> float:
-        """Return the median plain step, weighted by steps: short blocks of very short steps consist mostly of entering the code."""
-        return _median_over(np.array(self.plain), np.array(self.plain_steps))
+    def plain_ns(self) -> float | None:
+        """Return the median plain step, weighted by steps; None if the plain blocks are too few."""
+        return _median_over(self.plain) if len(self.plain) >= FEWEST_PLAIN else None
 
-    def inside_ns(self, loop: int) -> float | None:
+    def inside_ns(self, loop: int | None) -> float | None:
         """Return the time of an inner loop in a plain step; None if its runs were not timed there."""
         if not any(loop in times for _, times in self.inside):
             return None
-        found = [times.get(loop, 0.0) for _, times in self.inside]
-        return _median_over(np.array(found), np.array([steps for steps, _ in self.inside]))
-
-    def long_plain_ns(self) -> float | None:
-        """Return the median plain step of long blocks, where entering the code is negligible; None if they are too few."""
-        times, steps = np.array(self.plain), np.array(self.plain_steps)
-        are_long = times * steps >= LONG_BLOCK_NS
-        if are_long.sum() < FEWEST_LONG:
-            return None
-        return _median_over(times[are_long], steps[are_long])
+        return _median_over([(times.get(loop or 0, 0.0), steps) for steps, times in self.inside])
 
     @property
     def steps(self) -> int:
@@ -182,13 +299,11 @@ class StepTally:
         self.totals.count(series)
         if series.op_ns is None and series.steps:
             self.pass_by(*stretches_of(series))
-        if series.control:
-            if not self.is_plain:
-                self._add_plain(series)
-        elif series.plain and series.covers is not None:
-            self._add_blocks(series)
+        if series.control or series.plain:
+            self._add_plain(series)
         elif series.op_ns is None:
-            self._add_stamped(series)
+            if series.covers is None and series.steps:
+                self._entry_ns = min(self._entry_ns, series.entry_ns)
         elif len(series.op_ns) == self._count and len(series.interval_ns) and series.covers is None:
             if series.op_stamps is not None:
                 self.stamps = [*series.op_stamps, 1.0, 1.0]
@@ -205,52 +320,19 @@ class StepTally:
             self.flush()
 
     def _add_plain(self, series: StepSeries) -> None:
-        """Add a control block: one time, or the times of warm-up steps, of one step, and of the others."""
-        if series.covers is None or series.timed_steps != series.steps:
+        """Add blocks of plain steps; the second of three blocks is a single step, which shows the time of entering the code."""
+        times, covers = series.interval_ns, series.covers
+        if covers is None or series.timed_steps != series.steps:
             return
-        times, covers = series.interval_ns.tolist(), series.covers.tolist()
-        if len(covers) == 1:
-            warm, step_ns = 0, times[0] / covers[0]
-        elif len(covers) == 3 and covers[1] == 1 < covers[2]:
-            warm, step_ns = covers[0], (times[2] - times[1]) / (covers[2] - 1)  # entering the code is in both
-        else:
-            return
-        if step_ns <= 0:  # the thread was descheduled in the step that measures entering the code
-            return
-        if len(self._plain) >= LENGTHS:
-            self._plain.clear()
-        self._plain[series.steps] = warm, step_ns
-        if warm and not self._warm:
-            self._warm = True
-            self.plain.clear()
-            self.plain_steps.clear()  # blocks too short to be warmed up are all that short runs have, and worse
-            self.inside.clear()
-        if warm or not self._warm:
-            self.plain.append(step_ns)
-            self.plain_steps.append(series.steps)
-            if series.inside_ns:
-                of_a_step = {key: ns / series.steps for key, ns in series.inside_ns.items()}
-                self.inside = [*self.inside[-PAIRS + 1 :], (series.steps, of_a_step)]
-
-    def _add_blocks(self, series: StepSeries) -> None:
-        """Add blocks of steps that were timed in the usual code."""
-        assert series.covers is not None
-        if not self.is_plain:
-            self.is_plain = True
-            self.plain.clear()
-            self.plain_steps.clear()
-        self.plain.extend((series.interval_ns / series.covers).tolist())
-        self.plain_steps.extend(series.covers.tolist())
-
-    def _add_stamped(self, series: StepSeries) -> None:
-        if series.covers is not None or not series.steps:
-            return
-        times = series.interval_ns
-        warm, plain_ns = self._plain.pop(series.steps, (0, None))
-        if plain_ns is not None and len(times) == series.steps:
-            stamped_ns = float(times[warm:].mean()) if warm else series.span_ns / series.steps
-            self.pairs.append(stamped_ns - plain_ns)
-            self._entries.add_one(series.entry_ns)
+        if len(covers) == 3 and covers[1] == 1 < covers[2]:
+            times, covers = times[2:] - times[1:2], covers[2:] - 1
+        elif len(covers) == 1 and times[0] < LONG_BLOCK_NS:
+            return  # mostly the time of entering the code
+        blocks = zip((times / covers).tolist(), covers.tolist(), strict=True)
+        self.plain.extend(block for block in blocks if block[0] > 0)
+        if series.inside_ns:
+            of_a_step = {key: ns / series.steps for key, ns in series.inside_ns.items()}
+            self.inside.append((series.steps, of_a_step))
 
     def flush(self) -> None:
         """Count the gathered times."""
@@ -262,9 +344,8 @@ class StepTally:
                 times = times[:, _cold(times.shape[1]) :]
             elif times.shape[1] >= WHOLE_CHUNK:
                 times = times[:, 1:]
-            elif times.shape[1]:
-                entry = min(int(self._entries.median), int(times[-2, 0]))
-                times[-2:, 0] -= entry
+            elif self._entry_ns < times[-2, 0]:
+                times[-2:, 0] -= self._entry_ns
             usual = self._without_disturbed(times, series.off_cpu_ns)
             self.disturbed += times.shape[1] - usual.shape[1]
             self._count_parts(usual)
@@ -311,11 +392,11 @@ class StepTally:
         return np.delete(times, disturbed, axis=1)
 
 
-def _median_over(times: Samples, steps: Samples) -> float:
-    """Return the median time, weighted by steps."""
-    order = np.argsort(times, kind="stable")
-    until = np.cumsum(steps[order])
-    return float(times[order[np.searchsorted(until, until[-1] / 2)]])
+def _median_over(times: Iterable[tuple[float, int]]) -> float:
+    """Return the median of times, each weighted by its number of steps."""
+    ordered = sorted(times)
+    until = np.cumsum([steps for _, steps in ordered])
+    return ordered[int(np.searchsorted(until, until[-1] / 2))][0]
 
 
 def _cold(steps: int) -> int:

@@ -1,15 +1,18 @@
-"""Aggregate times of whole steps in bounded memory: a histogram per way of timing, and a sample of single steps.
+"""Aggregate the times of a loop's steps in bounded memory, by tier: steps of NumPy code and of machine code share no typical step.
 
-Steps of short runs are gathered before they are counted, so that a run of an inner loop costs little more than its events.
+Each tier has histograms by way of timing and a tally of the parts of its steps.  The loop has one sample of single steps.  Times of
+short runs are gathered before they are counted, so that a run of an inner loop costs little more than its events.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from msgspec.structs import replace
 
+from scanviz.profiler.recording.operations import StepTally, Stretch
 from scanviz.record.statistics import FINE, Histogram
 from scanviz.record.traces.sample import FIRST, LAST, SLOWEST, SPREAD, StepSample
 
@@ -17,14 +20,14 @@ if TYPE_CHECKING:
     from scanviz.engine.observation.events import StepSeries
     from scanviz.profiler.recording.division import Division
     from scanviz.record.loops import Samples
+    from scanviz.record.operations import OperationRecord
     from scanviz.record.values import DurationRecord
 
-PENDING = 8192  # steps gathered before they are counted, so that counting is rare
+PENDING = 8192  # times gathered before they are counted, so that counting is rare
+PIECES = 96  # chunks gathered before they are counted
 FEWEST_SLOW = 500  # steps needed to report the slowest hundredth
-PIECES = 512  # chunks gathered before they are counted
-DETAIL_BYTES = (
-    40_000 + 24 * (FIRST + LAST + SLOWEST + 2 * SPREAD) + 8 * PENDING + 250 * PIECES
-)  # of a loop's times
+# of a loop's times
+DETAIL_BYTES = 40_000 + 24 * (FIRST + LAST + SLOWEST + 2 * SPREAD) + 8 * PENDING + 500 * PIECES
 
 
 class TierTimes:
@@ -32,29 +35,61 @@ class TierTimes:
 
     Attributes
     ----------
+    steps : int
+        Number of steps, with a time or without.
     single, timed : Histogram
         Steps with one stamp; and steps with timed operations, including all their stamps.
     fine_blocks : Histogram
         Steps of blocks, by the mean of their block, in picoseconds: a step may take 1.5 ns.
+    parts : StepTally or None
+        Times of parts; None if this loop has no code of its own on this tier.
+    inside_steps, inside_ns : int
+        Steps with a known time inside the outer loop's code, and that time.
+    is_inside : bool
+        Whether steps ran inside the outer loop's code.
     """
 
-    __slots__ = ("fine_blocks", "single", "timed")
+    __slots__ = ("fine_blocks", "inside_ns", "inside_steps", "is_inside", "parts", "single", "steps", "timed")
 
     def __init__(self) -> None:
         self.single, self.timed, self.fine_blocks = Histogram(), Histogram(), Histogram()
+        self.parts: StepTally | None = None
+        self.steps = self.inside_steps = self.inside_ns = 0
+        self.is_inside = False
 
     @property
-    def blocks_ns(self) -> float:
-        """Median over the steps of blocks."""
-        return self.fine_blocks.median / FINE
+    def usual_ns(self) -> float:
+        """The median of the most frequent way of timing."""
+        return max(
+            (self.single.count, self.single.median),
+            (self.timed.count, self.timed.median),
+            (self.fine_blocks.count, self.fine_blocks.median / FINE),
+        )[1]
+
+
+class _Piece(NamedTuple):
+    """A gathered chunk of a run; ``stamps_ns`` is the cost of operations' stamps per step, 0 for steps with one stamp."""
+
+    run: int
+    first: int
+    times: Samples
+    covers: Samples | None
+    stamps_ns: int
 
 
 class StepTimes:
     """Times of a loop's steps.
 
+    Parameters
+    ----------
+    operations : int
+        Number of operations of a step with times.
+    around : StepTimes, optional
+        The same of the outer loop.
+
     Attributes
     ----------
-    tiers : dict
+    tiers : dict of str to TierTimes
         Times of steps by tier.
     sample : StepSample
         A sample of single steps and blocks, less the estimated cost of operations' stamps.
@@ -63,90 +98,169 @@ class StepTimes:
     """
 
     __slots__ = (
-        "_filled", "_interval_count", "_intervals", "_now", "_pieces", "_tier", "_waiting", "block_count", "block_steps", "sample",
-        "tiers",
+        "_around", "_gathered", "_latest", "_operations", "_pieces", "_tier", "block_count", "block_steps", "sample", "tiers",
     )  # fmt: skip
 
-    def __init__(self) -> None:
-        self._tier, self._now, self.sample = "", TierTimes(), StepSample()
-        self.tiers = {self._tier: self._now}
-        self.block_count, self.block_steps = 0, 0
-        self._waiting = np.empty(0, np.int64)  # gathered times
-        self._filled = self._interval_count = 0
-        self._intervals: list[tuple[int, StepSeries]] = []  # with their runs
-        # of each gathered chunk: run, first step, number of steps, nanoseconds of operations' stamps per step
-        self._pieces: list[tuple[int, int, int, int]] = []
+    def __init__(self, operations: int, around: StepTimes | None = None) -> None:
+        self._operations, self._around, self._latest = operations, around, ""
+        self.tiers: dict[str, TierTimes] = {}
+        self.sample = StepSample()
+        self.block_count = self.block_steps = 0
+        self._pieces: list[_Piece] = []
+        self._gathered, self._tier = 0, TierTimes()  # number of gathered times, and the tier of all of them
 
-    def take(self, run: int, series: StepSeries, stamps_ns: float) -> None:
-        """Add a chunk of steps of a run; ``stamps_ns`` estimates the cost of operations' stamps per step."""
-        if series.tier != self._tier:
-            self.count_gathered()
-            self._tier, self._now = series.tier, self.tiers.setdefault(series.tier, TierTimes())
-        if series.covers is not None:
-            self._take_intervals(run, series)
-            return
-        times, count = series.interval_ns, len(series.interval_ns)
-        stamps = 0 if series.op_ns is None else max(1, int(stamps_ns))  # 0 marks one stamp
-        if self._filled + count > PENDING or len(self._pieces) == PIECES:
-            self.count_gathered()
-        if count > PENDING:
-            self._count(times, np.full(count, run), np.arange(series.first, series.first + count), stamps)
-            return
-        if not len(self._waiting):
-            self._waiting = np.empty(PENDING, np.int64)
-        self._waiting[self._filled : self._filled + count] = times
-        self._pieces.append((run, series.first, count, stamps))
-        self._filled += count
+    def _of(self, tier: str) -> TierTimes:
+        found = self.tiers.get(tier)
+        if found is None:
+            found = self.tiers[tier] = TierTimes()
+        return found
 
-    def _take_intervals(self, run: int, series: StepSeries) -> None:
-        """Gather times of blocks of steps."""
-        if len(self._intervals) >= PIECES or self._interval_count > PENDING:
-            self.count_gathered()
-        self._intervals.append((run, series))
-        self._interval_count += len(series.interval_ns)
+    def take(self, series: StepSeries) -> None:
+        """Add a chunk of steps to the totals."""
+        tier, self._latest = self._of(series.tier), series.tier
+        tier.steps += series.steps
+        if tier.parts is None:
+            tier.parts = StepTally(self._operations)
+        tier.parts.add(series)
 
-    def _count_intervals(self) -> None:
-        """Count the gathered intervals."""
-        pieces, self._intervals, self._interval_count = self._intervals, [], 0
-        if not pieces:
-            return
-        covers = np.concatenate([series.covers for _, series in pieces if series.covers is not None])
-        times = np.concatenate([series.step_ns for _, series in pieces])
-        starts = np.concatenate([_starts(series) for _, series in pieces])
-        runs = np.repeat([run for run, _ in pieces], [len(series.interval_ns) for _, series in pieces])
-        several = covers > 1
-        fine = np.concatenate([FINE * series.interval_ns for _, series in pieces]) // covers
-        self._now.fine_blocks.add(fine[several], covers[several])
-        self._now.single.add(times[~several])
-        self.sample.add(runs, starts, times, covers)
-        self.block_count += int(several.sum())
-        self.block_steps += int(covers[several].sum())
+    def keep(self, run: int, series: StepSeries, stamps_ns: float) -> None:
+        """Add the times of a chunk's steps; ``stamps_ns`` estimates the cost of operations' stamps per step."""
+        tier, times = self._of(series.tier), series.interval_ns
+        if tier is not self._tier:
+            self.count_gathered()
+            self._tier = tier
+        stamps = 0 if series.op_ns is None else max(1, int(stamps_ns))
+        self._pieces.append(_Piece(run, series.first, times, series.covers, stamps))
+        self._gathered += len(times)
+        if self._gathered > PENDING or len(self._pieces) >= PIECES:
+            self.count_gathered()
 
     def count_gathered(self) -> None:
-        """Count the gathered steps."""
-        self._count_intervals()
-        if not self._filled:
+        """Count the gathered times."""
+        pieces, self._pieces, self._gathered = self._pieces, [], 0
+        if not pieces:
             return
-        times = self._waiting[: self._filled]
-        runs, firsts, counts, stamps = np.array(self._pieces, np.int64).T
-        # the number of a step is its index among the gathered steps, shifted to the first step of its chunk
-        shift = firsts - np.concatenate([[0], np.cumsum(counts[:-1])])
-        steps = np.arange(self._filled) + np.repeat(shift, counts)
-        self._count(times, np.repeat(runs, counts), steps, np.repeat(stamps, counts))
-        self._filled = 0
-        self._pieces.clear()
-
-    def _count(self, times: Samples, runs: Samples, steps: Samples, stamps: Samples | int) -> None:
-        if not np.any(stamps):  # the usual case
-            self._now.single.add(times)
-            self.sample.add(runs, steps, times)
-            return
-        with_operations = np.broadcast_to(np.asarray(stamps) > 0, times.shape)
-        self._now.single.add(times[~with_operations])
-        self._now.timed.add(times[with_operations])
-        self.sample.add(
-            runs, steps, np.where(with_operations, np.maximum(times - stamps, np.minimum(times, 1)), times)
+        counts = np.array([len(piece.times) for piece in pieces])
+        times = np.concatenate([piece.times for piece in pieces])
+        covers = np.concatenate(
+            [
+                np.ones(len(piece.times), np.int64) if piece.covers is None else piece.covers
+                for piece in pieces
+            ]
         )
+        runs = np.repeat([piece.run for piece in pieces], counts)
+        stamps = np.repeat([piece.stamps_ns for piece in pieces], counts)
+        # the first step of an interval: the gathered steps before it, shifted to the first step of its chunk
+        firsts = np.cumsum(covers) - covers
+        chunks = np.array([piece.first for piece in pieces]) - firsts[np.cumsum(counts) - counts]
+        several, tier = covers > 1, self._tier
+        tier.single.add(times[~several & (stamps == 0)])
+        tier.timed.add(times[stamps > 0])
+        tier.fine_blocks.add(FINE * times[several] // covers[several], covers[several])
+        self.block_count += int(several.sum())
+        self.block_steps += int(covers[several].sum())
+        step_ns = (times + covers // 2) // covers
+        shown = np.maximum(step_ns - stamps, np.minimum(step_ns, 1))
+        self.sample.add(runs, firsts + np.repeat(chunks, counts), shown, covers)
+
+    # steps without a time of their own
+
+    def made(self, tier: str) -> None:
+        """Add a compilation; most steps from now on run this tier's code."""
+        self._latest = tier
+
+    @property
+    def now(self) -> str:
+        """The current tier: the latest compiled or observed one, or the outer loop's if the steps are part of its code."""
+        around = "" if self._around is None else self._around.now
+        return around if around in self.tiers and self.tiers[around].is_inside else self._latest
+
+    def unobserved(self, steps: int, elapsed_ns: int) -> None:
+        """Count steps of unobserved runs, whose total time is known."""
+        if now := self.now:
+            tier = self._of(now)
+            tier.steps += steps
+            if steps and tier.parts is not None:
+                tier.parts.pass_by(Stretch(steps, elapsed_ns))
+
+    def inside(self, name: str, steps: int, elapsed_ns: int) -> None:
+        """Count steps inside the outer loop's code, and their time if known."""
+        tier = self._of(name)
+        tier.is_inside = True
+        tier.steps += steps
+        if elapsed_ns > 0:
+            tier.inside_steps += steps
+            tier.inside_ns += elapsed_ns
+
+    # what a record says
+
+    @property
+    def part_of(self) -> str:
+        """The tier of the outer loop's code that ran most steps, if that tier never ran code of this loop; else empty."""
+        most = max(self.tiers, key=self._steps_of, default="")
+        return most if most and self.tiers[most].parts is None else ""
+
+    def _steps_of(self, tier: str) -> int:
+        return self.tiers[tier].steps
+
+    @property
+    def usual(self) -> str:
+        """The tier that ran most steps, preferring tiers with timed operations.
+
+        If most steps were part of the outer loop's code, that code's tier: other tiers' steps do not represent them.
+        """
+        if self.part_of:
+            return self.part_of
+        own = [name for name, tier in self.tiers.items() if tier.parts is not None]
+        timed = [name for name in own if self.parts_of(name).steps] or own
+        return max(timed, key=self._steps_of, default="")
+
+    def parts_of(self, tier: str) -> StepTally:
+        """Return the times of the parts of a tier's steps."""
+        found = self.tiers.get(tier)
+        return StepTally(self._operations) if found is None or found.parts is None else found.parts
+
+    def inside_times(self) -> Histogram:
+        """Return the times of the steps inside the outer loop's code: for each step the mean of all."""
+        found, tier = Histogram(), self.tiers.get(self.part_of)
+        if tier is not None and tier.inside_steps:
+            found.add(np.array([round(tier.inside_ns / tier.inside_steps)]), np.array([tier.inside_steps]))
+        return found
+
+    def means(
+        self, divisions: Mapping[str, Division], unobserved_steps: int, unobserved_ns: float
+    ) -> tuple[float, ...]:
+        """Return the mean of each part over all steps of all tiers; empty if unknown.
+
+        Parameters
+        ----------
+        divisions : mapping of str to Division
+            The division of each tier's steps, if known.
+        unobserved_steps, unobserved_ns : int, float
+            Steps without a time of their own, and their total time.
+        """
+        from scanviz.profiler.recording.division import GRAIN, apportioned
+
+        steps, whole, parts = unobserved_steps, unobserved_ns, np.zeros(self._operations + 2)
+        for name in self.tiers:
+            division, totals = divisions.get(name), self.parts_of(name).totals
+            worked = float(totals.ns)
+            if division is not None:
+                worked -= totals.ticked_steps * division.tick_ns + totals.timed_steps * division.added_ns
+                parts += np.array(division.totals_ns) * (max(0.0, worked) / (sum(division.totals_ns) or 1.0))
+            steps, whole = steps + totals.steps, whole + max(0.0, worked)
+        if whole <= 0 or parts.sum() <= 0:
+            return ()
+        return apportioned(parts.tolist(), round(whole / steps / GRAIN) * GRAIN)
+
+    def cost_ns(self, divisions: Mapping[str, Division]) -> float:
+        """Return the cost of the stamps of all steps, at the prices measured in the loop."""
+        found = 0.0
+        for name, division in divisions.items():
+            totals = self.parts_of(name).totals
+            timing_ns = max(division.added_ns, division.timed_ns - division.typical_ns)
+            found += totals.ticked_steps * division.tick_ns + totals.timed_steps * timing_ns
+        return found
 
     def record(self, division: Division | None, tier: str, inside: Histogram) -> DurationRecord:
         """Return the distribution of step times without the cost of stamps; the median is the typical step if known.
@@ -186,11 +300,20 @@ class StepTimes:
         return together
 
     def measures(self, division: Division | None, tier: str, inside: Histogram) -> dict[str, float]:
-        """Return the measure of the slowest hundredth of all steps; empty for few steps, or for blocks."""
-        together = self._together(division, tier, inside)
-        if together.count < FEWEST_SLOW or self.block_count or inside.count:
-            return {}
-        return {"slowest_hundredth_ns": float(together.slowest_ns(0.01))}
+        """Return the measures of slow steps, and of steps of other tiers."""
+        found: dict[str, float] = {}
+        together, parts = self._together(division, tier, inside), self.parts_of(tier)
+        if together.count >= FEWEST_SLOW and not self.block_count and not inside.count:
+            found["slowest_hundredth_ns"] = float(together.slowest_ns(0.01))
+        if parts.slow_steps:
+            found["slow_timed_steps"] = float(parts.slow_steps)
+            found["slow_timed_ns"] = float(max(0.0, parts.slow_ns[-1]))
+        others = [times for name, times in self.tiers.items() if name != tier]
+        most = max(others, key=lambda times: times.steps, default=None)
+        if most is not None and most.usual_ns:
+            found["other_code_steps"] = float(sum(times.steps for times in others))
+            found["other_code_ns"] = most.usual_ns
+        return found
 
     def rows(self, tick_ns: float) -> Samples:
         """Return the sample's rows without the cost of the step's own stamp."""
@@ -198,12 +321,30 @@ class StepTimes:
         rows[:, 2] = np.maximum(rows[:, 2] - round(tick_ns), np.minimum(rows[:, 2], 1))
         return rows
 
-
-def _starts(series: StepSeries) -> Samples:
-    """Return the first step of each interval."""
-    assert series.covers is not None
-    found: Samples = series.first + np.cumsum(series.covers) - series.covers
-    return found
+    def operation_records(
+        self,
+        operations: Sequence[OperationRecord],
+        division: Division | None,
+        tier: str,
+        means: Sequence[float],
+    ) -> tuple[OperationRecord, ...]:
+        """Return the operations with their times in the typical step; unchanged without a division."""
+        if division is None:
+            return tuple(operations)
+        parts = self.parts_of(tier)
+        averages: Sequence[float | None] = means[: len(operations)] or [None] * len(operations)
+        found = tuple(
+            replace(operation, samples=parts.steps, typical_ns=time, mean_ns=mean, spread_ns=spread)
+            for operation, time, mean, spread in zip(
+                operations, division.operations, averages, division.spreads, strict=True
+            )
+        )
+        if not parts.slow_steps:
+            return found
+        return tuple(
+            replace(done, measures=done.measures | {"slow_more_ns": float(max(0.0, ns))})
+            for done, ns in zip(found, parts.slow_ns.tolist(), strict=False)
+        )
 
 
 __all__ = ["DETAIL_BYTES", "StepTimes", "TierTimes"]

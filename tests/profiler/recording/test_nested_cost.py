@@ -12,8 +12,8 @@ from scanviz import tensor as T
 from scanviz.engine.backends.registry import availability
 from scanviz.engine.observation.events import StepSeries
 from scanviz.engine.observation.probe import note_overhead_ns
+from scanviz.profiler.recording.loop_aggregate import RunTotals
 from scanviz.profiler.recording.recorder import Recorder
-from scanviz.profiler.recording.run_totals import RunTotals
 from tests.profiler.events import loop_keys, recorder
 
 ROWS, CELLS = loop_keys()
@@ -44,7 +44,6 @@ def test_noting_runs_inside_is_observing_them_and_no_time_of_the_loop_around() -
     rows, cells = (next(loop for loop in record.loops if loop.key == key) for key in (ROWS, CELLS))
     assert rows.cost_ns == cells.cost_ns == 0
     assert cells.watching_ns == rows.inner_watching_ns == 40 * note_overhead_ns() > 0
-    assert (rows.measures["plain_steps"], rows.measures["plain_ns"]) == (40, 40 * 3000)
 
 
 def test_runs_that_machine_code_counts_cost_nothing() -> None:

@@ -173,7 +173,7 @@ def main() -> None:
             large(path, chosen.steps)
         record = load(path)
         nodes = sum(
-            len(f.graph.nodes) + sum(len(loop.step.nodes) for loop in f.graph.loops)
+            len(f.graph.nodes) + sum(len(step.nodes) for step in f.graph.steps.values())
             for f in record.functions
             if f.graph is not None
         )

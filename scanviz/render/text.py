@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any, TextIO
 
-from scanviz.record.graphs.graph import GraphSnapshot, LoopSnapshot, LoopVariableRecord
+from scanviz.record.graphs.graph import GraphSnapshot, LoopVariableRecord, ScanRecord
 from scanviz.record.plain_text import sanitize, write_text
 from scanviz.record.snapshot import snapshot
 
@@ -107,7 +107,7 @@ def _loops(tree: _Tree, types: bool, lines: bool) -> Iterator[TextLine]:
     """Iterate over the lines of loops, those inside a loop after it."""
     for loop in tree.graph.loops:
         yield []
-        inner = _Tree(loop.step, types, lines, "  ", tree.letter_count)
+        inner = _Tree(tree.graph.step(loop), types, lines, "  ", tree.letter_count)
         yield [
             ("loop ", ""),
             (sanitize(loop.name), "title"),
@@ -123,7 +123,7 @@ def _loops(tree: _Tree, types: bool, lines: bool) -> Iterator[TextLine]:
         tree.letter_count = inner.letter_count
 
 
-def _variable_lines(loop: LoopSnapshot, outer: _Tree, inner: _Tree) -> Iterator[TextLine]:
+def _variable_lines(loop: ScanRecord, outer: _Tree, inner: _Tree) -> Iterator[TextLine]:
     """Iterate over one line a loop variable: what it reads, in the step and around the loop, and what it gives."""
     for kind in _KINDS:
         for variable in loop.variables:

@@ -23,7 +23,7 @@ from scanviz.profiler.recording.recorder import Recorder
 from scanviz.profiler.report.loops import loop_lines
 from scanviz.profiler.report.overview import render_report
 from scanviz.profiler.report.units import share
-from scanviz.record.graphs.graph import GraphSnapshot, LoopSnapshot
+from scanviz.record.graphs.graph import ScanRecord
 from scanviz.record.loops import LoopRecord, TierRecord
 from scanviz.record.model import FunctionRecord, ProfileRecord
 from scanviz.record.operations import OperationRecord
@@ -193,11 +193,11 @@ def every_view_gives_an_operation_the_same_share_of_the_run(record: ProfileRecor
     from scanviz.tui.views.profile import loop_rows
 
     times, page = OperationTimes(parts_of(record)), page_data(record)
-    heat, empty = HeatMap(record, None), GraphSnapshot("")
+    heat = HeatMap(record, None)
     assert times.run_ns == page["parts"]["whole_ns"]
     for loop, on_page in zip(record.loops, page["loops"], strict=True):
         timed = [operation for operation in loop.operations if operation.samples]
-        pictured = [heat.operation(LoopSnapshot("", (), empty, key=loop.key), each.index) for each in timed]
+        pictured = [heat.operation(ScanRecord("", 1, (), key=loop.key), each.index) for each in timed]
         expected = [share(times.of(loop, each), times.run_ns) for each in timed]
         assert [share(each.time_ns or 0.0, times.run_ns) for each in pictured] == expected
         assert [each.time_ns for each in pictured] == [

@@ -176,7 +176,7 @@ def a_row_of_a_sequence_has_one_name(case: LoopCase, steps: int, rewritten: bool
     """Step by step, a loop and its back-propagation call each row of a sequence by its number in the user's array."""
     built = graph_of(case, False)
     graph = graph_of(case, True) if rewritten else built
-    of = {loop.name: loop.gradient_of for loop, _ in graph.all_loops()}
+    of = {loop.name: loop.gradient_of for loop, _, _ in graph.all_loops()}
     for name, forward in of.items():
         picture, seen = unrolled(graph, name, steps, built=built), set()
         for node in picture.nodes:
@@ -218,7 +218,7 @@ def graph_of(case: LoopCase, rewritten: bool) -> GraphSnapshot:
 
 
 def _names(graph: GraphSnapshot) -> Iterator[str]:
-    for loop, _ in graph.all_loops():
+    for loop, _, _ in graph.all_loops():
         yield loop.name
 
 

@@ -27,7 +27,7 @@ from scanviz.engine.rewrites.selection import Selection
 from scanviz.engine.scan.loop import Scan
 from scanviz.engine.scan.variables import inner_inputs, inner_outputs, kind_of, taps_of
 from scanviz.engine.sizes.polynomial import Polynomial
-from scanviz.record.graphs.graph import GraphSnapshot, LoopSnapshot
+from scanviz.record.graphs.graph import GraphSnapshot, ScanRecord
 from scanviz.record.graphs.rewrites import RewritesRecord
 from scanviz.record.graphs.rewrites_snapshot import rewrites_record
 from scanviz.record.storage.codec import decode, encode
@@ -114,7 +114,7 @@ def _spelled_record(graph: GraphSnapshot, given: Sequence[str] = ()) -> Hashable
     values.update((number, ("given", k, graph.variables[number].type)) for k, number in enumerate(given))
     nodes: Counter[Hashable] = Counter()
     for node in graph.nodes:
-        inside = _inside(graph.loop(node)) if node.loop is not None else None
+        inside = _inside(node.loop, graph.step(node.loop)) if node.loop is not None else None
         read = hash(tuple(values[number] for number in node.inputs))
         line = int(node.source.rpartition(":")[2]) if node.source else None
         for place, number in enumerate(node.outputs):
@@ -132,7 +132,7 @@ def _spelled_record(graph: GraphSnapshot, given: Sequence[str] = ()) -> Hashable
     return tuple(hash(values[output]) for output in graph.outputs), frozenset(nodes.items())
 
 
-def _inside(loop: LoopSnapshot) -> Hashable:
+def _inside(loop: ScanRecord, step: GraphSnapshot) -> Hashable:
     variables = tuple(
         (
             variable.kind,
@@ -146,7 +146,7 @@ def _inside(loop: LoopSnapshot) -> Hashable:
     )
     given = [number for variable in loop.variables for number in variable.inner_inputs]
     name = without_folders(loop.gradient_of) if loop.gradient_of is not None else None
-    return without_folders(loop.name), name, variables, _spelled_record(loop.step, given)
+    return without_folders(loop.name), name, variables, _spelled_record(step, given)
 
 
 @law(sample=12, wanted=graphs())

@@ -12,12 +12,12 @@ import numpy as np
 from hypothesis import strategies as st
 from msgspec import Struct, structs
 
-from scanviz.record.graphs.graph import LoopNodeRecord, LoopVariableRecord, NodeRecord, ResultRecord
+from scanviz.record.graphs.graph import LoopVariableRecord, NodeRecord, ResultRecord, ScanRecord
 from scanviz.record.graphs.versions import VersionsRecord, WantedRecord
 from scanviz.record.loops import LoopRecord
 from scanviz.record.model import SCHEMA, FunctionRecord, MergedRecord, ProfileRecord
 from scanviz.record.storage.codec import field_types
-from scanviz.record.traces.held_calls import ArrayRecord, CheckpointRecord, HeldCallRecord, LoopRunsRecord
+from scanviz.record.traces.held_calls import ArrayRecord, CheckpointRecord, HeldCallRecord, RunsRecord
 from scanviz.record.traces.model import TracedVariableRecord, TraceRecord
 
 COUNTS = st.integers(0, 2**62)
@@ -104,7 +104,7 @@ def levels(draw: st.DrawFn, numbers: Iterator[int], depth: int = 0) -> _Level:
             }
             variables = st.lists(records(LoopVariableRecord, **given), max_size=2).map(tuple)
             parts = {"variables": variables, "until": st.none() | inner, "step": st.just(step.nodes[0].level)}
-            loop = draw(records(LoopNodeRecord, **parts))
+            loop = draw(records(ScanRecord, **parts))
             found.nodes.extend(step.nodes)
         inputs = tuple(draw(st.lists(known, max_size=3)))
         add(draw(st.integers(1, 2)), role="computed", key=f"n{place}", inputs=inputs, loop=loop)
@@ -187,7 +187,7 @@ def held_calls(draw: st.DrawFn, function: int, loops: list[int]) -> HeldCallReco
     shapes = st.lists(st.integers(0, 2), max_size=2).map(tuple)
     arrays = [ArrayRecord.of(np.ones(draw(shapes), draw(dtypes))) for _ in range(draw(st.integers(1, 3)))]
     places = st.lists(st.integers(0, len(arrays) - 1), max_size=2).map(tuple)
-    runs = tuple(LoopRunsRecord(key, draw(COUNTS), draw(COUNTS)) for key in loops)
+    runs = tuple(RunsRecord(key, draw(COUNTS), draw(COUNTS)) for key in loops)
     begun = st.tuples(*(COUNTS for _ in runs))
     kinds = {"loop": st.sampled_from(loops), "begun": begun, "states": places} if loops else None
     points = draw(st.lists(records(CheckpointRecord, **kinds), max_size=2)) if kinds else []

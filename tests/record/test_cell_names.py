@@ -9,12 +9,12 @@ def test_a_row_that_is_read_and_written_has_one_name_in_every_view():
     record = gradient_record()
     backward = next(loop for loop in record.loops if loop.gradient_of is not None)
     graph = record.functions[0].graph
-    (drawn,) = (loop for loop, _ in graph.all_loops() if loop.key == backward.key)
+    (drawn,) = (placed for placed in graph.all_loops() if placed.loop.key == backward.key)
     states = [variable for variable in backward.variables if variable.kind == "mitmot"]
     assert states
     outputs = iter(drawn.step.output_names)
     names = {}
-    for variable in drawn.variables:
+    for variable in drawn.loop.variables:
         for tap in (
             variable.writes if variable.kind in ("mitmot", "mitsot", "sitsot") else variable.inner_outputs
         ):

@@ -16,10 +16,10 @@ from scanviz.engine.rewrites.history import RewriteHistory
 from scanviz.engine.rewrites.selection import Selection
 from scanviz.record.graphs.graph import (
     GraphSnapshot,
-    LoopNodeRecord,
     LoopVariableRecord,
     NodeRecord,
     ResultRecord,
+    ScanRecord,
 )
 from scanviz.record.graphs.rewrites import RewriteRecord, RewritesRecord
 from scanviz.record.graphs.rewrites_snapshot import rewrites_record
@@ -41,7 +41,7 @@ def spelled(graph: GraphSnapshot) -> dict:
     values = {k: (given.label, given.type, graph.role(k)) for k, given in graph.variables.items()}
     steps = []
     for node in graph.nodes:
-        loop = graph.loop(node) if node.loop is not None else None
+        loop = node.loop
         inside = (
             ()
             if loop is None
@@ -49,7 +49,7 @@ def spelled(graph: GraphSnapshot) -> dict:
                 _alike(loop.name),
                 _alike(loop.gradient_of or ""),
                 variables_of(loop),
-                str(spelled(loop.step)),
+                str(spelled(graph.step(loop))),
             )
         )
         for place, number in enumerate(node.outputs):
@@ -126,7 +126,7 @@ def test_the_graph_of_a_function_names_its_operations_and_loops():
         assert operation.source is None or str(operation.source) == node.source
     for loop in function.graph.loops:
         assert loop.name == loops[loop.key].name
-        places = [each.operation for each in loop.step.nodes]
+        places = [each.operation for each in function.graph.step(loop).nodes]
         assert sorted(places) == list(range(len(loops[loop.key].operations)))
 
 
@@ -174,11 +174,11 @@ def versions(*nodes, outputs=("y",), **more):
         versions(replace(leaf("x"), key="z"), node("y", "z")),
         versions(replace(leaf("x"), results=()), node("y", "x")),
         versions(leaf("x"), replace(node("y", "x"), results=node("y").results * 2)),
-        versions(node("y", loop=LoopNodeRecord("l", 0, ()))),
-        versions(node("a", loop=LoopNodeRecord("l", 1, ())), node("y", loop=LoopNodeRecord("l", 1, ()))),
-        versions(node("y", loop=LoopNodeRecord("l", 1, (), "nowhere"))),
-        versions(node("y", loop=LoopNodeRecord("l", 1, (LoopVariableRecord("sitsot", "h", (-1,), (0,), (), (), None, None),)))),
-        versions(node("y", loop=LoopNodeRecord("l", 1, (LoopVariableRecord("nitsot", "h", (), (), (), (), None, "y", keep_last=-1),)))),
+        versions(node("y", loop=ScanRecord("l", 0, ()))),
+        versions(node("a", loop=ScanRecord("l", 1, ())), node("y", loop=ScanRecord("l", 1, ()))),
+        versions(node("y", loop=ScanRecord("l", 1, (), "nowhere"))),
+        versions(node("y", loop=ScanRecord("l", 1, (LoopVariableRecord("sitsot", "h", (-1,), (0,), (), (), None, None),)))),
+        versions(node("y", loop=ScanRecord("l", 1, (LoopVariableRecord("nitsot", "h", (), (), (), (), None, "y", keep_last=-1),)))),
         versions(replace(node("y"), versions=())),
         versions(replace(node("y"), versions=(-1,))),
         versions(replace(node("y"), versions=(0, 0))),

@@ -55,7 +55,7 @@ def test_each_operation_that_reads_a_loop_variable_is_found_for_it_alone(record)
     state = start(record())
     for loop in record().loops:
         state = state.at_loop(loop.key)
-        snapshot, _ = snapshot_of(state)
+        snapshot = snapshot_of(state)
         reads = {}
         for index in range(len(loop.variables)):
             for operation in linked_selection(state.at_variable(index)).reading:
@@ -63,7 +63,7 @@ def test_each_operation_that_reads_a_loop_variable_is_found_for_it_alone(record)
         for node in snapshot.step.nodes:
             inputs = {
                 index
-                for index, variable in enumerate(snapshot.variables)
+                for index, variable in enumerate(snapshot.loop.variables)
                 if set(variable.inner_inputs) & set(node.inputs)
             }
             if node.operation is not None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from scanviz.record.graphs.graph import GraphSnapshot, LoopSnapshot, NodeRecord
+from scanviz.record.graphs.graph import GraphSnapshot, NodeRecord, ScanRecord
 
 
-def given_by(loop: LoopSnapshot, kinds: Collection[str]) -> set[str]:
+def given_by(loop: ScanRecord, kinds: Collection[str]) -> set[str]:
     """Return the variables of a step that loop variables of some kinds give a value to."""
     return {key for variable in loop.variables if variable.kind in kinds for key in variable.inner_inputs}
 

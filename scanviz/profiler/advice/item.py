@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from scanviz.profiler.advice.figures import ran_ns, step_ns
-from scanviz.record.graphs.graph import GraphSnapshot, LoopSnapshot
+from scanviz.record.graphs.graph import GraphSnapshot, ScanRecord
 from scanviz.record.graphs.rewrites import RefusalRecord
 from scanviz.record.model import FunctionRecord, LoopRecord, OperationRecord, ProfileRecord, SourceRecord
 
@@ -65,7 +65,7 @@ class SourcePlace(Struct, frozen=True, eq=False):
         The function it belongs to.
     loop : LoopRecord
         The loop.
-    snapshot : LoopSnapshot or None
+    snapshot : ScanRecord or None
         It as a graph.
     around : GraphSnapshot or None
         The graph it stands in.
@@ -74,8 +74,15 @@ class SourcePlace(Struct, frozen=True, eq=False):
     record: ProfileRecord
     function: FunctionRecord
     loop: LoopRecord
-    snapshot: LoopSnapshot | None
+    snapshot: ScanRecord | None
     around: GraphSnapshot | None
+
+    @property
+    def step(self) -> GraphSnapshot | None:
+        """The graph of its step; None where it was not kept."""
+        return (
+            self.around.step(self.snapshot) if self.around is not None and self.snapshot is not None else None
+        )
 
     def is_worth(self, nanoseconds: float) -> bool:
         """Return whether a time is a part of the run worth a word."""
@@ -90,7 +97,7 @@ class SourcePlace(Struct, frozen=True, eq=False):
         if self.around is None or self.snapshot is None:
             return None
         for node in self.around.nodes:
-            if node.loop is not None and self.around.loop(node) is self.snapshot and node.inputs:
+            if node.loop is self.snapshot and node.inputs:
                 steps = self.around.leaves.get(
                     node.inputs[0]
                 )  # what a Scan reads first is its number of steps
@@ -124,7 +131,7 @@ def places(record: ProfileRecord) -> Iterator[SourcePlace]:
     """Return every loop that took steps, with its graph."""
     functions = {function.key: function for function in record.functions}
     graphs = {
-        function.key: {loop.key: (loop, around) for loop, around in function.graph.all_loops()}
+        function.key: {loop.key: (loop, around) for loop, _, around in function.graph.all_loops()}
         for function in record.functions
         if function.graph is not None
     }

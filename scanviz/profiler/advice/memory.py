@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from scanviz.profiler.advice.figures import copies_ns
 from scanviz.profiler.advice.item import LARGE_BYTES, Advice, SourcePlace
 from scanviz.profiler.report.units import amount, duration, share, size
-from scanviz.record.graphs.graph import LoopSnapshot, LoopVariableRecord, NodeRecord
+from scanviz.record.graphs.graph import LoopVariableRecord, NodeRecord, ScanRecord
 from scanviz.record.names import given_name
 
 _LAST = re.compile(r"index\[-(\d+):?[,\]]")  # reads the last rows, and how many
@@ -32,7 +32,7 @@ def rows_kept(place: SourcePlace) -> Iterator[Advice]:
             yield _rows_advice(place, variable, said)
 
 
-def _result_of(loop: LoopSnapshot, variable: LoopVariableRecord) -> str | None:
+def _result_of(loop: ScanRecord, variable: LoopVariableRecord) -> str | None:
     """Return the key of a loop variable's result around the loop."""
     found = [
         loop_variable

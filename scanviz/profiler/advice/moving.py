@@ -25,9 +25,9 @@ _CALL_NS = 200.0  # of a call of a product, which takes as long as its arithmeti
 def non_sequences(place: SourcePlace) -> Iterator[Advice]:
     """Give advice on work of non-sequences alone that is done again at every step."""
     loop = place.loop
-    if place.snapshot is None:
+    if place.snapshot is None or place.step is None:
         return
-    found = timed(place, closure(place.snapshot.step, given_by(place.snapshot, ("non_sequence",))))
+    found = timed(place, closure(place.step, given_by(place.snapshot, ("non_sequence",))))
     times = max(loop.steps - loop.runs, 0)  # once a run it is needed anyway
     gain = bounded(place, together(place, found) * times)
     if not found or not place.is_worth(gain):
@@ -49,9 +49,9 @@ def non_sequences(place: SourcePlace) -> Iterator[Advice]:
 def sequence_products(place: SourcePlace) -> Iterator[Advice]:
     """Give advice on products of sequences, which one product of all rows could replace."""
     loop = place.loop
-    if place.snapshot is None:
+    step = place.step
+    if place.snapshot is None or step is None:
         return
-    step = place.snapshot.step
     alone = {id(node) for node in closure(step, given_by(place.snapshot, ("non_sequence",)))}
     nodes = closure(step, given_by(place.snapshot, ("non_sequence", "sequence")))
     products = [node for node in nodes if id(node) not in alone and node.op_name in _PRODUCTS]

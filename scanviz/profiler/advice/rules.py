@@ -48,10 +48,9 @@ _SHAPE = re.compile(r"\[([\d, ]*)\]$")
 
 def draws(place: SourcePlace) -> Iterator[Advice]:
     """Give advice on draws of which the step decides nothing."""
-    loop, snapshot = place.loop, place.snapshot
-    if snapshot is None or loop.gradient_of is not None or not loop.runs:
+    loop, snapshot, step = place.loop, place.snapshot, place.step
+    if snapshot is None or step is None or loop.gradient_of is not None or not loop.runs:
         return
-    step = snapshot.step
     states = given_by(snapshot, ("carry",))
     fixed = given_by(snapshot, ("non_sequence",))
     known = fixed | {key for key, leaf in step.leaves.items() if leaf.role == "constant"}

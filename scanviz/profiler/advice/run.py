@@ -151,7 +151,7 @@ def _shape_of(graph: GraphSnapshot | None) -> Hashable:
         )
         for node in graph.nodes
     )
-    loops = tuple((loop.until is None, _shape_of(loop.step)) for loop in graph.loops)
+    loops = tuple((loop.until is None, _shape_of(graph.step(loop))) for loop in graph.loops)
     wanted = tuple(map(number.__getitem__, graph.outputs))
     return nodes, loops, wanted, tuple((one.type, graph.role(key)) for key, one in graph.variables.items())
 

@@ -11,7 +11,7 @@ from scanviz.profiler.report.text import HEADING, HOT, QUIET, ReportLine, styled
 from scanviz.profiler.report.units import amount, counted
 from scanviz.profiler.report.values import number
 from scanviz.record.plain_text import sanitize
-from scanviz.record.traces.finding import CheckedRecord, FindingRecord, LoopPlaceRecord, ValueRecord
+from scanviz.record.traces.finding import CheckedRecord, FindingRecord, StepPlaceRecord, ValueRecord
 from scanviz.record.values import SourceRecord
 
 _PROBLEMS = {
@@ -117,11 +117,11 @@ def _where(found: FindingRecord) -> str:
     return ", ".join([at, *(f"in {_step(loop_place)}" for loop_place in around), *read])
 
 
-def _step(place: LoopPlaceRecord, did: str = "") -> str:
+def _step(place: StepPlaceRecord, did: str = "") -> str:
     return f"step {amount(place.step)} of loop {sanitize(place.loop)}{did}{_back(place)}"
 
 
-def _back(place: LoopPlaceRecord) -> str:
+def _back(place: StepPlaceRecord) -> str:
     if place.forward_loop is None or place.forward_step is None:
         return ""
     return f", back over step {amount(place.forward_step)} of loop {sanitize(place.forward_loop)}"
@@ -135,7 +135,7 @@ def _made_of(found: FindingRecord) -> str:
     return "it was made here, of inputs that had none:" if found.inputs else "it was made here, of nothing"
 
 
-def _loop(place: LoopPlaceRecord) -> str:
+def _loop(place: StepPlaceRecord) -> str:
     parts = [sanitize(place.loop) + (f" ({sanitize(str(place.source))})" if _adds(place) else "")]
     parts += [f"run {amount(place.run)}"] if place.run is not None else []
     parts.append(f"step {amount(place.step)}")
@@ -145,7 +145,7 @@ def _loop(place: LoopPlaceRecord) -> str:
     return ", ".join(parts)
 
 
-def _adds(place: LoopPlaceRecord) -> bool:
+def _adds(place: StepPlaceRecord) -> bool:
     return place.source is not None and str(place.source) not in place.loop
 
 

@@ -11,7 +11,7 @@ from scanviz.record.model import ProfileRecord
 from scanviz.record.operations import OperationRecord
 from scanviz.record.plain_text import sanitize
 from scanviz.record.summary.run_breakdown import RunPart
-from scanviz.record.summary.totals import GoneLoop, LineTotal, gone_loops, lines, totals
+from scanviz.record.summary.totals import LineTotal, RemovedScan, gone_loops, lines, totals
 
 OF_RUN = "of run"  # the column of shares: all are of the whole run, in every table
 MOST_GONE = 8
@@ -100,7 +100,7 @@ def gone_lines(record: ProfileRecord, parts: Sequence[RunPart]) -> list[ReportLi
     return [ReportLine(""), ReportLine("loops that rewrites removed", TITLE), *listed] if listed else []
 
 
-def _gone(loop: GoneLoop) -> str:
+def _gone(loop: RemovedScan) -> str:
     took = f", {duration(loop.total_ns)}" if loop.total_ns else ""
     return f"{sanitize(loop.words())}{took}"
 

@@ -18,7 +18,7 @@ from scanviz.profiler.values.sampling import statistics_of
 from scanviz.record.graphs.gradient_pairs import forward_loop
 from scanviz.record.operations import OperationRecord
 from scanviz.record.program_snapshot import function_record, loop_records, source_record, value_name
-from scanviz.record.traces.finding import FindingRecord, LoopPlaceRecord, ValueRecord
+from scanviz.record.traces.finding import FindingRecord, StepPlaceRecord, ValueRecord
 from scanviz.record.traces.origins import Frame, Origin, origins
 
 SHOWN = 6  # numbers of a value
@@ -143,13 +143,13 @@ def _value(name: str, value: Any, is_bad: Bad | None) -> ValueRecord:
     return ValueRecord(name, str(array.dtype), shape, statistics_of(array), numbers, where)
 
 
-def _place_in(frames: Sequence[Frame], depth: int) -> LoopPlaceRecord:
+def _place_in(frames: Sequence[Frame], depth: int) -> StepPlaceRecord:
     frame, around = frames[depth], frames[depth - 1]
     assert frame.loop is not None and frame.step is not None
     return _loop_place(frame.loop, frame.step, around if frame.linked else None, frame.steps, frame.number)
 
 
-def _read_at(frame: Frame, register: int, where: tuple[int, ...]) -> Iterator[LoopPlaceRecord]:
+def _read_at(frame: Frame, register: int, where: tuple[int, ...]) -> Iterator[StepPlaceRecord]:
     """Iterate over the steps of loops that read the row of a result that should not be, as far as they read it directly."""
     for instruction in frame.program.instructions:
         if isinstance(instruction, LoopInstruction):
@@ -160,12 +160,12 @@ def _read_at(frame: Frame, register: int, where: tuple[int, ...]) -> Iterator[Lo
 
 def _loop_place(
     loop: LoopInstruction, step: int, around: Frame | None, steps: int | None = None, run: int | None = None
-) -> LoopPlaceRecord:
+) -> StepPlaceRecord:
     """Return a step of a loop, with the step that it goes back over in a gradient."""
     if steps is None and around is not None:
         steps = around.steps_done[loop.key]
     known = loop.op.settings.gradient_of if isinstance(loop.op, Scan) else None
-    return LoopPlaceRecord(
+    return StepPlaceRecord(
         loop=loop.name,
         source=source_record(loop.provenance.source),
         run=run,

@@ -14,7 +14,7 @@ import numpy as np
 
 from scanviz.engine.observation.events import CompiledFunction
 from scanviz.engine.program.instructions import LoopInstruction, Program, all_loops
-from scanviz.record.traces.held_calls import ArrayRecord, CheckpointRecord, HeldCallRecord, LoopRunsRecord
+from scanviz.record.traces.held_calls import ArrayRecord, CheckpointRecord, HeldCallRecord, RunsRecord
 
 BUDGET = 16 * 2**20  # bytes of all calls that are held
 FIRST_STRIDE = 16  # steps between checkpoints at first
@@ -254,7 +254,7 @@ class HeldCall:
             call=self.number,
             inputs=tuple(map(place, self.inputs)),
             input_names=self.function.input_names,
-            runs=tuple(LoopRunsRecord(key, self._first[key], count) for key, count in self._counts.items()),
+            runs=tuple(RunsRecord(key, self._first[key], count) for key, count in self._counts.items()),
             checkpoints=tuple(
                 CheckpointRecord(loop, step, counts, tuple(map(place, states)))
                 for loop, taken in self.checkpoints.items()

@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator
 from functools import cached_property
+from typing import NamedTuple
 
 from msgspec import field
 
@@ -82,8 +83,8 @@ class LoopVariableRecord(Strict, frozen=True):
     row_bytes: int = 0
 
 
-class LoopNodeRecord(Strict, frozen=True, array_like=True):
-    """What a node is that is a loop.
+class ScanRecord(Strict, frozen=True, array_like=True):
+    """The loop that a node is.
 
     Attributes
     ----------
@@ -131,8 +132,8 @@ class NodeRecord(Strict, frozen=True, array_like=True):
     role : str
         ``"computed"``; without an operation ``"input"``, ``"shared"``, ``"constant"``, or ``"parameter"`` for what a loop gives
         to its step.
-    loop : LoopNodeRecord or None
-        What it is, if it is a loop.
+    loop : ScanRecord or None
+        The loop that it is, if it is one.
     versions : tuple of int
         The version in which it came, that in which it went, that in which it came again, and so on.  A node that reads something
         else than before is another one with the same key.
@@ -152,7 +153,7 @@ class NodeRecord(Strict, frozen=True, array_like=True):
     inputs: tuple[str, ...] = ()
     source: str = ""
     role: str = "computed"
-    loop: LoopNodeRecord | None = None
+    loop: ScanRecord | None = None
     versions: tuple[int, ...] = (0,)
     rule: str = ""
     parents: tuple[str, ...] = ()
@@ -186,33 +187,6 @@ class NodeRecord(Strict, frozen=True, array_like=True):
         return bisect_right(self.versions, version) % 2 == 1
 
 
-class LoopSnapshot(Strict, frozen=True):
-    """A Scan.
-
-    Attributes
-    ----------
-    name : str
-        The user's name, or ``scan at file:line``.
-    variables : tuple of LoopVariableRecord
-        Its loop variables.
-    step : GraphSnapshot
-        The graph of its step.
-    until : str or None
-        The step's variable that ends the loop.
-    gradient_of : str or None
-        Name of the loop that it is the back-propagation of.
-    key : int or None
-        Key of its LoopRecord in a profile.
-    """
-
-    name: str
-    variables: tuple[LoopVariableRecord, ...]
-    step: GraphSnapshot
-    until: str | None = None
-    gradient_of: str | None = None
-    key: int | None = None
-
-
 class GraphSnapshot(Strict, frozen=True, dict=True):
     """One version of a graph: the nodes of a record's table that are in it, in order.
 
@@ -224,8 +198,8 @@ class GraphSnapshot(Strict, frozen=True, dict=True):
         Inputs, constants and shared variables by their keys, as they are first read.
     nodes : tuple of NodeRecord
         Its operations, each after all that it reads.
-    loops : tuple of LoopSnapshot
-        Its loops, likewise.
+    steps : dict of int to GraphSnapshot
+        The graphs of its loops' steps, by their levels.
     outputs : tuple of str
         Variables wanted of it.
     output_names : tuple of str
@@ -237,7 +211,7 @@ class GraphSnapshot(Strict, frozen=True, dict=True):
     title: str
     leaves: dict[str, NodeRecord] = field(default_factory=dict)
     nodes: tuple[NodeRecord, ...] = ()
-    loops: tuple[LoopSnapshot, ...] = ()
+    steps: dict[int, GraphSnapshot] = field(default_factory=dict)
     outputs: tuple[str, ...] = ()
     output_names: tuple[str, ...] = ()
     texts: dict[str, str] = field(default_factory=dict)
@@ -255,13 +229,26 @@ class GraphSnapshot(Strict, frozen=True, dict=True):
         """Return the user's line that a node comes from, or nothing."""
         return self.texts.get(node.source, "")
 
-    def loop(self, node: NodeRecord) -> LoopSnapshot:
-        """Return the loop that a node is."""
-        nodes = [other.key for other in self.nodes if other.loop is not None]
-        return self.loops[nodes.index(node.key)]
+    @property
+    def loops(self) -> tuple[ScanRecord, ...]:
+        """Its loops, in the order of its nodes."""
+        return tuple(node.loop for node in self.nodes if node.loop is not None)
 
-    def all_loops(self) -> Iterator[tuple[LoopSnapshot, GraphSnapshot]]:
-        """Yield each loop, a loop before those in its step, with the graph that it stands in."""
+    def step(self, loop: ScanRecord) -> GraphSnapshot:
+        """Return the graph of the step of one of its loops."""
+        return self.steps[loop.step]
+
+    def all_loops(self) -> Iterator[PlacedScan]:
+        """Yield each loop, a loop before those in its step."""
         for loop in self.loops:
-            yield loop, self
-            yield from loop.step.all_loops()
+            step = self.step(loop)
+            yield PlacedScan(loop, step, self)
+            yield from step.all_loops()
+
+
+class PlacedScan(NamedTuple):
+    """A loop in a graph, the graph of its step, and the graph around it."""
+
+    loop: ScanRecord
+    step: GraphSnapshot
+    around: GraphSnapshot

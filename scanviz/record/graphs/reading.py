@@ -10,10 +10,9 @@ from scanviz.engine.errors import ScanvizValueError
 from scanviz.engine.scan.variables import step_name
 from scanviz.record.graphs.graph import (
     GraphSnapshot,
-    LoopNodeRecord,
-    LoopSnapshot,
     LoopVariableRecord,
     NodeRecord,
+    ScanRecord,
 )
 from scanviz.record.graphs.versions import GraphVersion, VersionsRecord
 from scanviz.record.traces.cell_names import cell_name
@@ -95,7 +94,7 @@ def taken(variable: LoopVariableRecord) -> list[tuple[str, str]]:
     ]
 
 
-def step_outputs(loop: LoopNodeRecord) -> list[tuple[str, str]]:
+def step_outputs(loop: ScanRecord) -> list[tuple[str, str]]:
     """Return what a loop takes of its step, in order."""
     found = [pair for variable in loop.variables for pair in taken(variable)]
     return found if loop.until is None else [*found, ("until", loop.until)]
@@ -146,7 +145,7 @@ def no_graph(error: Exception) -> ScanvizValueError:
     return ScanvizValueError("a graph of the profile makes no sense", found=found)
 
 
-def step_of(record: VersionsRecord, loop: LoopNodeRecord) -> GraphSnapshot:
+def step_of(record: VersionsRecord, loop: ScanRecord) -> GraphSnapshot:
     """Return the step of a loop that is alone in a table."""
     found = GraphVersion(0, list(range(len(record.nodes))), ())
     return _Builder(levels_of(record.nodes, found), record.texts).step(loop, 0)
@@ -174,7 +173,7 @@ class _Builder:
         nodes = self.levels.get(level, LevelNodes())
         ordered: list[NodeRecord] = []
         leaves: dict[str, NodeRecord] = {}
-        loops: list[LoopSnapshot] = []
+        steps: dict[int, GraphSnapshot] = {}
         made: set[str] = set()
 
         def read(keys: Iterable[str | None]) -> None:
@@ -184,26 +183,28 @@ class _Builder:
         for node in nodes.ordered():
             read(node.inputs)
             made.update(node.outputs)
-            ordered.append(node if self.runs or node.operation is None else replace(node, operation=None))
             if node.loop is not None:
-                loops.append(self.loop(node.loop, depth))
+                steps[node.loop.step] = self.step(node.loop, depth + 1)
                 for variable in node.loop.variables:
                     read((variable.outer_input, variable.outer_output))
+            ordered.append(node if self.runs else _not_run(node))
         wanted = tuple(key for _, key in outputs)
         read(wanted)
         given = [*leaves, *(key for node in ordered for key in node.outputs)]
         if len(set(given)) < len(given) or any(leaf.outputs != (key,) for key, leaf in leaves.items()):
             raise ScanvizValueError("a graph of the profile makes a value twice, or under another name")
         names = tuple(name for name, _ in outputs)
-        return GraphSnapshot(title, leaves, tuple(ordered), tuple(loops), wanted, names, self.texts)
+        return GraphSnapshot(title, leaves, tuple(ordered), steps, wanted, names, self.texts)
 
-    def step(self, loop: LoopNodeRecord, depth: int) -> GraphSnapshot:
+    def step(self, loop: ScanRecord, depth: int) -> GraphSnapshot:
         """Return the graph of a loop's step."""
         parameters = [key for variable in loop.variables for key in variable.inner_inputs]
         return self.graph(loop.step, loop.name, parameters, step_outputs(loop), depth)
 
-    def loop(self, loop: LoopNodeRecord, depth: int) -> LoopSnapshot:
-        """Return a loop."""
-        key = loop.key if self.runs else None
-        step = self.step(loop, depth + 1)
-        return LoopSnapshot(loop.name, loop.variables, step, loop.until, loop.gradient_of, key)
+
+def _not_run(node: NodeRecord) -> NodeRecord:
+    """Return a node of a version that is not run: it is no operation of the program, and no loop of the profile."""
+    if node.operation is None and node.loop is None:
+        return node
+    loop = None if node.loop is None else replace(node.loop, key=None)
+    return replace(node, operation=None, loop=loop)

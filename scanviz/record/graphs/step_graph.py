@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from scanviz.record.graphs.graph import GraphSnapshot, LoopSnapshot, NodeRecord
+from scanviz.record.graphs.graph import GraphSnapshot, NodeRecord, PlacedScan, ScanRecord
 from scanviz.record.loops import LoopRecord
 from scanviz.record.model import ProfileRecord
 from scanviz.record.traces.model import TracedVariableRecord, TraceRecord
@@ -19,25 +19,19 @@ VIEWS = (
 )  # operations that show what they are given
 
 
-def loop_graph(record: ProfileRecord, loop: LoopRecord) -> tuple[LoopSnapshot, GraphSnapshot] | None:
-    """Return a loop in its function's graph and the graph around it, if it is there with the same loop variables."""
+def loop_graph(record: ProfileRecord, loop: LoopRecord) -> PlacedScan | None:
+    """Return a loop in its function's graph, if it is there with the same loop variables."""
     function = next((function for function in record.functions if function.key == loop.function), None)
-    graph = function.graph if function is not None else None
-    if graph is None:
-        return None
     kinds = [variable.kind for variable in loop.variables]
-    return next(
-        (
-            (found, around)
-            for found, around in graph.all_loops()
-            if found.key == loop.key and [variable.kind for variable in found.variables] == kinds
-        ),
-        None,
-    )
+    if function is not None and function.graph is not None:
+        for found in function.graph.all_loops():
+            if found.loop.key == loop.key and [variable.kind for variable in found.loop.variables] == kinds:
+                return found
+    return None
 
 
 def operands(
-    graph: tuple[LoopSnapshot, GraphSnapshot] | None, trace: TraceRecord, found: TracedVariableRecord
+    graph: PlacedScan | None, trace: TraceRecord, found: TracedVariableRecord
 ) -> list[TracedVariableRecord]:
     """Return the values that an operation of a step was given, in the order in which it takes them.
 
@@ -45,14 +39,14 @@ def operands(
     """
     if graph is None:
         return []
-    node = node_of(graph[0].step, found.operation)
-    keys = node.inputs if node is not None else _handed_on(graph[0], found)
-    known = _by_key(graph[0], trace)
+    node = node_of(graph.step, found.operation)
+    keys = node.inputs if node is not None else _handed_on(graph.loop, found)
+    known = _by_key(graph, trace)
     wanted = (known.get(key) for key in keys)
     return list({id(node): node for node in wanted if node is not None}.values())
 
 
-def _handed_on(loop: LoopSnapshot, found: TracedVariableRecord) -> tuple[str, ...]:
+def _handed_on(loop: ScanRecord, found: TracedVariableRecord) -> tuple[str, ...]:
     if found.role != "output" or found.variable is None:
         return ()
     variable = loop.variables[found.variable]
@@ -60,15 +54,15 @@ def _handed_on(loop: LoopSnapshot, found: TracedVariableRecord) -> tuple[str, ..
     return variable.inner_outputs[place : place + 1]
 
 
-def _by_key(loop: LoopSnapshot, trace: TraceRecord) -> dict[str, TracedVariableRecord]:
+def _by_key(graph: PlacedScan, trace: TraceRecord) -> dict[str, TracedVariableRecord]:
     """Return the values that were kept by their keys in the graph of the step."""
     of_operation = {kept.operation: kept for kept in trace.variables if kept.operation is not None}
     of_input = {(kept.variable, kept.tap): kept for kept in trace.variables if kept.role == "input"}
     found: dict[str, TracedVariableRecord] = {}
-    for node in loop.step.nodes:
+    for node in graph.step.nodes:
         if node.operation in of_operation:
             found |= dict.fromkeys(node.outputs, of_operation[node.operation])
-    for index, variable in enumerate(loop.variables):
+    for index, variable in enumerate(graph.loop.variables):
         taps: Iterable[int | None] = variable.reads or (None,)
         for key, tap in zip(variable.inner_inputs, taps, strict=False):
             held = of_input.get((index, tap)) or of_input.get((index, None))

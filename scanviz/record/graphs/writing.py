@@ -21,7 +21,7 @@ from scanviz.engine.scan.variables import (
     kind_of,
     taps_of,
 )
-from scanviz.record.graphs.graph import LoopNodeRecord, LoopVariableRecord, NodeRecord, ResultRecord
+from scanviz.record.graphs.graph import LoopVariableRecord, NodeRecord, ResultRecord, ScanRecord
 from scanviz.record.graphs.node_names import NodeNames
 from scanviz.record.graphs.reading import LevelNodes, levels_of
 from scanviz.record.graphs.versions import GraphVersion, VersionsRecord, WantedRecord
@@ -73,7 +73,7 @@ class GraphWriter:
         self._tell_apart(nodes)
         self.become(Delta((), tuple((self.names.id(node), node) for node in nodes), dict(enumerate(outputs))))
 
-    def loop_alone(self, op: Scan) -> LoopNodeRecord:
+    def loop_alone(self, op: Scan) -> ScanRecord:
         """Write down a loop and its step, with nothing around it."""
         loop, _ = self._loop(op, None, self._level(0, (0, 0)))
         return loop
@@ -163,7 +163,7 @@ class GraphWriter:
         results = tuple(
             ResultRecord(of(output), output.name or "", str(output.type)) for output in node.outputs
         )
-        loop: LoopNodeRecord | None = None
+        loop: ScanRecord | None = None
         found: list[int] = []
         if isinstance(op, Scan):
             of(node.inputs[0])  # names go to those that people read first
@@ -193,7 +193,7 @@ class GraphWriter:
         """Return the level of a loop's step."""
         return self._levels.setdefault((around, loop), len(self._levels) + 1)
 
-    def _loop(self, op: Scan, view: ScanView | None, inner: int) -> tuple[LoopNodeRecord, list[int]]:
+    def _loop(self, op: Scan, view: ScanView | None, inner: int) -> tuple[ScanRecord, list[int]]:
         """Write a loop's step, at its level; return it with what is in its step."""
         for variable in op.variables:
             outer = view.outer_input(variable) if view is not None else None
@@ -204,7 +204,7 @@ class GraphWriter:
         until = self.names.of(op.until.condition) if op.until is not None else None
         forward = op.settings.gradient_of
         back_of = forward.name if forward is not None else None
-        return LoopNodeRecord(op.scan_name, inner, variables, until, back_of), step
+        return ScanRecord(op.scan_name, inner, variables, until, back_of), step
 
     def _step(self, op: Scan, level: int) -> list[int]:
         """Write a step, which a loop that is only rebuilt over other inputs has too."""

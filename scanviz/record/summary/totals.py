@@ -68,7 +68,7 @@ class LineTotal(Struct, frozen=True):
     gradient_ns: int = 0
 
 
-class GoneLoop(Struct, frozen=True):
+class RemovedScan(Struct, frozen=True):
     """A loop that was written and is not run as one.
 
     Attributes
@@ -99,7 +99,7 @@ class GoneLoop(Struct, frozen=True):
 
         Examples
         --------
-        >>> GoneLoop(1, "encoder", "rnn.py:12", "PushOutSeqScan", "1 dot of all rows at once; the loop is empty").words()
+        >>> RemovedScan(1, "encoder", "rnn.py:12", "PushOutSeqScan", "1 dot of all rows at once; the loop is empty").words()
         'encoder: gone, 1 dot of all rows at once (PushOutSeqScan, rnn.py:12)'
         """
         did = self.message.split(";")[0] or "its step runs without a loop"
@@ -147,9 +147,9 @@ def lines(parts: Sequence[RunPart]) -> list[LineTotal]:
     return [*sorted(rows, key=lambda row: -row.total_ns), LineTotal(None, *rest)]
 
 
-def gone_loops(record: ProfileRecord, parts: Sequence[RunPart]) -> list[GoneLoop]:
+def gone_loops(record: ProfileRecord, parts: Sequence[RunPart]) -> list[RemovedScan]:
     """Return the loops that rewrites removed, merged into others or moved out whole, those that took most first."""
-    found: list[GoneLoop] = []
+    found: list[RemovedScan] = []
     for function in record.functions:
         times: dict[str, int] = {}
         rules: dict[str, str] = {}
@@ -162,26 +162,28 @@ def gone_loops(record: ProfileRecord, parts: Sequence[RunPart]) -> list[GoneLoop
         gone = _gone(function)
         for name in times:
             if name not in there and name not in gone:
-                gone[name] = GoneLoop(
+                gone[name] = RemovedScan(
                     function.key, name, rule=rules[name] if rules[name] != "gradient" else ""
                 )
         sources = _sources(function)
         found += [
-            GoneLoop(function.key, name, sources.get(name, ""), loop.rule, loop.message, times.get(name, 0))
+            RemovedScan(
+                function.key, name, sources.get(name, ""), loop.rule, loop.message, times.get(name, 0)
+            )
             for name, loop in gone.items()
             if name not in there
         ]
     return sorted(found, key=lambda loop: -loop.total_ns)
 
 
-def _gone(function: FunctionRecord) -> dict[str, GoneLoop]:
+def _gone(function: FunctionRecord) -> dict[str, RemovedScan]:
     """Return the loops that were there no more after a rewrite, by name."""
-    found: dict[str, GoneLoop] = {}
+    found: dict[str, RemovedScan] = {}
     if function.rewrites is not None:
         for application in function.rewrites.applications:
             for path in application.cost.gone if application.cost is not None else ():
                 name = _last_name(path, function)
-                found[name] = GoneLoop(function.key, name, "", application.rule, application.message)
+                found[name] = RemovedScan(function.key, name, "", application.rule, application.message)
     return found
 
 

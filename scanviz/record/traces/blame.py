@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from msgspec import Struct
 
-from scanviz.record.graphs.graph import GraphSnapshot, LoopSnapshot, NodeRecord
+from scanviz.record.graphs.graph import GraphSnapshot, NodeRecord, PlacedScan
 from scanviz.record.graphs.step_graph import VIEWS, above, loop_graph, maker_of, node_of, operands
 from scanviz.record.model import ProfileRecord
 from scanviz.record.traces.first_bad import FirstBad, first_bad_of
@@ -66,7 +66,7 @@ class _Chain:
     def __init__(self, record: ProfileRecord) -> None:
         self.record = record
         self.loops = {loop.key: loop for loop in record.loops}
-        self._graphs: dict[int, tuple[LoopSnapshot, GraphSnapshot] | None] = {}
+        self._graphs: dict[int, PlacedScan | None] = {}
 
     def links(self, loop: int | None) -> Iterator[BlameLink]:
         seen: set[int] = set()
@@ -98,7 +98,7 @@ class _Chain:
     def _first(self, loop: int | None) -> tuple[TraceRecord, FirstBad] | None:
         return first_bad_of(trace for trace in self.record.traces if trace.loop == loop)
 
-    def _graph(self, key: int) -> tuple[LoopSnapshot, GraphSnapshot] | None:
+    def _graph(self, key: int) -> PlacedScan | None:
         if key not in self._graphs:
             self._graphs[key] = loop_graph(self.record, self.loops[key]) if key in self.loops else None
         return self._graphs[key]
@@ -146,14 +146,14 @@ class _Chain:
         graph, index = self._graph(trace.loop), bad.variable.variable
         if graph is None or index is None:
             return (), None
-        variable = graph[0].variables[index]
+        variable = graph.loop.variables[index]
         written = [bad.step + (bad.variable.tap or 0) - tap for tap in variable.writes]
         before = max((step for step in written if 0 <= step < bad.step), default=None)
         if before is not None and variable.kind not in ("sequence", "nitsot"):
             words = f"step {before} wrote {variable.name}, and was not kept: --recompute shows it"
             return (BlameLink(words, trace.loop, trace.run, before),), None
         parent = self.loops[trace.loop].parent
-        return self._outside(graph[1], variable.outer_input, parent, trace, bad)
+        return self._outside(graph.around, variable.outer_input, parent, trace, bad)
 
     def _outside(
         self, around: GraphSnapshot, key: str | None, parent: int | None, trace: TraceRecord, bad: FirstBad
@@ -164,7 +164,7 @@ class _Chain:
             key = node.inputs[0]
             node = maker_of(around, key)
         if node is not None and node.loop is not None:
-            other = around.loop(node).key
+            other = node.loop.key
             found = self._first(other)
             if found is None and other in self.loops:
                 words = f"loop {self.loops[other].name} gave it, and no step of it that was kept has it"
@@ -191,7 +191,7 @@ class _Chain:
         when = "before the loop, for all its steps" if moved else "before the loop"
         link = BlameLink(f"{name} was computed {when}", source=_source(around, node))
         made_of = above(around, node.inputs)
-        read = [around.loop(node).key for node in made_of.nodes if node.loop is not None]
+        read = [node.loop.key for node in made_of.nodes if node.loop is not None]
         found = next((first for key in read if (first := self._first(key)) is not None), None)
         if found is not None:
             return (link,), found
@@ -213,16 +213,15 @@ class _Chain:
     def _rows(self, trace: TraceRecord, bad: FirstBad) -> Iterator[BlameLink]:
         """Yield the rows of the function's inputs that an operation of a step worked on, or the step that wrote its state."""
         graph = self._graph(trace.loop)
-        node = node_of(graph[0].step, bad.variable.operation) if graph is not None else None
+        node = node_of(graph.step, bad.variable.operation) if graph is not None else None
         if graph is None or node is None or self.loops[trace.loop].parent is not None:
             return
-        loop, around = graph
-        reached = set(above(loop.step, node.inputs).inputs)
-        rows = list(self._sequence_rows(loop, around, trace, bad.step, reached))
+        reached = set(above(graph.step, node.inputs).inputs)
+        rows = list(self._sequence_rows(graph, trace, bad.step, reached))
         yield from rows
         taps = [
             tap
-            for variable in loop.variables
+            for variable in graph.loop.variables
             for tap, key in zip(variable.reads, variable.inner_inputs, strict=False)
             if variable.writes and key in reached
         ]
@@ -232,22 +231,19 @@ class _Chain:
             yield BlameLink(
                 f"step {before} of {name} wrote what it was made of", trace.loop, trace.run, before
             )
-            yield from self._sequence_rows(loop, around, trace, before, None)
+            yield from self._sequence_rows(graph, trace, before, None)
 
     def _sequence_rows(
-        self,
-        loop: LoopSnapshot,
-        around: GraphSnapshot,
-        trace: TraceRecord,
-        step: int,
-        reached: set[str] | None,
+        self, graph: PlacedScan, trace: TraceRecord, step: int, reached: set[str] | None
     ) -> Iterator[BlameLink]:
         """Yield the rows that sequences of a step come from: of those whose values are among ``reached``, or of all."""
-        for index, variable in enumerate(loop.variables):
+        for index, variable in enumerate(graph.loop.variables):
             if variable.kind == "sequence" and (reached is None or reached & set(variable.inner_inputs)):
-                known = [] if variable.outer_input is None else above(around, [variable.outer_input]).inputs
+                known = (
+                    [] if variable.outer_input is None else above(graph.around, [variable.outer_input]).inputs
+                )
                 asked = [_Asked(key, None, index) for key in known]
-                yield from self._input_rows(around, asked, trace, step)
+                yield from self._input_rows(graph.around, asked, trace, step)
 
     def _input_rows(
         self,

@@ -37,7 +37,7 @@ class ValueRecord(Struct, frozen=True):
     origin: str = ""
 
 
-class LoopPlaceRecord(Struct, frozen=True):
+class StepPlaceRecord(Struct, frozen=True):
     """A step of a run of a loop.
 
     Attributes
@@ -87,17 +87,17 @@ class FindingRecord(Struct, frozen=True):
         What it was made of.
     step_inputs : tuple of ValueRecord
         What else the loop's step began with.
-    loops : tuple of LoopPlaceRecord
+    loops : tuple of StepPlaceRecord
         The steps it happened in, outer loop first; empty outside of loops.
     cause : str
         ``"made"`` (none of the inputs had the problem) or ``"given"`` (one had it, from outside).
     expected : str
         What was expected instead, for dtypes and shapes.
-    read_at : tuple of LoopPlaceRecord
+    read_at : tuple of StepPlaceRecord
         The steps at which loops read the row that should not be, for what was computed for all their steps at once.
     rows : tuple of str
         Rows of what the caller gave that it was made of, such as ``x[731]``.
-    made_of : tuple of LoopPlaceRecord
+    made_of : tuple of StepPlaceRecord
         The steps at which loops wrote what the row that should not be was made of, for what is done behind them.
     moved_from : str
         The loop whose step it was written in, where a rewrite took it out of there; empty if none did.
@@ -112,12 +112,12 @@ class FindingRecord(Struct, frozen=True):
     result: ValueRecord
     inputs: tuple[ValueRecord, ...] = ()
     step_inputs: tuple[ValueRecord, ...] = ()
-    loops: tuple[LoopPlaceRecord, ...] = ()
+    loops: tuple[StepPlaceRecord, ...] = ()
     cause: str = "made"
     expected: str = ""
-    read_at: tuple[LoopPlaceRecord, ...] = ()
+    read_at: tuple[StepPlaceRecord, ...] = ()
     rows: tuple[str, ...] = ()
-    made_of: tuple[LoopPlaceRecord, ...] = ()
+    made_of: tuple[StepPlaceRecord, ...] = ()
     moved_from: str = ""
 
 

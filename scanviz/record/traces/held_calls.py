@@ -64,7 +64,7 @@ class ArrayRecord(Strict, frozen=True):
         return found.astype(dtype).reshape(self.shape)
 
 
-class LoopRunsRecord(Strict, frozen=True):
+class RunsRecord(Strict, frozen=True):
     """The runs of a loop in a call.
 
     Attributes
@@ -117,7 +117,7 @@ class HeldCallRecord(Strict, frozen=True):
         Places in ``arrays`` of what the function's Program was given, shared variables included.
     input_names : tuple of str
         What the user calls these inputs; empty for one without a name.
-    runs : tuple of LoopRunsRecord
+    runs : tuple of RunsRecord
         The runs of the function's loops in this call.
     checkpoints : tuple of CheckpointRecord
         By loop and step.
@@ -131,7 +131,7 @@ class HeldCallRecord(Strict, frozen=True):
     call: int
     inputs: tuple[int, ...] = ()
     input_names: tuple[str, ...] = ()
-    runs: tuple[LoopRunsRecord, ...] = ()
+    runs: tuple[RunsRecord, ...] = ()
     checkpoints: tuple[CheckpointRecord, ...] = ()
     results: dict[str, int] = field(default_factory=dict)
     arrays: tuple[ArrayRecord, ...] = ()

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct, field
 
-from scanviz.record.graphs.graph import LoopSnapshot, LoopVariableRecord
+from scanviz.record.graphs.graph import GraphSnapshot, LoopVariableRecord, ScanRecord
 from scanviz.record.traces.cell_names import cell_name
 from scanviz.render.diagram.model import Cluster, Diagram, Edge, Node
 from scanviz.render.diagram.sequence_rows import SequenceRows, at_time
@@ -22,8 +22,10 @@ class Side(Struct, frozen=True):
     ----------
     prefix : str
         Begins all ids.
-    loop : LoopSnapshot
+    loop : ScanRecord
         The loop.
+    graph : GraphSnapshot
+        Of its step.
     box : Cluster
         Its box in the whole picture.
     inner : Diagram
@@ -45,7 +47,8 @@ class Side(Struct, frozen=True):
     """
 
     prefix: str
-    loop: LoopSnapshot
+    loop: ScanRecord
+    graph: GraphSnapshot
     box: Cluster
     inner: Diagram
     steps: int
@@ -128,7 +131,7 @@ def add_sequence(side: Side, drawn: Drawn, index: int, variable: LoopVariableRec
 
 def inner_label(side: Side, variable: LoopVariableRecord) -> str:
     """Return what a step calls what a loop variable gives it."""
-    return next((side.loop.step.variables[key].label for key in variable.inner_inputs), variable.name)
+    return next((side.graph.variables[key].label for key in variable.inner_inputs), variable.name)
 
 
 def non_sequence(side: Side, index: int, variable: LoopVariableRecord, row: int) -> Node:
@@ -215,4 +218,4 @@ def _cell(
 
 def _type(side: Side, variable: LoopVariableRecord) -> str:
     keys = (*variable.inner_inputs, *variable.inner_outputs)
-    return next((side.loop.step.variables[key].type for key in keys), "")
+    return next((side.graph.variables[key].type for key in keys), "")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from scanviz.record.graphs.graph import GraphSnapshot, LoopSnapshot, LoopVariableRecord, NodeRecord
+from scanviz.record.graphs.graph import GraphSnapshot, LoopVariableRecord, NodeRecord, ScanRecord
 from scanviz.record.graphs.plumbing import plumbing, shown_variable
 from scanviz.record.names import TakenNames
 from scanviz.record.traces.cell_names import cell_name
@@ -49,7 +49,7 @@ class PictureLevel:
         graph: GraphSnapshot,
         cluster: str | None,
         path: str,
-        loop: LoopSnapshot | None,
+        loop: ScanRecord | None,
     ) -> None:
         self.picture, self.graph, self.cluster, self.path, self.loop = picture, graph, cluster, path, loop
         self.source_of: dict[str, str] = {}  # key of a variable → id of what gives it
@@ -73,7 +73,7 @@ class PictureLevel:
             if node.loop is None:
                 self.operation(node, place)
             else:
-                self.open_loop(node, self.graph.loop(node), place)
+                self.open_loop(node, node.loop, place)
         if self.loop is None:
             self.outputs()
 
@@ -161,7 +161,7 @@ class PictureLevel:
         if len(node.outputs) > 1:
             self.result.update((output, f"result {k}") for k, output in enumerate(node.outputs))
 
-    def open_loop(self, node: NodeRecord, loop: LoopSnapshot, place: int) -> None:
+    def open_loop(self, node: NodeRecord, loop: ScanRecord, place: int) -> None:
         """Draw a loop: its box, ports and step."""
         for key in node.inputs[1:]:
             self.given_by(key)  # what is around it stands before it
@@ -172,16 +172,16 @@ class PictureLevel:
         self.picture.clusters.append(
             Cluster(box, loop.name, self.cluster, loop.key, loop.gradient_of or "", time, share)
         )
-        _Loop(self, PictureLevel(self.picture, loop.step, box, f"{box}/", loop), node, loop, box).draw(
-            steps, counted
-        )
+        _Frame(
+            self, PictureLevel(self.picture, self.graph.step(loop), box, f"{box}/", loop), node, loop, box
+        ).draw(steps, counted)
 
 
-class _Loop:
+class _Frame:
     """Draws what joins a loop's step to what is around it: ports, the step's inputs and results, recurrence."""
 
     def __init__(
-        self, outer: PictureLevel, inner: PictureLevel, node: NodeRecord, loop: LoopSnapshot, box: str
+        self, outer: PictureLevel, inner: PictureLevel, node: NodeRecord, loop: ScanRecord, box: str
     ) -> None:
         self.outer, self.inner, self.apply, self.loop, self.box = outer, inner, node, loop, box
         self.inputs: dict[tuple[int, int], str] = {}
@@ -222,7 +222,7 @@ class _Loop:
             )
             self.outer.edge(self.outer.given_by(variable.outer_input), port, type=kind, place=place)
         for j, key in enumerate(variable.inner_inputs):
-            inside = self.loop.step.variables[key]
+            inside = self.inner.graph.variables[key]
             wanted = f"{self.box}/{inside.key}"
             label = inside.label or inside.name or variable.name
             found = self.inner.node(
@@ -246,11 +246,11 @@ class _Loop:
         """Draw what a loop variable takes from the step, and where a later step reads it."""
         name, port = self.name(index, variable), None
         writes = taps(variable)[1]
-        labels = (self.loop.step.variables[key].label for key in variable.inner_inputs)
+        labels = (self.inner.graph.variables[key].label for key in variable.inner_inputs)
         reads = list(zip(variable.reads, labels, strict=False))
         results = []
         for j, key in enumerate(variable.inner_outputs):
-            inside = self.loop.step.variables[key]
+            inside = self.inner.graph.variables[key]
             label = cell_name(variable.name, writes[j] if j < len(writes) else 0, reads)
             wanted = f"{self.box}|gives|{name}|{writes[j] if j < len(writes) else j}"
             found = self.inner.node(
@@ -276,9 +276,9 @@ class _Loop:
             )
             self.outer.source_of[variable.outer_output] = port
             for found, key in zip(results, variable.inner_outputs, strict=True):
-                self.inner.edge(found, port, "leaves", type=self.loop.step.variables[key].type)
+                self.inner.edge(found, port, "leaves", type=self.inner.graph.variables[key].type)
         for lag in lags(variable):
-            kind = self.loop.step.variables[variable.inner_outputs[lag.write]].type
+            kind = self.inner.graph.variables[variable.inner_outputs[lag.write]].type
             self.inner.edge(
                 results[lag.write],
                 self.inputs[index, lag.read],
@@ -288,5 +288,5 @@ class _Loop:
             )
 
 
-def _with(node: Node, name: str, cluster: str | None, loop: LoopSnapshot | None) -> Node:
+def _with(node: Node, name: str, cluster: str | None, loop: ScanRecord | None) -> Node:
     return replace(node, id=name, cluster=cluster, loop=loop.key if loop is not None else node.loop)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from scanviz.record.graphs.graph import GraphSnapshot, LoopSnapshot
+from scanviz.record.graphs.graph import GraphSnapshot, ScanRecord
 from scanviz.record.model import FunctionRecord, ProfileRecord
 from scanviz.record.operations import OperationRecord
 from scanviz.record.summary.run_breakdown import OperationTimes, parts_of
@@ -49,7 +49,7 @@ class HeatMap:
         loop = self.loops.get(key) if key is not None else None
         return self._heat(loop.total_ns) if loop is not None and loop.runs else UNKNOWN
 
-    def operation(self, loop: LoopSnapshot | None, index: int | None) -> Heat:
+    def operation(self, loop: ScanRecord | None, index: int | None) -> Heat:
         """Return what an operation took: of a loop's step, or, for None, of the function."""
         if index is None or index < 0:
             return UNKNOWN

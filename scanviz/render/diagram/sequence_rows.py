@@ -27,7 +27,7 @@ class SequenceRows(Struct, frozen=True):
 def rows_of_sequences(graph: GraphSnapshot) -> dict[str, SequenceRows]:
     """Return where the rows of each sequence lie, by the sequences' names, of loops that are no back-propagation."""
     found: dict[str, SequenceRows] = {}
-    for loop, around in graph.all_loops():
+    for loop, _, around in graph.all_loops():
         for variable in loop.variables if loop.gradient_of is None else ():
             if variable.kind == "sequence" and variable.outer_input is not None:
                 first, direction = _first_row(around, variable.outer_input)

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from msgspec.structs import replace
 
 from scanviz.record.errors import ScanvizValueError
-from scanviz.record.graphs.graph import GraphSnapshot, LoopSnapshot
+from scanviz.record.graphs.graph import GraphSnapshot, PlacedScan, ScanRecord
 from scanviz.record.graphs.plumbing import plumbing as plumbing_of_step
 from scanviz.record.loops import LoopRecord
 from scanviz.record.model import ProfileRecord
@@ -78,9 +78,9 @@ def unrolled(
         notes.append(f"no run had more than {times.longest_run} steps")
         steps = times.longest_run
     below = _gradient(picture, box, records)
-    before = _times_before(loop, loops[below.id] if below is not None else None)
+    before = _times_before(loop.loop, loops[below.id].loop if below is not None else None)
     rows = rows_of_sequences(built or graph)
-    drawn = draw(Side("", loop, box, _alone(picture, box), steps, before, 0, rows), None)
+    drawn = draw(Side("", loop.loop, loop.step, box, _alone(picture, box), steps, before, 0, rows), None)
     parts = [(drawn, times)]
     if below is not None:
         side = _gradient_side(picture, loops, (box, below), steps, before, drawn.next_row + 1, rows)
@@ -105,7 +105,7 @@ def unrolled(
 
 def _gradient_side(
     picture: Diagram,
-    loops: dict[str, LoopSnapshot],
+    loops: dict[str, PlacedScan],
     pair: tuple[Cluster, Cluster],
     steps: int,
     before: int,
@@ -116,7 +116,8 @@ def _gradient_side(
     box, below = pair
     return Side(
         "back/",
-        loops[below.id],
+        loops[below.id].loop,
+        loops[below.id].step,
         below,
         _alone(picture, below),
         steps,
@@ -124,12 +125,12 @@ def _gradient_side(
         row,
         rows,
         of=box.label,
-        states=frozenset(variable.name for variable in loops[box.id].variables),
+        states=frozenset(variable.name for variable in loops[box.id].loop.variables),
         reads=_reads_of_forward(picture, below, box),
     )
 
 
-def _times_before(loop: LoopSnapshot, below: LoopSnapshot | None) -> int:
+def _times_before(loop: ScanRecord, below: ScanRecord | None) -> int:
     """Return how many times before time 0 have a column, for initial rows and their gradients."""
     found = [0]
     for variable in loop.variables:
@@ -141,9 +142,9 @@ def _times_before(loop: LoopSnapshot, below: LoopSnapshot | None) -> int:
     return max(found)
 
 
-def _loops(graph: GraphSnapshot, picture: Diagram) -> dict[str, LoopSnapshot]:
+def _loops(graph: GraphSnapshot, picture: Diagram) -> dict[str, PlacedScan]:
     """Return loops by the ids of their boxes, which were drawn in order: a loop, then those in it."""
-    return {box.id: loop for box, (loop, _) in zip(picture.clusters, graph.all_loops(), strict=True)}
+    return dict(zip((box.id for box in picture.clusters), graph.all_loops(), strict=True))
 
 
 def _chosen(picture: Diagram, scan: str | None) -> Cluster:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from msgspec import Struct, field
 
-from scanviz.record.graphs.graph import GraphSnapshot, LoopSnapshot, LoopVariableRecord, NodeRecord
+from scanviz.record.graphs.graph import GraphSnapshot, LoopVariableRecord, NodeRecord, PlacedScan
 from scanviz.record.graphs.step_graph import VIEWS, loop_graph, maker_of
 from scanviz.tui.model.state import ViewState
 
@@ -67,9 +67,9 @@ def linked_selection(state: ViewState) -> LinkedSelection:
     found = snapshot_of(state)
     if found is None:
         return LinkedSelection(names)
-    drawn = found[0].variables[state.variable]
+    drawn = found.loop.variables[state.variable]
     read, written = set(drawn.inner_inputs), set(drawn.inner_outputs)
-    nodes = [(node.operation, node) for node in found[0].step.nodes if node.operation is not None]
+    nodes = [(node.operation, node) for node in found.step.nodes if node.operation is not None]
     reading = frozenset(operation for operation, node in nodes if read & set(node.inputs))
     writing = frozenset(operation for operation, node in nodes if written & set(node.outputs))
     lines = frozenset(
@@ -80,7 +80,7 @@ def linked_selection(state: ViewState) -> LinkedSelection:
     return LinkedSelection(names, reading, writing, lines)
 
 
-def snapshot_of(state: ViewState) -> tuple[LoopSnapshot, GraphSnapshot] | None:
+def snapshot_of(state: ViewState) -> PlacedScan | None:
     """Return the loop's snapshot and the graph around it, if that graph has it with the same loop variables."""
     loop = state.loop_record
     return None if loop is None else loop_graph(state.record, loop)
@@ -114,17 +114,16 @@ def origin(state: ViewState, index: int) -> OriginLine:
     It tells two ``sigmoid(…)`` apart.
     """
     found = snapshot_of(state)
-    if found is None or index >= len(found[0].variables):
+    if found is None or index >= len(found.loop.variables):
         return OriginLine()
-    loop, around = found
-    variable = loop.variables[index]
-    return _written(loop, variable) or _of_value(around, variable.outer_input)
+    variable = found.loop.variables[index]
+    return _written(found.step, variable) or _of_value(found.around, variable.outer_input)
 
 
-def _written(loop: LoopSnapshot, variable: LoopVariableRecord) -> OriginLine | None:
+def _written(step: GraphSnapshot, variable: LoopVariableRecord) -> OriginLine | None:
     """Return the line of the operation that computes a variable in a step; None where none does."""
     wanted = set(variable.inner_outputs)
-    return next((_line(loop.step, node) for node in loop.step.nodes if wanted & set(node.outputs)), None)
+    return next((_line(step, node) for node in step.nodes if wanted & set(node.outputs)), None)
 
 
 def _of_value(graph: GraphSnapshot, key: str | None) -> OriginLine:
@@ -132,7 +131,7 @@ def _of_value(graph: GraphSnapshot, key: str | None) -> OriginLine:
     while (node := maker_of(graph, key)) is not None:
         if node.loop is not None:
             given = next((variable for variable in node.loop.variables if variable.outer_output == key), None)
-            written = None if given is None else _written(graph.loop(node), given)
+            written = None if given is None else _written(graph.step(node.loop), given)
             return written or _line(graph, node)
         if not node.op.startswith(VIEWS) or not node.inputs:
             return _line(graph, node)

@@ -166,7 +166,7 @@ class ProfileView(TabView):
             return None
         if graph is None or self.state.loop is None:
             return graph
-        return next((loop.step for loop, _ in graph.all_loops() if loop.key == self.state.loop), None)
+        return next((step for loop, step, _ in graph.all_loops() if loop.key == self.state.loop), None)
 
     def action_plumbing(self) -> None:
         """Show sizes, fills and checks too, or no more."""

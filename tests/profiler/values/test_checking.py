@@ -14,7 +14,7 @@ from scanviz import tensor as T
 from scanviz.engine import observe
 from scanviz.profiler.report.check import check_as_json, render_check
 from scanviz.profiler.values.checking import Checker, CheckOptions
-from scanviz.record.traces.finding import CheckedRecord, FindingRecord, LoopPlaceRecord
+from scanviz.record.traces.finding import CheckedRecord, FindingRecord, StepPlaceRecord
 
 
 def found(f: Any, *values: Any, **wanted: Any) -> FindingRecord:
@@ -45,7 +45,7 @@ def rnn() -> Any:
     return scanviz.function([x, w], h[-1], name="train")
 
 
-def _gradient_step(finding: FindingRecord) -> LoopPlaceRecord:
+def _gradient_step(finding: FindingRecord) -> StepPlaceRecord:
     """Return the step of a gradient's loop that a finding is in, or that reads what was computed before it for all steps."""
     [place] = finding.loops or finding.read_at
     return place

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterator
 
 import numpy as np
 from msgspec.structs import replace
@@ -17,11 +16,10 @@ from scanviz.engine.rewrites.history import RewriteHistory
 from scanviz.engine.rewrites.selection import Selection
 from scanviz.record.graphs.graph import (
     GraphSnapshot,
-    LoopNodeRecord,
-    LoopSnapshot,
     LoopVariableRecord,
     NodeRecord,
     ResultRecord,
+    ScanRecord,
 )
 from scanviz.record.graphs.rewrites import RewritesRecord
 from scanviz.record.graphs.rewrites_snapshot import rewrites_record
@@ -85,15 +83,6 @@ def several_taps(gradient: bool = True, names: tuple[str, ...] = ("x", "y", "W",
     return [cost, scanviz.grad(cost, W_feedback)] if gradient else [x, y]
 
 
-def all_loops(graph: GraphSnapshot) -> Iterator[tuple[GraphSnapshot, NodeRecord, LoopSnapshot]]:
-    """Iterate over loops in the order of their drawing, each with the graph around it."""
-    for node in graph.nodes:
-        if node.loop is not None:
-            loop = graph.loop(node)
-            yield graph, node, loop
-            yield from all_loops(loop.step)
-
-
 def dense(count: int, reads: int, seed: int = 0, name: str = "n", level: int = 0) -> GraphSnapshot:
     """Return a graph of so many operations, each of which reads some of those before it."""
     rng = random.Random(seed)
@@ -104,7 +93,7 @@ def dense(count: int, reads: int, seed: int = 0, name: str = "n", level: int = 0
         inputs = tuple(rng.choice(known) for _ in range(reads))
         nodes.append(operation(rng.choice(["add", "dot", "tanh"]), inputs, (f"{name}v{k}",), level))
         known.append(f"{name}v{k}")
-    return GraphSnapshot("dense", leaves, tuple(nodes), (), (known[-1],), ("out",))
+    return GraphSnapshot("dense", leaves, tuple(nodes), {}, (known[-1],), ("out",))
 
 
 def leaves_of(keys, kind: str, level: int = 0, role: str = "input") -> dict[str, NodeRecord]:
@@ -131,7 +120,7 @@ def large_loop(count: int, states: int, name: str = "large") -> GraphSnapshot:
     leaves = leaves_of(inputs, "float64[]", 1, "parameter") | inner.leaves
     keys = [*leaves, *(node.key for node in moved)]
     outputs = tuple(keys[len(keys) - states :])
-    step = GraphSnapshot(name, leaves, moved, (), outputs, ("",) * states)
+    step = GraphSnapshot(name, leaves, moved, {}, outputs, ("",) * states)
     given = tuple(f"r{k}" for k in range(states))
     variables = tuple(
         LoopVariableRecord(
@@ -148,14 +137,13 @@ def large_loop(count: int, states: int, name: str = "large") -> GraphSnapshot:
     )
     starts = [f"s{k}_0" for k in range(states)]
     outside = leaves_of(["n"], "int64[]") | leaves_of(starts, "float64[?]")
-    node = operation("scan", ("n", *starts), given, 0, "float64[?]", LoopNodeRecord(name, 1, variables))
-    loop = LoopSnapshot(name, variables, step)
-    return GraphSnapshot("f", outside, (node,), (loop,), given, ("",) * states)
+    node = operation("scan", ("n", *starts), given, 0, "float64[?]", ScanRecord(name, 1, variables))
+    return GraphSnapshot("f", outside, (node,), {1: step}, given, ("",) * states)
 
 
 def table_of(graph: GraphSnapshot) -> VersionsRecord:
     """Return a graph with the nodes of its loops' steps as the only version of a table."""
-    graphs = [graph, *(loop.step for loop, _ in graph.all_loops())]
+    graphs = [graph, *(placed.step for placed in graph.all_loops())]
     nodes = tuple(node for each in graphs for node in (*each.leaves.values(), *each.nodes))
     return VersionsRecord(
         graph.title, wanted=(WantedRecord(0, graph.outputs),), output_names=graph.output_names, nodes=nodes

@@ -144,11 +144,13 @@ def test_loops_of_one_name_are_all_drawn():
         replace(variable, outer_input=graph.outputs[k], outer_output=more[k])
         for k, variable in enumerate(graph.loops[0].variables)
     )
-    again = operation("scan", ("n", *graph.outputs), more, loop=graph.nodes[0].loop)
+    again = operation(
+        "scan", ("n", *graph.outputs), more, loop=replace(graph.loops[0], step=2, variables=others)
+    )
     twice = replace(
         graph,
         nodes=(*graph.nodes, again),
-        loops=(graph.loops[0], replace(graph.loops[0], variables=others)),
+        steps={1: graph.steps[1], 2: graph.steps[1]},
         outputs=more,
         output_names=("a", "b"),
     )

@@ -11,7 +11,7 @@ from scanviz.render.diagram import build
 from scanviz.render.diagram.folding import depths
 from scanviz.render.diagram.operation_label import constant_text
 from scanviz.testing import random_loops
-from tests.render.diagram.graphs import all_loops, assert_sound, history, with_gradients
+from tests.render.diagram.graphs import assert_sound, history, with_gradients
 
 diagram_of = partial(build.diagram_of, plumbing=True)
 
@@ -48,7 +48,7 @@ def every_edge_has_its_ends_and_every_id_is_one_things(graphs, _):
 def every_loop_variable_has_its_ports_with_its_kind(graphs, _):
     for graph in graphs:
         picture = diagram_of(graph)
-        for box, (_, node, loop) in zip(picture.clusters, all_loops(graph), strict=True):
+        for box, (loop, _, around) in zip(picture.clusters, graph.all_loops(), strict=True):
             assert (box.label, box.gradient_of) == (loop.name, loop.gradient_of or "")
             ports = [node for node in picture.nodes if node.cluster == box.id and node.kind == "port"]
             wanted = [("n_steps", None, "in")]
@@ -56,6 +56,7 @@ def every_loop_variable_has_its_ports_with_its_kind(graphs, _):
                 wanted += [(variable.kind, k, "in")] if variable.outer_input is not None else []
                 wanted += [(variable.kind, k, "out")] if variable.outer_output is not None else []
             assert Counter((port.loop_kind, port.variable, port.side) for port in ports) == Counter(wanted)
+            node = next(node for node in around.nodes if node.loop is loop)
             assert len(wanted) == len(node.inputs) + len(node.outputs)
 
 
@@ -70,7 +71,7 @@ def what_an_operation_reads_are_its_edges_and_the_constants_in_its_label(graphs,
                 places.setdefault(edge.target, []).append(edge.place)
         operations = []
         boxes = [None, *(cluster.id for cluster in picture.clusters)]
-        for box, level in zip(boxes, [graph, *(loop.step for _, _, loop in all_loops(graph))], strict=True):
+        for box, level in zip(boxes, [graph, *(placed.step for placed in graph.all_loops())], strict=True):
             operations += [(box, level, node) for node in level.nodes if node.loop is None]
         by_key = {(each.cluster, each.key): each for each in drawn}
         assert len(drawn) == len(operations)
@@ -105,7 +106,7 @@ def edges_come_from_what_gives_the_value(graphs, _):
     for graph in graphs[1:]:
         picture = diagram_of(graph)
         nodes = {each.id: each for each in picture.nodes}
-        insides = dict(zip(picture.clusters, (loop.step for _, _, loop in all_loops(graph)), strict=True))
+        insides = dict(zip(picture.clusters, (placed.step for placed in graph.all_loops()), strict=True))
         steps = {None: graph, **{box.id: step for box, step in insides.items()}}
         readers = {(box, node.key): (level, node) for box, level in steps.items() for node in level.nodes}
         for edge in picture.edges:
@@ -127,7 +128,7 @@ def the_recurrence_edges_are_the_pairs_of_taps_in_which_a_later_step_reads(graph
     for graph in graphs:
         picture = diagram_of(graph)
         nodes = {node.id: node for node in picture.nodes}
-        for box, (_, _, loop) in zip(picture.clusters, all_loops(graph), strict=True):
+        for box, (loop, _, _) in zip(picture.clusters, graph.all_loops(), strict=True):
             wanted = Counter()
             for k, variable in enumerate(loop.variables):
                 if variable.kind in ("sitsot", "mitsot", "mitmot"):
@@ -207,7 +208,7 @@ def a_picture_without_plumbing_lacks_nothing_else_and_counts_it(graphs, _):
     for graph in graphs:
         whole, folded = diagram_of(graph), build.diagram_of(graph)
         assert_sound(folded)
-        levels = [graph, *(loop.step for _, _, loop in all_loops(graph))]
+        levels = [graph, *(placed.step for placed in graph.all_loops())]
         boxes = [None, *(cluster.id for cluster in whole.clusters)]
         left_out = Counter()
         for box, level in zip(boxes, levels, strict=True):

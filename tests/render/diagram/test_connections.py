@@ -27,7 +27,7 @@ def test_paths_and_the_table_of_a_random_loop_are_those_of_its_pattern_and_maps(
 
 def a_path_exists_exactly_where_the_pattern_says(record):
     graph = record.functions[0].graph
-    snapshots = {each.key: each for each, _ in graph.all_loops()}
+    snapshots = {each.loop.key: each.loop for each in graph.all_loops()}
     picture = diagram_of(graph, plumbing=True)
     edges = {(edge.source, edge.target) for edge in picture.edges}
     nodes = {node.id: node for node in picture.nodes}

@@ -89,15 +89,12 @@ def test_inner_loops_are_closed_before_outer_ones():
     around = large_loop(3, 2, "outer")
     given = tuple(step.variables)[1:3]
 
-    loop = replace(
-        around.loops[0],
-        step=step,
-        variables=tuple(
-            replace(variable, inner_inputs=given, inner_outputs=(step.outputs[k],))
-            for k, variable in enumerate(around.loops[0].variables)
-        ),
+    variables = tuple(
+        replace(variable, inner_inputs=given, inner_outputs=(step.outputs[k],))
+        for k, variable in enumerate(around.loops[0].variables)
     )
-    picture = diagram_of(replace(around, loops=(loop,)))
+    node = replace(around.nodes[0], loop=replace(around.loops[0], variables=variables))
+    picture = diagram_of(replace(around, nodes=(node,), steps={1: step}))
     small = summarised(picture, 60)
     assert_readable(small, 60)
     assert [cluster.label for cluster in small.clusters] == ["outer"]

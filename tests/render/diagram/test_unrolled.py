@@ -17,7 +17,6 @@ from scanviz.render.diagram.sequence_rows import at_time
 from scanviz.render.diagram.unrolled import unrolled
 from scanviz.testing import random_loops
 from tests.render.diagram.graphs import (
-    all_loops,
     assert_sound,
     history,
     run_of_several_taps,
@@ -177,7 +176,7 @@ def test_an_unknown_loop_is_refused_and_none_takes_the_forward_loop():
         unrolled(graph, "rnm", 2)
     assert unrolled(graph, None, 2) == unrolled(graph, "rnn", 2)
     with pytest.raises(ScanvizError, match="no loop to unroll"):
-        unrolled(replace(graph, nodes=(), loops=(), outputs=(), output_names=()), None, 2)
+        unrolled(replace(graph, nodes=(), outputs=(), output_names=()), None, 2)
 
 
 def test_times_of_steps_come_from_the_run():
@@ -194,11 +193,11 @@ def test_times_of_steps_come_from_the_run():
 @given(case=random_loops(), steps=st.integers(1, 8))
 def test_every_step_of_any_loop_reads_and_writes_the_cells_of_its_taps(case, steps):
     graph = history(with_gradients(case)[0]).snapshot(0)
-    loops = list(all_loops(graph))
-    for name in dict.fromkeys(loop.name for _, _, loop in loops):
+    loops = list(graph.all_loops())
+    for name in dict.fromkeys(placed.loop.name for placed in loops):
         picture = unrolled(graph, name, steps, plumbing=True)
         assert_sound(picture)
-        [loop, *_] = [each for _, _, each in loops if each.name == name]
+        [(loop, inner, _), *_] = [placed for placed in loops if placed.loop.name == name]
         drawn = {node.id: node for node in picture.nodes}
         drawn |= {port.id: node for node in picture.nodes for port in node.ports}
         inside = [cluster.id for cluster in picture.clusters if cluster.id.startswith("step ")]
@@ -222,7 +221,7 @@ def test_every_step_of_any_loop_reads_and_writes_the_cells_of_its_taps(case, ste
             reads |= {
                 e.target for e in picture.edges if e.role == "accumulates" and drawn[e.source].cluster == step
             }
-            used = {number for node in loop.step.nodes for number in node.inputs} | set(loop.step.outputs)
+            used = {number for node in inner.nodes for number in node.inputs} | set(inner.outputs)
             wanted = set()
             for k, variable in enumerate(loop.variables):
                 taps = variable.reads if variable.kind != "sequence" else (0,)

@@ -167,7 +167,7 @@ class Comparison(Struct, frozen=True):
         ]
 
     def to_json(self, fail_over: float | None = None) -> dict[str, Any]:
-        """Return it as plain JSON data, as ``docs/compare.md`` describes it."""
+        """Return it as plain JSON data, as ``docs/reference/comparison.md`` describes it."""
         failed = [] if fail_over is None else self.slower_than(fail_over)
         return {
             "a": _run_json(self.a),

@@ -9,8 +9,9 @@ import scanviz
 from scanviz import Mode
 from scanviz import tensor as T
 from scanviz.engine.ops.evaluate import evaluate
-from scanviz.engine.rewrites.indexing.intervals import interval_of, row_of, slice_of, taken
-from scanviz.engine.rewrites.indexing.places import whole_number
+from scanviz.engine.ops.index_pattern import IndexEntry
+from scanviz.engine.rewrites.indexing.places import sizes_to_try
+from scanviz.engine.rewrites.indexing.subtensor import one_row, one_slice
 from scanviz.testing import rewritten_by
 from tests.engine.rewrites.checking import after, check_kept, check_same, reasons, written
 
@@ -50,7 +51,7 @@ MERGED = [
     (x[1::2][::3], "index[1::6](x)"),
     (x[-3:][-1], "index[-1](x)"),
     (x[-3:][-2:], "index[-2:](x)"),
-    (five[-3:][0], "index[2](five)"),
+    (five[-3:][0], "index[-3](five)"),
     (five[:-1][0], "index[0](five)"),
     (five[1::2][-1], "index[3](five)"),
     (m[n][i], "index[?, ?](m, n, cast<int64>(i))"),
@@ -84,9 +85,9 @@ def test_an_index_of_an_index_is_one_index(before, expected):
 NOT_MERGED = [
     (x[:-1][0], "it is not known that there are 2 rows, which the index needs"),
     (x[1:-2][2], "it is not known that there are 6 rows, which the index needs"),
-    (x[-3:][0], "how the slices lie depends on how many rows there are"),
+    (x[-3:][0], "it is not known that there are 3 rows, which the index needs"),
     (x[1:][-2:], "how the slices lie depends on how many rows there are"),
-    (x[:3][-1], "how the slices lie depends on how many rows there are"),
+    (x[:3][-1], "it is not known that there are 3 rows, which the index needs"),
     (x[:3][3], "how the slices lie depends on how many rows there are"),
     (x[n:][0], "how the slices lie depends on how many rows there are"),
     (x[::2][-1], "how the slices lie depends on how many rows there are"),
@@ -141,42 +142,27 @@ NUMBERS = st.one_of(st.none(), st.integers(-7, 7))
 STEPS = st.sampled_from([None, 1, 2, 3, -1, -2])
 
 
-@given(st.tuples(NUMBERS, NUMBERS, STEPS), st.tuples(NUMBERS, NUMBERS, STEPS), st.integers(0, 12))
+SLICES = st.tuples(NUMBERS, NUMBERS, STEPS)
+
+
+@given(SLICES, SLICES, st.integers(0, 12))
 def test_a_slice_of_a_slice_picks_the_same_whatever_the_number_of_rows(first, second, known):
-    together = taken(interval_of(*first), interval_of(*second), known)
-    if together is None:
-        return
-    numbers = slice_of(together)
-    for count in range(known, 20):
-        expected = range(count)[slice(*first)][slice(*second)]
-        found = range(0) if numbers is None else range(count)[slice(*numbers)]
-        assert list(found) == list(expected)
+    sizes = sizes_to_try(known, IndexEntry("slice", *first), IndexEntry("slice", *second))
+    numbers = one_slice(slice(*first), slice(*second), sizes)
+    if numbers is not None:
+        for count in range(known, 200):
+            assert range(count)[slice(*numbers)] == range(count)[slice(*first)][slice(*second)]
 
 
-@given(st.tuples(NUMBERS, NUMBERS, STEPS), st.integers(-6, 6), st.integers(0, 12))
+@given(SLICES, st.integers(-6, 6), st.integers(0, 12))
 def test_a_row_of_a_slice_is_that_row_of_the_whole_or_an_error_of_both(first, index, known):
-    row = row_of(interval_of(*first), index, known)
-    if row is None:
-        return
-    for count in range(known, 20):
+    sizes = sizes_to_try(known, IndexEntry("slice", *first), IndexEntry("integer", index))
+    place = one_row(slice(*first), index, sizes)
+    for count in range(known, 200) if isinstance(place, int) else ():
         picked = range(count)[slice(*first)]
         there = -len(picked) <= index < len(picked)
-        if count < row.needs:
-            assert not there
-        else:
-            assert there == (-count <= row.place < count)
-            assert not there or picked[index] == range(count)[row.place]
-
-
-def test_a_slice_is_the_interval_that_it_is_made_from():
-    for start in (None, 0, 2, -1, -3):
-        for stop in (None, 0, 2, -1, -3):
-            for step in (None, 2, -1, -3):
-                numbers = slice_of(interval_of(start, stop, step))
-                for count in range(8):
-                    found = [] if numbers is None else list(range(count)[slice(*numbers)])
-                    assert found == list(range(count)[slice(start, stop, step)])
-    assert whole_number("input") is None
+        assert there == (-count <= place < count)
+        assert not there or picked[index] == range(count)[place]
 
 
 PICKED = [

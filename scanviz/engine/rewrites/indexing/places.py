@@ -78,12 +78,29 @@ def as_slice(entry: IndexEntry) -> slice:
     return slice(*(whole_number(number) for number in entry.numbers()))
 
 
-def least_rows(size: Any) -> int:
-    """Return how many rows there surely are, at least."""
-    if isinstance(size, int):
-        return size
-    count: int = size.terms.get((), 0)
-    return count if count > 0 and surely_at_most(count, size) else 0
+MOST_SIZES = 2_048  # numbers of rows that patterns are tried at
+
+
+def sizes_to_try(size: Any, *entries: IndexEntry) -> Sequence[int]:
+    """Return the numbers of rows, of an axis of a size, that show how parts with known numbers compare at all numbers of rows.
+
+    Beyond the numbers of all parts nothing new happens, for bounds move alike, and slices with steps repeat.  None are returned
+    where they would be very many.
+
+    Examples
+    --------
+    >>> sizes_to_try(2, IndexEntry("integer", -1), IndexEntry("slice", 1))
+    range(2, 8)
+    """
+    reach, period = 0, 1
+    for entry in entries:
+        reach += period * (2 + sum(abs(number) for number in entry.numbers()[:2] if isinstance(number, int)))
+        period *= abs(entry.step) if isinstance(entry.step, int) else 1
+    if reach > MOST_SIZES:
+        return ()
+    least: int = size if isinstance(size, int) else size.terms.get((), 0)
+    least = least if least >= 0 and surely_at_most(least, size) else 0
+    return range(least, max(least, reach) + 2 * period + 1)
 
 
 def has_row(size: Any, index: int) -> bool:

@@ -3,9 +3,8 @@
 What is done:
 
 - parts that index different axes stand side by side;
-- a slice or a row of a slice is found by arithmetic on bounds (:mod:`scanviz.engine.rewrites.indexing.intervals`), so
-  ``x[::-1][::-1]`` is ``x`` and ``x[::-1][0]`` is ``x[-1]``, whatever the number of rows; where that has a say, the one that is
-  surely there at least decides;
+- a slice or a row of a slice is guessed from what it picks of many rows, and tried at all numbers of rows that could make a
+  difference: ``x[::-1][::-1]`` is ``x`` and ``x[::-1][0]`` is ``x[-1]``, whatever the number of rows;
 - an index that picks everything, ``x[:]``, is left out.
 
 A row of a slice that leaves out others, ``x[1:][-1]`` or ``x[:-1][0]``, is a row of the whole only where the slice surely has it:
@@ -23,14 +22,13 @@ from scanviz.engine.ops.index import INDEX
 from scanviz.engine.ops.index_pattern import INPUT, WHOLE, IndexEntry
 from scanviz.engine.ops.sizes import surely_equal
 from scanviz.engine.rewrites.arithmetic.identities import Answer, rewritten
-from scanviz.engine.rewrites.indexing.intervals import RowInterval, interval_of, row_of, slice_of, taken
 from scanviz.engine.rewrites.indexing.places import (
     IndexPart,
     as_slice,
     index_parts,
     indexed,
     is_whole,
-    least_rows,
+    sizes_to_try,
     whole_number,
 )
 from scanviz.engine.rewrites.level import Level
@@ -64,8 +62,6 @@ def _may_be_whole(entry: IndexEntry) -> bool:
 
 def _picks_all(node: Apply, level: Level) -> bool:
     """Return whether slices pick all rows, in order."""
-    from scanviz.engine.rewrites.indexing.places import index_parts, is_whole  # few indices may pick all
-
     shape: Sequence[Any] = ()
     for axis, (entry, inputs) in enumerate(index_parts(node)):
         if is_whole(entry):
@@ -157,43 +153,85 @@ def _both(first: IndexPart, second: IndexPart, axis: int, size_of: SizeOf) -> In
         return second
     if first.inputs or second.inputs:
         return NOT_MERGED
-    start, stop, step = (whole_number(number) for number in first.entry.numbers())
-    interval = interval_of(start, stop, step)
-    if second.entry.kind == "integer":
-        return _row(interval, second.entry, axis, size_of)
-    wanted = interval_of(*(whole_number(number) for number in second.entry.numbers()))
-    together = taken(interval, wanted, 0) or taken(interval, wanted, least_rows(size_of(axis)))
-    numbers = None if together is None else slice_of(together)
-    if numbers is None and isinstance(size_of(axis), int):
-        numbers = _numbers(range(size_of(axis))[as_slice(first.entry)][as_slice(second.entry)])
-    return NOT_MERGED if numbers is None else IndexPart(IndexEntry("slice", *numbers))
-
-
-def _row(interval: RowInterval, entry: IndexEntry, axis: int, size_of: SizeOf) -> IndexPart | Refusal:
-    """Return the part that picks a row of an interval."""
-    index = whole_number(entry.start)
-    assert index is not None
-    found = row_of(interval, index, 0)
-    if found is not None and not found.needs:
-        return IndexPart(IndexEntry("integer", found.place))
-    size, numbers = size_of(axis), slice_of(interval)
-    if isinstance(size, int) and numbers is not None:
-        there = range(size)[slice(*numbers)]
-        if not -len(there) <= index < len(there):
-            return Refusal(f"the slice has only {some(len(there), 'row')}: the index is an error", 2)
-        return IndexPart(IndexEntry("integer", found.place if found is not None else there[index]))
-    rows = least_rows(size)
-    found = row_of(interval, index, rows)
-    if found is None:
+    size = size_of(axis)
+    sizes = sizes_to_try(size, first.entry, second.entry)
+    tried = [sizes, [size]] if isinstance(size, int) else [sizes]
+    if second.entry.kind == "slice":
+        for each in tried:
+            numbers = one_slice(as_slice(first.entry), as_slice(second.entry), each)
+            if numbers is not None:
+                return IndexPart(IndexEntry("slice", *numbers))
         return NOT_MERGED
-    if found.needs > rows:
-        return Refusal(f"it is not known that there are {some(found.needs, 'row')}, which the index needs", 2)
-    return IndexPart(IndexEntry("integer", found.place))
+    index = whole_number(second.entry.start)
+    assert index is not None
+    answers = [one_row(as_slice(first.entry), index, each) for each in tried]
+    places = [answer for answer in answers if isinstance(answer, int)]
+    if places:
+        return IndexPart(IndexEntry("integer", places[0]))
+    return next((answer for answer in answers if isinstance(answer, Refusal)), NOT_MERGED)
 
 
-def _numbers(picked: range) -> tuple[int | None, int | None, int | None] | None:
-    """Return a slice that picks known rows, None for none."""
-    if not picked:
+Numbers = tuple[int | None, int | None, int | None]
+
+
+def one_slice(first: slice, second: slice, sizes: Sequence[int]) -> Numbers | None:
+    """Return the numbers of one slice that picks what a slice of a slice picks, of as many rows as each of some sizes.
+
+    Bounds are guessed from the largest size, counted from the start or the end, and tried at all.
+
+    Examples
+    --------
+    >>> one_slice(slice(1, None), slice(None, -2), range(20)), one_slice(slice(1, None), slice(-2, None), range(20))
+    ((1, -2, None), None)
+    """
+    if not sizes:
         return None
-    end = picked[-1] + (1 if picked.step > 0 else -1)
-    return picked[0], None if end < 0 else end, picked.step
+    rows = sizes[-1]
+    picked = range(rows)[first][second]
+    if not picked:
+        guesses: list[Numbers] = [(None, 0, None)]
+    else:
+        step = (first.step or 1) * (second.step or 1)
+        after = picked[-1] + (1 if step > 0 else -1)
+        starts = dict.fromkeys((None, picked[0], picked[0] - rows))
+        stops = dict.fromkeys((None, after, after - rows, first.stop, second.stop))
+        guesses = [(start, stop, None if step == 1 else step) for start in starts for stop in stops]
+    for guess in guesses:
+        if all(range(n)[slice(*guess)] == range(n)[first][second] for n in sizes):
+            return guess
+    return None
+
+
+def one_row(first: slice, index: int, sizes: Sequence[int]) -> int | Refusal | None:
+    """Return the index of a slice's row in the whole, of as many rows as each of some sizes.
+
+    Where there is such an index for large sizes alone, a refusal says how many rows it needs.
+
+    Examples
+    --------
+    >>> one_row(slice(1, None), 2, range(20)), one_row(slice(None, None, -1), 0, range(20))
+    (3, -1)
+    >>> one_row(slice(1, None), -1, range(20)).why
+    'it is not known that there are 2 rows, which the index needs'
+    """
+    if not sizes:
+        return None
+    rows = sizes[-1]
+    place = _row(range(rows)[first], index)
+    if place is None:
+        there = len(range(rows)[first])
+        why = f"the slice has only {some(there, 'row')}: the index is an error"
+        return Refusal(why, 2) if len(sizes) == 1 else None
+    for guess in (place, place - rows):
+        wrong = [n for n in sizes if _row(range(n), guess) != _row(range(n)[first], index)]
+        if not wrong:
+            return guess
+        if wrong[-1] + abs(first.step or 1) < rows:
+            why = f"it is not known that there are {some(wrong[-1] + 1, 'row')}, which the index needs"
+            return Refusal(why, 2)
+    return None
+
+
+def _row(rows: range, index: int) -> int | None:
+    """Return the row with an index, None where there is none."""
+    return rows[index] if -len(rows) <= index < len(rows) else None

@@ -36,6 +36,7 @@ from scanviz.engine.rewrites.indexing.places import (
     is_known,
     is_whole,
     picked,
+    sizes_to_try,
     with_entry,
 )
 from scanviz.engine.rewrites.level import Level
@@ -51,8 +52,6 @@ def subtensor_lift(node: Apply, level: Level) -> Answer:
     source = node.inputs[0].owner
     if source is None or source.op.declaration is SCAN:  # of most loops the last row is picked
         return None
-    from scanviz.engine.rewrites.indexing.places import is_known
-
     lift = lift_of(source.op.declaration)
     if lift is None:
         return None
@@ -304,7 +303,7 @@ LIFTS: dict[Declaration, Lift] = {
 }
 
 
-LARGEST = 12  # numbers in patterns; places far apart are not compared
+MOST_ROWS = 1_000  # that are compared one by one
 
 
 def surely_elsewhere(read: Sequence[IndexEntry], written: Sequence[IndexEntry], shape: Sequence[Any]) -> bool:
@@ -316,7 +315,8 @@ def surely_elsewhere(read: Sequence[IndexEntry], written: Sequence[IndexEntry], 
     --------
     >>> first, last = IndexEntry("integer", 0), IndexEntry("integer", -1)
     >>> from scanviz import tensor as T
-    >>> n = T.vector("x").shape[0]
+    >>> from scanviz.engine.ops.sizes import size_of
+    >>> n = size_of(T.vector("x").shape[0])
     >>> surely_elsewhere([IndexEntry("integer", 1)], [first], [n]), surely_elsewhere([last], [first], [n])
     (True, False)
     """
@@ -337,18 +337,9 @@ def _both_errors(reads: IndexEntry, writes: IndexEntry, sizes: Sequence[int] | N
 
 
 def _sizes(first: IndexEntry, second: IndexEntry, size: Any) -> Sequence[int] | None:
-    """Return sizes to try: beyond all numbers of the patterns nothing new happens, as bounds move alike."""
-    if isinstance(size, int):
-        return [size] if size <= 1000 else None
-    numbers = [
-        abs(number) for entry in (first, second) for number in entry.numbers() if isinstance(number, int)
-    ]
-    if any(number > LARGEST for number in numbers):
-        return None
-    period = 1
-    for entry in (first, second):
-        period *= abs(entry.step) if isinstance(entry.step, int) else 1
-    return range(2 * LARGEST + 2 * period + 2)
+    """Return the numbers of rows to try, None where they are too many, or rows are."""
+    sizes = [size] if isinstance(size, int) else sizes_to_try(size, first, second)
+    return sizes if sizes and sizes[-1] <= MOST_ROWS else None
 
 
 def _rows(entry: IndexEntry, size: int) -> range | None:

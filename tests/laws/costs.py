@@ -9,12 +9,11 @@ from hypothesis import strategies as st
 
 import scanviz
 from scanviz import tensor as T
-from scanviz.engine.cost.totals import Cost, StepCost
 from scanviz.engine.graph.nodes import Array, Variable
 from scanviz.engine.graph.replace import replace
 from scanviz.engine.graph.shared import SharedVariable
 from scanviz.engine.observe import Observer, observed_by
-from scanviz.engine.rewrites.cost import cost_of
+from scanviz.engine.rewrites.cost import Cost, StepCost, cost_of
 from scanviz.engine.sizes.polynomial import Polynomial
 from scanviz.record.costs import CostNumbersRecord, StepNumbersRecord
 from scanviz.record.graphs.rewrites_snapshot import rewrites_of

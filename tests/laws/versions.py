@@ -16,11 +16,10 @@ from hypothesis import strategies as st
 
 import scanviz
 from scanviz import tensor as T
-from scanviz.engine.cost.totals import Cost
 from scanviz.engine.graph.nodes import Array, Constant, Variable, describe, is_floating
 from scanviz.engine.graph.shared import SharedVariable
 from scanviz.engine.graph.traversal import toposort
-from scanviz.engine.rewrites.cost import cost_of
+from scanviz.engine.rewrites.cost import Cost, cost_of
 from scanviz.engine.rewrites.driver.changes import places
 from scanviz.engine.rewrites.history import RewriteHistory
 from scanviz.engine.rewrites.selection import Selection

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from scanviz.engine.cost.work import Work
+from scanviz.engine.cost import Work
 from scanviz.engine.graph.nodes import Array
 from scanviz.engine.observe import Detail, Observer, observed_by
 from scanviz.engine.ops.assign import ASSIGN

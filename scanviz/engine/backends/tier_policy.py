@@ -1,6 +1,6 @@
 """When a function's loops become machine code: before the first step that would bring their NumPy time so far over a constant.
 
-NumPy time is estimated from counts and sizes (:mod:`scanviz.engine.backends.estimate`), never read from a clock, and what lies in
+NumPy time is estimated from counts and sizes (:mod:`scanviz.engine.program.work`), never read from a clock, and what lies in
 the cache on disk makes no difference.  So a program takes the same way and gives the same bits each time it is run.
 """
 

@@ -189,8 +189,9 @@ def call_ns(program: Program, made: Plan, steps_taken: Callable[[str, int], floa
     """
     # most functions are called seldom
     from scanviz.engine.backends import accumulated
-    from scanviz.engine.backends.estimate import UNKNOWN_NS, step_ns
+    from scanviz.engine.cost import NUMPY_RATES
     from scanviz.engine.program.plan.arena import inner_steps
+    from scanviz.engine.program.work import step_ns
 
     found = CALL_NS + step_ns(program, made, loops=False)
     for index, instruction in enumerate(program.instructions):
@@ -201,7 +202,7 @@ def call_ns(program: Program, made: Plan, steps_taken: Callable[[str, int], floa
             inner = made.inner[index][0]
             taken = steps if instruction.until is None else min(steps, steps_taken(instruction.name, steps))
             at_once = accumulated.run_ns(instruction, inner) if taken >= accumulated.FEWEST else None
-            found += taken * (at_once or step_ns(instruction.body, inner)) - UNKNOWN_NS
+            found += taken * (at_once or step_ns(instruction.body, inner)) - NUMPY_RATES.unknown
     return found
 
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from scanviz.engine.cost import flops
+from scanviz.engine import cost
 from scanviz.engine.errors import NumericalError, ScanvizTypeError
 from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.facts import Facts
@@ -211,7 +211,7 @@ LSTSQ = Declaration(
     perform=_lstsq,
     shapes=_lstsq_shapes,
     outputs=4,
-    facts=Facts(flops.cube(Fraction(28)), weight="heavy", axes=axes.nowhere, calls=50),
+    facts=Facts(cost.cube(Fraction(28)), weight="heavy", axes=axes.nowhere, calls=50),
 )
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from msgspec.structs import replace
 
-from scanviz.engine.cost import flops
+from scanviz.engine import cost
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError
 from scanviz.engine.graph.declaration import Declaration, Notation, Op
 from scanviz.engine.graph.facts import ALL_INPUTS, Facts
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 
 ResultRule = Callable[..., tuple[Any, ...]]
 FUNCTION = Facts(
-    flops.elementary,
+    cost.elementary,
     foldable=True,
     overwrites=ALL_INPUTS,
     size="kept",
     raises=False,
     axes=axes.elementwise,
 )
-CHEAP = replace(FUNCTION, flops=flops.one, cheap=True)
+CHEAP = replace(FUNCTION, flops=cost.one, cheap=True)
 COMPARES = replace(CHEAP, compares=True)
 LINEAR = replace(CHEAP, unit_slope=True)
 CHOSEN = replace(LINEAR, selects=True)

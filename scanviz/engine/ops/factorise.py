@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from scanviz.engine.cost import flops
+from scanviz.engine import cost
 from scanviz.engine.errors import NumericalError, ScanvizTypeError, ScanvizValueError
 from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.facts import Facts
@@ -163,13 +163,13 @@ SOLVE = _solution(
     "solve",
     doc="Solution x of a x = b.",
     perform=_solve,
-    facts=Facts(flops.solving, weight="heavy", axes=axes.solved, calls=14),
+    facts=Facts(cost.solving, weight="heavy", axes=axes.solved, calls=14),
 )
 SOLVE_TRIANGULAR = _solution(
     "solve_triangular",
     doc="Solution x of a x = b where a is triangular.",
     perform=_solve_triangular,
-    facts=Facts(flops.substitutions(1), weight="heavy", axes=axes.solved, calls=40),
+    facts=Facts(cost.substitutions(1), weight="heavy", axes=axes.solved, calls=40),
 )
 
 
@@ -235,14 +235,14 @@ LU_FACTOR = Declaration(
     perform=_lu_factor,
     shapes=_lu_factor_shapes,
     outputs=2,
-    facts=Facts(flops.cube(Fraction(2, 3)), weight="heavy", axes=axes.stacked, calls=10),
+    facts=Facts(cost.cube(Fraction(2, 3)), weight="heavy", axes=axes.stacked, calls=10),
 )
 _by_factor = partial(
     Declaration,
     family="factorise",
     infer=infer_by(lambda op, kinds: floating_dtypes(op, [kinds[0], kinds[-1]])),
     shapes=_factored_shapes,
-    facts=Facts(flops.substitutions(2), weight="heavy", axes=axes.solved, calls=10),
+    facts=Facts(cost.substitutions(2), weight="heavy", axes=axes.solved, calls=10),
 )
 LU_SOLVE = _by_factor(
     "lu_solve",

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from msgspec.structs import replace
 
-from scanviz.engine.cost import flops
+from scanviz.engine import cost
 from scanviz.engine.errors import NumericalError, ScanvizTypeError, ScanvizValueError, ShapeError
 from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.facts import Facts
@@ -86,7 +86,7 @@ def dot_values(first: Array, second: Array, out: Array | None = None) -> Array:
     return out
 
 
-_PRODUCT = Facts(flops.product, weight="heavy", axes=axes.product, product=True, calls=2)
+_PRODUCT = Facts(cost.product, weight="heavy", axes=axes.product, product=True, calls=2)
 _product = partial(Declaration, family="linalg", arity=2, infer=infer_by(_promoted))
 DOT = _product(
     "dot",
@@ -196,7 +196,7 @@ TENSORDOT = _product(
     perform=lambda op, values: (np.tensordot(values[0], values[1], axes=op.parameters),),
     shapes=_tensordot_shapes,
     notation=_tensordot_notation,
-    facts=replace(_PRODUCT, flops=flops.tensor_product, axes=axes.tensor_product, calls=12),
+    facts=replace(_PRODUCT, flops=cost.tensor_product, axes=axes.tensor_product, calls=12),
 )
 
 
@@ -359,5 +359,5 @@ def of_matrices(
         perform=perform,
         shapes=shapes,
         outputs=outputs,
-        facts=Facts(flops.cube(share), weight="heavy", axes=axes.stacked, calls=14),
+        facts=Facts(cost.cube(share), weight="heavy", axes=axes.stacked, calls=14),
     )

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from scanviz.engine.cost import flops
+from scanviz.engine import cost
 from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, tensor_type
@@ -67,7 +67,7 @@ def _declare(name: str, function: Callable[[Array, tuple[int, ...]], Array], doc
     def perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
         return (function(values[0], op.parameters.axes),)
 
-    facts = Facts(flops.an_element(flops.FUNCTION + 4), weight="heavy", axes=axes.but("axes"), calls=20)
+    facts = Facts(cost.an_element(cost.FUNCTION + 4), weight="heavy", axes=axes.but("axes"), calls=20)
     return Declaration(
         name,
         "neural",

@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from scanviz.engine.cost import flops
+from scanviz.engine import cost
 from scanviz.engine.errors import ScanvizTypeError, ShapeError
 from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.facts import Facts
@@ -163,7 +163,7 @@ def _declare(function: Callable[..., Any], signature: _Signature, doc: str) -> D
         perform=perform,
         shapes=_shapes,
         outputs=2,
-        facts=Facts(flops.elementary, calls=70),
+        facts=Facts(cost.elementary, calls=70),
     )
 
 

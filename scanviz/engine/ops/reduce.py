@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from msgspec.structs import replace
 
-from scanviz.engine.cost import flops
+from scanviz.engine import cost
 from scanviz.engine.errors import ScanvizValueError, ShapeError
 from scanviz.engine.graph.declaration import Declaration, Op, fitted
 from scanviz.engine.graph.facts import Facts
@@ -58,7 +58,7 @@ class CumulativeParameters(NamedTuple):
 
 
 _FOLDED = Facts(
-    flops.of_input, weight="heavy", foldable=True, axes=axes.but("axes", stays="keepdims"), calls=3
+    cost.of_input, weight="heavy", foldable=True, axes=axes.but("axes", stays="keepdims"), calls=3
 )
 _PLACED = replace(_FOLDED, axes=axes.but("axis", stays="keepdims"), calls=6)
 _KEPT = replace(_FOLDED, sign="kept")

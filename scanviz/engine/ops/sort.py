@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from scanviz.engine.cost import flops
+from scanviz.engine import cost
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError, ShapeError
 from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.facts import Facts
@@ -36,7 +36,7 @@ def _declare(
     def perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
         return (function(np.asarray(values[0]), op.parameters.axis),)
 
-    facts = Facts(flops.of_input, weight="heavy", axes=axes.but("axis"), calls=4)
+    facts = Facts(cost.of_input, weight="heavy", axes=axes.but("axis"), calls=4)
     return Declaration(
         name,
         "sort",
@@ -97,7 +97,7 @@ SEARCHSORTED = Declaration(
     infer=infer_by(_places),
     perform=lambda op, values: (np.asarray(np.searchsorted(values[0], values[1], op.parameters.side)),),
     shapes=lambda op, dims: (dims.shapes[1],),
-    facts=Facts(flops.elementary, weight="heavy", raises=False, axes=axes.sought, calls=4),
+    facts=Facts(cost.elementary, weight="heavy", raises=False, axes=axes.sought, calls=4),
 )
 
 
@@ -147,7 +147,7 @@ BINCOUNT = Declaration(
     infer=infer_by(lambda op, kinds: ("int64" if len(kinds) < 3 else "float64",)),
     perform=_bincount,
     shapes=lambda op, dims: ((None,),),
-    facts=Facts(flops.of_input, weight="heavy", axes=axes.nowhere, calls=11),
+    facts=Facts(cost.of_input, weight="heavy", axes=axes.nowhere, calls=11),
 )
 
 

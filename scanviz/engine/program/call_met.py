@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from msgspec import Struct, field
 
+from scanviz.engine.cost import same_work
 from scanviz.engine.graph.nodes import Array
 from scanviz.engine.program.instructions import Program
 from scanviz.engine.program.plan import Emits
 from scanviz.engine.program.shapes import ConcreteShape
 
 if TYPE_CHECKING:
-    from scanviz.engine.cost.work import Work
+    from scanviz.engine.cost import Work
 
 Given = tuple[list[ConcreteShape], dict[int, Array]]  # shapes of inputs, and those that are one whole number
 MOST_OTHERS = (
@@ -75,8 +76,6 @@ class CallMet(Struct):
         """
         if self.shapes is None:
             return [None] * len(self.program.instructions)
-        from scanviz.engine.cost.work import same_work  # nothing that runs needs it
-
         return same_work(*(self._work_in(*given) for given in ((self.shapes, self.values), *self.others)))
 
     def _work_in(self, shapes: list[ConcreteShape], values: dict[int, Array]) -> list[Work | None]:

@@ -1,14 +1,17 @@
-"""What one application of each instruction does, from the shapes that a plan was made for: floating-point operations and bytes.
+"""What each instruction does for the shapes of a plan, floating-point operations and bytes, and about how long steps take so.
 
 Bytes are those that have to move whatever the code is: every array that an instruction reads counts once, every array that it
 writes once.  A view moves nothing, one number moves nothing, and neither does what is never in memory: a result inside of a group
 that is done as one, a size that follows from the shapes.  An axis along which an array is repeated (stride 0) counts as one
 element, an index reads what it picks, and an assignment into an array that nothing else needs writes its part alone.
 
-Operations are those of the declarations (:mod:`scanviz.engine.cost.flops`), where floating-point numbers are taken or given.
+Operations are those of the declarations (:mod:`scanviz.engine.cost`), where floating-point numbers are taken or given.
 
 Limits: nothing is said of loops and branches inside, of what has a shape that depends on values, and of arrays that an operation
 makes for itself; an array from outside of a step counts with all its elements.
+
+Times follow from these counts alone, so they are the same everywhere and always; they are right enough to know whether steps take a
+microsecond or ten.
 """
 
 from __future__ import annotations
@@ -20,13 +23,22 @@ from typing import Literal
 import numpy as np
 from msgspec import Struct
 
-from scanviz.engine.cost.work import Work
+from scanviz.engine.cost import NUMPY_RATES, TierRates, Work
 from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops.assign import ASSIGN
+from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
 from scanviz.engine.ops.index import INDEX
-from scanviz.engine.program.instructions import Instruction, Program, dtype_of, is_scalar
-from scanviz.engine.program.plan import Plan, Size, View, Where
+from scanviz.engine.program.instructions import (
+    BranchInstruction,
+    Instruction,
+    LoopInstruction,
+    Program,
+    dtype_of,
+    is_scalar,
+)
+from scanviz.engine.program.plan import Plan, Row, Size, View, Where
+from scanviz.engine.program.plan.arena import inner_steps
 from scanviz.engine.program.shapes import ConcreteShape
 from scanviz.engine.sizes.dims import Dims
 
@@ -69,6 +81,100 @@ def work_of(
             if isinstance(instruction, Instruction):
                 found[index] = walk.work(index, instruction)
     return found
+
+
+def step_ns(program: Program, plan: Plan, rates: TierRates = NUMPY_RATES, loops: bool = True) -> float:
+    """Return about how many nanoseconds a step takes, by its plan; without ``loops`` those inside only by being there.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import scanviz
+    >>> from scanviz import tensor as T
+    >>> x = T.matrix("x")
+    >>> h, _ = scanviz.scan(lambda x_t, h: T.tanh(h + x_t), x, T.zeros((64,)))
+    >>> f = scanviz.function([x], h, mode="numpy")
+    >>> _ = f(np.ones((5, 64)))
+    >>> [loop] = [held for held in f.program.instructions if hasattr(held, "body")]
+    >>> plan = f.memory_plans()[loop.key]
+    >>> 500 < step_ns(loop.body, plan) < 2000
+    True
+    """
+    found = rates.step + rates.row * _array_slots(program, plan)
+    work = work_of(program, plan, "all")
+    for index, instruction in enumerate(program.instructions):
+        if index in plan.idle or instruction.op.facts.size == "is":
+            continue
+        inner, done = plan.inner.get(index, ()), work[index]
+        if isinstance(instruction, LoopInstruction):
+            found += rates.unknown
+            if loops and inner and (instruction.until is None or rates.all_steps):
+                steps = inner_steps(program, plan, instruction)
+                found += max(steps or 0, 0) * step_ns(instruction.body, inner[0], rates)
+        elif isinstance(instruction, BranchInstruction):
+            sides = zip(instruction.sides, inner, strict=bool(inner))
+            found += max(
+                (step_ns(side, of_side, rates) for (side, _), of_side in sides), default=rates.unknown
+            )
+        elif done is None:
+            found += rates.unknown
+        else:
+            found += rates.of(done) + (rates.number if _is_quick(program, instruction) else rates.call)
+            found += _beside(instruction, plan) if rates is NUMPY_RATES else 0.0
+    return found
+
+
+def _array_slots(program: Program, plan: Plan) -> int:
+    """Return how many slots of a loop have arrays for rows."""
+    rows = ((k, place.location) for k, place in enumerate(plan.places) if isinstance(place.location, Row))
+    return len({row.slot for k, row in rows if not is_scalar(program, k)})
+
+
+def _is_quick(program: Program, instruction: Instruction) -> bool:
+    """Return whether an operation is one of single numbers for which Python has an operator; else NumPy's function is called."""
+    declaration = instruction.op.declaration
+    called = (
+        isinstance(declaration, ElementwiseDeclaration)
+        and declaration.symbol is None
+        and isinstance(declaration.function, np.ufunc)
+    )
+    numbers = (*instruction.inputs, *instruction.outputs)
+    return instruction.op.facts.cheap and not called and all(is_scalar(program, number) for number in numbers)
+
+
+LINE_FLOPS = 80  # operations that take as long as NumPy takes to go on to the next run of elements
+
+
+def _beside(instruction: Instruction, plan: Plan) -> float:
+    """Return what NumPy takes for calls and runs of elements of its own, and for elements picked or put one after another."""
+    facts = instruction.op.facts
+    picked = [prod(plan.places[number].shape or ()) for number in instruction.inputs[1:]]
+    further = facts.one_by_one * max(picked, default=0) + LINE_FLOPS * _lines(instruction, plan)
+    return NUMPY_RATES.call * (facts.calls - 1) + NUMPY_RATES.flop * further
+
+
+def _lines(instruction: Instruction, plan: Plan) -> int:
+    """Return in how many runs NumPy goes through elements of which not all operands go on evenly; 0 where it is one run.
+
+    Some operands are repeated along the last axes, or reduced, and others are not: short axes cost more than their elements.
+    """
+    declaration, shapes = instruction.op.declaration, [plan.places[n].shape for n in instruction.inputs]
+    gone = getattr(instruction.op.parameters, "axes", None) if declaration.family == "reduce" else None
+    if gone is not None:
+        whole = shapes[0] or ()
+        repeated: list[tuple[bool, ...]] = [(axis in gone,) for axis in range(len(whole))]
+    elif isinstance(declaration, ElementwiseDeclaration) and len(shapes) > 1:
+        whole = plan.places[instruction.outputs[0]].shape or ()
+        aligned = [(1,) * (len(whole) - len(shape)) + shape for shape in shapes if shape]
+        repeated = [tuple(shape[axis] == 1 for shape in aligned) for axis in range(len(whole))]
+    else:
+        return 0
+    evenly = 1
+    for size, how in zip(reversed(whole), reversed(repeated), strict=True):
+        if how != repeated[-1] and size > 1:
+            return prod(whole) // max(1, evenly)
+        evenly *= size
+    return 0
 
 
 class _Walk:

@@ -4,41 +4,154 @@ Sizes that are known only when a function runs stay symbols, named in the user's
 polynomial in them; two graphs of one function name them alike, and their costs can be compared.  A loop's step counts as
 often as the loop takes steps, with ``until`` as often as it may.
 
-Counts are those of the declarations (:mod:`scanviz.engine.cost.flops`), a view has none.
+Counts are those of the declarations (:mod:`scanviz.engine.cost`), a view has none.  A sum is kept as terms of polynomials: what the
+nodes of one graph cost becomes what those of the next cost by the nodes that changed.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from msgspec import Struct
 
-from scanviz.engine.cost.totals import FREE, ZERO, Cost, TotalCost, add
 from scanviz.engine.graph.nodes import Apply, Variable, describe
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops.sizes import size_of
 from scanviz.engine.ops.symbolic_shape import shape_of
 from scanviz.engine.rewrites.loops.profitability import is_view
-from scanviz.engine.scan.loop import Scan, ScanView
+from scanviz.engine.scan.loop import Scan, ScanView, nodes_of
 from scanviz.engine.scan.shapes import inner_sizes, size_outside
 from scanviz.engine.scan.variables import State, StepOutput, inner_inputs, kind_of
 from scanviz.engine.sizes.dims import Dim
 from scanviz.engine.sizes.polynomial import Polynomial
 from scanviz.engine.sizes.unknowns import Call, Unknown, mapped
 
+Path = tuple[str, ...]  # names of loops, from the outermost
 Meanings = dict[
     str, set[Unknown | Call]
-]  # what a name of a size stands for; several inputs may have one name
+]  # what a name of a size stands for: several inputs may have one name
 
 
-class _Asked(NamedTuple):
-    """What was asked of a scope to find what a node costs, with the answers."""
+class StepCost(Struct, frozen=True):
+    """What one step of a loop costs.
 
-    sizes: dict[Any, Polynomial]
-    elements: dict[Variable, Polynomial]
+    Attributes
+    ----------
+    operations : int
+        Operations of its own, without those of loops inside.
+    flops : Polynomial
+        Floating-point operations, with those of loops inside.
+    bytes_moved : Polynomial
+        Bytes read and written, with those of loops inside.
+    """
+
+    operations: int
+    flops: Polynomial
+    bytes_moved: Polynomial
+
+
+class Cost(Struct, frozen=True):
+    """What a graph costs.
+
+    Attributes
+    ----------
+    operations : Polynomial
+        Operations run, those of a step as often as there are steps.
+    steps : mapping
+        Loop (names from the outermost) → what one step costs.
+    flops : Polynomial
+        Floating-point operations.
+    bytes_moved : Polynomial
+        Bytes read and written by operations that are no views.
+    buffer_bytes : Polynomial
+        Bytes of the rows that loops keep.
+    """
+
+    operations: Polynomial
+    steps: Mapping[tuple[str, ...], StepCost]
+    flops: Polynomial
+    bytes_moved: Polynomial
+    buffer_bytes: Polynomial
+
+    @property
+    def operations_per_step(self) -> dict[tuple[str, ...], int]:
+        """Loop (names from the outermost) → operations of one step."""
+        return {path: step.operations for path, step in self.steps.items()}
+
+    def less(self, other: Cost) -> Cost:
+        """Return how much more it is than another cost, without single steps."""
+        return Cost(
+            self.operations - other.operations,
+            {},
+            self.flops - other.flops,
+            self.bytes_moved - other.bytes_moved,
+            self.buffer_bytes - other.buffer_bytes,
+        )
+
+
+def add(total: dict[Any, Any], polynomial: Polynomial, times: int = 1) -> None:
+    """Add a polynomial, so many times, to the terms of a sum."""
+    for term, value in polynomial.terms.items():
+        total[term] = total.get(term, 0) + times * value
+
+
+ZERO = Polynomial.of(0)
+FREE = Cost(ZERO, {}, ZERO, ZERO, ZERO)
+_NO_STEP = StepCost(0, ZERO, ZERO)
+
+
+class TotalCost:
+    """Costs of nodes that are computed as often as one another, added up; of other nodes later, by what changed."""
+
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+        self._nodes: dict[Apply, Cost] = {}
+        self._operations: dict[Any, Any] = {}
+        self._flops: dict[Any, Any] = {}
+        self._moved: dict[Any, Any] = {}
+        self._kept: dict[Any, Any] = {}
+        self._single = 0  # operations that are no loops
+        self._loops: Counter[Path] = Counter()
+        self._steps: dict[Path, StepCost] = {}  # of several loops of one name all together
+
+    def become(self, nodes: Sequence[Apply]) -> None:
+        """Be the sum of these nodes; what new ones cost is found."""
+        before, now = self._nodes, dict.fromkeys(nodes)
+        for node in [node for node in before if node not in now]:
+            self._add(before.pop(node), -1)
+        for node in [node for node in nodes if node not in before]:
+            before[node] = self._scope.cost(node)
+            self._add(before[node], 1)
+
+    def _add(self, cost: Cost, times: int) -> None:
+        """Add a cost so many times; -1 takes it away."""
+        if cost is FREE:
+            return
+        add(self._operations, cost.operations, times)
+        add(self._flops, cost.flops, times)
+        add(self._moved, cost.bytes_moved, times)
+        add(self._kept, cost.buffer_bytes, times)
+        if not cost.steps:  # no loop
+            self._single += times
+        for path, step in cost.steps.items():
+            self._loops[path] += times
+            known = self._steps.get(path, _NO_STEP)
+            self._steps[path] = StepCost(
+                known.operations + times * step.operations,
+                known.flops + step.flops * times,
+                known.bytes_moved + step.bytes_moved * times,
+            )
+
+    def cost(self, path: Path = (), times: Polynomial | int = 1, rows: Polynomial = ZERO) -> Cost:
+        """Return the costs of so many times the sum, with bytes of rows that are kept once; ``path`` is the loop it is the step of."""
+        found = [Polynomial(terms) * times for terms in (self._operations, self._flops, self._moved)]
+        steps = {path + within: step for within, step in self._steps.items() if self._loops[within]}
+        if path:
+            steps = {path: StepCost(self._single, Polynomial(self._flops), Polynomial(self._moved))} | steps
+        return Cost(found[0], steps, found[1], found[2], Polynomial(self._kept) + rows)
 
 
 class Scope:
@@ -46,11 +159,8 @@ class Scope:
 
     def __init__(self, view: ScanView | None = None, parent: Scope | None = None) -> None:
         self.view, self.parent = view, parent
-        # Sizes of a variable in sizes of its own graph are the same whatever is around, so all scopes share them; costs of
-        # nodes hold wherever what was asked to find them is answered alike.
+        # sizes of a variable in sizes of its own graph are the same whatever is around, so all scopes share them
         self.memory: dict[Variable, Any] = {} if parent is None else parent.memory
-        self._costs: dict[Apply, tuple[_Asked, Cost]] = {} if parent is None else parent._costs
-        self._asked: _Asked | None = None
         self._known: dict[Any, Polynomial] = {}
         self._elements: dict[Variable, Polynomial] = {}
         # what named sizes stand for, all of it: two inputs of one name have one name for their sizes
@@ -61,10 +171,8 @@ class Scope:
         self._first: dict[Variable, Variable] = {}
         self._inside: dict[int, Scope] = {}  # steps of loops here, by node id
         self._given: dict[Variable, tuple[str, Variable]] = {}  # what a step's inputs are around the loop
-        # what was asked of the graph around the loop, and the answers
-        self._outside: dict[Any, Polynomial] = {}
         self.sizes: dict[Variable, Any] = {}
-        self.total = TotalCost()
+        self.total = TotalCost(self)
         if view is not None:
             self._look(view, _given(view))
 
@@ -86,8 +194,6 @@ class Scope:
             known = self._inside[view.node.node_id] = Scope(view, self)
         elif known.view is None or known.view.node is not view.node:
             known._look(view, given)
-        if self._asked is not None:
-            self._asked.sizes.update(known._outside)
         return known
 
     def is_like(self, view: ScanView, given: Mapping[Variable, tuple[str, Variable]]) -> bool:
@@ -107,8 +213,6 @@ class Scope:
         found = self._known.get(size)
         if found is None:
             found = self._known[size] = self._named(size_of(size))
-        if self._asked is not None:
-            self._asked.sizes[size] = found
         return found
 
     def _named(self, size: Dim) -> Polynomial:
@@ -119,8 +223,7 @@ class Scope:
         outside = size_outside(size, self.view, self.sizes)
         if outside is None:
             return Polynomial.of(f"a size in {self.view.op.scan_name}")
-        found = self._outside[outside] = self.parent.size(outside)
-        return found
+        return self.parent.size(outside)
 
     def elements(self, variable: Variable) -> Polynomial:
         """Return the number of elements of a variable."""
@@ -130,15 +233,13 @@ class Scope:
             for size in self.shape(variable) if isinstance(variable.type, TensorType) else ():
                 known = known * self.size(size)
             self._elements[variable] = known
-        if self._asked is not None:
-            self._asked.elements[variable] = known
         return known
 
     def cost(self, node: Apply) -> Cost:
-        """Return what a node costs, which is found once for all graphs in which its sizes are the same."""
+        """Return what a node costs, found once a graph."""
         found = self._own.get(node)
         if found is None:
-            found = self._own[node] = self._as_before(node) or self._found(node)
+            found = self._own[node] = self._as_before(node) or node_cost(node, self)
             self._latest[node.node_id] = node
         return found
 
@@ -168,23 +269,6 @@ class Scope:
         if kind != old.type or new.name != old.name or not isinstance(kind, TensorType):
             return False
         return kind.dtype.startswith("float") and self.shape(new) == self.shape(old)
-
-    def _found(self, node: Apply) -> Cost:
-        known = self._costs.get(node)
-        if known is not None and self._answers(known[0]):
-            return known[1]
-        asked = self._asked = _Asked({}, {})
-        try:
-            found = node_cost(node, self)
-        finally:
-            self._asked = None
-        self._costs[node] = (asked, found)
-        return found
-
-    def _answers(self, asked: _Asked) -> bool:
-        return all(self.size(size) == known for size, known in asked.sizes.items()) and all(
-            self.elements(variable) == known for variable, known in asked.elements.items()
-        )
 
     def bytes(self, variable: Variable) -> Polynomial:
         """Return the bytes of a variable."""
@@ -244,7 +328,7 @@ def cost_of(outputs: Sequence[Variable]) -> Cost:
     2·a.shape[0]·a.shape[1]·b.shape[1]
     """
     scope = Scope()
-    scope.total.become(toposort(outputs), scope.cost)
+    scope.total.become(toposort(outputs))
     return scope.total.cost()
 
 
@@ -262,7 +346,7 @@ def _loop_cost(node: Apply, scope: Scope) -> Cost:
     """Return what a loop costs: its steps, and the rows it keeps."""
     view = ScanView(node)
     steps, inside = scope.size(view.n_steps), scope.inside(view)
-    inside.total.become(toposort(view.op.inner_outputs), inside.cost)
+    inside.total.become(view.op.once(nodes_of))
     rows: Counter[Any] = Counter()
     for variable in view.op.variables:
         if isinstance(variable, State | StepOutput):

@@ -23,8 +23,7 @@ from scanviz.engine.rewrites.selection import Selection
 from scanviz.engine.rewrites.target import NUMPY, TargetTier
 
 if TYPE_CHECKING:
-    from scanviz.engine.cost.totals import Cost
-    from scanviz.engine.rewrites.cost import Meanings
+    from scanviz.engine.rewrites.cost import Cost, Meanings
     from scanviz.engine.rewrites.driver.changes import Change, Delta, Move
 
 
@@ -222,7 +221,7 @@ class RewriteHistory(Sequence[Record]):
         for record, outputs in zip([None, *self._entries], self.all_graphs(), strict=True):
             nodes = toposort(outputs)
             delta = versions.become(nodes, outputs)
-            scope.total.become(nodes, scope.cost)
+            scope.total.become(nodes)
             cost, change = scope.total.cost(), changes.become(delta)
             yield Version(record, delta, cost, change, versions.occurrences, scope.meanings)
 

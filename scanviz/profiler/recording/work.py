@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 if TYPE_CHECKING:
-    from scanviz.engine.cost.work import Work
+    from scanviz.engine.cost import Work
     from scanviz.engine.program.call_met import CallMet
     from scanviz.engine.program.instructions import Program
     from scanviz.engine.program.plan import Plan
@@ -40,7 +40,7 @@ def work_of_function(
 
 def _alike(step: Program, plans: Sequence[Plan]) -> list[Work | None]:
     """Return the work of each instruction of a step under the first plan; None if it differs under other plans."""
-    from scanviz.engine.cost.work import same_work
+    from scanviz.engine.cost import same_work
     from scanviz.engine.program.work import work_of
 
     first, *others = plans
@@ -53,7 +53,7 @@ def _shared_out(work: list[Work | None], groups: Sequence[Sequence[int]]) -> lis
 
     The operation that reads or writes memory would otherwise get all bytes in a few nanoseconds: an impossible bandwidth.
     """
-    from scanviz.engine.cost.work import Work, weights_in
+    from scanviz.engine.cost import Work, weights_in
 
     found = list(work)
     for group in groups:

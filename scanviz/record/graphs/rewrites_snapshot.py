@@ -9,17 +9,23 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
-from scanviz.engine.cost.totals import Cost
 from scanviz.engine.function import Function
 from scanviz.engine.graph.provenance import short_path
 from scanviz.engine.program.instructions import Program, all_loops
 from scanviz.engine.program.planned import Plans, planned_applications, planned_refusals
 from scanviz.engine.program.rules import WHEN_PLANNED
-from scanviz.engine.rewrites.cost_met import CostNumbers, SizesMet, cost_met, names_in
+from scanviz.engine.rewrites.cost import Cost
+from scanviz.engine.rewrites.cost_numbers import (
+    CostNumbers,
+    NamedSizes,
+    SizesMet,
+    cost_met,
+    named_sizes,
+    names_in,
+)
 from scanviz.engine.rewrites.driver.changes import places
 from scanviz.engine.rewrites.history import RewriteHistory, Version
 from scanviz.engine.rewrites.level import Refused
-from scanviz.engine.rewrites.named_sizes import NamedSizes, named_sizes
 from scanviz.engine.rewrites.pipeline import Application
 from scanviz.engine.sizes.polynomial import Polynomial
 from scanviz.record.costs import CostNumbersRecord, GraphCostRecord, StepNumbersRecord

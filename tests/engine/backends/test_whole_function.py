@@ -6,7 +6,6 @@ import pytest
 import scanviz
 from scanviz import tensor as T
 from scanviz.engine.backends import registry
-from scanviz.engine.backends.estimate import step_ns
 from scanviz.engine.backends.native.cache import jit
 from scanviz.engine.backends.native.run.whole_function import WholeFunction
 from scanviz.engine.backends.whole_function import SHORT_NS, WholeCalls, call_ns
@@ -14,6 +13,7 @@ from scanviz.engine.config import config
 from scanviz.engine.errors import ScanvizIndexError, ScanvizValueError
 from scanviz.engine.program.instructions import LoopInstruction
 from scanviz.engine.program.plan import plan, single
+from scanviz.engine.program.work import step_ns
 from scanviz.profiler.recording.session import profile
 from tests.support.between_guards import between_guards
 

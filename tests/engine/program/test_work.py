@@ -8,7 +8,7 @@ import numpy as np
 
 import scanviz
 from scanviz import tensor as T
-from scanviz.engine.cost.work import Work
+from scanviz.engine.cost import Work
 from scanviz.engine.program.instructions import all_loops, loops
 from scanviz.engine.program.lower import lower
 from scanviz.engine.program.plan import chains, plan_loop

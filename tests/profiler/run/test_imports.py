@@ -52,7 +52,6 @@ AT_THE_END = {
     "scanviz.engine.program.file",
     "scanviz.engine.program.printer",
     "scanviz.engine.rewrites.cost",
-    "scanviz.engine.cost.totals",
     "scanviz.engine.rewrites.driver.versions",
     "scanviz.record.graphs.writing",
     "scanviz.record.program_snapshot",

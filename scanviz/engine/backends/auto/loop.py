@@ -17,10 +17,10 @@ from operator import index as whole_number
 from typing import TYPE_CHECKING, Any
 
 from scanviz.engine.backends import accumulated
-from scanviz.engine.backends.estimate import step_ns
 from scanviz.engine.backends.registry import availability
 from scanviz.engine.backends.tier_policy import TierPolicy, why_numpy
 from scanviz.engine.errors import BackendError, ScanvizError
+from scanviz.engine.program.work import step_ns
 from scanviz.engine.runtime.specialised import Specialised, SpecialisedLoop, Tier, Write
 
 if TYPE_CHECKING:

@@ -90,7 +90,7 @@ def sizes_to_try(size: Any, *entries: IndexEntry) -> Sequence[int]:
     Examples
     --------
     >>> sizes_to_try(2, IndexEntry("integer", -1), IndexEntry("slice", 1))
-    range(2, 8)
+    range(2, 9)
     """
     reach, period = 0, 1
     for entry in entries:

@@ -157,14 +157,14 @@ def _both(first: IndexPart, second: IndexPart, axis: int, size_of: SizeOf) -> In
     sizes = sizes_to_try(size, first.entry, second.entry)
     tried = [sizes, [size]] if isinstance(size, int) else [sizes]
     if second.entry.kind == "slice":
-        for each in tried:
-            numbers = one_slice(as_slice(first.entry), as_slice(second.entry), each)
+        for rows in tried:
+            numbers = one_slice(as_slice(first.entry), as_slice(second.entry), rows)
             if numbers is not None:
                 return IndexPart(IndexEntry("slice", *numbers))
         return NOT_MERGED
     index = whole_number(second.entry.start)
     assert index is not None
-    answers = [one_row(as_slice(first.entry), index, each) for each in tried]
+    answers = [one_row(as_slice(first.entry), index, rows) for rows in tried]
     places = [answer for answer in answers if isinstance(answer, int)]
     if places:
         return IndexPart(IndexEntry("integer", places[0]))

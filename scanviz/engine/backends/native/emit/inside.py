@@ -17,20 +17,17 @@ from scanviz.engine.backends.native.emit.program import ProgramWriter
 from scanviz.engine.backends.native.emit.steps import StepsWriter
 from scanviz.engine.backends.native.emit.strip_mining import strips_of, write_strips
 from scanviz.engine.backends.native.run.counts import count_begin, count_end
-from scanviz.engine.cost.work import machine_ns
+from scanviz.engine.cost import MACHINE_RATES
 from scanviz.engine.program.instructions import (
-    BranchInstruction,
     LoopInstruction,
-    Program,
     StateSlot,
     StepOutputSlot,
     dtype_of,
     is_scalar,
-    programs_in,
 )
 from scanviz.engine.program.plan import Plan, StoreKind, wraps
 from scanviz.engine.program.plan.arena import inner_steps
-from scanviz.engine.program.work import work_of
+from scanviz.engine.program.work import step_ns
 
 
 class InnerLoop(StepsWriter):
@@ -247,45 +244,11 @@ def write_inner_loop(around: ProgramWriter, index: int, loop: LoopInstruction) -
     InnerLoop(around, index, loop, around.plan.inner[index][0]).write()
 
 
-WAITING_NS = 20.0  # of an operation, until the next has its result
 LONG_NS = 5e7  # a run that is heard in time
 LONG_UNTIL_NS = 1e9  # the same, of most steps of one that a condition ends: few are usual
 
 
-def run_ns(program: Program, plan: Plan, steps: int) -> float:
-    """Return about how many nanoseconds so many steps take in machine code, those of loops inside too.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import scanviz
-    >>> from scanviz import tensor as T
-    >>> x = T.matrix("x")
-    >>> h, _ = scanviz.scan(lambda x_t, h: T.tanh(h + x_t), x, T.zeros((64,)))
-    >>> f = scanviz.function([x], h, mode="numpy")
-    >>> _ = f(np.ones((5, 64)))
-    >>> [loop] = [held for held in f.program.instructions if hasattr(held, "body")]
-    >>> 30_000 < run_ns(loop.body, f.memory_plans()[loop.key], 1_000) < 200_000
-    True
-    """
-    found = 0.0
-    for index, (instruction, work) in enumerate(
-        zip(program.instructions, work_of(program, plan), strict=True)
-    ):
-        if index in plan.idle or instruction.op.facts.size == "is":
-            continue
-        found += WAITING_NS + (0.0 if work is None else machine_ns(work))
-        if index not in plan.inner:
-            continue
-        if isinstance(instruction, LoopInstruction):
-            inside = inner_steps(program, plan, instruction) or 0
-            found += run_ns(instruction.body, plan.inner[index][0], inside)
-        elif isinstance(instruction, BranchInstruction):
-            sides = zip(programs_in(instruction), plan.inner[index], strict=True)
-            found += max(run_ns(side, of_side, 1) for side, of_side in sides)
-    return found * max(steps, 0)
-
-
 def is_long(loop: LoopInstruction, plan: Plan, steps: int) -> bool:
     """Return whether one run of a loop inside may take so long that ctrl+c has to be heard while it runs."""
-    return run_ns(loop.body, plan, steps) > (LONG_NS if loop.until is None else LONG_UNTIL_NS)
+    taken = max(steps, 0) * step_ns(loop.body, plan, MACHINE_RATES)
+    return taken > (LONG_NS if loop.until is None else LONG_UNTIL_NS)

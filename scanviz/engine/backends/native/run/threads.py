@@ -206,9 +206,10 @@ class InParts:
         sizes = [prod(shape) for shape in (*rows, *arena.shapes[: len(loop.sequences)]) if shape]
         if steps * max(sizes, default=0) < FEWEST or threads_allowed() < 2:
             return 0.0
-        from scanviz.engine.backends.estimate import machine_step_ns  # of use for long runs
+        from scanviz.engine.cost import MACHINE_RATES
+        from scanviz.engine.program.work import step_ns  # of use for long runs
 
-        return machine_step_ns(loop.body, self._plan)
+        return step_ns(loop.body, self._plan, MACHINE_RATES)
 
     def _calls_until_again(self, lost: float) -> int:
         """Return how many calls are done as a whole after one in parts, whose steps took so much longer, as a share.

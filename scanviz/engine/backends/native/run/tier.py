@@ -262,7 +262,7 @@ def _of_variant(
 
 def _shares(program: Program, plan: Plan, group: Sequence[int]) -> list[tuple[int, float]]:
     """Return how the time of instructions that are done as one is shared out: by what each does to an element."""
-    from scanviz.engine.cost.work import weights_in  # of no use while nobody watches
+    from scanviz.engine.cost import weights_in  # of no use while nobody watches
     from scanviz.engine.program.work import work_of
 
     work = work_of(program, plan) if len(group) > 1 else [None] * len(program.instructions)

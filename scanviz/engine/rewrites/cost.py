@@ -146,7 +146,7 @@ class TotalCost:
             )
 
     def cost(self, path: Path = (), times: Polynomial | int = 1, rows: Polynomial = ZERO) -> Cost:
-        """Return the costs of so many times the sum, with bytes of rows that are kept once; ``path`` is the loop it is the step of."""
+        """Return the costs of so many times the sum, with rows kept once; ``path`` is the loop whose step it is."""
         found = [Polynomial(terms) * times for terms in (self._operations, self._flops, self._moved)]
         steps = {path + within: step for within, step in self._steps.items() if self._loops[within]}
         if path:

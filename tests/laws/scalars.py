@@ -74,7 +74,7 @@ def a_draw_is_what_its_formula_gives(seed: int, blocks: int, count: int) -> None
             "int64",
             [low, low + 1 + (chance * 2.0**62).astype(int)],
         ),
-        "lognormal": (distributions_continuous.lognormal, "float64", [real, chance]),
+        "lognormal": (distributions.lognormal, "float64", [real, chance]),
         "laplace": (distributions_continuous.laplace, "float64", [real, chance]),
         "gumbel": (distributions_continuous.gumbel, "float64", [real, chance]),
         "beta": (distributions_continuous.beta, "float64", [size, size[::-1]]),
@@ -83,7 +83,7 @@ def a_draw_is_what_its_formula_gives(seed: int, blocks: int, count: int) -> None
             "float64",
             [real, chance + 1e-3, *np.sort([real * 2 - chance, np.roll(real, 1)], axis=0)],
         ),
-        "gamma": (distributions.gamma, "float64", [size, chance]),
+        "gamma": (distributions_continuous.gamma, "float64", [size, chance]),
         "poisson": (distributions_counts.poisson, "int64", [size]),
         "binomial": (distributions_counts.binomial, "int64", [trials, chance]),
     }

@@ -6,146 +6,87 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 import scanviz
 from scanviz import tensor as T
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError, ShapeError
-from scanviz.engine.ops.draws import continuous as continuous
-from scanviz.engine.ops.draws import counts as distributions_counts
-from scanviz.engine.ops.draws import discrete as distributions_discrete
-from scanviz.engine.ops.draws import distributions
-from scanviz.engine.ops.draws import selection as distributions_selection
+from scanviz.engine.ops.draws import continuous, counts, discrete, distributions
 from scanviz.engine.ops.draws.philox import seed_state, spawn
 
 SEED = 20261121
+N = 20_000
 P = [0.1, 0.2, 0.3, 0.4]
 ROWS = np.arange(10.0).reshape(5, 2)
-# name: functional draw, stream's draw, the core's draw
-DRAWS = {
-    "uniform": (
-        lambda s: T.random.uniform(s, -1.0, 2.0, (3, 2)),
-        lambda r: r.uniform(-1.0, 2.0, (3, 2)),
-        lambda s: distributions.uniform(s, (3, 2), -1.0, 2.0),
-    ),
-    "normal": (
-        lambda s: T.random.normal(s, [0.0, 5.0], 2.0, dtype="float32"),
-        lambda r: r.normal([0.0, 5.0], 2.0, dtype="float32"),
+ALPHA = [[1.0, 2.0, 3.0], [0.1, 0.1, 0.1]]
+FLOAT32 = {"dtype": "float32"}
+# a function of T.random and its arguments after the state, and the core's draw
+DRAWS = [
+    ("uniform", (-1.0, 2.0, (3, 2)), {}, lambda s: distributions.uniform(s, (3, 2), -1.0, 2.0)),
+    (
+        "normal",
+        ([0.0, 5.0], 2.0),
+        FLOAT32,
         lambda s: distributions.normal(s, (2,), [0.0, 5.0], 2.0, "float32"),
     ),
-    "exponential": (
-        lambda s: T.random.exponential(s, 2.0),
-        lambda r: r.exponential(2.0),
-        lambda s: distributions.exponential(s, (), 2.0),
-    ),
-    "gamma": (
-        lambda s: T.random.gamma(s, [[0.5], [2.0]], [1.0, 3.0]),
-        lambda r: r.gamma([[0.5], [2.0]], [1.0, 3.0]),
-        lambda s: distributions.gamma(s, (2, 2), [[0.5], [2.0]], [1.0, 3.0]),
-    ),
-    "standard_normal": (
-        lambda s: T.random.standard_normal(s, (2, 3)),
-        lambda r: r.standard_normal((2, 3)),
-        lambda s: distributions.normal(s, (2, 3)),
-    ),
-    "normal by its older names": (
-        lambda s: T.random.normal(s, mean=[0.0, 5.0], std=2.0),
-        lambda r: r.normal(mean=[0.0, 5.0], std=2.0),
+    (
+        "normal",
+        (),
+        {"mean": [0.0, 5.0], "std": 2.0},
         lambda s: distributions.normal(s, (2,), [0.0, 5.0], 2.0),
     ),
-    "lognormal": (
-        lambda s: T.random.lognormal(s, [0.0, 5.0], 2.0, dtype="float32"),
-        lambda r: r.lognormal(mean=[0.0, 5.0], sigma=2.0, dtype="float32"),
-        lambda s: continuous.lognormal(s, (2,), [0.0, 5.0], 2.0, "float32"),
+    ("standard_normal", ((2, 3),), {}, lambda s: distributions.normal(s, (2, 3))),
+    ("exponential", (2.0,), {}, lambda s: distributions.exponential(s, (), 2.0)),
+    (
+        "lognormal",
+        ([0.0, 5.0], 2.0),
+        FLOAT32,
+        lambda s: distributions.lognormal(s, (2,), [0.0, 5.0], 2.0, "float32"),
     ),
-    "laplace": (
-        lambda s: T.random.laplace(s, [0.0, 5.0], 2.0, dtype="float32"),
-        lambda r: r.laplace(loc=[0.0, 5.0], scale=2.0, dtype="float32"),
+    (
+        "laplace",
+        ([0.0, 5.0], 2.0),
+        FLOAT32,
         lambda s: continuous.laplace(s, (2,), [0.0, 5.0], 2.0, "float32"),
     ),
-    "gumbel": (
-        lambda s: T.random.gumbel(s, [[0.0], [5.0]], 2.0),
-        lambda r: r.gumbel(loc=[[0.0], [5.0]], scale=2.0),
-        lambda s: continuous.gumbel(s, (2, 1), [[0.0], [5.0]], 2.0),
+    ("gumbel", ([[0.0], [5.0]], 2.0), {}, lambda s: continuous.gumbel(s, (2, 1), [[0.0], [5.0]], 2.0)),
+    (
+        "gamma",
+        ([[0.5], [2.0]], [1.0, 3.0]),
+        {},
+        lambda s: continuous.gamma(s, (2, 2), [[0.5], [2.0]], [1.0, 3.0]),
     ),
-    "beta": (
-        lambda s: T.random.beta(s, [0.1, 5.0], 2.0, size=(3, 2)),
-        lambda r: r.beta(a=[0.1, 5.0], b=2.0, size=(3, 2)),
-        lambda s: continuous.beta(s, (3, 2), [0.1, 5.0], 2.0),
-    ),
-    "dirichlet": (
-        lambda s: T.random.dirichlet(s, [[1.0, 2.0, 3.0], [0.1, 0.1, 0.1]]),
-        lambda r: r.dirichlet(alpha=[[1.0, 2.0, 3.0], [0.1, 0.1, 0.1]]),
-        lambda s: continuous.dirichlet(s, (2,), [[1.0, 2.0, 3.0], [0.1, 0.1, 0.1]]),
-    ),
-    "truncated_normal": (
-        lambda s: T.random.truncated_normal(s, 1.0, 2.0, [-np.inf, 5.0], 9.0, dtype="float32"),
-        lambda r: r.truncated_normal(loc=1.0, scale=2.0, low=[-np.inf, 5.0], high=9.0, dtype="float32"),
+    ("beta", ([0.1, 5.0], 2.0), {"size": (3, 2)}, lambda s: continuous.beta(s, (3, 2), [0.1, 5.0], 2.0)),
+    ("dirichlet", (ALPHA,), {}, lambda s: continuous.dirichlet(s, (2,), ALPHA)),
+    (
+        "truncated_normal",
+        (1.0, 2.0, [-np.inf, 5.0], 9.0),
+        FLOAT32,
         lambda s: continuous.truncated_normal(s, (2,), 1.0, 2.0, [-np.inf, 5.0], 9.0, "float32"),
     ),
-    "poisson": (
-        lambda s: T.random.poisson(s, [1.0, 30.0], size=(4, 2)),
-        lambda r: r.poisson([1.0, 30.0], size=(4, 2)),
-        lambda s: distributions_counts.poisson(s, (4, 2), [1.0, 30.0]),
-    ),
-    "bernoulli": (
-        lambda s: T.random.bernoulli(s, 0.3, 20),
-        lambda r: r.bernoulli(0.3, 20),
-        lambda s: distributions_discrete.bernoulli(s, (20,), 0.3, "int64"),
-    ),
-    "binomial": (
-        lambda s: T.random.binomial(s, [3, 90], 0.4),
-        lambda r: r.binomial(n=[3, 90], p=0.4),
-        lambda s: distributions_counts.binomial(s, (2,), [3, 90], 0.4),
-    ),
-    "integers": (
-        lambda s: T.random.integers(s, -4, 9, 30, "int8"),
-        lambda r: r.integers(-4, 9, 30, "int8"),
-        lambda s: distributions_discrete.integers(s, (30,), -4, 9, "int8"),
-    ),
-    "integers below": (
-        lambda s: T.random.integers(s, 7),
-        lambda r: r.integers(7),
-        lambda s: distributions_discrete.integers(s, (), 0, 7),
-    ),
-    "categorical": (
-        lambda s: T.random.categorical(s, [P, P[::-1]]),
-        lambda r: r.categorical([P, P[::-1]]),
-        lambda s: distributions_discrete.categorical(s, (2,), [P, P[::-1]]),
-    ),
-    "multinomial": (
-        lambda s: T.random.multinomial(s, [5, 60], P),
-        lambda r: r.multinomial(n=[5, 60], pvals=P),
-        lambda s: distributions_counts.multinomial(s, (2,), [5, 60], P),
-    ),
-    "choice": (
-        lambda s: T.random.choice(s, 9, (2, 2), replace=False),
-        lambda r: r.choice(9, (2, 2), replace=False),
-        lambda s: distributions_selection.choice(s, (2, 2), 9, False),
-    ),
-    "weighted choice": (
-        lambda s: T.random.choice(s, 4, p=P),
-        lambda r: r.choice(4, p=P),
-        lambda s: distributions_selection.choice(s, (), 4, True, P),
-    ),
-    "permutation": (
-        lambda s: T.random.permutation(s, 8),
-        lambda r: r.permutation(8),
-        lambda s: distributions_selection.permutation(s, 8),
-    ),
-    "rows permuted": (
-        lambda s: T.random.permutation(s, ROWS),
-        lambda r: r.permutation(ROWS),
-        lambda s: distributions_selection.permutation(s, ROWS),
-    ),
-}
+    ("poisson", ([1.0, 30.0],), {"size": (4, 2)}, lambda s: counts.poisson(s, (4, 2), [1.0, 30.0])),
+    ("bernoulli", (0.3, 20), {}, lambda s: discrete.bernoulli(s, (20,), 0.3, "int64")),
+    ("binomial", ([3, 90], 0.4), {}, lambda s: counts.binomial(s, (2,), [3, 90], 0.4)),
+    ("integers", (-4, 9, 30, "int8"), {}, lambda s: discrete.integers(s, (30,), -4, 9, "int8")),
+    ("integers", (7,), {}, lambda s: discrete.integers(s, (), 0, 7)),
+    ("categorical", ([P, P[::-1]],), {}, lambda s: discrete.categorical(s, (2,), [P, P[::-1]])),
+    ("multinomial", ([5, 60], P), {}, lambda s: counts.multinomial(s, (2,), [5, 60], P)),
+    ("choice", (9, (2, 2)), {"replace": False}, lambda s: discrete.choice(s, (2, 2), 9, False)),
+    ("choice", (4,), {"p": P}, lambda s: discrete.choice(s, (), 4, True, P)),
+    ("permutation", (8,), {}, lambda s: discrete.permutation(s, 8)),
+    ("permutation", (ROWS,), {}, lambda s: discrete.permutation(s, ROWS)),
+]
+each_draw = pytest.mark.parametrize(
+    ("name", "given", "named", "core"), DRAWS, ids=[draw[0] for draw in DRAWS]
+)
 
 
 @pytest.mark.parametrize("mode", ["reference", "numpy"])
-@pytest.mark.parametrize("name", DRAWS)
-def test_functional_draws_are_the_cores_numbers_and_types(name, mode):
-    functional, _, core = DRAWS[name]
-    following, values = functional(T.random.random_state(SEED))
-    again = functional(following)[1]
+@each_draw
+def test_functional_draws_are_the_cores_numbers_and_types(name, given, named, core, mode):
+    functional = getattr(T.random, name)
+    following, values = functional(T.random.random_state(SEED), *given, **named)
+    again = functional(following, *given, **named)[1]
     first, second = scanviz.function([], [values, again], mode=mode)()
     state, expected = core(seed_state(SEED))
     np.testing.assert_array_equal(first, expected)
@@ -154,13 +95,14 @@ def test_functional_draws_are_the_cores_numbers_and_types(name, mode):
     assert first.shape == values.type.shape  # all of it was known when building
 
 
-@pytest.mark.parametrize("name", DRAWS)
-def test_draw_k_of_a_stream_starts_from_child_k_of_its_seed_and_moves_on_with_each_call(name):
-    _, from_stream, core = DRAWS[name]
+@each_draw
+def test_draw_k_of_a_stream_starts_from_child_k_of_its_seed_and_moves_on_with_each_call(
+    name, given, named, core
+):
     stream = T.random.RandomStreams(SEED)
     for _ in range(3):
         stream.uniform()
-    f = scanviz.function([], from_stream(stream))
+    f = scanviz.function([], getattr(stream, name)(*given, **named))
     state = spawn(seed_state(SEED), 3)
     for _ in range(3):
         state, expected = core(state)
@@ -168,11 +110,10 @@ def test_draw_k_of_a_stream_starts_from_child_k_of_its_seed_and_moves_on_with_ea
     np.testing.assert_array_equal(stream.state_updates[3][0].get_value(), state)
 
 
-@pytest.mark.parametrize("name", DRAWS)
-def test_draws_in_a_loop_go_on_from_step_to_step(name):
-    _, from_stream, core = DRAWS[name]
+@each_draw
+def test_draws_in_a_loop_go_on_from_step_to_step(name, given, named, core):
     stream = T.random.RandomStreams(SEED)
-    values, updates = scanviz.scan(lambda: from_stream(stream), n_steps=4)
+    values, updates = scanviz.scan(lambda: getattr(stream, name)(*given, **named), n_steps=4)
     f = scanviz.function([], values, updates=updates)
     state = spawn(seed_state(SEED), 0)
     for _ in range(2):
@@ -303,3 +244,54 @@ def test_a_bad_parameter_met_when_drawing_is_named_and_changes_nothing(mode):
     np.testing.assert_array_equal(stream.state_updates[0][0].get_value(), before)
     with pytest.raises(ScanvizValueError, match="scale"):
         f([1.0, np.nan])
+
+
+def drawn(build):
+    return scanviz.function([], build(T.random.RandomStreams(123)))()
+
+
+LAWS = {
+    "lognormal": (lambda s, d: s.lognormal(1.0, 0.5, size=N, dtype=d), stats.lognorm(0.5, scale=np.e)),
+    "laplace": (lambda s, d: s.laplace(1.0, 0.5, size=N, dtype=d), stats.laplace(1.0, 0.5)),
+    "gumbel": (lambda s, d: s.gumbel(1.0, 0.5, size=N, dtype=d), stats.gumbel_r(1.0, 0.5)),
+    "beta": (lambda s, d: s.beta(0.3, 2.0, size=N, dtype=d), stats.beta(0.3, 2.0)),
+    "dirichlet": (
+        lambda s, d: s.dirichlet([0.5, 2.0, 3.0], size=N, dtype=d)[:, 1],
+        stats.beta(2.0, 3.5),
+    ),
+    "truncated normal": (
+        lambda s, d: s.truncated_normal(1.0, 2.0, 0.0, 4.0, size=N, dtype=d),
+        stats.truncnorm(-0.5, 1.5, 1.0, 2.0),
+    ),
+    "tail of a normal": (
+        lambda s, d: s.truncated_normal(low=5.0, size=N, dtype=d),
+        stats.truncnorm(5.0, np.inf),
+    ),
+    "one of a multivariate normal": (
+        lambda s, d: s.multivariate_normal([1.0, 2.0], [[4.0, 1.0], [1.0, 9.0]], N, d)[:, 1],
+        stats.norm(2.0, 3.0),
+    ),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("name", LAWS)
+def test_continuous_distributions_pass_the_kolmogorov_smirnov_test(name, dtype):
+    build, expected = LAWS[name]
+    values = drawn(lambda s: build(s, dtype))
+    assert values.dtype == dtype
+    assert stats.kstest(values.astype("float64"), expected.cdf).pvalue > 1e-3
+
+
+def test_one_trial_is_drawn_as_what_it_is():
+    few = drawn(lambda s: s.binomial(size=(2000,), n=1, p=[0.25], dtype="int8"))
+    assert few.dtype == np.int8 and abs(few.mean() - 0.25) < 0.05 and set(few) == {0, 1}
+    rows = drawn(lambda s: s.multinomial(size=2000, n=1, pvals=[0.2, 0.0, 0.8], dtype="int32"))
+    assert rows.dtype == np.int32 and rows.shape == (2000, 3) and (rows.sum(axis=1) == 1).all()
+    np.testing.assert_allclose(rows.mean(axis=0), [0.2, 0.0, 0.8], atol=0.05)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
+def test_counts_can_be_asked_for_in_a_floating_dtype(dtype):
+    values = drawn(lambda s: s.binomial(size=(3, 4), n=1, p=0.5, dtype=dtype))
+    assert values.dtype == dtype and set(values.ravel().tolist()) <= {0, 1}

@@ -23,7 +23,6 @@ from scanviz.engine.ops.draws import continuous as continuous
 from scanviz.engine.ops.draws import counts as counts
 from scanviz.engine.ops.draws import discrete as discrete
 from scanviz.engine.ops.draws import distributions
-from scanviz.engine.ops.draws import selection as selection
 from scanviz.engine.ops.draws.parameters import real_dtype, whole_dtype
 from scanviz.engine.ops.shape import dimension, sizes_of
 from scanviz.engine.ops.sizes import as_size, size_of
@@ -169,18 +168,18 @@ def _declare(function: Callable[..., Any], signature: _Signature, doc: str) -> D
 
 def _choice(op: Op, state: Array, shape: tuple[int, ...], n: Array, *p: Array) -> Any:
     weights = p[0] if p else None
-    return selection.choice(state, shape, int(n), op.parameters.replace, weights, dtype=op.parameters.dtype)
+    return discrete.choice(state, shape, int(n), op.parameters.replace, weights, dtype=op.parameters.dtype)
 
 
 def _permutation(op: Op, state: Array, shape: tuple[int, ...], x: Array) -> Any:
-    return selection.permutation(state, int(x) if np.ndim(x) == 0 else x, dtype=op.parameters.dtype)
+    return discrete.permutation(state, int(x) if np.ndim(x) == 0 else x, dtype=op.parameters.dtype)
 
 
 UNIFORM = _draw(distributions.uniform, "real", "low", "high", words="dtype")
 NORMAL = _draw(distributions.normal, "real", "loc", "scale", words="dtype")
 EXPONENTIAL = _draw(distributions.exponential, "real", "scale", words="dtype")
-GAMMA = _draw(distributions.gamma, "real", "shape", "scale", words=8)
-LOGNORMAL = _draw(continuous.lognormal, "real", "mean", "sigma", words="dtype")
+GAMMA = _draw(continuous.gamma, "real", "shape", "scale", words=8)
+LOGNORMAL = _draw(distributions.lognormal, "real", "mean", "sigma", words="dtype")
 LAPLACE = _draw(continuous.laplace, "real", "loc", "scale", words=2)
 GUMBEL = _draw(continuous.gumbel, "real", "loc", "scale", words=2)
 BETA = _draw(continuous.beta, "real", "a", "b", words=16)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -100,6 +100,7 @@ class _Source:
     def __init__(self, block: Block, target: Target) -> None:
         self.block, self.target = block, target
         self.namespace: dict[str, Any] = {}
+        self.read = {*block.results, *(number for line in block.lines for number in line.inputs)}
 
     def text(self) -> str:
         """Return the source of a function called ``formula``."""
@@ -160,10 +161,12 @@ class _Source:
                 return f"{targets}, = {self.bind(f'call{first}', function)}({given})"
             case "loop":
                 going, step = (compiled(block, self.target) for block in line.blocks)
-                run = _Loop(self.target.module, going, step, len(line.outputs), int(str(line.data)))
+                dtypes = [self.block.dtypes[number] for number in line.outputs]
+                read = [k for k, number in enumerate(line.outputs) if number in self.read]
+                run = _loop(self.target.module, going, step, dtypes, read, int(str(line.data)))
                 return f"{targets}, = {self.bind(f'loop{first}', run)}({given})"
             case "when":
-                run_where = _Where(self.target.module, compiled(line.blocks[0], self.target))
+                run_where = _where(self.target.module, compiled(line.blocks[0], self.target))
                 return f"{targets} = {self.bind(f'when{first}', run_where)}({given})"
             case op:
                 function = self._function(op, self.block.dtypes[line.inputs[-1]])
@@ -178,69 +181,71 @@ class _Source:
         return getattr(self.target.module, name) if hasattr(np, name) else _special(op, dtype, self.target)
 
 
-class _Where:
-    """A block for the elements where a condition is true."""
+def _where(xp: Any, body: Arrays) -> Callable[..., Any]:
+    """Return the function of a block that is computed where a condition is true."""
 
-    def __init__(self, module: Any, body: Arrays) -> None:
-        self.module, self.body = module, body
-
-    def __call__(self, condition: Any, otherwise: Any, *given: Any) -> Any:
-        xp = self.module
-        shape = np.broadcast_shapes(*(np.shape(array) for array in (condition, otherwise, *given)))
-        on = xp.flatnonzero(xp.broadcast_to(condition, shape))
+    def run(condition: Any, otherwise: Any, *given: Any) -> Any:
+        shape = _common_shape(condition, otherwise, *given)
+        (on,) = _line(xp, condition, shape).nonzero()
         if len(on) == math.prod(shape):
-            return xp.broadcast_to(self.body(*given)[0], shape)
-        found = xp.array(xp.broadcast_to(otherwise, shape)).reshape(-1)
-        if len(on):
-            flat = (xp.broadcast_to(x, shape).reshape(-1)[on] if np.ndim(x) else x for x in given)
-            found[on] = self.body(*flat)[0]
+            return body(*given)[0]
+        if not len(on):
+            return otherwise
+        found = xp.array(_line(xp, otherwise, shape))
+        found[on] = body(*_taken([_line_or_number(xp, x, shape) for x in given], on))[0]
         return found.reshape(shape)
 
+    return run
 
-class _Loop:
-    """A loop over elements: those that are done drop out."""
 
-    def __init__(self, module: Any, going: Arrays, step: Arrays, count: int, limit: int) -> None:
-        self.module, self.going, self.step, self.count, self.limit = module, going, step, count, limit
+def _loop(
+    xp: Any, going: Arrays, step: Arrays, dtypes: Sequence[str], read: Sequence[int], limit: int
+) -> Callable[..., Sequence[Any]]:
+    """Return the function of a loop that carries values of these dtypes, of which the results ``read`` are wanted."""
 
-    def __call__(self, *given: Any) -> Sequence[Any]:
-        xp = self.module
-        shape = np.broadcast_shapes(*(np.shape(array) for array in given))
-        values = [xp.array(xp.broadcast_to(array, shape)).reshape(-1) for array in given[: self.count]]
-        others = [
-            xp.broadcast_to(array, shape).reshape(-1) if np.ndim(array) else array
-            for array in given[self.count :]
-        ]
-        places, now = None, values
+    def run(*given: Any) -> Sequence[Any]:
+        shape = _common_shape(*given)
+        count = math.prod(shape)
+        lines = [_line_or_number(xp, x, shape) for x in given]
+        now, others = lines[: len(dtypes)], lines[len(dtypes) :]
+        found: list[Any] = [xp.empty(count, dtypes[k]) if k in read else None for k in range(len(dtypes))]
+        places = xp.arange(count)
         for done in itertools.count():
-            (going,) = self.going(*now, *others)
-            going = xp.broadcast_to(going, now[0].shape)
-            if not going.all():
-                places, now, others = self._narrowed(places, going, values, now, others)
-            elif places is None and done == 0:
-                places = xp.arange(len(now[0]))
-            if not len(now[0]) or done == self.limit:
-                break
-            now = [xp.broadcast_to(array, now[0].shape) for array in self.step(*now, *others)]
-        for old, new in zip(values, now, strict=True):
-            old[places] = new
-        return [value.reshape(shape) for value in values]
+            on = _line(xp, going(*now, *others)[0], places.shape)
+            if done == limit:
+                on = xp.zeros_like(on)
+            if not count or not on.all():
+                (off,) = (~on).nonzero()
+                ended = places.take(off)
+                for k in read:
+                    found[k][ended] = now[k].take(off) if now[k].ndim else now[k]
+                (left,) = on.nonzero()
+                if not len(left):
+                    break
+                places, now, others = places.take(left), _taken(now, left), _taken(others, left)
+            now = [*step(*now, *others)]
+        return [None if values is None else values.reshape(shape) for values in found]
 
-    def _narrowed(
-        self, places: Any, going: Any, values: Sequence[Any], now: Sequence[Any], others: Sequence[Any]
-    ) -> tuple[Any, list[Any], list[Any]]:
-        """Return places and values of the elements that go on; those of the others are written where they belong."""
-        xp = self.module
-        on = xp.flatnonzero(going)
-        if places is not None:
-            off = xp.flatnonzero(~going)
-            for old, new in zip(values, now, strict=True):
-                old[places[off]] = new[off]
-        return (
-            on if places is None else places[on],
-            [array[on] for array in now],
-            [other[on] if np.ndim(other) else other for other in others],
-        )
+    return run
+
+
+def _common_shape(*arrays: Any) -> tuple[int, ...]:
+    shapes = {np.shape(array) for array in arrays} - {()}
+    return shapes.pop() if len(shapes) == 1 else np.broadcast_shapes(*shapes)
+
+
+def _line(xp: Any, array: Any, shape: tuple[int, ...]) -> Any:
+    """Return an array broadcast to a shape, as a vector."""
+    return (array if np.shape(array) == shape else xp.broadcast_to(array, shape)).reshape(-1)
+
+
+def _line_or_number(xp: Any, array: Any, shape: tuple[int, ...]) -> Any:
+    return _line(xp, array, shape) if np.ndim(array) else array
+
+
+def _taken(lines: Iterable[Any], places: Any) -> list[Any]:
+    """Return elements of vectors at places; a number is that of all elements."""
+    return [line.take(places) if line.ndim else line for line in lines]
 
 
 def _product_through_64(a: Any, b: Any) -> Any:

@@ -14,9 +14,9 @@ draws from a state handled by hand are in :mod:`scanviz.tensor.random.draws` and
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from functools import update_wrapper
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 
 import numpy as np
 
@@ -24,10 +24,8 @@ from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError
 from scanviz.engine.graph.nodes import Variable
 from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.shared import SharedVariable, shared_random_state
-from scanviz.engine.graph.types import canonical_dtype
 from scanviz.engine.locks import lock
 from scanviz.engine.ops.draws.philox import Words, seed_state, spawn
-from scanviz.engine.ops.elementwise import cast
 from scanviz.engine.other_names import missing
 from scanviz.tensor.random import discrete, draws
 from scanviz.tensor.random.discrete import (
@@ -117,6 +115,25 @@ def _root(seed: int | None) -> Words:
         raise
 
 
+P = ParamSpec("P")
+
+
+def _drawing(
+    function: Callable[Concatenate[Variable, P], draws.Drawn],
+) -> Callable[Concatenate[RandomStreams, P], Variable]:
+    """Return the method of a stream that draws as a function of a random state does."""
+
+    def method(self: RandomStreams, /, *arguments: P.args, **options: P.kwargs) -> Variable:
+        return self._draw(function, *arguments, **options)
+
+    update_wrapper(method, function)
+    method.__doc__ = (
+        f"{(function.__doc__ or '').partition(chr(10))[0]}\n\n"
+        f"Arguments are those of ``T.random.{function.__name__}`` after its state."
+    )
+    return method
+
+
 class RandomStreams:
     """A source of symbolic random draws.
 
@@ -174,138 +191,26 @@ class RandomStreams:
             self.state_updates.append((state, following))
         return values
 
-    def _count(self, function: Callable[..., draws.Drawn], *parameters: Any, dtype: object) -> Variable:
-        """Draw whole numbers; in a floating dtype, as old scripts ask for, they are drawn as int64 and cast."""
-        wanted = canonical_dtype(dtype)
-        if not wanted.startswith("float"):
-            return self._draw(function, *parameters, wanted)
-        return cast(self._draw(function, *parameters, "int64"), wanted)
-
-    def uniform(self, low: Any = 0.0, high: Any = 1.0, size: Any = None, dtype: object = None) -> Variable:
-        """Draw from the uniform distribution on [low, high).
-
-        Parameters
-        ----------
-        low, high : array_like
-            Ends; broadcast together.
-        size : int, scalar variable or shape, optional
-            Shape drawn; by default that of the parameters.
-        dtype : dtype, optional
-            ``config.floatX`` by default.
-
-        Examples
-        --------
-        >>> RandomStreams(1).uniform(size=(2, 3)).type
-        TensorType('float64', (2, 3))
-        """
-        return self._draw(draws.uniform, low, high, size, dtype)
-
-    def normal(
-        self,
-        loc: Any = 0.0,
-        scale: Any = 1.0,
-        size: Any = None,
-        dtype: object = None,
-        *,
-        mean: Any = None,
-        std: Any = None,
-    ) -> Variable:
-        """Draw from the normal distribution; ``mean`` and ``std`` are older names of ``loc`` and ``scale``.
-
-        Examples
-        --------
-        >>> RandomStreams(1).normal(size=2, dtype="float32").type
-        TensorType('float32', (2,))
-        """
-        return self._draw(draws.normal, loc, scale, size, dtype, mean=mean, std=std)
-
-    def standard_normal(self, size: Any = None, dtype: object = None) -> Variable:
-        """Draw from the normal distribution of mean 0 and standard deviation 1."""
-        return self._draw(draws.standard_normal, size, dtype)
-
-    def lognormal(
-        self, mean: Any = 0.0, sigma: Any = 1.0, size: Any = None, dtype: object = None
-    ) -> Variable:
-        """Draw numbers whose logarithms are normal with mean ``mean`` and standard deviation ``sigma``."""
-        return self._draw(draws.lognormal, mean, sigma, size, dtype)
-
-    def truncated_normal(
-        self,
-        loc: Any = 0.0,
-        scale: Any = 1.0,
-        low: Any = -math.inf,
-        high: Any = math.inf,
-        size: Any = None,
-        dtype: object = None,
-    ) -> Variable:
-        """Draw from the normal distribution among numbers from ``low`` to ``high``."""
-        return self._draw(draws.truncated_normal, loc, scale, low, high, size, dtype)
-
-    def multivariate_normal(self, mean: Any, cov: Any, size: Any = None, dtype: object = None) -> Variable:
-        """Draw vectors from the normal distribution with mean ``mean`` and covariance ``cov``."""
-        return self._draw(draws.multivariate_normal, mean, cov, size, dtype)
-
-    def laplace(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, dtype: object = None) -> Variable:
-        """Draw from the Laplace distribution around ``loc`` with mean distance ``scale``."""
-        return self._draw(draws.laplace, loc, scale, size, dtype)
-
-    def gumbel(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, dtype: object = None) -> Variable:
-        """Draw from the Gumbel distribution with mode ``loc``."""
-        return self._draw(draws.gumbel, loc, scale, size, dtype)
-
-    def beta(self, a: Any, b: Any, size: Any = None, dtype: object = None) -> Variable:
-        """Draw from the beta distribution on (0, 1)."""
-        return self._draw(draws.beta, a, b, size, dtype)
-
-    def dirichlet(self, alpha: Any, size: Any = None, dtype: object = None) -> Variable:
-        """Draw probabilities that sum to 1, one for each number on the last axis of ``alpha``."""
-        return self._draw(draws.dirichlet, alpha, size, dtype)
-
-    def exponential(self, scale: Any = 1.0, size: Any = None, dtype: object = None) -> Variable:
-        """Draw from the exponential distribution of mean ``scale``."""
-        return self._draw(draws.exponential, scale, size, dtype)
-
-    def gamma(self, shape: Any = 1.0, scale: Any = 1.0, size: Any = None, dtype: object = None) -> Variable:
-        """Draw from the gamma distribution; ``shape`` is its shape parameter."""
-        return self._draw(draws.gamma, shape, scale, size, dtype)
-
-    def poisson(self, lam: Any = 1.0, size: Any = None, dtype: object = "int64") -> Variable:
-        """Draw numbers of events where ``lam`` are expected."""
-        return self._count(discrete.poisson, lam, size, dtype=dtype)
-
-    def bernoulli(self, p: Any = 0.5, size: Any = None, dtype: object = "int64") -> Variable:
-        """Draw 1 with probability ``p``, else 0."""
-        return self._draw(discrete.bernoulli, p, size, dtype)
-
-    def binomial(self, n: Any = 1, p: Any = 0.5, size: Any = None, dtype: object = "int64") -> Variable:
-        """Draw numbers of successes among ``n`` trials of probability ``p``."""
-        return self._count(discrete.binomial, n, p, size, dtype=dtype)
-
-    def categorical(self, p: Any, size: Any = None, dtype: object = "int64") -> Variable:
-        """Draw numbers of categories, with their probabilities on the last axis of ``p``."""
-        return self._count(discrete.categorical, p, size, dtype=dtype)
-
-    def multinomial(
-        self, n: Any = 1, pvals: Any = None, size: Any = None, dtype: object = "int64"
-    ) -> Variable:
-        """Draw how many of ``n`` trials fall into each category, with their probabilities on the last axis of ``pvals``."""
-        if pvals is None:
-            raise ScanvizTypeError.here(
-                "multinomial needs the probabilities of the categories", fix="pvals=[…]"
-            )
-        return self._count(discrete.multinomial, n, pvals, size, dtype=dtype)
-
-    def integers(self, low: Any, high: Any = None, size: Any = None, dtype: object = "int64") -> Variable:
-        """Draw integers from ``low`` (0 if one argument is given) up to, not including, ``high``."""
-        return self._draw(discrete.integers, low, high, size, dtype)
-
-    def choice(self, a: Any, size: Any = None, replace: bool = True, p: Any = None) -> Variable:
-        """Choose from the numbers 0 to ``a - 1``, or from the rows of an array, with or without replacement."""
-        return self._draw(discrete.choice, a, size, replace, p)
-
-    def permutation(self, x: Any) -> Variable:
-        """Return the numbers 0 to ``x - 1``, or the rows of an array, in random order."""
-        return self._draw(discrete.permutation, x)
+    uniform = _drawing(draws.uniform)
+    normal = _drawing(draws.normal)
+    standard_normal = _drawing(draws.standard_normal)
+    lognormal = _drawing(draws.lognormal)
+    truncated_normal = _drawing(draws.truncated_normal)
+    multivariate_normal = _drawing(draws.multivariate_normal)
+    laplace = _drawing(draws.laplace)
+    gumbel = _drawing(draws.gumbel)
+    beta = _drawing(draws.beta)
+    dirichlet = _drawing(draws.dirichlet)
+    exponential = _drawing(draws.exponential)
+    gamma = _drawing(draws.gamma)
+    poisson = _drawing(discrete.poisson)
+    bernoulli = _drawing(discrete.bernoulli)
+    binomial = _drawing(discrete.binomial)
+    categorical = _drawing(discrete.categorical)
+    multinomial = _drawing(discrete.multinomial)
+    integers = _drawing(discrete.integers)
+    choice = _drawing(discrete.choice)
+    permutation = _drawing(discrete.permutation)
 
     if not TYPE_CHECKING:
 

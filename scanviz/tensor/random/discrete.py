@@ -5,11 +5,15 @@ Conventions are those of :mod:`scanviz.tensor.random.draws`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from scanviz.engine.errors import ScanvizTypeError
+from scanviz.engine.graph.declaration import Declaration
 from scanviz.engine.graph.nodes import Variable, tensor_type
-from scanviz.engine.graph.types import INTEGERS, canonical_dtype
+from scanviz.engine.graph.types import FLOATS, INTEGERS, canonical_dtype
 from scanviz.engine.ops import random as ops
+from scanviz.engine.ops.elementwise import cast
 from scanviz.engine.ops.index import getitem
 from scanviz.engine.ops.shape import dimension
 from scanviz.engine.ops.support import as_variable
@@ -29,7 +33,7 @@ def poisson(state: Variable, lam: Any = 1.0, size: Any = None, dtype: object = "
     >>> poisson(random_state(1), 4.0, size=2)[1].type
     TensorType('int64', (2,))
     """
-    return ops.draw(ops.POISSON, checked_state(state), size, [lam], dtype)
+    return _counts(ops.POISSON, state, size, [lam], dtype)
 
 
 def bernoulli(state: Variable, p: Any = 0.5, size: Any = None, dtype: object = "int64") -> Drawn:
@@ -62,9 +66,24 @@ def binomial(state: Variable, n: Any = 1, p: Any = 0.5, size: Any = None, dtype:
     'draw_bernoulli'
     """
     n = first_parameter(n, size, "n")
-    if _is_one(n) and canonical_dtype(dtype) in INTEGERS:
-        return bernoulli(state, p, size, dtype)
-    return ops.draw(ops.BINOMIAL, checked_state(state), size, [n, p], dtype)
+    if _is_one(n) and canonical_dtype(dtype) in (*INTEGERS, *FLOATS):
+        return _counts(ops.BERNOULLI, state, size, [p], dtype)
+    return _counts(ops.BINOMIAL, state, size, [n, p], dtype)
+
+
+def _counts(
+    declaration: Declaration,
+    state: Variable,
+    size: Any,
+    parameters: Sequence[Any],
+    dtype: object,
+    batch: Sequence[tuple[Variable, int]] = (),
+) -> Drawn:
+    """Draw whole numbers; in a floating dtype, as old scripts ask for, they are drawn as int64 and cast."""
+    wanted = canonical_dtype(dtype)
+    drawn = "int64" if wanted in FLOATS else wanted
+    following, values = ops.draw(declaration, checked_state(state), size, parameters, drawn, batch=batch)
+    return following, cast(values, wanted)
 
 
 def _is_one(n: Any) -> bool:
@@ -100,10 +119,12 @@ def categorical(state: Variable, p: Any, size: Any = None, dtype: object = "int6
     TensorType('int64', (4,))
     """
     weights = as_variable(p)
-    return ops.draw(ops.CATEGORICAL, checked_state(state), size, [weights], dtype, batch=[(weights, 1)])
+    return _counts(ops.CATEGORICAL, state, size, [weights], dtype, [(weights, 1)])
 
 
-def multinomial(state: Variable, n: Any, pvals: Any, size: Any = None, dtype: object = "int64") -> Drawn:
+def multinomial(
+    state: Variable, n: Any = 1, pvals: Any = None, size: Any = None, dtype: object = "int64"
+) -> Drawn:
     """Draw how many of ``n`` trials fall into each category, with the probabilities on the last axis of ``pvals``.
 
     The result has the categories on one more axis after ``size``; ``n`` and the other axes of ``pvals``
@@ -116,12 +137,14 @@ def multinomial(state: Variable, n: Any, pvals: Any, size: Any = None, dtype: ob
     >>> multinomial(random_state(1), 5, [0.2, 0.3, 0.5], size=4)[1].type
     TensorType('int64', (4, 3))
     """
+    if pvals is None:
+        raise ScanvizTypeError.here("multinomial needs the probabilities of the categories", fix="pvals=[…]")
     trials, weights = as_variable(first_parameter(n, size, "n")), as_variable(pvals)
-    if _is_one(n) and canonical_dtype(dtype) in INTEGERS and tensor_type(weights).ndim:
+    if _is_one(n) and canonical_dtype(dtype) in (*INTEGERS, *FLOATS) and tensor_type(weights).ndim:
         following, drawn = categorical(state, weights, size)
         return following, one_hot(drawn, dimension(weights, -1), dtype)
     batch = [(trials, 0), (weights, 1)]
-    return ops.draw(ops.MULTINOMIAL, checked_state(state), size, [trials, weights], dtype, batch=batch)
+    return _counts(ops.MULTINOMIAL, state, size, [trials, weights], dtype, batch)
 
 
 def choice(state: Variable, a: Any, size: Any = None, replace: bool = True, p: Any = None) -> Drawn:
@@ -173,15 +196,3 @@ def permutation(state: Variable, x: Any) -> Drawn:
     TensorType('int64', (5,))
     """
     return ops.draw_permutation(checked_state(state), x)
-
-
-__all__ = [
-    "bernoulli",
-    "binomial",
-    "categorical",
-    "choice",
-    "integers",
-    "multinomial",
-    "permutation",
-    "poisson",
-]

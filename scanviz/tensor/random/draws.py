@@ -335,19 +335,3 @@ def gamma(
     TensorType('float64', (2, 3))
     """
     return ops.draw(ops.GAMMA, checked_state(state), size, [shape, scale], _real(dtype))
-
-
-__all__ = [
-    "beta",
-    "dirichlet",
-    "exponential",
-    "gamma",
-    "gumbel",
-    "laplace",
-    "lognormal",
-    "multivariate_normal",
-    "normal",
-    "standard_normal",
-    "truncated_normal",
-    "uniform",
-]

@@ -1,12 +1,15 @@
-"""More continuous distributions: lognormal, laplace, gumbel, beta, dirichlet and the truncated normal.
+"""More continuous distributions: laplace, gumbel, gamma, beta, dirichlet and the truncated normal.
 
-The conventions are those of :mod:`~scanviz.engine.ops.draws.distributions`.  All but lognormal are computed in float64 and rounded.
+The conventions are those of :mod:`~scanviz.engine.ops.draws.distributions`.  All are computed in float64 and rounded, by the
+formulas of :mod:`~scanviz.engine.ops.draws.formulas`, which machine code is made of too.
 
-lognormal
-    ``exp`` of a normal, in its dtype.
 laplace, gumbel
     By the inverse of the distribution function, u in (0, 1) of one 64-bit word each: ``loc ± scale * log1p(-2 |u - 1/2|)`` and
     ``loc - scale * log(-log(u))``.
+gamma
+    Marsaglia and Tsang, "A simple method for generating gamma variables" (2000), in float64; element i uses
+    block i.  Lane 0 holds the uniform that turns gamma(k + 1) into gamma(k) for k < 1, of word 0; lane j = 1, 2, …
+    holds attempt j: the normal's radius of word 0, its angle of word 1, the deciding uniform of word 2.
 beta, dirichlet
     Ratios of gammas, by their logarithms, so that small parameters do not end in 0/0.  Element i of beta takes the blocks 2 i
     and 2 i + 1; component c of the i-th of dirichlet's vectors takes block ``i * components + c``.
@@ -20,12 +23,12 @@ truncated_normal
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from scanviz.engine.errors import ShapeError
-from scanviz.engine.ops.draws.distributions import Drawn, normal, standard_gamma_logs
+from scanviz.engine.ops.draws.distributions import Drawn
 from scanviz.engine.ops.draws.parameters import (
     Array,
     DType,
@@ -38,42 +41,19 @@ from scanviz.engine.ops.draws.parameters import (
     require,
     size_of,
 )
-from scanviz.engine.ops.draws.philox import Words, advance, blocks_at, blocks_of_words, draw_words
-from scanviz.engine.ops.draws.unit_interval import Doubles, first_accepted, from_zero, inside
-
-_NOT_NEGATIVE = "0 or more"
-_POSITIVE = "above 0"
-_WIDE = 2.5  # standard deviations, from which on normals are tried
-_FAR = 1e8  # beyond, the best rate of an exponential is the end itself
+from scanviz.engine.ops.draws.philox import Words, advance, blocks_of_words
 
 
-def lognormal(
-    state: Words, shape: Shape = (), mean: Parameter = 0.0, sigma: Parameter = 1.0, dtype: DType = "float64"
+def _drawn(
+    name: str, state: Words, shape: Shape, parameters: Sequence[Array], dtype: DType, words: int = 4
 ) -> Drawn:
-    """Draw numbers whose logarithms are normal with mean ``mean`` and standard deviation ``sigma``.
+    """Draw by the formula of a distribution, of which an element takes so many 64-bit words."""
+    from scanviz.engine.ops.draws.formulas import numbers_by_formula  # 10 ms, when one is drawn
 
-    Parameters and results are as for :func:`~scanviz.engine.ops.draws.distributions.uniform`.
-
-    Raises
-    ------
-    ScanvizValueError
-        If a parameter is not finite, or ``sigma`` is negative.
-    ShapeError
-        If a parameter does not broadcast to ``shape``.
-
-    Examples
-    --------
-    >>> from scanviz.engine.ops.draws.philox import seed_state
-    >>> bool((lognormal(seed_state(1), (100,))[1] > 0).all())
-    True
-    """
-    kind = real_dtype("lognormal", dtype)
-    centre = reals("lognormal", "mean", mean, shape, kind)
-    spread = reals("lognormal", "sigma", sigma, shape, kind)
-    require(spread >= 0, "lognormal", "sigma", spread, _NOT_NEGATIVE)
-    following, value = normal(state, shape, centre, spread, kind)
+    kind, n = real_dtype(name, dtype), size_of(name, shape)
+    value = numbers_by_formula(name, state, [flat(parameter, shape) for parameter in parameters])
     with np.errstate(over="ignore", under="ignore"):
-        return following, np.asarray(np.exp(value))
+        return advance(state, blocks_of_words(words * n)), value.reshape(tuple(shape)).astype(kind)
 
 
 def laplace(
@@ -89,10 +69,9 @@ def laplace(
     >>> abs(laplace(seed_state(1), (5000,), scale=3.0)[1]).mean().round()
     np.float64(3.0)
     """
-    centre, spread, unit = _scaled("laplace", state, shape, loc, scale, dtype)
-    centred = unit - 0.5
-    far = -np.log1p(-2 * np.abs(centred))
-    return _finished(state, shape, np.where(centred < 0, -far, far) * spread + centre, dtype)
+    centre = reals("laplace", "loc", loc, shape)
+    spread = reals("laplace", "scale", scale, shape, allowed="0 or more")
+    return _drawn("laplace", state, shape, (centre, spread), dtype, words=1)
 
 
 def gumbel(
@@ -115,24 +94,39 @@ def gumbel(
     >>> bool(np.isfinite(gumbel(seed_state(1), (100,))[1]).all())
     True
     """
-    centre, spread, unit = _scaled("gumbel", state, shape, loc, scale, dtype)
-    return _finished(state, shape, centre - np.log(-np.log(unit)) * spread, dtype)
+    centre = reals("gumbel", "loc", loc, shape)
+    spread = reals("gumbel", "scale", scale, shape, allowed="0 or more")
+    return _drawn("gumbel", state, shape, (centre, spread), dtype, words=1)
 
 
-def _scaled(
-    name: str, state: Words, shape: Shape, loc: Parameter, scale: Parameter, dtype: DType
-) -> tuple[Doubles, Doubles, Doubles]:
-    """Return location, scale and numbers in (0, 1), each of all elements on one axis."""
-    real_dtype(name, dtype)
-    n = size_of(name, shape)
-    centre, spread = reals(name, "loc", loc, shape), reals(name, "scale", scale, shape)
-    require(spread >= 0, name, "scale", spread, _NOT_NEGATIVE)
-    return flat(centre, shape), flat(spread, shape), inside(draw_words(state, n))
+def gamma(
+    state: Words,
+    shape: Shape = (),
+    concentration: Parameter = 1.0,
+    scale: Parameter = 1.0,
+    dtype: DType = "float64",
+) -> Drawn:
+    """Draw from the gamma distribution with shape parameter ``concentration`` and ``scale``.
 
+    Parameters and results are as for :func:`~scanviz.engine.ops.draws.distributions.uniform`.  NumPy calls ``concentration``
+    ``shape``, and so do messages.  A concentration of 0 gives 0.
 
-def _finished(state: Words, shape: Shape, value: Doubles, dtype: DType) -> Drawn:
-    with np.errstate(over="ignore", under="ignore"):
-        return advance(state, blocks_of_words(len(value))), value.reshape(tuple(shape)).astype(dtype)
+    Raises
+    ------
+    ScanvizValueError
+        If a parameter is negative or not finite.
+    ShapeError
+        If it does not broadcast to ``shape``.
+
+    Examples
+    --------
+    >>> from scanviz.engine.ops.draws.philox import seed_state
+    >>> gamma(seed_state(1), (2000,), concentration=9.0)[1].mean().round()
+    np.float64(9.0)
+    """
+    k = reals("gamma", "shape", concentration, shape, allowed="0 or more")
+    factor = reals("gamma", "scale", scale, shape, allowed="0 or more")
+    return _drawn("gamma", state, shape, (k, factor), dtype)
 
 
 def beta(
@@ -155,16 +149,9 @@ def beta(
     >>> beta(seed_state(1), (4000,), 4.0, 1.0)[1].mean().round(1)
     np.float64(0.8)
     """
-    kind = real_dtype("beta", dtype)
-    n = size_of("beta", shape)
-    first, second = reals("beta", "a", a, shape), reals("beta", "b", b, shape)
-    require(first > 0, "beta", "a", first, _POSITIVE)
-    require(second > 0, "beta", "b", second, _POSITIVE)
-    both = np.stack([flat(first, shape), flat(second, shape)], axis=1).reshape(-1)
-    logs = standard_gamma_logs(state, both).reshape(n, 2)
-    with np.errstate(over="ignore", under="ignore"):
-        value = 1 / (np.exp(logs[:, 1] - logs[:, 0]) + 1)
-        return advance(state, 2 * n), value.reshape(tuple(shape)).astype(kind)
+    first = reals("beta", "a", a, shape, allowed="above 0")
+    second = reals("beta", "b", b, shape, allowed="above 0")
+    return _drawn("beta", state, shape, (first, second), dtype, words=8)
 
 
 def dirichlet(state: Words, shape: Shape = (), alpha: Parameter = (1.0,), dtype: DType = "float64") -> Drawn:
@@ -195,12 +182,12 @@ def dirichlet(state: Words, shape: Shape = (), alpha: Parameter = (1.0,), dtype:
             found=f"shape {weights.shape}",
         )
     broadcasts("dirichlet", "alpha", weights.shape[:-1], shape)
-    require(
-        np.isfinite(weights) & (weights > 0), "dirichlet", "alpha", weights, f"finite numbers {_POSITIVE}"
-    )
+    require(np.isfinite(weights) & (weights > 0), "dirichlet", "alpha", weights, "finite numbers above 0")
+    from scanviz.engine.ops.draws.formulas import numbers_by_formula
+
     whole = (*shape, weights.shape[-1])
     count = size_of("dirichlet", whole)
-    logs = standard_gamma_logs(state, flat(weights, whole)).reshape(whole)
+    logs = numbers_by_formula("log_gamma", state, [flat(weights, whole)]).reshape(whole)
     with np.errstate(under="ignore"):
         shares = np.exp(logs - logs.max(axis=-1, keepdims=True)) if count else logs
         value = shares / shares.sum(axis=-1, keepdims=True)
@@ -235,61 +222,11 @@ def truncated_normal(
     True
     """
     name = "truncated_normal"
-    kind = real_dtype(name, dtype)
-    n = size_of(name, shape)
-    centre, spread = reals(name, "loc", loc, shape), reals(name, "scale", scale, shape)
-    require(spread > 0, name, "scale", spread, _POSITIVE)
+    centre, spread = reals(name, "loc", loc, shape), reals(name, "scale", scale, shape, allowed="above 0")
     ends = [np.asarray(bound, np.float64) for bound in (low, high)]
     for end, called in zip(ends, ("low", "high"), strict=True):
         broadcasts(name, called, end.shape, shape)
-    c, s, first, last = (flat(end, shape) for end in (centre, spread, *ends))
-    require(
-        (first <= last) & (first < np.inf) & (last > -np.inf),
-        name,
-        "low",
-        first,
-        "a number, not above `high`",
-    )
-    with np.errstate(all="ignore"):
-        left, right = (first - c) / s, (last - c) / s
-        mirrored = right < 0
-        a, b = np.where(mirrored, -right, left), np.where(mirrored, -left, right)
-        z = _between(state, a, b)
-        value = np.where(mirrored, -z, z) * s + c
-        value = np.where(value < first, first, np.where(value > last, last, value))
-        return advance(state, n), value.reshape(tuple(shape)).astype(kind)
-
-
-def _between(state: Words, a: Doubles, b: Doubles) -> Doubles:
-    """Return standard normals from a to b, where b is 0 or more."""
-    nearest = np.maximum(a, 0.0)
-    rate = np.where(nearest > _FAR, nearest, (nearest + np.sqrt(nearest * nearest + 4)) / 2)
-    width = b - a
-    normals, exponentials = (a <= 0) & (width > _WIDE), (a > 0) & (width * rate > 1)
-    arrays: tuple[Array, ...] = (a, b, nearest, rate, width, normals, exponentials)
-
-    def attempt(at: npt.NDArray[np.int64], lane: int) -> tuple[Doubles, npt.NDArray[np.bool_]]:
-        return _attempt(blocks_at(state, at, lane), *(array[at] for array in arrays))
-
-    return first_accepted(len(a), attempt)
-
-
-def _attempt(
-    blocks: Words,
-    a: Doubles,
-    b: Doubles,
-    nearest: Doubles,
-    rate: Doubles,
-    width: Doubles,
-    normals: npt.NDArray[np.bool_],
-    exponentials: npt.NDArray[np.bool_],
-) -> tuple[Doubles, npt.NDArray[np.bool_]]:
-    """Return the proposals of one attempt and which are accepted."""
-    unit = inside(blocks[:, 0])
-    logarithm = np.log(unit)
-    normal = np.sqrt(-2 * logarithm) * np.cos(from_zero(blocks[:, 1]) * (2 * math.pi))
-    z = np.where(normals, normal, np.where(exponentials, a - logarithm / rate, a + width * unit))
-    by_rate, by_density = -0.5 * (z - rate) * (z - rate), -0.5 * (z - nearest) * (z + nearest)
-    bound = np.where(normals, 0.0, np.where(exponentials, by_rate, by_density))
-    below = np.log(inside(blocks[:, 2])) < bound
-    return z, below & (z >= a) & (z <= b)
+    first, last = (flat(end, shape) for end in ends)
+    right = (first <= last) & (first < np.inf) & (last > -np.inf)
+    require(right, name, "low", first, "a number, not above `high`")
+    return _drawn(name, state, shape, (centre, spread, *ends), dtype)

@@ -1,4 +1,4 @@
-"""Continuous distributions: uniform, normal, exponential and gamma.
+"""Continuous distributions of one word an element: uniform, normal, lognormal and exponential.
 
 Each is a function from a state to a state and values.  It takes a state (:mod:`~scanviz.engine.ops.draws.philox`)
 and returns the state after the draw with the values.  How far the state moves depends on the shape and the
@@ -15,12 +15,10 @@ uniform
 normal
     Box and Muller (1958): elements 2q and 2q + 1 are ``r * cos(a)`` and ``r * sin(a)`` with
     ``r = sqrt(-2 * log(u))``, u in (0, 1] of word 2q, and ``a = 2 * pi * v``, v in [0, 1) of word 2q + 1.
+lognormal
+    ``exp`` of a normal, in its dtype.
 exponential
     ``-log(u) * scale``, u in (0, 1]: one word each.
-gamma
-    Marsaglia and Tsang, "A simple method for generating gamma variables" (2000), in float64; element i uses
-    block i.  Lane 0 holds the uniform that turns gamma(k + 1) into gamma(k) for k < 1, of word 0; lane j = 1, 2, …
-    holds attempt j: the normal's radius of word 0, its angle of word 1, the deciding uniform of word 2.
 """
 
 from __future__ import annotations
@@ -28,7 +26,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
 from scanviz.engine.errors import ScanvizValueError
 from scanviz.engine.ops.draws.parameters import (
@@ -37,16 +34,13 @@ from scanviz.engine.ops.draws.parameters import (
     Parameter,
     Shape,
     are_numbers,
-    flat,
     real_dtype,
     reals,
-    require,
     size_of,
 )
 from scanviz.engine.ops.draws.philox import (
     Words,
     advance,
-    blocks_at,
     blocks_of_words,
     blocks_of_words32,
     draw_words,
@@ -58,22 +52,17 @@ from scanviz.engine.ops.draws.philox import (
 from scanviz.engine.ops.draws.unit_interval import (
     SHORT,
     UNIT53,
-    Doubles,
     Floats,
     draw_from_zero,
     draw_up_to_one,
-    first_accepted,
     from_zero,
     from_zero_single,
-    inside,
     up_to_one,
     up_to_one_single,
 )
 
 Drawn = tuple[Words, Array]
 DOUBLE = np.dtype(np.float64)
-_NOT_NEGATIVE = "0 or more"
-LEAST_LOG = -8e307  # of a gamma: beyond, differences would not be numbers
 
 
 def uniform(
@@ -177,8 +166,8 @@ def normal(
         drawn = _normal_around(state, shape, float(loc), float(scale))  # type: ignore[arg-type]  # scalars
         if drawn is not None:
             return drawn
-    centre, spread = reals("normal", "loc", loc, shape, kind), reals("normal", "scale", scale, shape, kind)
-    require(spread >= 0, "normal", "scale", spread, _NOT_NEGATIVE)
+    centre = reals("normal", "loc", loc, shape, kind)
+    spread = reals("normal", "scale", scale, shape, kind, "0 or more")
     value = spread * standard_normals(state, n, kind).reshape(shape)
     value += centre
     return advance(state, _blocks(n + n % 2, kind)), np.asarray(value)
@@ -236,6 +225,34 @@ def _turned(radius: Floats, turn: Floats, out: Floats) -> None:
     np.multiply(radius, np.sin(angle), out=out[:, 1])
 
 
+def lognormal(
+    state: Words, shape: Shape = (), mean: Parameter = 0.0, sigma: Parameter = 1.0, dtype: DType = "float64"
+) -> Drawn:
+    """Draw numbers whose logarithms are normal with mean ``mean`` and standard deviation ``sigma``.
+
+    Parameters and results are as for :func:`uniform`.
+
+    Raises
+    ------
+    ScanvizValueError
+        If a parameter is not finite, or ``sigma`` is negative.
+    ShapeError
+        If a parameter does not broadcast to ``shape``.
+
+    Examples
+    --------
+    >>> from scanviz.engine.ops.draws.philox import seed_state
+    >>> bool((lognormal(seed_state(1), (100,))[1] > 0).all())
+    True
+    """
+    kind = real_dtype("lognormal", dtype)
+    centre = reals("lognormal", "mean", mean, shape, kind)
+    spread = reals("lognormal", "sigma", sigma, shape, kind, "0 or more")
+    following, value = normal(state, shape, centre, spread, kind)
+    with np.errstate(over="ignore", under="ignore"):
+        return following, np.asarray(np.exp(value))
+
+
 def exponential(state: Words, shape: Shape = (), scale: Parameter = 1.0, dtype: DType = "float64") -> Drawn:
     """Draw from the exponential distribution with mean ``scale``.
 
@@ -256,89 +273,9 @@ def exponential(state: Words, shape: Shape = (), scale: Parameter = 1.0, dtype: 
     """
     kind = real_dtype("exponential", dtype)
     n = size_of("exponential", shape)
-    mean = reals("exponential", "scale", scale, shape, kind)
-    require(mean >= 0, "exponential", "scale", mean, _NOT_NEGATIVE)
+    mean = reals("exponential", "scale", scale, shape, kind, "0 or more")
     value = -np.log(draw_up_to_one(state, n, kind)).reshape(shape) * mean
     return advance(state, _blocks(n, kind)), np.asarray(value)
-
-
-def gamma(
-    state: Words,
-    shape: Shape = (),
-    concentration: Parameter = 1.0,
-    scale: Parameter = 1.0,
-    dtype: DType = "float64",
-) -> Drawn:
-    """Draw from the gamma distribution with shape parameter ``concentration`` and ``scale``.
-
-    Parameters and results are as for :func:`uniform`; NumPy calls ``concentration`` ``shape``, and so do
-    messages. A concentration of 0 gives 0.
-
-    Raises
-    ------
-    ScanvizValueError
-        If a parameter is negative or not finite.
-    ShapeError
-        If it does not broadcast to ``shape``.
-
-    Examples
-    --------
-    >>> from scanviz.engine.ops.draws.philox import seed_state
-    >>> gamma(seed_state(1), (2000,), concentration=9.0)[1].mean().round()
-    np.float64(9.0)
-    """
-    kind = real_dtype("gamma", dtype)
-    n = size_of("gamma", shape)
-    k, factor = reals("gamma", "shape", concentration, shape), reals("gamma", "scale", scale, shape)
-    require(k >= 0, "gamma", "shape", k, _NOT_NEGATIVE)
-    require(factor >= 0, "gamma", "scale", factor, _NOT_NEGATIVE)
-    with np.errstate(over="ignore", under="ignore"):
-        value = standard_gammas(state, flat(k, shape)).reshape(shape) * factor
-        return advance(state, n), np.asarray(value).astype(kind)
-
-
-def standard_gammas(state: Words, concentration: Doubles) -> Doubles:
-    """Return one float64 gamma of scale 1 for each concentration, shape (n,); they take ``n`` blocks."""
-    small, value = _large_gammas(state, concentration)
-    below = np.flatnonzero(small)
-    if len(below):
-        with np.errstate(divide="ignore"):
-            value[below] *= inside(blocks_at(state, below)[:, 0]) ** (1 / concentration[below])
-    return value
-
-
-def standard_gamma_logs(state: Words, concentration: Doubles) -> Doubles:
-    """Return the logarithms of such gammas: they do not underflow where a concentration is small."""
-    small, value = _large_gammas(state, concentration)
-    value = np.log(value)
-    below = np.flatnonzero(small)
-    if len(below):
-        value[below] += np.log(inside(blocks_at(state, below)[:, 0])) / concentration[below]
-    return np.asarray(np.maximum(value, LEAST_LOG))
-
-
-def _large_gammas(state: Words, concentration: Doubles) -> tuple[npt.NDArray[np.bool_], Doubles]:
-    """Return where a concentration is below 1, and gammas of those numbers, there of one more."""
-    small = concentration < 1
-    shifted = concentration + small - 1 / 3
-    spread = 1 / np.sqrt(9 * shifted)
-
-    def attempt(at: npt.NDArray[np.int64], lane: int) -> tuple[Doubles, npt.NDArray[np.bool_]]:
-        return _gamma_attempt(blocks_at(state, at, lane), shifted[at], spread[at])
-
-    return small, first_accepted(len(concentration), attempt, 1)
-
-
-def _gamma_attempt(blocks: Words, shifted: Doubles, spread: Doubles) -> tuple[Doubles, npt.NDArray[np.bool_]]:
-    """Return the proposals of one attempt and which are accepted; 1 - v + log(v) does not cancel."""
-    radius = np.sqrt(-2 * np.log(up_to_one(blocks[:, 0])))
-    x = radius * np.cos(from_zero(blocks[:, 1]) * (2 * math.pi))
-    t = np.maximum(spread * x, -1.0)
-    root = 1 + t
-    deciding = np.log(inside(blocks[:, 2]))
-    with np.errstate(divide="ignore"):
-        bound = 0.5 * x * x + shifted * (3 * np.log1p(t) - t * (3 + t * (3 + t)))
-    return shifted * (root * root * root), deciding < bound
 
 
 def _blocks(n: int, dtype: np.dtype[np.float64]) -> int:

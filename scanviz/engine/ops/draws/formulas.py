@@ -10,12 +10,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import cache, partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
+from msgspec.structs import replace
 
 from scanviz.engine.ops.draws.count_formulas import binomial, poisson
-from scanviz.engine.ops.draws.distributions import LEAST_LOG
+from scanviz.engine.ops.draws.parameters import Array
+from scanviz.engine.ops.draws.philox import Words, advance, draw_words, scattered_blocks
+from scanviz.engine.ops.draws.unit_interval import SHORT, Doubles
 from scanviz.engine.ops.draws.word_formulas import (
     ATTEMPTS,
+    BLOCK_AT,
     FIRST_PARAMETER,
     NUMBER,
     block_at,
@@ -27,6 +33,7 @@ from scanviz.engine.ops.draws.word_formulas import (
     up_to_one_single,
 )
 from scanviz.engine.ops.formulas.composed import larger
+from scanviz.engine.scalar.array_source import NUMPY, compiled
 from scanviz.engine.scalar.blocks import Block, typed
 from scanviz.engine.scalar.expression import (
     Expression,
@@ -39,6 +46,8 @@ from scanviz.engine.scalar.expression import (
     select,
     when,
 )
+
+LEAST_LOG = -8e307  # of a gamma: beyond, differences would not be numbers
 
 
 def uniform(unit: Expression, low: Expression, high: Expression) -> Expression:
@@ -90,8 +99,8 @@ def gamma(concentration: Expression, scale: Expression) -> Expression:
     return standard_gamma(concentration) * scale
 
 
-def _gamma_log(concentration: Expression, number: Expression, name: str) -> Expression:
-    """Return the logarithm of a gamma of scale 1, of the block ``number``."""
+def log_gamma(concentration: Expression, number: Expression = NUMBER, name: str = "gamma") -> Expression:
+    """Return the logarithm of a gamma of scale 1, of the block ``number``: it does not underflow."""
     small, value = _large_gamma(concentration, number, name)
     logarithm = natural_log(value)
     rest = natural_log(inside(block_at(number, 0)[0])) / concentration
@@ -141,7 +150,7 @@ def gumbel(unit: Expression, loc: Expression, scale: Expression) -> Expression:
 
 def beta(a: Expression, b: Expression) -> Expression:
     """Return a beta number of two gammas, of the blocks 2 i and 2 i + 1 for element i, by their logarithms."""
-    first, second = _gamma_log(a, NUMBER * 2, "a"), _gamma_log(b, NUMBER * 2 + 1, "b")
+    first, second = log_gamma(a, NUMBER * 2, "a"), log_gamma(b, NUMBER * 2 + 1, "b")
     return 1 / (primitive("exp", second - first) + 1)
 
 
@@ -250,6 +259,7 @@ def draw_block(name: str, dtype: str = "float64") -> Draw | None:
         "beta": (partial(_of_element, beta, 2), 2, "float64", None),
         "truncated_normal": (partial(_of_element, truncated_normal, 4), 4, "float64", None),
         "gamma": (partial(_of_element, gamma, 2), 2, "float64", None),
+        "log_gamma": (partial(_of_element, log_gamma, 1), 1, "float64", None),  # dirichlet is made of it
         "poisson": (partial(_of_element, poisson, 1), 1, "float64", None),
         "binomial": (partial(_of_element, binomial, 2), 2, "float64", None),
     }
@@ -259,3 +269,41 @@ def draw_block(name: str, dtype: str = "float64") -> Draw | None:
     made = results()
     before = ("uint64",) * FIRST_PARAMETER if words is None else (words,) * len(made)
     return Draw(typed(made, [*before, *(kind,) * (count * len(made))]), len(made), words)
+
+
+def numbers_by_formula(name: str, state: Words, parameters: Sequence[Array]) -> Doubles:
+    """Return the numbers of a distribution that NumPy has no faster way to draw, by its formula on arrays.
+
+    ``parameters`` are vectors of one element a number.  Pieces of them are computed one after another, so that they fit the cache.
+
+    Examples
+    --------
+    >>> from scanviz.engine.ops.draws.philox import seed_state
+    >>> numbers_by_formula("poisson", seed_state(3), [np.full(4, 2.0)])
+    array([2., 1., 1., 1.])
+    """
+    draw, formula = _on_arrays(name)
+    count = len(parameters[0])
+    found = np.empty(count)
+    for first in range(0, count, SHORT):
+        piece = slice(first, min(count, first + SHORT))
+        if draw.words is None:
+            given = [*state, np.arange(piece.start, piece.stop, dtype=np.uint64)]
+        else:
+            given = [draw_words(advance(state, first // 4), piece.stop - first)]
+        with np.errstate(all="ignore"):
+            (found[piece],) = formula(*given, *(parameter[piece] for parameter in parameters))
+    return found
+
+
+@cache
+def _on_arrays(name: str) -> tuple[Draw, Callable[..., tuple[Any, ...]]]:
+    draw = draw_block(name)
+    assert draw is not None
+    return draw, compiled(draw.block, replace(NUMPY, intrinsics={BLOCK_AT.name: _blocks}))
+
+
+def _blocks(key0: Any, key1: Any, low: Any, high: Any, offsets: Array, lane: Any) -> tuple[Any, ...]:
+    """Return the words of blocks, as the formula of the generator does, in a lane that is the same for all."""
+    index = int(low) | int(high) << 64
+    return tuple(scattered_blocks((int(key0), int(key1)), index, offsets.astype(np.int64), int(lane)).T)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -62,19 +62,39 @@ def whole_dtype(distribution: str, dtype: DType) -> np.dtype[Any]:
     return kind
 
 
-def reals(distribution: str, name: str, value: Parameter, shape: Shape, dtype: DType = np.float64) -> Array:
-    """Return a parameter as an array of ``dtype`` that broadcasts to ``shape`` and holds finite numbers.
+Allowed = Literal["finite numbers", "0 or more", "above 0", "0 to 1"]
+
+
+def reals(
+    distribution: str,
+    name: str,
+    value: Parameter,
+    shape: Shape,
+    dtype: DType = np.float64,
+    allowed: Allowed = "finite numbers",
+) -> Array:
+    """Return a parameter as an array of ``dtype`` that broadcasts to ``shape`` and holds finite numbers in a range.
 
     Raises
     ------
     ShapeError
         If it does not broadcast to ``shape``.
     ScanvizValueError
-        If a value is NaN or infinite.
+        If a value is NaN, infinite or outside of the range.
     """
     array: Array = np.asarray(value, dtype)
     broadcasts(distribution, name, array.shape, shape)
     require(np.isfinite(array), distribution, name, array, "finite numbers")
+    if allowed == "above 0":
+        require(array > 0, distribution, name, array, allowed)
+    elif allowed != "finite numbers":
+        require(
+            (array >= 0) & (array <= (1 if allowed == "0 to 1" else np.inf)),
+            distribution,
+            name,
+            array,
+            allowed,
+        )
     return array
 
 

@@ -76,24 +76,3 @@ def _in_pieces(state: Words, n: int, numbers: Callable[[Words, Doubles | None], 
     for place, words in writable_pieces(state, n):
         numbers(words, found[place])
     return found
-
-
-def first_accepted(
-    count: int,
-    attempt: Callable[[npt.NDArray[np.int64], int], tuple[Doubles, npt.NDArray[np.bool_]]],
-    lane: int = 0,
-) -> Doubles:
-    """Return one value for each of so many elements: the first that is accepted, tried in one lane after another.
-
-    ``attempt(elements, lane)`` gives a value for each element that has none yet, and which of these are accepted.
-    """
-    value, pending = np.empty(count), np.arange(count)
-    while len(pending):
-        refused = []
-        for first in range(0, len(pending), SHORT):  # as many as fit the cache
-            elements = pending[first : first + SHORT]
-            tried, accepted = attempt(elements, lane)
-            value[elements] = tried
-            refused.append(elements[~accepted])
-        pending, lane = np.concatenate(refused), lane + 1
-    return value

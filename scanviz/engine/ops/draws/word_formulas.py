@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scanviz.engine.ops.draws.philox_blocks import MASK64, MULTIPLIERS, ROUNDS, WEYL
+from scanviz.engine.ops.draws.philox import MASK64, MULTIPLIERS, ROUNDS, WEYL
 from scanviz.engine.scalar.expression import (
     Expression,
     ScalarFunction,

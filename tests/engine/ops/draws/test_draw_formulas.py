@@ -1,12 +1,15 @@
-"""Draws as formulas give the bits of NumPy's draws: generator, transformation and rejection."""
+"""Draws as formulas give the bits of NumPy's draws: generator, transformation and rejection; their probabilities are SciPy's."""
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import special
 
 from scanviz.engine.ops.draws import continuous as continuous
+from scanviz.engine.ops.draws import count_formulas, distributions
 from scanviz.engine.ops.draws import counts as distributions_counts
 from scanviz.engine.ops.draws import discrete as distributions_discrete
-from scanviz.engine.ops.draws import distributions
 from scanviz.engine.ops.draws.formulas import draw_block
 from scanviz.engine.ops.draws.philox import advance, blocks_at, seed_state
 from scanviz.engine.ops.draws.word_formulas import BLOCK_AT
@@ -40,8 +43,8 @@ CASES = {
         np.zeros(N, "uint64"),
         np.full(N, 2**63 + 1, "uint64"),
     ),
-    "lognormal": (continuous.lognormal, "float64", LOW, CHANCE),
-    "lognormal of float32": (continuous.lognormal, "float32", LOW, CHANCE),
+    "lognormal": (distributions.lognormal, "float64", LOW, CHANCE),
+    "lognormal of float32": (distributions.lognormal, "float32", LOW, CHANCE),
     "laplace": (continuous.laplace, "float64", LOW, CHANCE),
     "laplace of float32": (continuous.laplace, "float32", LOW, CHANCE),
     "gumbel": (continuous.gumbel, "float64", LOW, CHANCE),
@@ -54,7 +57,7 @@ CASES = {
         3 * HIGH,
         3 * HIGH + SPAN / 2**60,
     ),
-    "gamma": (distributions.gamma, "float64", CONCENTRATION, CHANCE),
+    "gamma": (continuous.gamma, "float64", CONCENTRATION, CHANCE),
     "poisson": (distributions_counts.poisson, "int64", MEAN),
     "binomial": (distributions_counts.binomial, "int64", TRIALS, CHANCE),
 }
@@ -89,3 +92,31 @@ def test_a_draw_prints():
     assert (
         "call" not in text and "philox_at" in text and "when" in text and "4294967295 steps at most" in text
     )
+
+
+def on_numbers(formula, *numbers):
+    """Return what a formula gives of numbers or arrays."""
+    block = typed([formula(*map(argument, range(len(numbers))))], ["float64"] * len(numbers))
+    return on_arrays(block)(*map(np.asarray, numbers))[0]
+
+
+def test_the_rest_of_the_log_factorial_agrees_with_gammaln():
+    k = np.arange(0.0, 400.0)
+    expected = special.gammaln(k + 1) - special.xlogy(k, k) + k
+    np.testing.assert_allclose(on_numbers(count_formulas._log_factorial_rest, k), expected, atol=3e-12)
+
+
+@given(k=st.integers(0, 10**6), mean=st.floats(1e-3, 1e6))
+def test_the_deviance_agrees_with_its_formula(k, mean):
+    expected = special.xlogy(float(k), k / mean) + mean - k
+    got = on_numbers(count_formulas._deviance, [float(k)], [mean])
+    np.testing.assert_allclose(got, expected, rtol=1e-9, atol=1e-9 * (k + mean))
+
+
+def test_the_deviance_keeps_its_digits_where_its_formula_cancels():
+    mean = np.array([1e15])
+    for away in (1.0, 1e5, 1e7):
+        relative = away / 1e15
+        series = 1e15 * relative**2 * (1 / 2 - relative / 6)
+        found = on_numbers(count_formulas._deviance, mean + away, mean)
+        np.testing.assert_allclose(found, series, rtol=1e-6, atol=1e-8)

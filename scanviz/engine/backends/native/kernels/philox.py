@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from scanviz.engine.backends.native.emit.ir import Code, Value, constant
 from scanviz.engine.graph.types import BOOLEAN
-from scanviz.engine.ops.draws.philox_blocks import MASK64, MULTIPLIERS, ROUNDS, WEYL
+from scanviz.engine.ops.draws.philox import MASK64, MULTIPLIERS, ROUNDS, WEYL
 
 WORDS, BYTES = 4, 32  # of a block
 _SCHEDULE = 2 * ROUNDS  # words of all rounds' keys

@@ -110,6 +110,17 @@ def one_of(*choices: str) -> Callable[[str], str]:
     return read
 
 
+TABLES = (
+    Option(("--full",), "", "print all tables, not only the answer"),
+    Option(("--top",), "N", "print all tables, with N rows each (8)", positive),
+)
+
+
+def rows_of_tables(given: Given) -> int | None:
+    """Return how many rows each table of a report has; None for the answer without tables."""
+    return given.top or (8 if given.full else None)
+
+
 DETAIL = Option(
     ("--detail",),
     "LEVEL",

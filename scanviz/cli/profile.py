@@ -19,6 +19,7 @@ from scanviz.cli.files import profile_place
 from scanviz.cli.options import (
     DETAIL,
     MODE_OF_RUN,
+    TABLES,
     Given,
     Option,
     UsageError,
@@ -26,6 +27,7 @@ from scanviz.cli.options import (
     parse,
     positive,
     program_of,
+    rows_of_tables,
 )
 from scanviz.cli.run import set_mode
 from scanviz.profiler.report.units import counted
@@ -39,7 +41,7 @@ USAGE = "profile [options] SCRIPT [arguments]"
 OPTIONS = (
     Option(("-o", "--output"), "FILE", "where the profile is saved"),
     Option(("-q", "--quiet"), "", "print no report and no progress line"),
-    Option(("--top",), "N", "rows of each table", positive, 8),
+    *TABLES,
     Option(("--scan",), "NAME", "show this loop alone, in full"),
     DETAIL,
     Option(("--steps-a-stamp",), "N", "let so many very short steps share one time", positive, 1),
@@ -78,7 +80,7 @@ def main(arguments: list[str]) -> int:
         RunOptions(
             output,
             given.quiet,
-            given.top,
+            rows_of_tables(given),
             given.scan,
             given.detail,
             values="*" if given.values == "" else given.values,
@@ -139,7 +141,7 @@ def _profile_repeatedly(given: Given, output: Path, also: Callable[[ProfileRecor
 
     problem = "" if given.scan is None else not_one_loop(done.record, given.scan)
     if not given.quiet:
-        _report(given.top, done.record, place, None if problem else given.scan)
+        _report(given, done.record, place, None if problem else given.scan)
         if problem:
             write_text(f"scanviz: {problem}\n", sys.stderr)
     if code != 0:
@@ -151,13 +153,13 @@ def _profile_repeatedly(given: Given, output: Path, also: Callable[[ProfileRecor
     return code or int(bool(problem))
 
 
-def _report(top: int, record: ProfileRecord, output: Path, scan: str | None) -> None:
+def _report(given: Given, record: ProfileRecord, output: Path, scan: str | None) -> None:
     from scanviz.profiler.report.overview import print_report
     from scanviz.profiler.run.profiled import saved_line
 
     sys.stdout.flush()
     write_text("\n", sys.stderr)
-    print_report(record, sys.stderr, top=top, scan_name=scan)
-    runs = 1 + len(record.repeats)
-    told = f"the first of {runs} runs; scanviz compare uses them all" if runs > 1 else "one run"
-    write_text(f"{told}\n{saved_line(output, working_folder())}", sys.stderr)
+    top, runs = rows_of_tables(given), 1 + len(record.repeats)
+    more = [f"The first of {runs} runs; scanviz compare uses them all."] if runs > 1 else []
+    more.append(saved_line(output, working_folder(), top is not None))
+    print_report(record, sys.stderr, top=top, scan_name=scan, more=more)

@@ -10,7 +10,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from scanviz.cli.files import RECOMPUTE, loaded, one_file, recomputing, seconds_of
-from scanviz.cli.options import Given, Option, UsageError, number, parse, positive
+from scanviz.cli.options import TABLES, Given, Option, UsageError, number, parse, rows_of_tables
 from scanviz.record.names import not_one_loop
 from scanviz.record.plain_text import write_json, write_text
 
@@ -21,7 +21,7 @@ _count = number("a number of 0 or more", 0)
 USAGE = "report [options] FILE"
 OPTIONS = (
     Option(("--json",), "", "print the record as JSON"),
-    Option(("--top",), "N", "rows of each table", positive, 8),
+    *TABLES,
     Option(("--scan",), "NAME", "show this loop alone, in full"),
     Option(("--values",), "", "show the values of loops' variables at a step"),
     Option(
@@ -53,7 +53,8 @@ def main(arguments: list[str]) -> int:
     elif given.values:
         _print_values(record, given)
     else:
-        print_report(record, sys.stdout, top=given.top, scan_name=wanted, to_try=to_try(record))
+        top = rows_of_tables(given)
+        print_report(record, sys.stdout, top=top, scan_name=wanted, to_try=to_try(record))
     return 0
 
 

@@ -10,14 +10,14 @@ from collections.abc import Iterable, Sequence
 from html import escape
 
 from scanviz.profiler.advice.best import to_try
-from scanviz.profiler.report.overview import render_report
+from scanviz.profiler.report.summary import render_summary
 from scanviz.profiler.report.units import amount, duration, share
 from scanviz.record.graphs.graph import LoopVariableRecord
 from scanviz.record.loops import LoopRecord
 from scanviz.record.model import ProfileRecord
 from scanviz.record.names import loop_titles
 from scanviz.record.plain_text import sanitize
-from scanviz.record.summary.run_breakdown import parts_of
+from scanviz.record.summary.run_breakdown import OperationTimes, parts_of
 from scanviz.record.summary.totals import totals
 from scanviz.record.summary.typical import typical_step
 from scanviz.record.summary.verdict import verdict
@@ -41,11 +41,9 @@ def record_bundle(record: ProfileRecord) -> dict[str, str]:
     (['text/html', 'text/plain'], True)
     """
     parts = parts_of(record)
-    whole = parts[0].total_ns
-    *known, rest = totals(parts)
-    known.sort(key=lambda row: -row.total_ns)
-    ends = filter(None, [to_try(record)])
-    sentences = [sentence.text for sentence in (*verdict(record, parts), *ends)]
+    times, best = OperationTimes(parts), to_try(record)
+    whole = times.run_ns
+    sentences = [sentence.text for sentence in (*verdict(record, parts), *filter(None, [best]))]
     loops = sorted(record.loops, key=lambda loop: -loop.total_ns)
     titles = loop_titles(record)
     blocks = [
@@ -53,14 +51,14 @@ def record_bundle(record: ProfileRecord) -> dict[str, str]:
         *(f"<div>{escape(sanitize(text.replace('`', '')))}</div>" for text in sentences),
         _table(
             ("where the time goes", "", ""),
-            ([_bar(row.total_ns, whole), duration(row.total_ns), row.title] for row in [*known, rest]),
+            ([_bar(row.total_ns, whole), duration(row.total_ns), row.title] for row in totals(parts)),
         ),
     ]
     if loops:
         rows = (
             [
-                _bar(loop.total_ns, whole),
-                duration(loop.total_ns),
+                _bar(times.whole(loop), whole),
+                duration(times.whole(loop)),
                 titles[loop.key],
                 amount(loop.steps),
                 duration(loop.median_step_ns),
@@ -69,7 +67,7 @@ def record_bundle(record: ProfileRecord) -> dict[str, str]:
             for loop in loops[:MOST]
         )
         blocks.append(_table(("loops", "", "", "steps", "median", "line"), rows))
-    return {"text/plain": render_report(record), "text/html": _within(blocks)}
+    return {"text/plain": render_summary(record, to_try=best), "text/html": _within(blocks)}
 
 
 def loop_bundle(loop: LoopRecord) -> dict[str, str]:
@@ -97,7 +95,7 @@ def loop_bundle(loop: LoopRecord) -> dict[str, str]:
             ]
             for operation in timed
         )
-        blocks.append(_table(("of the operations", "a step", "operation", "line"), rows))
+        blocks.append(_table(("of the operations", "per step", "operation", "line"), rows))
     variables = ([role.kind, role.name, _taps(role), why_kind(role)] for role in loop.variables)
     blocks.append(_table(("kind", "loop variable", "reads → writes", "why"), variables))
     return {"text/plain": repr(loop), "text/html": _within(blocks)}

@@ -1,4 +1,4 @@
-"""Times for people: three digits and a unit, never 0 for something that was there."""
+"""Times and shares for people: three digits and a unit, never 0 for something that was there."""
 
 from __future__ import annotations
 
@@ -34,3 +34,19 @@ def duration(nanoseconds: float) -> str:
         if nanoseconds >= size_ns * 0.9995:
             return f"{three_digits(nanoseconds / size_ns)} {unit}"
     return f"{three_digits(nanoseconds)} ns"
+
+
+def share(part: float, whole: float) -> str:
+    """Return a percentage.
+
+    Examples
+    --------
+    >>> share(1, 3), share(1, 1e9), share(0, 3), share(0.02, 1)
+    ('33 %', '<0.1 %', '0 %', '2.0 %')
+    """
+    if whole <= 0 or part <= 0:
+        return "0 %"
+    percent = 100 * part / whole
+    if percent < 0.1:
+        return "<0.1 %"
+    return f"{percent:.1f} %" if percent < 9.95 else f"{percent:.0f} %"

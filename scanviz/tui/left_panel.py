@@ -20,7 +20,7 @@ from scanviz.record.graphs.graph import LoopVariableRecord
 from scanviz.record.loops import LoopRecord
 from scanviz.record.model import FunctionRecord
 from scanviz.record.plain_text import sanitize
-from scanviz.record.summary.run_breakdown import CONTAINERS, parts_of
+from scanviz.record.summary.run_breakdown import CONTAINERS, parts_of, run_time_ns
 from scanviz.tui.model.state import ViewState
 from scanviz.tui.text.chart import Window, cells_of
 from scanviz.tui.text.colours import CYAN, RED, share_style
@@ -120,7 +120,7 @@ def _hot_lines(state: ViewState, loop: LoopRecord, width: int) -> Iterator[Text]
             and part.kind not in (*CONTAINERS, "recording", "code")
         ):
             spent[sanitize(str(part.source))] += part.own_ns
-    whole = parts[0].total_ns if spent.total() else 0
+    whole = run_time_ns(parts) if spent.total() else 0
     for place, time in spent.most_common(LINES):
         if not whole:  # no operation has a time
             return

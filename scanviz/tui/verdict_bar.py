@@ -28,21 +28,25 @@ from scanviz.tui.text.colours import CYAN, GREEN, RED, YELLOW
 from scanviz.tui.text.stacked_bar import Segment, fitting, legend, stacked
 from scanviz.tui.views.base import TextBlock
 
-SIGNS = {"time": ("●", CYAN), "rewriting": ("↻", GREEN), "unusual": ("!", RED), "try": ("→", YELLOW)}
+SIGNS = {
+    "time": ("●", CYAN),
+    "why": ("?", CYAN),
+    "rewriting": ("↻", GREEN),
+    "unusual": ("!", RED),
+    "try": ("→", YELLOW),
+}
 MARGIN = 3  # columns of a sign
 PART = 4  # of a terminal's rows, one in so many at the most
-SHORTER = {
-    "operations outside of loops": "outside of loops",
-    "checks and copies of calls": "checks and copies",
-}
+SHORTER = {"operations outside of loops": "outside of loops"}
 
 
 class VerdictBar(TextBlock, can_focus=True):
     """The verdict."""
 
     ABOUT: ClassVar[str] = (
-        "The run in short: what its time was spent on (the bar adds up to 100 %), and a sentence each for where the time goes (●),"
-        " what rewriting did (↻), what is unusual (!) and what to try (→). Enter goes to the place that a sentence is about."
+        "The run in short: what its time was spent on (the bar adds up to 100 %), then a sentence each for the slowest line (●),"
+        " why it is slow (?), what rewriting did (↻), what is unusual (!) and what to try (→)."
+        " Enter goes to the place that a sentence is about."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,k", "choose(-1)", "sentence before", show=False),
@@ -176,9 +180,7 @@ def place_of(sentence: VerdictSentence, state: ViewState) -> tuple[str, ViewStat
 
 def segments(parts: Sequence[RunPart]) -> list[Segment]:
     """Return what a run was spent on, the most first, and last what nothing measured."""
-    *known, rest = totals(parts)
-    ordered = sorted(known, key=lambda total: -total.total_ns)
-    return [Segment(SHORTER.get(total.title, total.title), total.total_ns) for total in (*ordered, rest)]
+    return [Segment(SHORTER.get(total.title, total.title), total.total_ns) for total in totals(parts)]
 
 
 def wrapped(texts: Sequence[str], width: int, most: int) -> list[list[str]]:

@@ -55,21 +55,26 @@ class Session(Shown):
         observe.detach(self.recorder)
         self.recorder.finish(_outcome(error))
 
-    def report(self, file: TextIO | None = None, top: int = 8, scan: str | None = None) -> None:
-        """Print the report.
+    def report(
+        self, file: TextIO | None = None, top: int | None = None, scan: str | None = None, full: bool = False
+    ) -> None:
+        """Print the answer in at most twenty lines, or all tables.
 
         Parameters
         ----------
         file : text file, optional
             ``sys.stdout`` by default.
-        top : int
-            Rows per table.
+        top : int, optional
+            Print all tables, with so many rows each.
         scan : str, optional
-            Show only this loop.
+            Show only this loop, in full.
+        full : bool
+            Whether to print all tables.
         """
-        from scanviz.profiler.report.overview import print_report
+        from scanviz.profiler.report.overview import USUAL_TOP, print_report
 
-        print_report(self.record, file if file is not None else sys.stdout, top=top, scan_name=scan)
+        out = file if file is not None else sys.stdout
+        print_report(self.record, out, top=top or (USUAL_TOP if full else None), scan_name=scan)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the record to a ``.scanviz`` file."""

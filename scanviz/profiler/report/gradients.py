@@ -67,7 +67,7 @@ def gradient_lines(record: ProfileRecord, width: int, top: int) -> list[ReportLi
     if len(found) > top:
         lines.append(ReportLine(f"  {len(found) - top} more pairs", QUIET))
     if any(code_ns[loop.key] for sides in found for loops in sides for loop in loops):
-        lines.append(ReportLine("  without making code, which is in the times above", QUIET, wraps=True))
+        lines.append(ReportLine("  without compilation, which the times above include", QUIET, wraps=True))
     return lines
 
 

@@ -18,13 +18,12 @@ from scanviz.record.summary.slow_steps import other_code_ns
 from scanviz.record.summary.typical import BELOW, typical_step, untimed
 
 WIDE, MIDDLE = 96, 78
-_COLUMNS = ("loop", "time", OF_RUN, "steps", "p50", "p95", "max", "body", "runs")
+_COLUMNS = ("loop", "time", OF_RUN, "steps", "p50", "p95", "max", "operations", "runs")
 _OUTSIDE: tuple[tuple[str, tuple[PartKind, ...]], ...] = (
     ("outside of loops", ("operation",)),
-    ("checks and copies", ("checks", "copies", "entry")),
-    ("around loops", ("around",)),
+    ("call overhead", ("checks", "copies", "entry")),
+    ("loop overhead", ("around",)),
     ("slow calls", ("slow",)),
-    ("recording", ("recording",)),
     ("unattributed", ("function",)),
 )
 FULL_BAR = 2.5  # medians that fill a bar of the sparkline, so that a usual step's is of a third
@@ -38,31 +37,30 @@ def place(name: str, source: SourceRecord | None) -> str:
 
 
 def function_lines(
-    record: ProfileRecord, function: FunctionRecord, parts: Sequence[RunPart], width: int, top: int
+    record: ProfileRecord,
+    function: FunctionRecord,
+    parts: Sequence[RunPart],
+    times: OperationTimes,
+    width: int,
+    top: int,
 ) -> list[ReportLine]:
     """Return a function's line and a table of its loops and of what is outside of them, which add up to its time."""
-    times, outside = function.call_times, _outside(function, parts)
+    outside, whole = _outside(function, parts), times.whole(function)
     head = f"{sanitize(function.name)}{place(function.name, function.source)}: {counted(function.calls, 'call')}, "
-    whole = next(
-        (part.total_ns for part in parts if (part.kind, part.function) == ("function", function.key)), 0
-    )
-    head += f"{duration(whole)} ({share(whole, parts[0].total_ns)})"
+    head += f"{duration(whole)} ({share(whole, times.run_ns)})"
     origin = [f"from {sanitize(function.origin)}"] if function.origin else []
     facts = [head, *origin, *([busy] if (busy := off_cpu(function)) else [])]
     if function.calls > 1:
-        later = (times.total_ns - function.first_ns) / (function.calls - 1)
-        recorded = dict(outside).get("recording", 0)
-        beside = " without recording" if recorded > _COSTLY * whole else ""
-        facts.append(f"first {duration(function.first_ns)}, then {duration(later)} a call{beside}")
+        later = (function.call_times.total_ns - function.first_ns) / (function.calls - 1)
+        facts.append(f"first {duration(function.first_ns)}, then {duration(later)} per call")
     facts += headings(function)
     if function.errors:
         facts.append(f"{amount(function.errors)} failed")
     if function.running:
         facts.append(f"{amount(function.running)} running")
-    run_ns = parts[0].total_ns
-    rows = _tree(record, function, None, 1, width, top, run_ns)
+    rows = _tree(record, function, None, 1, width, top, times)
     for title, took in outside:
-        rows.append(_row([f"  {title}", duration(took), share(took, run_ns)], width))
+        rows.append(_row([f"  {title}", duration(took), share(took, times.run_ns)], width))
     lines = [ReportLine(""), ReportLine(" · ".join(facts), TITLE, wraps=True)]
     if rows:
         heading, *others = table([_row(list(_COLUMNS), width), *rows], 1, width)
@@ -91,7 +89,7 @@ def _tree(
     depth: int,
     width: int,
     top: int,
-    run_ns: int,
+    times: OperationTimes,
 ) -> list[list[str]]:
     rows: list[list[str]] = []
     loops = [loop for loop in record.loops_of(function.key, parent) if loop.runs]
@@ -99,15 +97,16 @@ def _tree(
         percentiles = [duration(number) for number in loop.step_quantiles_ns]
         body = share(loop.body_ns, step_ns(loop)) if loop.sampled_steps else "–"
         name = "  " * min(depth, 8) + sanitize(loop.name)
-        cells = [name, duration(loop.total_ns), share(loop.total_ns, run_ns), amount(loop.steps)]
+        whole = times.whole(loop)
+        cells = [name, duration(whole), share(whole, times.run_ns), amount(loop.steps)]
         steps = percentiles if loop.step_times.count else ["–"] * 3
         rows.append(_row([*cells, *steps, body, amount(loop.runs)], width))
         if depth < 30:
-            rows.extend(_tree(record, function, loop.key, depth + 1, width, top, run_ns))
+            rows.extend(_tree(record, function, loop.key, depth + 1, width, top, times))
     if len(loops) > top:
-        rest = sum(loop.total_ns for loop in loops[top:])
+        rest = sum(times.whole(loop) for loop in loops[top:])
         name = "  " * depth + f"{len(loops) - top} more"
-        rows.append(_row([name, duration(rest), share(rest, run_ns)], width))
+        rows.append(_row([name, duration(rest), share(rest, times.run_ns)], width))
     return rows
 
 
@@ -117,7 +116,7 @@ def other_loop_lines(
     """Return loops with their titles in short, a line each: a step's time, and what takes most of it."""
     if not loops:
         return []
-    rows = [["other loops", "a step", OF_RUN]]
+    rows = [["other loops", "per step", OF_RUN]]
     most = [times.most_of(loop) for _, loop in loops[:top]]
     for (title, loop), hottest in zip(loops, most, strict=False):
         part = share(times.of(loop, hottest), times.run_ns) if hottest else "–"
@@ -148,7 +147,7 @@ def loop_lines(
         f"{sanitize(title)}{place(loop.name, loop.source)}",
         f"{counted(loop.runs, 'run')}, {counted(loop.steps, 'step')}"
         + (", ends by until" if loop.has_until else ""),
-        duration(loop.total_ns),
+        duration(times.whole(loop)),
         *headings(loop),
     ]
     lines = [
@@ -194,7 +193,7 @@ def _notes(loop: LoopRecord) -> list[ReportLine]:
         )
     if loop.slowdown > 1 + _COSTLY:
         more = f", by {duration(loop.recording_ns)} in all" if loop.slowdown >= MUCH_SLOWER else ""
-        found.append(f"recording it made it about {loop.slowdown:.2g} times slower{more}")
+        found.append(f"profiling made it about {loop.slowdown:.2g} times slower{more}")
     return [ReportLine("  " + " · ".join(found), WARNING, wraps=True)] if found else []
 
 
@@ -212,9 +211,9 @@ def _division(loop: LoopRecord) -> list[ReportLine]:
     lines.append(ReportLine(f"  {steps}: " + ", ".join(parts) + _slowest(loop), wraps=True))
     lines += tail_lines(loop)
     if loop.setup_ns:
-        around = f"  around the steps: {duration(loop.setup_ns)}"
+        around = f"  before and after the steps: {duration(loop.setup_ns)}"
         code_ns = loop.code_ns
-        code = f", of it making code {duration(code_ns)}" if 0 < code_ns <= loop.setup_ns else ""
+        code = f", {duration(code_ns)} of it compilation" if 0 < code_ns <= loop.setup_ns else ""
         first = f", the first run took {duration(loop.first_run_ns)}" if loop.runs > 1 else ""
         lines.append(ReportLine(around + code + first, QUIET, wraps=True))
     return lines
@@ -265,7 +264,7 @@ def _operation_table(
     timed.sort(key=lambda operation: -times.of(loop, operation))
     room = max(16, width // 2 - 14)
     more = _numbers(timed[:top], width, whole)
-    rows = [["  operation", "a step", OF_RUN, *(measure.title for measure in more)]]
+    rows = [["  operation", "per step", OF_RUN, *(measure.title for measure in more)]]
     for operation in timed[:top]:
         time_ns, took_ns = operation.typical_ns, times.of(loop, operation)
         cells = [
@@ -283,7 +282,7 @@ def _operation_table(
         )
     if len(timed) > top:
         rest = sum(operation.typical_ns for operation in timed[top:])
-        took = f"{duration(rest)} a step" if rest else BELOW
+        took = f"{duration(rest)} per step" if rest else BELOW
         lines.append(ReportLine(f"  {counted(len(timed) - top, 'more operation')}, {took}", QUIET))
     return lines
 

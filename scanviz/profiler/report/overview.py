@@ -1,4 +1,4 @@
-"""The report: a record as one screen of text.
+"""The full report: a record as tables of text.
 
 It reads the record and nothing else.  Lines carry a style; colour is added only where wanted, and text from scripts is
 made harmless first.
@@ -13,6 +13,7 @@ from scanviz.profiler.report.gradients import gradient_lines
 from scanviz.profiler.report.loops import function_lines, loop_lines, other_loop_lines
 from scanviz.profiler.report.parts import by_line_lines, gone_lines, outside_lines, whole_lines
 from scanviz.profiler.report.roofline import roofline_lines
+from scanviz.profiler.report.summary import NOT_CALLED, render_summary
 from scanviz.profiler.report.text import (
     HEADING,
     HOT,
@@ -31,7 +32,7 @@ from scanviz.record.model import LoopRecord, ProfileRecord
 from scanviz.record.names import loop_titles, loops_called, not_one_loop
 from scanviz.record.plain_text import sanitize, write_text
 from scanviz.record.processor import off_cpu
-from scanviz.record.summary.run_breakdown import OperationTimes, RunPart, parts_of
+from scanviz.record.summary.run_breakdown import OperationTimes, parts_of
 from scanviz.record.summary.threads import beyond_the_clock
 from scanviz.record.summary.verdict import VerdictSentence, verdict
 
@@ -81,7 +82,7 @@ def render_report(
     color: bool = False,
     to_try: VerdictSentence | None = None,
 ) -> str:
-    """Return the report as text.
+    """Return the full report as text: the findings, then tables of all parts of the run.
 
     Parameters
     ----------
@@ -107,7 +108,7 @@ def render_report(
     --------
     >>> print(render_report(ProfileRecord(script="rnn.py", wall_ns=1_500_000)), end="")
     rnn.py · 1.50 ms · still running
-    no scanviz function was called: scanviz records what scanviz.function compiles
+    No scanviz function was called: scanviz records what scanviz.function compiles.
     """
     width, top = max(NARROWEST, width), max(1, top)
     lines = [*_header(record), *_body(record, width, top, scan_name, to_try), *_footer(record)]
@@ -118,19 +119,25 @@ def print_report(
     record: ProfileRecord,
     file: TextIO,
     *,
-    top: int = USUAL_TOP,
+    top: int | None = None,
     scan_name: str | None = None,
     width: int | None = None,
     to_try: VerdictSentence | None = None,
+    more: Sequence[str] = (),
 ) -> None:
-    """Print the report as wide as the terminal, coloured only on one that wants it.
+    """Print the answer in at most twenty lines, or all tables with ``top`` rows each, as wide as the terminal.
 
-    A pipe or file gets 100 columns (or ``COLUMNS``) and no colours; so does a terminal with ``NO_COLOR`` or ``TERM=dumb``.
-    Signs that the file's encoding lacks are replaced by similar ones.
+    It is coloured only on a terminal that wants it.  A pipe or file gets 100 columns (or ``COLUMNS``) and no colours; so does a
+    terminal with ``NO_COLOR`` or ``TERM=dumb``.  Signs that the file's encoding lacks are replaced by similar ones.
     """
     columns = width if width is not None else width_of(file)
     color = wants_color(file)
-    text = render_report(record, width=columns, top=top, scan_name=scan_name, color=color, to_try=to_try)
+    if top is not None or scan_name is not None:
+        rows = top or USUAL_TOP
+        text = render_report(record, width=columns, top=rows, scan_name=scan_name, color=color, to_try=to_try)
+        text += "".join(f"{line}\n" for line in more)
+    else:
+        text = render_summary(record, width=columns, color=color, to_try=to_try, more=more)
     write_text(text, file, colours=color)
 
 
@@ -143,10 +150,6 @@ def _header(record: ProfileRecord) -> list[ReportLine]:
         parts.append(f"{counted(calls, 'call')} of {counted(len(record.functions), 'function')}")
     parts.append(", ".join(sorted({sanitize(function.backend) for function in record.functions})))
     lines = [ReportLine(" · ".join(part for part in parts if part), HEADING, wraps=True)]
-    if busy := off_cpu(record):
-        lines.append(ReportLine(f"{busy}: times on the clock are longer than the work", WARNING, wraps=True))
-    if beside := beyond_the_clock(record):
-        lines.append(ReportLine(beside, QUIET, wraps=True))
     if record.outcome.message and record.outcome.status != "ok":
         lines.append(ReportLine(sanitize(record.outcome.message.split("\n")[0]), WARNING, wraps=True))
     return lines
@@ -165,14 +168,14 @@ def _body(
         key=lambda function: -function.total_ns,
     )
     if not called:
-        told = "no scanviz function was called: scanviz records what scanviz.function compiles"
-        return [ReportLine(told, WARNING, wraps=True)]
+        return [ReportLine(NOT_CALLED, WARNING, wraps=True)]
     parts = parts_of(record)
     lines = [ReportLine(sentence.text, wraps=True) for sentence in verdict(record, parts)]
     lines += [ReportLine(to_try.text, HOT, wraps=True)] if to_try is not None else []
     lines += [*whole_lines(record, parts), *origin_lines(record, width, top)]
+    times = OperationTimes(parts)
     for function in called[:top]:
-        lines.extend(function_lines(record, function, parts, width, top))
+        lines.extend(function_lines(record, function, parts, times, width, top))
     if len(called) > top:
         rest = sum(function.total_ns for function in called[top:])
         text = f"{counted(len(called) - top, 'more function')}, {duration(rest)} (--top {len(called)} shows them)"
@@ -183,12 +186,12 @@ def _body(
         *gradient_lines(record, width, top),
         *outside_lines(record, parts, width, top),
         *by_line_lines(parts, width, top),
-        *_hottest(record, parts, width, top),
+        *_hottest(record, times, width, top),
         *roofline_lines(record, width, top),
     ]
 
 
-def _hottest(record: ProfileRecord, parts: Sequence[RunPart], width: int, top: int) -> list[ReportLine]:
+def _hottest(record: ProfileRecord, times: OperationTimes, width: int, top: int) -> list[ReportLine]:
     """Return the loops that take most, each with its operations: two, or more where more rows are asked for."""
     own, titles = {loop.key: own_ns(record, loop) for loop in record.loops}, loop_titles(record)
     whole = sum(own.values())
@@ -196,7 +199,6 @@ def _hottest(record: ProfileRecord, parts: Sequence[RunPart], width: int, top: i
     shown = loops[: 2 if top <= USUAL_TOP else top]
     shown = [loop for k, loop in enumerate(shown) if k == 0 or own[loop.key] >= _WORTH * whole]
     lines: list[ReportLine] = []
-    times = OperationTimes(parts)
     for k, loop in enumerate(shown):
         lines.append(ReportLine(""))
         lines.extend(loop_lines(loop, titles[loop.key], times, width, top if k == 0 else max(3, top // 2)))
@@ -221,6 +223,10 @@ def _footer(record: ProfileRecord) -> list[ReportLine]:
     if not record.functions:
         return []
     lines: list[ReportLine] = []
+    if busy := off_cpu(record):
+        lines.append(ReportLine(f"the run was {busy}: wall time overstates the work", QUIET, wraps=True))
+    if beside := beyond_the_clock(record):
+        lines.append(ReportLine(beside, QUIET, wraps=True))
     if record.detail == "ops":
         lines.append(
             ReportLine(

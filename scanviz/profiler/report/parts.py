@@ -10,8 +10,15 @@ from scanviz.record.measures import columns
 from scanviz.record.model import ProfileRecord
 from scanviz.record.operations import OperationRecord
 from scanviz.record.plain_text import sanitize
-from scanviz.record.summary.run_breakdown import RunPart
-from scanviz.record.summary.totals import LineTotal, RemovedScan, gone_loops, lines, totals
+from scanviz.record.summary.run_breakdown import RunPart, overhead_ns, run_time_ns
+from scanviz.record.summary.totals import (
+    PROFILER_OVERHEAD,
+    LineTotal,
+    RemovedScan,
+    gone_loops,
+    lines,
+    totals,
+)
 
 OF_RUN = "of run"  # the column of shares: all are of the whole run, in every table
 MOST_GONE = 8
@@ -22,13 +29,10 @@ _FEW = 5  # rows of a table of the whole run, where not more are asked for
 
 
 def whole_lines(record: ProfileRecord, parts: Sequence[RunPart]) -> list[ReportLine]:
-    """Return a table of what the run spent its time on; its rows add up to the whole."""
-    whole = parts[0].total_ns
-    *known, rest = totals(parts)
-    rows = [
-        [f"  {row.title}", duration(row.total_ns), share(row.total_ns, whole)]
-        for row in [*sorted(known, key=lambda row: -row.total_ns), rest]
-    ]
+    """Return a table of what the run time is made of, and the profiler's own time beside it."""
+    whole = run_time_ns(parts)
+    rows = [[f"  {row.title}", duration(row.total_ns), share(row.total_ns, whole)] for row in totals(parts)]
+    rows.append([f"  {PROFILER_OVERHEAD} (excluded)", duration(overhead_ns(parts)), "–"])
     head = f"where the time goes: {duration(whole)}"
     if record.threads.others:
         beside = duration(record.threads.beside_ns)
@@ -44,7 +48,7 @@ def outside_lines(record: ProfileRecord, parts: Sequence[RunPart], width: int, t
     """Return the operations outside of loops that take most, with rates, their lines and where rewrites moved them from."""
     found = [part for part in parts if part.kind == "operation" and part.loop is None and part.own_ns]
     found.sort(key=lambda part: -part.own_ns)
-    whole, took = parts[0].total_ns, sum(part.own_ns for part in found)
+    whole, took = run_time_ns(parts), sum(part.own_ns for part in found)
     calls = sum(part.total_ns for part in parts if part.kind == "function")
     if took < _WORTH * calls:
         return []
@@ -108,7 +112,7 @@ def _gone(loop: RemovedScan) -> str:
 def by_line_lines(parts: Sequence[RunPart], width: int, top: int) -> list[ReportLine]:
     """Return the lines of the script that take most, in loops and outside; what has no line stands last."""
     *found, rest = lines(parts)
-    whole = parts[0].total_ns
+    whole = run_time_ns(parts)
     if not found:
         return []
     count = min(top, _FEW) if top <= 8 else top

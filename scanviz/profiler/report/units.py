@@ -3,27 +3,11 @@
 from __future__ import annotations
 
 from scanviz.record.measures import Unit
-from scanviz.record.units import duration, three_digits
+from scanviz.record.units import duration, share, three_digits
 
 _BYTES = ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"))
 _RATES: dict[Unit, str] = {"bytes/s": "GB/s", "flops/s": "GFLOP/s"}
 _BARS = "▁▂▃▄▅▆▇█"
-
-
-def share(part: float, whole: float) -> str:
-    """Return a percentage.
-
-    Examples
-    --------
-    >>> share(1, 3), share(1, 1e9), share(0, 3), share(0.02, 1)
-    ('33 %', '<0.1 %', '0 %', '2.0 %')
-    """
-    if whole <= 0 or part <= 0:
-        return "0 %"
-    percent = 100 * part / whole
-    if percent < 0.1:
-        return "<0.1 %"
-    return f"{percent:.1f} %" if percent < 9.95 else f"{percent:.0f} %"
 
 
 def size(count: float) -> str:

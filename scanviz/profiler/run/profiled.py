@@ -53,8 +53,8 @@ class RunOptions(NamedTuple):
         The file of the profile; None to save nothing.
     quiet : bool
         Whether to print nothing.
-    top : int
-        Rows per table of the report.
+    top : int or None
+        Rows of each table; None for the answer alone.
     scan : str or None
         Show only this loop.
     detail : str
@@ -79,7 +79,7 @@ class RunOptions(NamedTuple):
 
     output: Path | None
     quiet: bool
-    top: int
+    top: int | None
     scan: str | None
     detail: str
     show: Callable[[ProfileRecord, TextIO], None] | None = None
@@ -149,10 +149,12 @@ def run_profiled(program: Script, options: RunOptions) -> None:
         ended.progress.stop()
 
 
-def saved_line(saved: Path, folder: str) -> str:
-    """Return the message about a saved profile: its name relative to a folder, and the command that shows it."""
+def saved_line(saved: Path, folder: str, full: bool) -> str:
+    """Return the message about a saved profile: its name relative to a folder, and the commands that show more of it."""
     name = seen_from(folder, str(saved))
-    return f"saved {name}  (scanviz report {shlex.quote(name)})\n"
+    quoted = shlex.quote(name)
+    tables = "" if full else f"scanviz report {quoted} --full, "
+    return f"Saved {name}. More: {tables}scanviz tui {quoted}"
 
 
 def _recorded_children(program: Script, options: RunOptions, output: Path) -> Path:
@@ -304,9 +306,8 @@ class Ending:
         options, best = self.options, to_try(record)
         problem = "" if options.scan is None else not_one_loop(record, options.scan)
         scan = None if problem else options.scan
-        print_report(record, self.stream, top=options.top, scan_name=scan, to_try=best)
-        if saved:
-            write_text(saved_line(saved, options.folder), self.stream)
+        more = (saved_line(saved, options.folder, options.top is not None),) if saved else ()
+        print_report(record, self.stream, top=options.top, scan_name=scan, to_try=best, more=more)
         if problem:
             self._failed(problem)
         if self.tracer is not None and self.tracer.loop_names and not self.tracer.matched:

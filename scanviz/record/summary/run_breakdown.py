@@ -44,7 +44,7 @@ PartKind = Literal[
     "recording",
 ]
 CONTAINERS: tuple[PartKind, ...] = ("run", "function", "loop")  # their own time is unattributed
-SLOW_CALLS = "calls slower than the typical one"
+SLOW_CALLS = "slow calls"
 DEEPEST = 60  # loops nested deeper than any script's stay part of the loop around them
 
 
@@ -125,13 +125,37 @@ def unattributed_ns(parts: Iterable[RunPart]) -> int:
     return sum(part.own_ns for part in parts if part.kind in CONTAINERS)
 
 
+def overhead_ns(parts: Iterable[RunPart]) -> int:
+    """Return the profiler's own time, which no share of run time includes."""
+    return sum(part.own_ns for part in parts if part.kind == "recording")
+
+
+def run_time_ns(parts: Sequence[RunPart]) -> int:
+    """Return the run's time without profiler overhead: shares in all views are shares of it."""
+    return parts[0].total_ns - overhead_ns(parts)
+
+
 class OperationTimes:
-    """The time of each operation in all of a run, and of the run: every view shows these, and shares of the run."""
+    """Times of operations, loops, functions and the run without profiler overhead, as every view shows them."""
 
     def __init__(self, parts: Sequence[RunPart]) -> None:
-        self.run_ns = parts[0].total_ns
+        self.run_ns = run_time_ns(parts)
         timed = (part for part in parts if part.kind == "operation")
         self._times = {(part.function, part.loop, part.operation): part.own_ns for part in timed}
+        totals = [0 if part.kind == "recording" else part.own_ns for part in parts]
+        for place in range(len(parts) - 1, 0, -1):  # a part stands before the parts inside it
+            parent = parts[place].parent
+            if parent is not None:
+                totals[parent] += totals[place]
+        self._containers = {
+            (part.kind, part.loop if part.kind == "loop" else part.function): total
+            for part, total in zip(parts, totals, strict=True)
+            if part.kind in ("function", "loop")
+        }
+
+    def whole(self, owner: FunctionRecord | LoopRecord) -> int:
+        """Return the time of all runs of a loop or all calls of a function, with everything inside them."""
+        return self._containers.get(("loop" if isinstance(owner, LoopRecord) else "function", owner.key), 0)
 
     def of(self, owner: FunctionRecord | LoopRecord, operation: OperationRecord) -> float:
         """Return the time of an operation in all steps of a loop, or in all calls of a function; a loop's with all inside it."""

@@ -1,6 +1,6 @@
 """Totals over the parts of a run: by what they are, by line of source, and of loops that rewrites removed.
 
-Rows by what parts are, and rows by line, add up to the whole each.
+Rows by what parts are, and rows by line, add up to the run time: all but profiler overhead.
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ from scanviz.record.model import FunctionRecord, ProfileRecord
 from scanviz.record.summary.run_breakdown import CONTAINERS, SLOW_CALLS, PartKind, RunPart
 from scanviz.record.values import SourceRecord
 
-UNATTRIBUTED = "unattributed"
-LOOPS, OUTSIDE = "loops", "operations outside of loops"
+LOOPS, OUTSIDE, COMPILATION = "loops", "operations outside of loops", "compilation"
+CALL_OVERHEAD, YOUR_CODE = "call overhead", "your own code"
+PROFILER_OVERHEAD, UNATTRIBUTED = "profiler overhead", "unattributed"
 _ROWS: tuple[tuple[str, tuple[PartKind, ...]], ...] = (
     (LOOPS, ("steps", "rows", "round", "slow", "around")),
     (OUTSIDE, ("operation",)),
     (SLOW_CALLS, ()),
-    ("checks and copies of calls", ("checks", "copies", "entry")),
-    ("building loops and functions", ("building",)),
-    ("making code of loops", ("code",)),
-    ("recording", ("recording",)),
-    ("the script's own time", ("script",)),
+    (CALL_OVERHEAD, ("checks", "copies", "entry")),
+    (COMPILATION, ("building", "code")),
+    (YOUR_CODE, ("script",)),
     (UNATTRIBUTED, CONTAINERS),
 )
-_TITLE_OF = {kind: title for title, kinds in _ROWS for kind in kinds}
+_TITLE_OF: dict[PartKind, str] = {kind: title for title, kinds in _ROWS for kind in kinds}
+_TITLE_OF["recording"] = PROFILER_OVERHEAD
 
 
 class PartTotal(Struct, frozen=True):
@@ -108,18 +108,23 @@ class RemovedScan(Struct, frozen=True):
 
 
 def totals(parts: Sequence[RunPart]) -> list[PartTotal]:
-    """Return rows that add up to the whole: by what parts are, what is unattributed last and always there.
+    """Return what the run time is made of, the longest first; unattributed time is last and always there.
+
+    Profiler overhead is not part of it.
 
     Examples
     --------
     >>> whole = RunPart("run", "rnn.py", 100, own_ns=3)
     >>> [(row.title, row.total_ns) for row in totals([whole, RunPart("script", "own", 97, 97, 0)])]
-    [("the script's own time", 97), ('unattributed', 3)]
+    [('your own code', 97), ('unattributed', 3)]
     """
     found = dict.fromkeys((title for title, _ in _ROWS), 0)
     for part in parts:
-        found[title(part)] += part.own_ns
-    return [PartTotal(title, total) for title, total in found.items() if total or title == UNATTRIBUTED]
+        if part.kind != "recording":
+            found[title(part)] += part.own_ns
+    rest = PartTotal(UNATTRIBUTED, found.pop(UNATTRIBUTED))
+    rows = [PartTotal(title, total) for title, total in found.items() if total]
+    return [*sorted(rows, key=lambda row: -row.total_ns), rest]
 
 
 def title(part: RunPart) -> str:
@@ -130,11 +135,13 @@ def title(part: RunPart) -> str:
 
 
 def lines(parts: Sequence[RunPart]) -> list[LineTotal]:
-    """Return rows that add up to the whole: by line, the longest first, and last what has none."""
+    """Return the run time by line, the longest first, and last what has no line."""
     found: dict[tuple[str, int] | None, list[int]] = {}
     sources: dict[tuple[str, int] | None, SourceRecord | None] = {None: None}
     for part in parts:
-        source = part.source if part.kind not in (*CONTAINERS, "recording") else None
+        if part.kind == "recording":
+            continue
+        source = part.source if part.kind not in CONTAINERS else None
         place = (source.file, source.line) if source is not None else None
         sources.setdefault(place, source)
         row = found.setdefault(place, [0, 0, 0, 0])

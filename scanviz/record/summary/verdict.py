@@ -1,7 +1,6 @@
-"""A run in a few sentences: where its time went, what rewriting did for that, and what was unusual.
+"""The findings of a run, in sentences: its slowest line, why that is slow, what was unusual, what rewriting did.
 
-Every sentence comes from numbers of the record, and names the place to look at next.  A sentence that has nothing to tell is left
-out, so that what stands there is worth reading.
+Each sentence comes from numbers of the record and names the place to look at next.
 """
 
 from __future__ import annotations
@@ -19,20 +18,22 @@ from scanviz.record.names import loop_titles
 from scanviz.record.plain_text import sanitize
 from scanviz.record.processor import off_cpu_share
 from scanviz.record.summary.roofline import bound_of
-from scanviz.record.summary.run_breakdown import RunPart, parts_of
-from scanviz.record.summary.slow_steps import in_other_code, other_code_ns, slowest_share
-from scanviz.record.summary.totals import LOOPS, OUTSIDE, PartTotal, title, totals
+from scanviz.record.summary.run_breakdown import PartKind, RunPart, parts_of, run_time_ns
+from scanviz.record.summary.slow_steps import in_other_code, other_code_ns, slow_in_words, slowest_share
 from scanviz.record.traces.first_bad import first_bad_of
 from scanviz.record.traces.model import STATISTICS
+from scanviz.record.units import duration, share
 from scanviz.record.values import SourceRecord
 
 MUCH = 0.2  # of what an operation is part of: less is no sentence
-RECORDING = "recording"  # the row that is no part of the program
-WORTH = 0.05  # of the time: what the program computes is told even where something else takes more
 MOST_OF_IT = 0.5
+NEARLY_ALL = 0.9
 LARGE_PRODUCT = 1e6  # floating-point operations: of smaller ones the call takes most
 WAITED = 4.0  # times what a product takes as a rule, or needs on this machine, where its threads waited
-SURE = 0.95  # how much a rule must change to be told, as a ratio of times
+SURE = 0.95  # how much a rule must change to be reported, as a ratio of times
+CALL_NS = 2_000  # an operation on NumPy that takes less is mostly the call of it
+AT_LIMIT = 0.5  # of a limit of the machine: an operation that reaches it is bound by it
+_EXECUTED: tuple[PartKind, ...] = ("operation", "steps", "rows", "round", "around", "slow")
 
 
 class VerdictSentence(Struct, frozen=True):
@@ -41,8 +42,8 @@ class VerdictSentence(Struct, frozen=True):
     Attributes
     ----------
     topic : str
-        ``"time"``: where it goes; ``"rewriting"``: what rules did; ``"unusual"``: what is not as it should be; ``"try"``: what
-        would make it faster.
+        ``"time"``: where it goes; ``"why"``: why the slowest line is slow; ``"rewriting"``: what rules did; ``"unusual"``: what
+        is not as it should be; ``"try"``: what would make it faster.
     text : str
         The sentence.
     function, loop : int or None
@@ -63,14 +64,14 @@ class VerdictSentence(Struct, frozen=True):
 
 
 def verdict(record: ProfileRecord, parts: Sequence[RunPart] | None = None) -> tuple[VerdictSentence, ...]:
-    """Return what there is to say of a run, the most important first.
+    """Return the findings of a run, the slowest line first.
 
     Parameters
     ----------
     record : ProfileRecord
         The run.
     parts : sequence of RunPart, optional
-        What :func:`scanviz.record.summary.run_breakdown.parts_of` gives of it, where that is known already.
+        The run divided by :func:`scanviz.record.summary.run_breakdown.parts_of`, if it is at hand.
 
     Examples
     --------
@@ -80,85 +81,120 @@ def verdict(record: ProfileRecord, parts: Sequence[RunPart] | None = None) -> tu
     >>> times = ThreadTimesRecord(inside_ns=90)
     >>> record = ProfileRecord(script="rnn.py", wall_ns=100, functions=(called,), loops=(loop,), threads=times)
     >>> [sentence.text for sentence in verdict(record)]
-    ['80 % of the time is in the loop `rnn` (rnn.py:3).']
+    ['rnn.py:3 is the slowest line: 80 % of run time, 8.89 ns per step of the loop `rnn`.']
     """
     if not any(function.calls for function in record.functions):
         return ()
     return tuple(_sentences(record, parts_of(record) if parts is None else parts))
 
 
+class SlowLine(Struct, frozen=True):
+    """A line of the script that took time when it ran, in loops or outside of them; compilation is not counted.
+
+    Attributes
+    ----------
+    source : SourceRecord
+        The line.
+    total_ns : int
+        All of it.
+    parts : tuple of RunPart
+        What it is made of, the longest first.
+    """
+
+    source: SourceRecord
+    total_ns: int
+    parts: tuple[RunPart, ...]
+
+    @property
+    def loop(self) -> int | None:
+        """Key of the loop in which it took most; None where that was outside of loops."""
+        spent: Counter[int | None] = Counter()
+        for part in self.parts:
+            spent[part.loop] += part.own_ns
+        return spent.most_common(1)[0][0]
+
+
+def slow_lines(parts: Sequence[RunPart]) -> list[SlowLine]:
+    """Return the lines of the script by the time that they took when they ran, the slowest first.
+
+    Examples
+    --------
+    >>> line = SourceRecord("rnn.py", 7, "h = T.tanh(x)")
+    >>> whole = RunPart("run", "rnn.py", 100)
+    >>> [found.total_ns for found in slow_lines([whole, RunPart("operation", "tanh(x)", 97, 97, 0, line)])]
+    [97]
+    """
+    found: dict[tuple[str, int], list[RunPart]] = {}
+    for part in parts:
+        if part.kind in _EXECUTED and part.own_ns and part.source is not None:
+            found.setdefault((part.source.file, part.source.line), []).append(part)
+    made = []
+    for inside in found.values():
+        inside.sort(key=lambda part: -part.own_ns)
+        source = inside[0].source
+        assert source is not None
+        made.append(SlowLine(source, sum(part.own_ns for part in inside), tuple(inside)))
+    return sorted(made, key=lambda line: -line.total_ns)
+
+
 def _sentences(record: ProfileRecord, parts: Sequence[RunPart]) -> Iterator[VerdictSentence]:
-    rows = sorted(totals(parts), key=lambda total: -total.total_ns)
-    rows = [row for row in rows if row.title != RECORDING]
-    worked_ns = sum(row.total_ns for row in rows)
-    # where recording takes much, as that of values does, shares are of what the program itself took
-    whole = worked_ns if parts[0].total_ns - worked_ns > MUCH * parts[0].total_ns else parts[0].total_ns
-    if worked_ns:
-        yield _where(record, parts, rows[0], whole)
-        computed = next((row for row in rows if row.title in (LOOPS, OUTSIDE)), None)
-        if computed is not None and computed is not rows[0] and computed.total_ns >= WORTH * whole:
-            yield _where(record, parts, computed, whole)
-    yield from _rewriting(record, parts)
+    lines, whole = slow_lines(parts), run_time_ns(parts)
+    if lines:
+        yield _slowest(record, lines[0], whole)
+    loops = {loop.key: loop for loop in record.loops}
+    if lines and lines[0].loop is not None:
+        yield from _why(record, loops[lines[0].loop], lines[0])
     yield from _unusual(record)
     yield from _waiting_products(record, parts)
+    yield from _rewriting(record, parts)
 
 
-def _where(record: ProfileRecord, parts: Sequence[RunPart], most: PartTotal, whole: int) -> VerdictSentence:
-    """Return what takes most of the time, and what of that is most of it."""
-    time = "the time" if whole == parts[0].total_ns else "the time without recording"
-    part = f"{_percent(most.total_ns, whole)} of {time} is"
-    if most.title == LOOPS:
-        return _in_loops(record, parts, part, whole)
-    if most.title == OUTSIDE:
-        return _outside(parts, part)
-    return VerdictSentence("time", f"{part} {most.title}.")
-
-
-def _in_loops(record: ProfileRecord, parts: Sequence[RunPart], part: str, whole: int) -> VerdictSentence:
-    """Return which loop takes most of the loops' time, and which operation most of that."""
-    own: Counter[int] = Counter()
-    for row in parts:
-        if row.loop is not None and title(row) == LOOPS:
-            own[row.loop] += row.own_ns
-    ((key, took),) = own.most_common(1)
-    loop = next(loop for loop in record.loops if loop.key == key)
-    name = f"the loop `{sanitize(loop_titles(record)[key])}`"
-    share, place = _percent(took, whole), f"{name}{_at(loop.source)}"
-    text = f"{part} in {place}" if part.startswith(share) else f"{part} in loops, {share} in {place}"
-    if other_code_ns(loop) > MOST_OF_IT * took:
-        return VerdictSentence("time", f"{text}: {in_other_code(loop)}.", loop.function, key, loop.source)
-    inside = [row for row in parts if row.loop == key and row.kind == "operation"]
-    hottest = max(inside, key=lambda row: row.own_ns, default=None)
-    if hottest is None or hottest.own_ns < MUCH * took:
-        return VerdictSentence("time", f"{text}.", loop.function, key, loop.source)
-    what = f"`{sanitize(hottest.label)}`{_at(hottest.source, loop.source)}"
-    text += f", {_percent(hottest.own_ns, took)} of that {what}."
-    return VerdictSentence("time", text, loop.function, key, hottest.source or loop.source)
-
-
-def _outside(parts: Sequence[RunPart], part: str) -> VerdictSentence:
-    """Return which operations outside of loops take most, and from which loops they came."""
-    found = [row for row in parts if row.kind == "operation" and row.loop is None and row.own_ns]
-    whole = sum(row.own_ns for row in found)
-    came: Counter[str] = Counter()
-    for row in found:
-        came[row.moved_from] += row.own_ns
-    ((loop, took),) = came.most_common(1)
-    chosen = sorted((row for row in found if row.moved_from == loop), key=lambda row: -row.own_ns)
-    few = [row for row in chosen if row.own_ns >= MUCH * whole][:2] or chosen[:1]
-    listed = " and ".join(f"`{sanitize(row.label)}`" for row in few)
-    text = f"{part} outside of loops"
-    if loop and took >= MOST_OF_IT * whole:
-        text += f", most of it in work that left the loop `{sanitize(loop)}`: {listed}{_at(few[0].source)}."
+def _slowest(record: ProfileRecord, line: SlowLine, whole: int) -> VerdictSentence:
+    """Return which line of the script is the slowest, in which loop, and which operation most of it is."""
+    key, first = line.loop, line.parts[0]
+    text = f"{sanitize(str(line.source))} is the slowest line: {share(line.total_ns, whole)} of run time"
+    if key is None:
+        moved = first.moved_from if first.moved_from and first.rule != "gradient" else ""
+        text += f", moved out of the loop `{sanitize(moved)}`" if moved else ", outside of loops"
     else:
-        text += (
-            f", {_percent(sum(row.own_ns for row in few), whole)} of that in {listed}{_at(few[0].source)}."
+        loop = next(loop for loop in record.loops if loop.key == key)
+        here = sum(part.own_ns for part in line.parts if part.loop == key)
+        step = f"{duration(here / loop.steps)} per step" if loop.steps else duration(here)
+        text += f", {step} of the loop `{sanitize(loop_titles(record)[key])}`"
+    gradient = sum(part.own_ns for part in line.parts if part.rule == "gradient")
+    if MUCH * line.total_ns <= gradient < NEARLY_ALL * line.total_ns:
+        text += f", {share(gradient, line.total_ns)} of it in its gradient"
+    if first.kind == "operation" and first.own_ns >= MUCH * line.total_ns:
+        only = first.own_ns >= NEARLY_ALL * line.total_ns
+        text += f": `{sanitize(first.label)}`" if only else f", mostly `{sanitize(first.label)}`"
+    return VerdictSentence("time", f"{text}.", first.function, key, line.source)
+
+
+def _why(record: ProfileRecord, loop: LoopRecord, line: SlowLine) -> Iterator[VerdictSentence]:
+    """Iterate over what is known of why a line of a loop is slow: the code that ran it, its calls, the machine's limits."""
+    if other_code_ns(loop) > MOST_OF_IT * loop.total_ns:
+        yield VerdictSentence(
+            "why", f"{_capital(in_other_code(loop))}.", loop.function, loop.key, line.source
         )
-    return VerdictSentence("time", text, few[0].function, None, few[0].source)
+        return
+    on_numpy = loop.tiers[-1].tier == "numpy" if loop.tiers else False
+    refused = loop.tiers[-1].why.partition("no native code: ")[2] if on_numpy else ""
+    if refused:
+        text = f"The loop `{sanitize(loop.name)}` runs on NumPy, not as machine code: {sanitize(refused)}."
+        yield VerdictSentence("why", text, loop.function, loop.key, line.source)
+    operations = [one for one in loop.operations if one.source == line.source and one.samples]
+    if on_numpy and operations and all(one.typical_ns < CALL_NS for one in operations):
+        text = "Steps are so short that per-operation overhead dominates."
+        yield VerdictSentence("why", text, loop.function, loop.key, line.source)
+    hottest = max(operations, key=loop.ran_ns, default=None)
+    bound = bound_of(record.measures, hottest) if hottest is not None else None
+    if hottest is not None and bound is not None and bound.reached >= AT_LIMIT:
+        text = f"`{sanitize(hottest.label)}` runs at {100 * bound.reached:.0f} % of this machine's limit: {bound.kind}."
+        yield VerdictSentence("why", text, loop.function, loop.key, line.source)
 
 
 def _rewriting(record: ProfileRecord, parts: Sequence[RunPart]) -> Iterator[VerdictSentence]:
-    """Iterate over what rewriting did to the function that takes most: measured where it was, else counted."""
+    """Iterate over what rewriting did to the slowest function: operations per step, and the effect where it was measured."""
     took = {part.function: part.total_ns for part in parts if part.kind == "function"}
     functions = [
         function for function in record.functions if function.rewrites is not None and took.get(function.key)
@@ -168,33 +204,31 @@ def _rewriting(record: ProfileRecord, parts: Sequence[RunPart]) -> Iterator[Verd
     function = max(functions, key=lambda function: took[function.key])
     rewrites = function.rewrites
     assert rewrites is not None
-    sure = [effect for effect in rewrites.effects if effect.low > 1 / SURE]
-    if sure:
-        best = max(sure, key=lambda effect: effect.ratio)
-        took_longer = f"a call of `{sanitize(function.name)}` takes {best.ratio:.2f} times as long"
-        text = f"Rewriting pays: without {sanitize(best.rule)} {took_longer}."
+    fewer = _fewer(rewrites)
+    best = max(
+        (one for one in rewrites.effects if one.low > 1 / SURE), key=lambda one: one.ratio, default=None
+    )
+    if best is not None:
+        effect = f"without {sanitize(best.rule)} a call of `{sanitize(function.name)}` takes {best.ratio:.2f} times as long"
+        text = f"Rewriting {fewer}; {effect}." if fewer else f"Measured effect of rewriting: {effect}."
         yield VerdictSentence("rewriting", text, function.key)
-        return
-    text = _fewer(rewrites)
-    if text:
-        yield VerdictSentence("rewriting", f"Rewriting {text}.", function.key)
+    elif fewer:
+        yield VerdictSentence("rewriting", f"Rewriting {fewer}; effect on time not measured.", function.key)
 
 
 def _fewer(rewrites: RewritesRecord) -> str:
-    """Return how many operations a step had and has, of the loop where most went away."""
+    """Return how many operations a step had and has, of the loop that lost most, and the loops that are gone."""
     before, after = rewrites.steps(0), rewrites.steps(len(rewrites.applications))
     fewer = {loop: before[loop] - after.get(loop, 0) for loop in before if loop in after}
     gone = [loop for loop in before if loop not in after]
     loop = max(fewer, key=lambda loop: fewer[loop], default=None)
     found = []
     if loop is not None and fewer[loop] > 0:
-        found.append(
-            f"left {after[loop]} of {before[loop]} operations in a step of `{sanitize(loop)}`{_floating(rewrites, loop)}"
-        )
+        counts = f"from {before[loop]} to {after[loop]} operations"
+        found.append(f"cut each step of `{sanitize(loop)}` {counts}{_floating(rewrites, loop)}")
     if gone:
-        found.append(
-            f"made {len(gone)} loop{'s' if len(gone) > 1 else ''} unnecessary ({sanitize(', '.join(gone[:3]))})"
-        )
+        loops = f"{len(gone)} loop{'s' if len(gone) > 1 else ''}"
+        found.append(f"removed {loops} ({sanitize(', '.join(gone[:3]))})")
     return " and ".join(found)
 
 
@@ -205,7 +239,7 @@ def _floating(rewrites: RewritesRecord, loop: str) -> str:
     before, after = (step.flops if step is not None else None for step in steps)
     if before is None or after is None or after >= before:
         return ""
-    return f" ({after:,} of {before:,} floating-point ones)"
+    return f" ({before:,} → {after:,} flops)"
 
 
 def _unusual(record: ProfileRecord) -> Iterator[VerdictSentence]:
@@ -229,14 +263,11 @@ def _unusual(record: ProfileRecord) -> Iterator[VerdictSentence]:
             )
             break
     slowest = max(record.loops, key=lambda loop: slowest_share(loop) * loop.total_ns, default=None)
-    share = 0.0 if slowest is None else slowest_share(slowest)
-    if slowest is not None and share and slowest.total_ns >= MUCH * record.wall_ns:
-        yield VerdictSentence(
-            "unusual",
-            f"The slowest 1 % of the steps of `{sanitize(titles[slowest.key])}` take {100 * share:.0f} % of its time.",
-            slowest.function,
-            slowest.key,
-        )
+    part = 0.0 if slowest is None else slowest_share(slowest)
+    if slowest is not None and part and slowest.total_ns >= MUCH * record.wall_ns:
+        text = f"The slowest 1 % of the steps of `{sanitize(titles[slowest.key])}` take {100 * part:.0f} % of its time"
+        why = slow_in_words(slowest, slowest.measures.get("slowest_hundredth_ns", 0.0))
+        yield VerdictSentence("unusual", f"{text}: {sanitize(why)}.", slowest.function, slowest.key)
 
 
 def _waiting_products(record: ProfileRecord, parts: Sequence[RunPart]) -> Iterator[VerdictSentence]:
@@ -248,7 +279,7 @@ def _waiting_products(record: ProfileRecord, parts: Sequence[RunPart]) -> Iterat
     found = max(
         (part for part in parts if part.kind == "operation"), key=lambda part: part.own_ns, default=None
     )
-    if found is None or found.own_ns < MUCH * parts[0].total_ns:
+    if found is None or found.own_ns < MUCH * run_time_ns(parts):
         return
     owner = owners[found.function, found.loop]
     operation = next(one for one in owner.operations if one.index == found.operation)
@@ -268,8 +299,8 @@ def _waiting_products(record: ProfileRecord, parts: Sequence[RunPart]) -> Iterat
         yield VerdictSentence("unusual", text, found.function, found.loop, operation.source)
 
 
-def _percent(part: float, whole: float) -> str:
-    return f"{100 * part / max(1, whole):.0f} %"
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _at(source: SourceRecord | None, known: SourceRecord | None = None) -> str:

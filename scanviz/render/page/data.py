@@ -25,7 +25,7 @@ from scanviz.record.processor import off_cpu
 from scanviz.record.storage.codec import encode
 from scanviz.record.summary.glosses import GLOSSES
 from scanviz.record.summary.roofline import known_limits, worth_showing
-from scanviz.record.summary.run_breakdown import OperationTimes, RunPart, parts_of
+from scanviz.record.summary.run_breakdown import OperationTimes, RunPart, overhead_ns, parts_of, run_time_ns
 from scanviz.record.summary.slow_steps import slow_in_words, slowest_share
 from scanviz.record.summary.totals import gone_loops, lines, totals
 from scanviz.record.summary.typical import typical_step
@@ -159,7 +159,6 @@ def _roofline(record: ProfileRecord) -> dict[str, Any]:
 
 def _parts(record: ProfileRecord, parts: Sequence[RunPart]) -> dict[str, Any]:
     """Return what the whole run was spent on: by what it is, by line, and the loops that rewrites removed."""
-    *rows, unattributed = totals(parts)
     outside = [part for part in parts if part.kind == "operation" and part.loop is None and part.own_ns]
     numbers: dict[tuple[int | None, int | None], dict[str, float]] = {
         (function.key, operation.index): _numbers_of(operation)
@@ -167,8 +166,9 @@ def _parts(record: ProfileRecord, parts: Sequence[RunPart]) -> dict[str, Any]:
         for operation in function.operations
     }
     return {
-        "whole_ns": parts[0].total_ns,
-        "totals": [encode(row) for row in [*sorted(rows, key=lambda row: -row.total_ns), unattributed]],
+        "whole_ns": run_time_ns(parts),
+        "overhead_ns": overhead_ns(parts),
+        "totals": [encode(row) for row in totals(parts)],
         "lines": [encode(row) for row in lines(parts)],
         "outside": [
             {
@@ -188,6 +188,7 @@ def _parts(record: ProfileRecord, parts: Sequence[RunPart]) -> dict[str, Any]:
 def _function(function: FunctionRecord, times: OperationTimes) -> dict[str, Any]:
     found: dict[str, Any] = encode(replace(function, rewrites=None, program=b""))
     found["off_cpu"] = off_cpu(function)
+    found["total_ns"] = times.whole(function)
     found["heading"] = _heading(function)
     for data, operation in zip(found["operations"], function.operations, strict=True):
         data["total_ns"], data["measures"] = times.of(function, operation), _numbers_of(operation)
@@ -202,6 +203,7 @@ def _loop(loop: LoopRecord, times: OperationTimes) -> dict[str, Any]:
     for data, operation in zip(found["operations"], loop.operations, strict=True):
         data["total_ns"], data["measures"] = times.of(loop, operation), _numbers_of(operation)
     found["off_cpu"] = off_cpu(loop)
+    found["total_ns"] = times.whole(loop)
     found["typical_step"] = typical_step(loop)
     slow = loop.measures.get("slowest_hundredth_ns", 0.0)
     found["slow_steps"] = slow_in_words(loop, slow) if slowest_share(loop) else ""

@@ -12,7 +12,7 @@ from scanviz.record.model import FunctionRecord, ProfileRecord
 from scanviz.record.operations import OperationRecord
 from scanviz.record.plain_text import sanitize
 from scanviz.record.summary.roofline import bound_of
-from scanviz.record.summary.run_breakdown import RunPart
+from scanviz.record.summary.run_breakdown import RunPart, run_time_ns
 from scanviz.record.summary.totals import UNATTRIBUTED, gone_loops, totals
 from scanviz.tui.text.colours import CYAN, share_style
 from scanviz.tui.views.tables import Cell, Row, place_cell, text_cell
@@ -35,7 +35,7 @@ def function_rows(
     }
     known = {operation.index: operation for operation in function.operations}
     rows: list[tuple[int, Row]] = []
-    whole = parts[0].total_ns
+    whole = run_time_ns(parts)
     for part in parts:
         if part.parent == place:
             index = part.operation if part.operation is not None else indices.get(part.loop)
@@ -90,11 +90,10 @@ def _row(
 
 def run_summary(record: ProfileRecord, parts: Sequence[RunPart], width: int) -> Text:
     """Return what the whole run was spent on, a line each with a bar, and the loops that rewrites removed."""
-    whole = parts[0].total_ns
-    *known, rest = totals(parts)
+    whole = run_time_ns(parts)
     room = max(6, min(20, width - 52))
     text = Text(f"the whole run: {duration(whole)}", style="bold")
-    for row in [*sorted(known, key=lambda row: -row.total_ns), rest]:
+    for row in totals(parts):
         filled = round(room * row.total_ns / max(1, whole))
         text.append(f"\n{row.title:>28} ", style="not bold")
         text.append("█" * filled + "░" * (room - filled), style=f"not bold {CYAN}")

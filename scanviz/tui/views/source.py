@@ -11,7 +11,7 @@ from textual.widgets import DataTable
 from scanviz.profiler.report.units import duration, share
 from scanviz.record.model import ProfileRecord
 from scanviz.record.plain_text import sanitize
-from scanviz.record.summary.run_breakdown import CONTAINERS, RunPart, parts_of
+from scanviz.record.summary.run_breakdown import CONTAINERS, RunPart, parts_of, run_time_ns
 from scanviz.record.values import SourceRecord
 from scanviz.tui.model.linked_selection import NO_SIGN, SIGN, linked_selection
 from scanviz.tui.model.state import ViewState
@@ -94,7 +94,7 @@ class SourceView(TabView):
             parts = parts_of(state.record)  # a thread may do it: the record comes last
             self._lines, self._whole, self._read = (
                 line_times(parts, state.record),
-                parts[0].total_ns,
+                run_time_ns(parts),
                 state.record,
             )
 

@@ -2,7 +2,6 @@
 
 function reportView() {
   const parts = [];
-  if (data.run.off_cpu) parts.push(element("p", { class: "warning" }, `${data.run.off_cpu}: times on the clock are longer than the work.`));
   if (data.run.outcome.status !== "ok") parts.push(element("p", { class: "warning" }, outcomeText(data.run.outcome)));
   for (const each of data.notes) parts.push(element("p", { class: "note" }, each));
   parts.push(verdictPart());
@@ -12,6 +11,9 @@ function reportView() {
   parts.push(...loopsAndOutside());
   for (const each of data.functions) parts.push(functionPart(each));
   parts.push(adviceView());
+  const overhead = `Profiler overhead of ${duration(data.parts.overhead_ns)} is in none of these figures.`;
+  const busy = data.run.off_cpu ? ` The run was ${data.run.off_cpu}: wall time overstates the work.` : "";
+  parts.push(element("p", { class: "note" }, overhead, busy));
   return element("div", {}, parts);
 }
 
@@ -138,7 +140,7 @@ function answers() {
   });
   return table("Loops, slowest first", [
     ...SHARE, { name: "loop", heads: true }, ...(data.run.origins.length ? [{ name: "origin", wide: true }] : []),
-    { name: "a step (median)", numeric: true }, { name: "steps", numeric: true, wide: true }, { name: "runs", numeric: true, wide: true },
+    { name: "per step (median)", numeric: true }, { name: "steps", numeric: true, wide: true }, { name: "runs", numeric: true, wide: true },
     { name: "slowest step", wide: true }, { name: "most of its time", wide: true }, { name: "line" },
   ], rows, { most: 12 });
 }
@@ -179,7 +181,7 @@ function functionPart(each) {
   const title = /^function at /.test(each.name) ? each.name : `function ${each.name}`; // one without a name is called by its line
   return element("section", { "aria-label": title },
     element("h2", {}, title, each.origin ? ` from ${each.origin}` : "", " ", lineButton(each.source)),
-    element("p", {}, each.off_cpu ? element("strong", {}, `${each.off_cpu}; `) : null, `${count(each.calls)} ${each.calls === 1 ? "call" : "calls"}, ${duration(each.call_times.total_ns)} without recording, on ${each.backend}; first call ${duration(each.first_ns)}`,
+    element("p", {}, each.off_cpu ? element("strong", {}, `${each.off_cpu}; `) : null, `${count(each.calls)} ${each.calls === 1 ? "call" : "calls"}, ${duration(each.call_times.total_ns)} on ${each.backend}; first call ${duration(each.first_ns)}`,
       each.heading.map((one) => ["; ", element("span", { title: one.about }, `${one.title} ${quantity[one.unit](one.value)}`)]),
       each.errors ? `; ${count(each.errors)} ended by an error` : "", built ? `; built in: ${built}` : ""),
     element("ul", { class: "tree" }, loops.filter((loop) => loop.parent === null).map((loop, k) => loopItem(loop, loops, k < MOST_OPEN))),

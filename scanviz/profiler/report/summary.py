@@ -1,0 +1,144 @@
+"""The report that answers first: at most twenty lines, from the slowest line of the script to where more stands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from scanviz.profiler.report.text import HEADING, HOT, QUIET, WARNING, ReportLine, clipped, styled, table
+from scanviz.profiler.report.units import counted, duration, share
+from scanviz.record.model import ProfileRecord
+from scanviz.record.names import loop_titles
+from scanviz.record.plain_text import sanitize
+from scanviz.record.processor import off_cpu
+from scanviz.record.summary.run_breakdown import RunPart, overhead_ns, parts_of, run_time_ns
+from scanviz.record.summary.threads import beyond_the_clock
+from scanviz.record.summary.totals import totals
+from scanviz.record.summary.verdict import VerdictSentence, slow_lines, verdict
+
+MOST_LINES = 20
+MOST_ROWS = 5  # of the table of slow lines
+NARROWEST = 40
+NOT_CALLED = "No scanviz function was called: scanviz records what scanviz.function compiles."
+LEADS = {"why": "Why: ", "try": "", "unusual": "Unusual: ", "rewriting": ""}
+STYLES = {"try": HOT, "unusual": WARNING}
+LEAST = 0.01  # of run time: a smaller part is not named in the first line
+
+
+def render_summary(
+    record: ProfileRecord,
+    *,
+    width: int = 100,
+    color: bool = False,
+    to_try: VerdictSentence | None = None,
+    more: Sequence[str] = (),
+) -> str:
+    """Return the answer of a profile in at most twenty lines, where the terminal is no narrower than 80 columns.
+
+    Parameters
+    ----------
+    record : ProfileRecord
+        What to show.
+    width : int
+        Columns; less than 40 counts as 40.
+    color : bool
+        Whether to add terminal colours.
+    to_try : VerdictSentence, optional
+        What would make the run faster, from :func:`scanviz.profiler.advice.best.to_try`.
+    more : sequence of str
+        Last lines: where the profile is, and the commands that show more.
+
+    Returns
+    -------
+    str
+        Lines that end in a newline, none wider than ``width``.
+
+    Examples
+    --------
+    >>> print(render_summary(ProfileRecord(script="rnn.py", wall_ns=1_500_000)), end="")
+    rnn.py took 1.50 ms, still running.
+    No scanviz function was called: scanviz records what scanviz.function compiles.
+    """
+    width = max(NARROWEST, width)
+    parts = parts_of(record)
+    sentences = [*verdict(record, parts), *([to_try] if to_try is not None else [])]
+    head = [_head(record, parts), *_ended(record)]
+    if not any(function.calls or function.running for function in record.functions):
+        head.append(ReportLine(NOT_CALLED, WARNING, wraps=True))
+    head += [ReportLine(each.text, wraps=True) for each in sentences if each.topic == "time"]
+    others = [
+        ReportLine(LEADS[topic] + each.text, STYLES.get(topic, ""), wraps=True)
+        for topic in LEADS
+        for each in sentences
+        if each.topic == topic
+    ]
+    tail = [*_footnotes(record, parts), *(ReportLine(text, QUIET, wraps=True) for text in more)]
+
+    def shown(lines: Sequence[ReportLine]) -> list[str]:
+        return [row for line in lines for row in styled(line, width, color).split("\n")]
+
+    first, last = shown(head), shown(tail)
+    found: list[str] = []
+    for line in others:  # those that come first have room first
+        rows = shown([line])
+        if len(first) + len(found) + len(rows) + len(last) <= MOST_LINES:
+            found += rows
+    room = MOST_LINES - len(first) - len(found) - len(last)
+    lines = shown(_line_table(record, parts, width, min(MOST_ROWS, room - 1)))
+    return "".join(row + "\n" for row in (*first, *lines, *found, *last))
+
+
+def _head(record: ProfileRecord, parts: Sequence[RunPart]) -> ReportLine:
+    """Return the whole time, what it is made of and how the script ended."""
+    whole = run_time_ns(parts)
+    called = sanitize(" ".join([record.script, *record.arguments]).strip() or "The profile")
+    text = f"{called} took {duration(whole or record.wall_ns)}"
+    ended = sanitize(record.outcome.in_short)
+    text += f", {ended}" if ended else ""
+    rows = [row for row in totals(parts) if row.total_ns >= LEAST * whole > 0]
+    if record.functions and rows:
+        text += ": " + ", ".join(f"{row.title} {share(row.total_ns, whole)}" for row in rows)
+    return ReportLine(f"{text}.", HEADING, wraps=True)
+
+
+def _ended(record: ProfileRecord) -> list[ReportLine]:
+    """Return the error that a script ended by."""
+    if record.outcome.status == "ok" or not record.outcome.message:
+        return []
+    return [ReportLine(sanitize(record.outcome.message.split("\n")[0]), WARNING, wraps=True)]
+
+
+def _line_table(record: ProfileRecord, parts: Sequence[RunPart], width: int, most: int) -> list[ReportLine]:
+    """Return the slowest lines of the script with their share of run time, their time per step and their loop."""
+    found, whole = slow_lines(parts), run_time_ns(parts)
+    if not found or most < 1:
+        return []
+    titles, loops = loop_titles(record), {loop.key: loop for loop in record.loops}
+    rows = [["  line", "loop", "share", "time", "per step"]]
+    for line in found[:most]:
+        loop = loops.get(line.loop) if line.loop is not None else None
+        here = sum(part.own_ns for part in line.parts if part.loop == line.loop)
+        step = duration(here / loop.steps) if loop is not None and loop.steps else "–"
+        name = sanitize(titles[loop.key]) if loop is not None else "–"
+        cells = [clipped(name, 20), share(line.total_ns, whole), duration(line.total_ns), step]
+        rows.append([f"  {sanitize(str(line.source))}", *cells])
+    heading, *others = table(rows, 2, width)
+    codes = [sanitize(line.source.text) for line in found]
+    return [
+        ReportLine(heading, QUIET),
+        *(ReportLine(f"{text}  {code}".rstrip()) for text, code in zip(others, codes, strict=False)),
+    ]
+
+
+def _footnotes(record: ProfileRecord, parts: Sequence[RunPart]) -> list[ReportLine]:
+    """Return what limits the figures: other work on the machine, threads, the profiler's own time."""
+    notes = []
+    if spent := overhead_ns(parts):
+        notes.append(f"profiler overhead of {duration(spent)} is in none of these figures")
+    if busy := off_cpu(record):
+        notes.append(f"the run was {busy}")
+    if beside := beyond_the_clock(record):
+        notes.append(beside)
+    if record.left_out:
+        notes.append(f"{counted(record.left_out, 'function or loop')} beyond the size limit: only totals")
+    text = "; ".join(notes)
+    return [ReportLine(f"{text[0].upper()}{text[1:]}.", QUIET, wraps=True)] if notes else []

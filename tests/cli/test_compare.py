@@ -63,7 +63,7 @@ def test_repeats_are_runs_of_the_program_in_fresh_processes_in_one_profile(folde
     assert done.returncode == 0, done.stderr
     assert done.stdout == "read a line some --repeat\n"  # of the first run alone
     assert (folder / "counted").read_text() == "xxx"
-    assert "the first of 3 runs" in done.stderr
+    assert "The first of 3 runs" in done.stderr
     record = load(folder / "rnn.scanviz")
     assert [repeat.arguments for repeat in (record, *record.repeats)] == [("some", "--repeat")] * 3
     assert [repeat.detail for repeat in record.repeats] == ["ops", "ops"]

@@ -91,7 +91,7 @@ def test_processes_that_fork_end_by_themselves_and_save_nothing(script):  # noqa
     )
     done = launch(script.folder, "profile", path.name)
     assert done.returncode == 0 and done.stdout == "(200,)\n3\n"
-    assert done.stderr.count("saved") == 1
+    assert done.stderr.count("Saved") == 1
     assert load(script.folder / "script.scanviz").loops[0].steps == 200
 
 
@@ -177,7 +177,7 @@ def test_nothing_to_run_leaves_an_earlier_profile_alone(script):  # noqa: F811
     before = (script.folder / "script.scanviz").read_bytes()
     path.unlink()
     done = launch(script.folder, "profile", path.name)
-    assert done.returncode == 2 and "can't open file" in done.stderr and "saved" not in done.stderr
+    assert done.returncode == 2 and "can't open file" in done.stderr and "Saved" not in done.stderr
     assert (script.folder / "script.scanviz").read_bytes() == before
 
 
@@ -284,7 +284,7 @@ def test_a_program_that_leaves_no_descriptor_keeps_its_profile_and_code(script, 
     done = fresh(script.folder, "-m", "scanviz", "profile", *options, path.name)
     assert done.returncode == code and "Traceback" not in done.stderr, done.stderr
     assert (
-        load(path.with_suffix(".scanviz")).loops[0].name == "wave" and "saved script.scanviz" in done.stderr
+        load(path.with_suffix(".scanviz")).loops[0].name == "wave" and "Saved script.scanviz" in done.stderr
     )
     assert not options or (script.folder / "page.html").exists()
 

@@ -136,7 +136,7 @@ def test_a_saved_link_is_followed_and_stays_one(folder):
 def test_a_file_that_has_come_in_the_meantime_is_not_replaced(folder):
     (folder / "s.py").write_text("open('s.scanviz', 'w').write('mine')")
     done = launch(folder, "profile", "s.py")
-    assert done.returncode == 0 and "saved " in done.stderr and "s-1.scanviz" in done.stderr
+    assert done.returncode == 0 and "Saved " in done.stderr and "s-1.scanviz" in done.stderr
     assert (folder / "s.scanviz").read_text() == "mine" and load(folder / "s-1.scanviz").script == "s.py"
 
 

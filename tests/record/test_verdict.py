@@ -11,8 +11,8 @@ from scanviz.record.graphs.rewrites import EffectRecord, RewriteRecord, Rewrites
 from scanviz.record.loops import LoopRecord, TierRecord
 from scanviz.record.model import DurationRecord, FunctionRecord, ProfileRecord, ThreadTimesRecord
 from scanviz.record.operations import OperationRecord
-from scanviz.record.summary.run_breakdown import OperationTimes, parts_of
-from scanviz.record.summary.verdict import verdict
+from scanviz.record.summary.run_breakdown import OperationTimes, RunPart, parts_of
+from scanviz.record.summary.verdict import slow_lines, verdict
 from scanviz.record.traces.model import TracedVariableRecord, TraceRecord
 from scanviz.record.values import SourceRecord
 
@@ -53,11 +53,42 @@ def test_nothing_is_said_of_a_run_without_calls():
     assert verdict(ProfileRecord(script="rnn.py", wall_ns=10)) == ()
 
 
-def test_the_loop_that_takes_most_is_named_with_its_hottest_operation():
+def test_the_slowest_line_comes_first_with_its_share_its_loop_and_its_time_per_step():
     found = verdict(run(loop_ns=80_000, operations=[operation("tanh(h[t-1] + x[t])", 6_000)]))[0]
-    assert found.text.startswith("60 % of the time is in the loop `rnn` (rnn.py:3), ")
-    assert "of that `tanh(h[t-1] + x[t])` (rnn.py:7)" in found.text
-    assert (found.loop, found.source) == (2, LINE)
+    assert found.text == (
+        "rnn.py:7 is the slowest line: 60 % of run time, 6.00 µs per step of the loop `rnn`: `tanh(h[t-1] + x[t])`."
+    )
+    assert (found.topic, found.loop, found.source) == ("time", 2, LINE)
+
+
+def test_a_line_counts_in_all_loops_and_compilation_is_none_of_it():
+    step = SourceRecord("rnn.py", 7)
+    whole = RunPart("run", "rnn.py", 100)
+    parts = [
+        whole,
+        RunPart("code", "making code", 60, 60, 0, SourceRecord("rnn.py", 3), loop=1),
+        RunPart("operation", "tanh(x)", 10, 10, 0, step, loop=1),
+        RunPart("operation", "∂x", 15, 15, 0, step, loop=2, rule="gradient"),
+        RunPart("operation", "dot(x, W)", 20, 20, 0, SourceRecord("rnn.py", 8), loop=1),
+    ]
+    first, second = slow_lines(parts)
+    assert (first.source.line, first.total_ns, first.loop) == (7, 25, 2)
+    assert (second.source.line, second.total_ns, second.loop) == (8, 20, 1)
+
+
+def test_a_loop_that_stays_on_numpy_says_why():
+    tiers = (TierRecord("numpy", "no native code: `sort` of strings", 1, 0),)
+    record = run(loop_ns=80_000, operations=[operation("sort(x)", 6_000)])
+    record = replace(record, loops=(replace(record.loops[0], tiers=tiers),))
+    assert texts(record, "why") == ["The loop `rnn` runs on NumPy, not as machine code: `sort` of strings."]
+
+
+def test_steps_of_short_numpy_operations_are_said_to_be_overhead():
+    tiers = (TierRecord("numpy", "not worth compiling yet", 1, 0),)
+    for took, expected in ((300, ["Steps are so short that per-operation overhead dominates."]), (6_000, [])):
+        record = run(loop_ns=80_000, operations=[operation("tanh(x)", took)])
+        record = replace(record, loops=(replace(record.loops[0], tiers=tiers),))
+        assert texts(record, "why") == expected
 
 
 def test_steps_on_numpy_before_machine_code_are_told_as_that():
@@ -69,10 +100,8 @@ def test_steps_on_numpy_before_machine_code_are_told_as_that():
     loop = replace(
         record.loops[0], tiers=tiers, step_times=times, body_ns=100.0, operations=(work,), sampled_steps=9
     )
-    found = verdict(replace(record, loops=(loop,)))[0]
-    assert found.text.endswith(
-        "`rnn` (rnn.py:3): 8 steps ran on NumPy before there was machine code, 9.00 µs each."
-    )
+    (found,) = texts(replace(record, loops=(loop,)), "why")
+    assert found == "8 steps ran on NumPy before there was machine code, 9.00 µs each."
     lines = [line.text for line in tail_lines(loop)]
     assert lines == ["  slow: 8 steps ran on NumPy before there was machine code, 9.00 µs each"]
     assert tail_lines(replace(loop, measures={**numbers, "other_code_ns": 150.0})) == []
@@ -110,7 +139,7 @@ def test_recording_is_not_what_a_run_is_about():
     function = replace(record.functions[0], call_parts=recording)
     times = ThreadTimesRecord(inside_ns=890_000)
     found = verdict(replace(record, functions=(function,), wall_ns=900_000, threads=times))[0]
-    assert found.text.startswith("60 % of the time without recording is in the loop `rnn` (rnn.py:3), ")
+    assert found.text.startswith("rnn.py:7 is the slowest line: 60 % of run time, 6.00 µs per step")
 
 
 def test_the_hottest_operation_is_the_one_that_takes_most_of_all_steps():
@@ -122,16 +151,15 @@ def test_the_hottest_operation_is_the_one_that_takes_most_of_all_steps():
     times = DurationRecord(10, 80_000, p50_ns=150)
     loop = replace(record.loops[0], step_times=times, body_ns=150.0, operations=tuple(works), sampled_steps=9)
     found = verdict(replace(record, loops=(loop,)))[0]
-    assert "of that `dot(h, W)`" in found.text
+    assert "mostly `dot(h, W)`" in found.text
 
 
 def test_work_that_left_a_loop_is_told_with_the_loop():
     outside = [operation("dot(E[x], W)", 6_000, moved_from="encoder", rule="PushOutSeqScan")]
     (text,) = texts(run(outside=outside), "time")
-    assert text.startswith(
-        "60 % of the time is outside of loops, most of it in work that left the loop `encoder`"
+    assert text == (
+        "rnn.py:7 is the slowest line: 60 % of run time, moved out of the loop `encoder`: `dot(E[x], W)`."
     )
-    assert "`dot(E[x], W)` (rnn.py:7)" in text
 
 
 def test_what_rewriting_did_is_counted_and_what_was_measured_comes_before():
@@ -139,13 +167,16 @@ def test_what_rewriting_did_is_counted_and_what_was_measured_comes_before():
     cost = GraphCostRecord("3·n", per_step={"rnn": 28, "copy": 2})
     rewrites = RewritesRecord(cost=cost, applications=(fewer,))
     assert texts(run(rewrites=rewrites), "rewriting") == [
-        "Rewriting left 12 of 28 operations in a step of `rnn`."
+        "Rewriting cut each step of `rnn` from 28 to 12 operations; effect on time not measured."
     ]
     measured = RewritesRecord(
         cost=cost, applications=(fewer,), effects=(EffectRecord("PushOutDot1", 1.5, 1.4, 1.6),)
     )
     (text,) = texts(run(rewrites=measured), "rewriting")
-    assert text == "Rewriting pays: without PushOutDot1 a call of `train` takes 1.50 times as long."
+    assert text == (
+        "Rewriting cut each step of `rnn` from 28 to 12 operations;"
+        " without PushOutDot1 a call of `train` takes 1.50 times as long."
+    )
 
 
 def test_what_rewriting_did_is_told_with_the_shapes_of_the_last_call_where_they_are_known():
@@ -159,7 +190,7 @@ def test_what_rewriting_did_is_told_with_the_shapes_of_the_last_call_where_they_
     fewer = RewriteRecord(0, "loops", "r", "f.py:1", "…", cost=costs[1])
     rewrites = RewritesRecord(cost=costs[0], applications=(fewer,))
     assert texts(run(rewrites=rewrites), "rewriting") == [
-        "Rewriting left 12 of 28 operations in a step of `rnn` (4,500 of 9,000 floating-point ones)."
+        "Rewriting cut each step of `rnn` from 28 to 12 operations (9,000 → 4,500 flops); effect on time not measured."
     ]
 
 
@@ -170,7 +201,7 @@ def test_floating_point_operations_are_not_told_where_those_of_the_graph_as_it_w
     fewer = RewriteRecord(0, "loops", "r", "f.py:1", "…", cost=after)
     rewrites = RewritesRecord(cost=GraphCostRecord(per_step={"rnn": 28}), applications=(fewer,))
     assert texts(run(rewrites=rewrites), "rewriting") == [
-        "Rewriting left 12 of 28 operations in a step of `rnn`."
+        "Rewriting cut each step of `rnn` from 28 to 12 operations; effect on time not measured."
     ]
 
 
@@ -188,7 +219,8 @@ def test_the_first_nan_is_told_with_its_line():
 
 def test_slow_steps_are_told_where_they_take_much():
     assert texts(run(loop_ns=50_000, measures={"slowest_hundredth_ns": 30_000.0}), "unusual") == [
-        "The slowest 1 % of the steps of `rnn` take 60 % of its time."
+        "The slowest 1 % of the steps of `rnn` take 60 % of its time: why is not known: no branch, no period,"
+        " and none of them had its operations timed."
     ]
     assert texts(run(loop_ns=50_000, measures={"slowest_hundredth_ns": 900.0}), "unusual") == []
 

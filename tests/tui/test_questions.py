@@ -102,7 +102,7 @@ def test_three_questions_are_answered_within_two_keys_of_the_first_screen(size):
             assert app.view.TITLE == "Source" and app.view.table().chosen == str(hottest.source)
             # 2. what rewriting did is a sentence of the first screen; one key tells it of each loop and each rule
             await press(pilot, "1")
-            assert "Rewriting left" in screen_of(app)
+            assert "Rewriting cut" in screen_of(app)
             await press(pilot, "5")
             before = record.functions[0].rewrites.steps(0)["grad_of_rnn"]
             after = record.functions[0].rewrites.steps(len(record.functions[0].rewrites.applications))[

@@ -42,7 +42,12 @@ def test_each_kind_of_sentence_leads_to_its_tab():
     state = start(record)
     for sentence in verdict(record):
         title, there = place_of(sentence, state)
-        expected = {"time": ("Profile", "Source"), "rewriting": ("Rewrites",), "unusual": ("Values", "Steps")}
+        expected = {
+            "time": ("Profile", "Source"),
+            "why": ("Profile", "Source"),
+            "rewriting": ("Rewrites",),
+            "unusual": ("Values", "Steps"),
+        }
         assert title in expected[sentence.topic]
         assert sentence.loop is None or there.loop == sentence.loop
         if title == "Source":

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from scanviz.profiler.report.text import HEADING, HOT, QUIET, WARNING, ReportLine, clipped, styled, table
 from scanviz.profiler.report.units import counted, duration, share
+from scanviz.profiler.report.values import TWICE
 from scanviz.record.model import ProfileRecord
 from scanviz.record.names import loop_titles
 from scanviz.record.plain_text import sanitize
@@ -64,12 +65,12 @@ def render_summary(
     head = [_head(record, parts), *_ended(record)]
     if not any(function.calls or function.running for function in record.functions):
         head.append(ReportLine(NOT_CALLED, WARNING, wraps=True))
-    head += [ReportLine(each.text, wraps=True) for each in sentences if each.topic == "time"]
+    head += [ReportLine(sentence.text, wraps=True) for sentence in sentences if sentence.topic == "time"]
     others = [
-        ReportLine(LEADS[topic] + each.text, STYLES.get(topic, ""), wraps=True)
+        ReportLine(LEADS[topic] + sentence.text, STYLES.get(topic, ""), wraps=True)
         for topic in LEADS
-        for each in sentences
-        if each.topic == topic
+        for sentence in sentences
+        if sentence.topic == topic
     ]
     tail = [*_footnotes(record, parts), *(ReportLine(text, QUIET, wraps=True) for text in more)]
 
@@ -138,6 +139,10 @@ def _footnotes(record: ProfileRecord, parts: Sequence[RunPart]) -> list[ReportLi
         notes.append(f"the run was {busy}")
     if beside := beyond_the_clock(record):
         notes.append(beside)
+    if record.origins:
+        notes.append(f"merged from {counted(len(record.origins), 'profile')}")
+    if record.detail == "values":
+        notes.append(TWICE)
     if record.left_out:
         notes.append(f"{counted(record.left_out, 'function or loop')} beyond the size limit: only totals")
     text = "; ".join(notes)

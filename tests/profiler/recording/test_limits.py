@@ -42,7 +42,7 @@ def test_the_report_says_how_far_operations_are_from_the_limits_on_request(tmp_p
     (tmp_path / "rnn.py").write_text(SCRIPT)
     texts = []
     for option in ([], ["--roofline"]):
-        command = [sys.executable, "-m", "scanviz", "profile", *option, "rnn.py"]
+        command = [sys.executable, "-m", "scanviz", "profile", "--full", *option, "rnn.py"]
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
         record = load(tmp_path / "rnn.scanviz")
         assert ("product_flops_per_s" in record.measures) is bool(option)

@@ -64,7 +64,7 @@ def test_making_code_is_no_part_of_what_a_gradient_costs_beside_its_loop():
     text = render_report(replace(record, loops=tuple(loops)), width=100)
     (line,) = [each for each in text.splitlines() if each.startswith("  two  ") and "×" in each]
     assert "10.0 ms" in line and "30.0 ms" in line and "3.0×" in line
-    assert "without making code" in text
+    assert "without compilation" in text
 
 
 def test_making_code_of_loops_inside_is_no_part_either_of_what_a_gradient_costs():

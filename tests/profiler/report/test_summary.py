@@ -1,0 +1,62 @@
+"""The report that answers first: at most twenty lines, the slowest line of the script named at the top."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from scanviz.profiler.report.summary import MOST_LINES, render_summary
+from scanviz.record.model import OutcomeRecord, ProfileRecord
+from scanviz.record.summary.verdict import VerdictSentence
+from tests.profiler.records import SMALL
+
+MORE = ("Saved rnn.scanviz. More: scanviz report rnn.scanviz --full",)
+
+
+def test_a_small_record_is_answered_like_this() -> None:
+    assert (
+        render_summary(SMALL, width=90, more=MORE)
+        == """\
+rnn.py --layers 2 took 49.9 ms: your own code 84 %, compilation 8.3 %, loops 7.4 %.
+rnn.py:6 is the slowest line: 6.5 % of run time, 3.23 µs per step of the loop `rnn`,
+    mostly `dot(x[t], W)`.
+  line      loop  share     time  per step
+  rnn.py:6  rnn   6.5 %  3.23 ms   3.23 µs  h_t = T.tanh(T.dot(x_t, W) + T.dot(h, U))
+  rnn.py:9  rnn   0.9 %   461 µs    461 ns  h, _ = scanviz.scan(step, x, h0, [W, U], name…
+Why: Steps are so short that per-operation overhead dominates.
+Profiler overhead of 60.0 µs is in none of these figures.
+Saved rnn.scanviz. More: scanviz report rnn.scanviz --full
+"""
+    )
+
+
+@pytest.mark.parametrize("width", [80, 100, 160])
+def test_it_never_has_more_than_twenty_lines(width: int) -> None:
+    busy = {"cpu_ns": 1e6, "involuntary_switches": 3.0}
+    failed = OutcomeRecord("error", 1, "ValueError: " + "many words " * 12)
+    record = replace(SMALL, measures=busy, outcome=failed, detail="values", left_out=7)
+    to_try = VerdictSentence("try", "Move this out of the loop. " * 20)
+    text = render_summary(record, width=width, to_try=to_try, more=MORE)
+    assert text.count("\n") <= MOST_LINES and text.endswith(MORE[0] + "\n")
+    assert all(len(line) <= width for line in text.splitlines())
+    assert "ValueError: many words" in text and "is the slowest line" in text
+
+
+def test_what_does_not_fit_is_the_table_and_not_the_advice() -> None:
+    to_try = VerdictSentence("try", "Move this out of the loop. " * 20)
+    text = render_summary(SMALL, width=80, to_try=to_try)
+    assert " ".join(text.split()).count("Move this out") == 20 and text.count("\n") <= MOST_LINES
+
+
+def test_a_script_without_calls_says_so() -> None:
+    text = render_summary(ProfileRecord(script="x.py", wall_ns=10**9, outcome=OutcomeRecord("ok", 0)))
+    assert text == (
+        "x.py took 1.00 s.\nNo scanviz function was called: scanviz records what scanviz.function compiles.\n"
+    )
+
+
+def test_profiler_overhead_and_a_busy_machine_stand_below_the_answer() -> None:
+    record = replace(SMALL, measures={"cpu_ns": 20e6, "involuntary_switches": 3.0})
+    first, *_, last = render_summary(record, width=160).splitlines()
+    assert "off the CPU" not in first and "overhead" not in first
+    assert "off the CPU 60 % (3 involuntary context switches)" in last

@@ -43,7 +43,7 @@ def test_a_cell_is_recorded_and_what_happened_shown(shell):
     assert session.record.script == "cell In[1]"
     [data] = shell.shown
     assert "where the time goes" in data["text/html"] and "In[1]:" in data["text/html"]
-    assert data["text/plain"].startswith("cell In[1] · ")
+    assert data["text/plain"].startswith("cell In[1] took ")
 
 
 def test_the_page_stands_in_a_frame_that_is_closed_to_everything_around_it(shell):

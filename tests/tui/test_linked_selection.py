@@ -8,7 +8,6 @@ import pytest
 
 import scanviz
 from scanviz import tensor as T
-from scanviz.record.graphs.step_graph import operands
 from scanviz.tui.model.linked_selection import LinkedSelection, linked_selection, snapshot_of
 from scanviz.tui.model.state import start
 from tests.tui.driver import at, opened, text_of
@@ -88,17 +87,6 @@ def test_nothing_belongs_to_nothing():
 )
 def test_names_are_found_where_they_stand_alone(text, named):
     assert LinkedSelection(("h", "h[t-1]")).named_in(text) is named
-
-
-def test_what_an_operation_was_given_is_known():
-    state = start(planted_record())
-    trace, bad = state.first_bad()
-    assert bad.variable.name == "outflow"
-    assert [each.name for each in operands(snapshot_of(state), trace, bad.variable)] == ["level[t-1]"]
-    added = next(variable for variable in trace.variables if variable.name == "level[t-1] + inflow[t]")
-    assert {each.name for each in operands(snapshot_of(state), trace, added)} == {"level[t-1]", "inflow[t]"}
-    last = trace.variables[-2]
-    assert {each.role for each in operands(snapshot_of(state), trace, last)} == {"operation"}
 
 
 def test_a_chosen_loop_variable_is_marked_in_every_tab():

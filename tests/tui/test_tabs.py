@@ -193,7 +193,7 @@ async def test_values_are_shown_in_both_directions_with_a_ruler_and_watches():
         await pilot.pause()
         assert app.state.step == 4 and "= 1." in text_of(app, "#values-watches")
         await pilot.press("f")
-        assert app.state.step == 7 and "first NaN or infinity: step 7" in text_of(app, "#values-about")
+        assert app.state.step == 7 and "first NaN or infinity (f): step 7" in text_of(app, "#values-about")
         assert "= nan" in text_of(app, "#values-watches")
 
 

@@ -1,29 +1,41 @@
-"""The chain of blame of a NaN or an infinity among values that were kept: from where it was seen to what it was made of.
+"""The chain of blame of a NaN or an infinity among kept values: from the step that shows it to its cause.
 
-Each link is a step of a loop: the one that was given it, the loop that handed it over, the operation that made it, and the rows of
-the function's inputs that this operation worked on.  It goes from a loop to the one that it reads (the forward loop of a gradient),
-out of a loop into the one around it, into a loop inside the step, and through work that was moved out of a loop.
+Each link is a step of a loop, or a row of the function's inputs.  The chain goes from a loop to the loop that it reads (the forward
+loop of a gradient), to the one around it or inside its step, and through work that was moved out of a loop.  The function's Program
+says where numbers came from (:mod:`scanviz.record.traces.origins`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 from msgspec import Struct
 
-from scanviz.record.graphs.graph import GraphSnapshot, NodeRecord, PlacedScan
-from scanviz.record.graphs.step_graph import VIEWS, above, loop_graph, maker_of, node_of, operands
+from scanviz.engine.errors import ScanvizError
+from scanviz.engine.program.file import from_bytes
+from scanviz.engine.program.instructions import (
+    AnyInstruction,
+    Instruction,
+    LoopInstruction,
+    Program,
+    all_loops,
+)
+from scanviz.engine.program.value_names import as_written
 from scanviz.record.model import ProfileRecord
 from scanviz.record.traces.first_bad import FirstBad, first_bad_of
-from scanviz.record.traces.held_calls import Array, HeldCallRecord
+from scanviz.record.traces.layout import trace_heads
 from scanviz.record.traces.model import TracedVariableRecord, TraceRecord
+from scanviz.record.traces.origins import Frame, Origin, Place, moves_only, origins
 from scanviz.record.values import SourceRecord
 
-LONGEST = 12  # links
+LONGEST = 12  # loops
 MOST_ROWS = 4  # of inputs
+
+_Bad = tuple[TraceRecord, FirstBad]
 
 
 class BlameLink(Struct, frozen=True):
@@ -60,13 +72,31 @@ def chain_of_blame(record: ProfileRecord, loop: int | None) -> tuple[BlameLink, 
     return tuple(_Chain(record).links(loop))
 
 
+class _Step(NamedTuple):
+    """A step in the function's Program: the call and its loops, and the registers of the values that were kept."""
+
+    frames: tuple[Frame, ...]
+    registers: dict[int, int]  # id of a traced variable → register
+    variables: dict[int, TracedVariableRecord]  # register → traced variable
+
+
+@lru_cache(maxsize=8)
+def _program(content: bytes) -> Program | None:
+    """Return a Program of a record; None where there is none that can be read."""
+    try:
+        return from_bytes(content) if content else None
+    except ScanvizError:
+        return None
+
+
 class _Chain:
     """A chain that is being followed."""
 
     def __init__(self, record: ProfileRecord) -> None:
         self.record = record
         self.loops = {loop.key: loop for loop in record.loops}
-        self._graphs: dict[int, PlacedScan | None] = {}
+        self.functions = {function.key: function for function in record.functions}
+        self._placed: dict[int, dict[int, LoopInstruction]] = {}
 
     def links(self, loop: int | None) -> Iterator[BlameLink]:
         seen: set[int] = set()
@@ -74,34 +104,20 @@ class _Chain:
         while found is not None and found[0].loop not in seen and len(seen) < LONGEST:
             trace, bad = found
             seen.add(trace.loop)
-            constant = self._bad_constant(trace, bad)
-            yield self._link(trace, bad)
-            if bad.given or constant is not None:
-                last, found = self._giver(trace, bad if constant is None else constant)
-            elif (inner := self._inner(trace, bad)) is not None:
-                last, found = (), self._first(inner)
-            else:
-                last, found = tuple(self._rows(trace, bad)), None
-            yield from last
+            step = self._step(trace, bad.step)
+            operands = self._operands(step, trace, bad)
+            constant = next((one for one in operands if self._was_bad(one, trace, bad.step)), None)
+            inner = self._inner(trace, bad)
+            yield self._link(trace, bad, operands, constant)
+            if inner is not None and constant is None:
+                found = self._first(inner)
+                continue
+            asked = bad.variable if constant is None else constant
+            links, found = self._before(step, trace, bad, asked, bad.given or constant is not None)
+            yield from links
 
-    def _bad_constant(self, trace: TraceRecord, bad: FirstBad) -> FirstBad | None:
-        """Return what an operation read that is the same in every step and had it before; None where there is none."""
-        place = trace.steps.index(bad.step)
-        for operand in self._operands(trace, bad.variable) if not bad.given else ():
-            if operand.role == "input" and operand.tap is None and operand.statistics[place, 3:].any():
-                return FirstBad(bad.step, operand, True)
-        return None
-
-    def _operands(self, trace: TraceRecord, variable: TracedVariableRecord) -> list[TracedVariableRecord]:
-        return operands(self._graph(trace.loop), trace, variable)
-
-    def _first(self, loop: int | None) -> tuple[TraceRecord, FirstBad] | None:
+    def _first(self, loop: int | None) -> _Bad | None:
         return first_bad_of(trace for trace in self.record.traces if trace.loop == loop)
-
-    def _graph(self, key: int) -> PlacedScan | None:
-        if key not in self._graphs:
-            self._graphs[key] = loop_graph(self.record, self.loops[key]) if key in self.loops else None
-        return self._graphs[key]
 
     def _inner(self, trace: TraceRecord, bad: FirstBad) -> int | None:
         """Return the loop inside the step that made it; None where an operation did."""
@@ -109,19 +125,93 @@ class _Chain:
         operations = self.loops[trace.loop].operations
         return operations[place].loop if place is not None and place < len(operations) else None
 
-    def _link(self, trace: TraceRecord, bad: FirstBad) -> BlameLink:
+    # a step in its Program
+
+    def _step(self, trace: TraceRecord, step: int) -> _Step | None:
+        """Return a step in its Program; None where the record has no Program that fits it."""
+        known = self.loops[trace.loop]
+        program, placed = _program(self.functions[known.function].program), self._in_program(known.function)
+        if program is None or not placed:
+            return None
+        frames = [self._call(program, trace)]
+        frames[0].steps_done = {
+            placed[other.loop].key: other.total_steps
+            for other in self.record.traces
+            if other.loop in placed and (other.run == trace.run or self.loops[other.loop].runs == 1)
+        }
+        for key in self._way(trace.loop):
+            loop = placed[key]
+            linked = any(instruction is loop for instruction in frames[-1].program.instructions)
+            frames.append(Frame(loop.body, trace.run, loop, linked, step=step if key == trace.loop else None))
+        heads = {_place_of(head.record): head.register for head in trace_heads(placed[trace.loop], known)}
+        found = [(variable, heads.get(_place_of(variable))) for variable in trace.variables]
+        registers = {id(variable): register for variable, register in found if register is not None}
+        variables = {register: variable for variable, register in reversed(found) if register is not None}
+        return _Step(tuple(frames), registers, variables)
+
+    def _in_program(self, function: int) -> dict[int, LoopInstruction]:
+        """Return the loops of a function's Program by their keys in the record; nothing where the two do not fit."""
+        if function not in self._placed:
+            program = _program(self.functions[function].program)
+            keys = [loop.key for loop in self.record.loops if loop.function == function]
+            loops = [] if program is None else [loop for loop, _ in all_loops(program)]
+            self._placed[function] = dict(zip(keys, loops, strict=True)) if len(keys) == len(loops) else {}
+        return self._placed[function]
+
+    def _call(self, program: Program, trace: TraceRecord) -> Frame:
+        """Return the call that a run was part of, as far as its inputs were kept."""
+        graph = self.functions[self.loops[trace.loop].function].graph
+        leaves = {} if graph is None else graph.leaves
+        shared = {leaf.results[0].name for leaf in leaves.values() if leaf.role == "shared"}
+        names = [program.registers[number].name or "" for number in program.inputs]
+        frame = Frame(program, 0, given=sum(name not in shared for name in names))
+        held = next((call for call in self.record.calls if call.has_run(trace.loop, trace.run)), None)
+        if held is not None and len(held.inputs) == len(program.inputs):
+            frame.inputs = tuple(held.arrays[place].array() for place in held.inputs)
+        return frame
+
+    def _way(self, key: int) -> list[int]:
+        """Return a loop and those around it, the outermost first."""
+        found = [key]
+        while (parent := self.loops[found[0]].parent) is not None:
+            found.insert(0, parent)
+        return found
+
+    # links
+
+    def _operands(self, step: _Step | None, trace: TraceRecord, bad: FirstBad) -> list[TracedVariableRecord]:
+        """Return the values that an operation of a step read; of what a step only hands on, the value itself."""
+        register = None if step is None or bad.given else step.registers.get(id(bad.variable))
+        if step is None or register is None:
+            return []
+        body = step.frames[-1].program
+        maker = _maker(body, register)
+        read = (register,) if maker is None else as_written(body, maker)
+        wanted = (step.variables.get(number) for number in read)
+        return list({id(one): one for one in wanted if one is not None and one is not bad.variable}.values())
+
+    def _was_bad(self, operand: TracedVariableRecord, trace: TraceRecord, step: int) -> bool:
+        """Return whether a value that is the same in every step was bad before."""
+        place = trace.steps.index(step)
+        return operand.role == "input" and operand.tap is None and bool(operand.statistics[place, 3:].any())
+
+    def _link(
+        self,
+        trace: TraceRecord,
+        bad: FirstBad,
+        operands: list[TracedVariableRecord],
+        constant: TracedVariableRecord | None,
+    ) -> BlameLink:
         loop, name = self.loops[trace.loop], bad.variable.name
-        back = self._back(trace, bad.step)
-        at = f"step {bad.step} of {loop.name}{back}"
+        at = f"step {bad.step} of {loop.name}{self._back(trace, bad.step)}"
         if bad.given:
             words = f"{at} was given it in {name}"
-        elif self._inner(trace, bad) is not None:
+        elif constant is None and self._inner(trace, bad) is not None:
             words = f"{at} has it of the loop in its step: {name}"
         else:
             place = trace.steps.index(bad.step)
-            given = ", ".join(_shortly(operand, place) for operand in self._operands(trace, bad.variable))
-            constant = self._bad_constant(trace, bad)
-            made = "made it" if constant is None else f"met it in {constant.variable.name}"
+            given = ", ".join(_shortly(operand, place) for operand in operands)
+            made = "made it" if constant is None else f"met it in {constant.name}"
             words = f"{at} {made}: {name}{f' of {given}' if given else ''}"
         return BlameLink(words, trace.loop, trace.run, bad.step, bad.variable.source, bad.variable.operation)
 
@@ -131,211 +221,116 @@ class _Chain:
             return ""
         of = [other for other in self.record.traces if other.loop == forward.key and other.run == trace.run]
         steps = of[0].total_steps if of else trace.total_steps
-        return (
-            f" (back over step {steps - 1 - step} of {forward.name})"
-            if step < steps
-            else f" (back over {forward.name})"
-        )
+        at = f"step {steps - 1 - step} of {forward.name}" if step < steps else forward.name
+        return f" (back over {at})"
 
-    # where a step was given it from
+    def _before(
+        self, step: _Step | None, trace: TraceRecord, bad: FirstBad, asked: TracedVariableRecord, given: bool
+    ) -> tuple[list[BlameLink], _Bad | None]:
+        """Return links for what gave a step its bad value, or for what its operation worked on, and where it was bad before."""
+        if given and (earlier := self._not_kept(trace, bad)) is not None:
+            return [earlier], None
+        register = None if step is None else step.registers.get(id(asked))
+        if step is None or register is None:
+            return [], None
+        found = origins(step.frames, register, _where(asked, trace.steps.index(bad.step)))
+        parent = self.loops[trace.loop].parent
+        if not given:
+            return ([] if parent is not None else self._rows(found, trace, bad.step, given)), None
+        links = self._moved(step, trace, register) if parent is None else []
+        for one in found:
+            if one.loop is not None and not one.back:
+                placed = self._in_program(self.loops[trace.loop].function)
+                key = next(key for key, loop in placed.items() if loop is one.loop)
+                if (first := self._first(key)) is not None:
+                    return links, first
+                words = f"loop {self.loops[key].name} gave it, and no step of it that was kept has it"
+                return [*links, BlameLink(words, key)], None
+        if parent is not None:
+            return links, self._first(parent)
+        return [*links, *self._rows(found, trace, bad.step, given)], None
 
-    def _giver(
-        self, trace: TraceRecord, bad: FirstBad
-    ) -> tuple[tuple[BlameLink, ...], tuple[TraceRecord, FirstBad] | None]:
-        """Return links for who gave a step what was wrong, and where it was wrong before."""
-        graph, index = self._graph(trace.loop), bad.variable.variable
-        if graph is None or index is None:
-            return (), None
-        variable = graph.loop.variables[index]
+    def _not_kept(self, trace: TraceRecord, bad: FirstBad) -> BlameLink | None:
+        """Return the step that wrote a state before, if it was one that was not kept."""
+        index = bad.variable.variable
+        variable = None if index is None else self.loops[trace.loop].variables[index]
+        if variable is None or not bad.given or variable.kind in ("sequence", "nitsot"):
+            return None
         written = [bad.step + (bad.variable.tap or 0) - tap for tap in variable.writes]
         before = max((step for step in written if 0 <= step < bad.step), default=None)
-        if before is not None and variable.kind not in ("sequence", "nitsot"):
-            words = f"step {before} wrote {variable.name}, and was not kept: --recompute shows it"
-            return (BlameLink(words, trace.loop, trace.run, before),), None
-        parent = self.loops[trace.loop].parent
-        return self._outside(graph.around, variable.outer_input, parent, trace, bad)
+        if before is None:
+            return None
+        words = f"step {before} wrote {variable.name}, and was not kept: --recompute shows it"
+        return BlameLink(words, trace.loop, trace.run, before)
 
-    def _outside(
-        self, around: GraphSnapshot, key: str | None, parent: int | None, trace: TraceRecord, bad: FirstBad
-    ) -> tuple[tuple[BlameLink, ...], tuple[TraceRecord, FirstBad] | None]:
-        """Return who made a value around a loop: an input, another loop, the step of the loop around, or an operation."""
-        node = maker_of(around, key)
-        while node is not None and node.loop is None and node.op.startswith(VIEWS) and node.inputs:
-            key = node.inputs[0]
-            node = maker_of(around, key)
-        if node is not None and node.loop is not None:
-            other = node.loop.key
-            found = self._first(other)
-            if found is None and other in self.loops:
-                words = f"loop {self.loops[other].name} gave it, and no step of it that was kept has it"
-                return (BlameLink(words, other, None, None),), None
-            return (), found
-        if parent is not None:
-            return (), self._first(parent)
-        if node is not None:
-            return self._before_loop(around, node, trace, bad)
-        if key is None:
-            return (), None
-        asked = _Asked(key, None, bad.variable.variable)
-        return tuple(self._input_rows(around, [asked], trace, bad.step, whole=True)), None
+    def _moved(self, step: _Step, trace: TraceRecord, register: int) -> list[BlameLink]:
+        """Return the operation outside of loops that computed a value of a step before the loop, if one did."""
+        loop, program = step.frames[-1].loop, step.frames[0].program
+        assert loop is not None
+        outer = {slot.inner: (slot.outer, ", for all its steps") for slot in loop.sequences}
+        outer |= {slot.inner: (slot.outer, "") for slot in loop.non_sequences}
+        number, when = outer.get(register, (None, ""))
+        maker = _maker(program, number)
+        while isinstance(maker, Instruction) and moves_only(maker):
+            maker = _maker(program, maker.inputs[maker.op.declaration.views or 0])
+        if maker is None or isinstance(maker, LoopInstruction):
+            return []
+        operations = self.functions[self.loops[trace.loop].function].operations
+        operation = operations[program.instructions.index(maker)]
+        return [BlameLink(f"{operation.label} was computed before the loop{when}", source=operation.source)]
 
-    def _before_loop(
-        self, around: GraphSnapshot, node: NodeRecord, trace: TraceRecord, bad: FirstBad
-    ) -> tuple[tuple[BlameLink, ...], tuple[TraceRecord, FirstBad] | None]:
-        """Return the work outside of loops that gave a row, and the loop or the rows of inputs that it was done on."""
-        function = next(own for own in self.record.functions if own.key == self.loops[trace.loop].function)
-        operations = function.operations
-        known = node.operation is not None and node.operation < len(operations)
-        name = operations[node.operation].label if known else node.op  # type: ignore[index]  # it is known
-        moved = bad.variable.tap is not None  # else it is the same in every step
-        when = "before the loop, for all its steps" if moved else "before the loop"
-        link = BlameLink(f"{name} was computed {when}", source=_source(around, node))
-        made_of = above(around, node.inputs)
-        read = [node.loop.key for node in made_of.nodes if node.loop is not None]
-        found = next((first for key in read if (first := self._first(key)) is not None), None)
-        if found is not None:
-            return (link,), found
-        rows = [
-            _Asked(
-                key,
-                None
-                if turn is None or not moved
-                else bad.step
-                if turn > 0
-                else trace.total_steps - 1 - bad.step,
-            )
-            for key, turn in made_of.inputs.items()
-        ]
-        return (link, *self._input_rows(around, rows, trace, bad.step)), None
-
-    # rows of the function's inputs
-
-    def _rows(self, trace: TraceRecord, bad: FirstBad) -> Iterator[BlameLink]:
-        """Yield the rows of the function's inputs that an operation of a step worked on, or the step that wrote its state."""
-        graph = self._graph(trace.loop)
-        node = node_of(graph.step, bad.variable.operation) if graph is not None else None
-        if graph is None or node is None or self.loops[trace.loop].parent is not None:
-            return
-        reached = set(above(graph.step, node.inputs).inputs)
-        rows = list(self._sequence_rows(graph, trace, bad.step, reached))
-        yield from rows
-        taps = [
-            tap
-            for variable in graph.loop.variables
-            for tap, key in zip(variable.reads, variable.inner_inputs, strict=False)
-            if variable.writes and key in reached
-        ]
-        before = bad.step + max((tap for tap in taps if tap < 0), default=0)
-        if not rows and 0 <= before < bad.step:
-            name = self.loops[trace.loop].name
-            yield BlameLink(
-                f"step {before} of {name} wrote what it was made of", trace.loop, trace.run, before
-            )
-            yield from self._sequence_rows(graph, trace, before, None)
-
-    def _sequence_rows(
-        self, graph: PlacedScan, trace: TraceRecord, step: int, reached: set[str] | None
-    ) -> Iterator[BlameLink]:
-        """Yield the rows that sequences of a step come from: of those whose values are among ``reached``, or of all."""
-        for index, variable in enumerate(graph.loop.variables):
-            if variable.kind == "sequence" and (reached is None or reached & set(variable.inner_inputs)):
-                known = (
-                    [] if variable.outer_input is None else above(graph.around, [variable.outer_input]).inputs
-                )
-                asked = [_Asked(key, None, index) for key in known]
-                yield from self._input_rows(graph.around, asked, trace, step)
-
-    def _input_rows(
-        self,
-        graph: GraphSnapshot,
-        rows: Iterable[_Asked],
-        trace: TraceRecord,
-        step: int,
-        whole: bool = False,
-    ) -> Iterator[BlameLink]:
-        """Yield which rows of the function's inputs a step reads."""
-        call = next((call for call in self.record.calls if call.has_run(trace.loop, trace.run)), None)
-        for asked in list(rows)[:MOST_ROWS]:
-            name, role = graph.variables[asked.key].name, graph.role(asked.key)
-            if not name or role not in ("input", "shared"):
-                continue
-            place, bad = _place(call, name, trace, step, asked)
-            if place:
-                yield BlameLink(f"it {'was so in' if bad else 'worked on'} {place}, as the caller gave it")
-            elif whole:
-                yield BlameLink(f"it came in {name}, as the caller gave it")
+    def _rows(self, found: list[Origin], trace: TraceRecord, step: int, given: bool) -> list[BlameLink]:
+        """Return links for the rows of the function's inputs that a value came from, the nearest in time."""
+        rows = [one for one in found if one.kind in ("input", "shared variable")]
+        rows = [one for one in rows if given or one.place[:1] not in ((), (None,))]
+        nearest = min((one.back for one in rows), default=0)
+        links = []
+        if nearest and not given:
+            words = f"step {step - nearest} of {self.loops[trace.loop].name} wrote what it was made of"
+            links.append(BlameLink(words, trace.loop, trace.run, step - nearest))
+        texts = dict.fromkeys(_row(one) for one in rows if one.back == nearest)
+        return [*links, *(BlameLink(text) for text in [*texts][:MOST_ROWS])]
 
 
-class _Asked(NamedTuple):
-    """An input of the function of which a row is looked for.
-
-    Attributes
-    ----------
-    key : str
-        The input in the function's graph.
-    row : int or None
-        The row that the graph says, where the input has one for each step.
-    variable : int or None
-        The loop variable that shows rows of it, if nothing was computed of it before.
-    """
-
-    key: str
-    row: int | None
-    variable: int | None = None
+def _row(origin: Origin) -> str:
+    """Return in words which numbers of an input a step worked on, and whether they were bad."""
+    at = [index for index in origin.place if index is not None]
+    at = at if None not in origin.place[: len(at)] else []
+    name = f"{origin.name}[{', '.join(map(str, at))}]" if at else origin.name
+    value = origin.frame.value(origin.frame.program.inputs[_input(origin)])
+    bad = value is not None and not np.isfinite(np.asarray(value, np.float64)[tuple(at)]).all()
+    verb = "it was so in" if bad else "it worked on" if at else "it came in"
+    return (
+        f"{verb} {name}, as the caller gave it"
+        if origin.kind == "input"
+        else f"{verb} shared variable {name}"
+    )
 
 
-def _place(
-    call: HeldCallRecord | None, name: str, trace: TraceRecord, step: int, asked: _Asked
-) -> tuple[str, bool]:
-    """Return which row of an input a step worked on, and whether it has a NaN or an infinity; empty where that is not known.
-
-    It is the nearest of the rows that have the values which the step read, else the one that the graph says, else the first that
-    is bad.
-    """
-    if call is None or name not in call.input_names or step not in trace.steps:
-        return "", False
-    array = call.arrays[call.inputs[call.input_names.index(name)]].array()
-    if array.ndim == 0 or not array.size:
-        bad = bool(array.size) and not np.isfinite(array).all()
-        return (name if bad else ""), bad
-    rows, place = array.reshape(len(array), -1).astype(np.float64), trace.steps.index(step)
-    wrong = [finite < rows.shape[1] for finite in np.isfinite(rows).sum(axis=1).tolist()]
-    equal = [
-        row
-        for variable in trace.variables
-        if variable.role == "input" and variable.variable == asked.variable is not None
-        for row in _equal_rows(rows, variable, place)
-    ]
-    if equal:
-        row = min(equal, key=lambda row: min(abs(row - step), abs(len(array) - 1 - row - step)))
-    elif asked.row is not None and len(array) == trace.total_steps:
-        row = asked.row
-    elif any(wrong):
-        row = wrong.index(True)
-    else:
-        return "", False
-    return f"{name}[{row}]", wrong[row]
+def _input(origin: Origin) -> int:
+    program = origin.frame.program
+    names = [program.registers[number].name for number in program.inputs]
+    return names.index(origin.name) if origin.name in names else int(origin.name.removeprefix("number "))
 
 
-def _equal_rows(rows: Array, variable: TracedVariableRecord, place: int) -> list[int]:
-    """Return the rows that begin with the numbers which a variable had."""
-    values = variable.values[place][: rows.shape[1]]
-    if not values.size or math.prod(variable.shape) != rows.shape[1]:
-        return []
-    part = rows[:, : values.size]
-    found: list[int] = np.flatnonzero(
-        ((part == values) | (np.isnan(values) & np.isnan(part))).all(axis=1)
-    ).tolist()
-    return found
+def _maker(program: Program, number: int | None) -> AnyInstruction | None:
+    return next((one for one in program.instructions if number in one.outputs), None)
 
 
-def _source(graph: GraphSnapshot, node: NodeRecord) -> SourceRecord | None:
-    file, _, line = node.source.rpartition(":")
-    return SourceRecord(file, int(line), graph.text(node)) if file and line.isdecimal() else None
+def _place_of(variable: TracedVariableRecord) -> tuple[object, ...]:
+    return variable.role, variable.variable, variable.tap, variable.operation, variable.name
+
+
+def _where(variable: TracedVariableRecord, place: int) -> Place | None:
+    """Return where in a value the first number is that is none; None where it was not kept, or each is one."""
+    bad = np.flatnonzero(~np.isfinite(variable.values[place])) if variable.values.size else np.zeros(0)
+    if not len(bad):
+        return None
+    return tuple(int(index) for index in np.unravel_index(int(bad[0]), variable.shape))
 
 
 def _shortly(variable: TracedVariableRecord, place: int) -> str:
-    """Return a value in a few words: itself if it is one key, else between what it lies."""
+    """Return a value in a few words: itself if it is one number, else between what it lies."""
     low, high = variable.statistics[place, :2].tolist()
     told = f"{low:.4g}" if math.prod(variable.shape) == 1 else f"{low:.4g} … {high:.4g}"
     return f"{variable.name} = {told}"

@@ -12,11 +12,11 @@ from typing import NamedTuple
 from msgspec import Struct, field
 
 from scanviz.record.graphs.graph import GraphSnapshot, LoopVariableRecord, NodeRecord, PlacedScan
-from scanviz.record.graphs.step_graph import VIEWS, loop_graph, maker_of
 from scanviz.tui.model.state import ViewState
 
 SIGN = "▶ "  # stands before what belongs to the chosen loop variable
 NO_SIGN = "  "
+_VIEWS = ("index", "dimshuffle", "first_rows", "state_history", "reshape")  # operations that show their input
 
 
 class LinkedSelection(Struct, frozen=True):
@@ -81,9 +81,14 @@ def linked_selection(state: ViewState) -> LinkedSelection:
 
 
 def snapshot_of(state: ViewState) -> PlacedScan | None:
-    """Return the loop's snapshot and the graph around it, if that graph has it with the same loop variables."""
-    loop = state.loop_record
-    return None if loop is None else loop_graph(state.record, loop)
+    """Return the loop in its function's graph, if it is there with the same loop variables."""
+    loop, function = state.loop_record, state.function_record
+    if loop is not None and function is not None and function.graph is not None:
+        kinds = [variable.kind for variable in loop.variables]
+        for found in function.graph.all_loops():
+            if found.loop.key == loop.key and [variable.kind for variable in found.loop.variables] == kinds:
+                return found
+    return None
 
 
 @lru_cache(maxsize=64)
@@ -128,12 +133,13 @@ def _written(step: GraphSnapshot, variable: LoopVariableRecord) -> OriginLine | 
 
 def _of_value(graph: GraphSnapshot, key: str | None) -> OriginLine:
     """Return the line that built a value, looking through views and loops."""
-    while (node := maker_of(graph, key)) is not None:
+    makers = {output: node for node in graph.nodes for output in node.outputs}
+    while (node := makers.get(key or "")) is not None:
         if node.loop is not None:
             given = next((variable for variable in node.loop.variables if variable.outer_output == key), None)
             written = None if given is None else _written(graph.step(node.loop), given)
             return written or _line(graph, node)
-        if not node.op.startswith(VIEWS) or not node.inputs:
+        if not node.op.startswith(_VIEWS) or not node.inputs:
             return _line(graph, node)
         key = node.inputs[0]
     return OriginLine()

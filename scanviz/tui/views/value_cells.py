@@ -13,11 +13,10 @@ from rich.text import Text
 from textual.events import Click
 from textual.message import Message
 
-from scanviz.record.graphs.step_graph import operands
 from scanviz.record.loops import LoopRecord
 from scanviz.record.plain_text import sanitize
 from scanviz.record.traces.model import TracedVariableRecord, TraceRecord
-from scanviz.tui.model.linked_selection import NO_SIGN, SIGN, origin, snapshot_of
+from scanviz.tui.model.linked_selection import NO_SIGN, SIGN, origin
 from scanviz.tui.model.state import ViewState
 from scanviz.tui.text.colours import CYAN, RED
 from scanviz.tui.text.value_text import number
@@ -275,29 +274,13 @@ def line_of(state: ViewState, variable: TracedVariableRecord) -> str:
 
 def _first_bad(state: ViewState) -> str:
     """Return in words where the first NaN or infinity came up, and of what."""
-    found = state.first_bad()
-    if found is None:
+    chain = state.blame()
+    if not chain:
         return "no NaN or infinity was kept"
-    trace, bad = found
-    run = f" of run {trace.run}" if len(state.traces) > 1 else ""
-    words = f"first NaN or infinity: step {bad.step}{run} (f)"
-    name = sanitize(bad.variable.name)
-    if bad.given:
-        return f"{words}; the step was given it in {name}"
-    line = f" ({sanitize(str(bad.variable.source))})" if bad.variable.source is not None else ""
-    place = trace.steps.index(bad.step)
-    given = ", ".join(
-        _shortly(traced_variable, place)
-        for traced_variable in operands(snapshot_of(state), trace, bad.variable)
-    )
-    return f"{words}, made by {name}{line}" + (f" of {given}" if given else "")
-
-
-def _shortly(variable: TracedVariableRecord, place: int) -> str:
-    """Return a value in a few words: itself if it is one number, else between what it lies."""
-    low, high = variable.statistics[place, :2].tolist()
-    told = number(low) if math.prod(variable.shape) == 1 else f"{number(low)} … {number(high)}"
-    return f"{sanitize(variable.name)} = {told}"
+    link = chain[0]
+    run = f" of run {link.run}" if len(state.traces) > 1 else ""
+    line = f" ({sanitize(str(link.source))})" if link.source is not None else ""
+    return f"first NaN or infinity{run} (f): {sanitize(link.words)}{line}"
 
 
 def variable_row(

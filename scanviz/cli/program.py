@@ -81,7 +81,7 @@ def _known(function: Function) -> Known:
 def _notes(function: Function | None) -> Notes:
     """Return which tiers refuse what, and what the plans of a function's loops say, as far as its tier makes plans."""
     from scanviz.engine.backends.tiers import refused_by
-    from scanviz.engine.program.plan.described import notes_of
+    from scanviz.engine.program.planned import notes_of
     from scanviz.engine.program.printer import Notes
 
     planned = Notes() if function is None else notes_of(function.program, function.memory_plans())

@@ -11,8 +11,7 @@ from msgspec.structs import replace
 
 from scanviz.engine.backends.registry import resolve
 from scanviz.engine.graph.nodes import Array
-from scanviz.engine.program.axes import step_axes
-from scanviz.engine.program.axis_classes import Axis
+from scanviz.engine.program.axes import Axis, step_axes
 from scanviz.engine.program.instructions import LoopInstruction, Program
 from scanviz.testing.loop_case import LoopCase
 from tests.laws.law import law

@@ -13,8 +13,8 @@ import scanviz
 from scanviz import tensor as T
 from scanviz.engine.graph.equality import structurally_equal
 from scanviz.engine.mode import Mode
-from scanviz.engine.rewrites.driver import rule_pass
-from scanviz.engine.rewrites.driver.changes import places
+from scanviz.engine.rewrites import rule_pass
+from scanviz.engine.rewrites.versions import places
 from tests.laws.law import law
 from tests.support.work import grown, lines_run
 

@@ -18,11 +18,11 @@ from scanviz.engine.graph.shared import SharedVariable
 from scanviz.engine.graph.traversal import leaves
 from scanviz.engine.graph.typecheck import typecheck
 from scanviz.engine.mode import Mode
-from scanviz.engine.rewrites.driver.changes import places
 from scanviz.engine.rewrites.families import all_rules
 from scanviz.engine.rewrites.history import RewriteHistory
+from scanviz.engine.rewrites.level import TargetTier
 from scanviz.engine.rewrites.selection import Selection
-from scanviz.engine.rewrites.target import TargetTier
+from scanviz.engine.rewrites.versions import places
 from scanviz.testing.comparing import check_same
 from scanviz.testing.loop_case import LAST_ROW, READINGS, LoopCase, Reading
 from scanviz.testing.loops import EVERY_DTYPE, random_loops

@@ -30,7 +30,7 @@ from scanviz.engine.ops.sizes import (
 from scanviz.engine.ops.symbolic_shape import shape_of
 from scanviz.engine.program.shapes import partial_shapes
 from scanviz.engine.sizes.dims import SIZES, Dim
-from scanviz.engine.sizes.unknowns import Unknown
+from scanviz.engine.sizes.polynomial import Unknown
 from scanviz.testing.loop_case import LoopCase
 from scanviz.testing.loops import EVERY_DTYPE, random_loops
 from scanviz.testing.unrolled import run_plainly

@@ -20,7 +20,7 @@ from scanviz import Mode, function, shared
 from scanviz import tensor as T
 from scanviz.engine import observe
 from scanviz.engine.graph.nodes import Array
-from scanviz.engine.rewrites.driver.changes import places
+from scanviz.engine.rewrites.versions import places
 from scanviz.profiler.recording.overhead import FREE
 from scanviz.profiler.recording.recorder import Recorder
 from scanviz.profiler.values.tracing import Tracer

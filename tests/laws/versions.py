@@ -20,9 +20,9 @@ from scanviz.engine.graph.nodes import Array, Constant, Variable, describe, is_f
 from scanviz.engine.graph.shared import SharedVariable
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.rewrites.cost import Cost, cost_of
-from scanviz.engine.rewrites.driver.changes import places
 from scanviz.engine.rewrites.history import RewriteHistory
 from scanviz.engine.rewrites.selection import Selection
+from scanviz.engine.rewrites.versions import places
 from scanviz.engine.scan.loop import Scan
 from scanviz.engine.scan.variables import inner_inputs, inner_outputs, kind_of, taps_of
 from scanviz.engine.sizes.polynomial import Polynomial

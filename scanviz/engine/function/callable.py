@@ -21,7 +21,7 @@ from scanviz.engine.program.instructions import Program, all_loops
 from scanviz.engine.program.lower import lower
 from scanviz.engine.program.rules import apply_memory_rules
 from scanviz.engine.rewrites.history import RewriteHistory
-from scanviz.engine.rewrites.target import TargetTier
+from scanviz.engine.rewrites.level import TargetTier
 
 if TYPE_CHECKING:
     from scanviz.engine.backends.base import Executable
@@ -31,12 +31,11 @@ if TYPE_CHECKING:
     from scanviz.engine.mode import Mode
     from scanviz.engine.observation.calls import ObservedCalls
     from scanviz.engine.observation.probe import Probe
-    from scanviz.engine.program.call_met import CallMet
     from scanviz.engine.program.instructions import Program
+    from scanviz.engine.program.known_numbers import CallMet
     from scanviz.engine.program.planned import Plans
-    from scanviz.engine.rewrites.level import Refused
+    from scanviz.engine.rewrites.level import Refused, WhyNoCode
     from scanviz.engine.rewrites.pipeline import Application
-    from scanviz.engine.rewrites.target import WhyNoCode
 
 
 _keys = itertools.count(1)

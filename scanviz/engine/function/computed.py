@@ -18,7 +18,7 @@ from scanviz.engine.ops.shape import dimension, is_shape
 from scanviz.engine.ops.sizes import as_size, size_of, surely_equal
 from scanviz.engine.ops.symbolic_shape import Shape, shape_of
 from scanviz.engine.sizes.dims import SIZES
-from scanviz.engine.sizes.unknowns import arguments_of
+from scanviz.engine.sizes.polynomial import arguments_of
 
 if TYPE_CHECKING:
     from scanviz.engine.function.arguments import In

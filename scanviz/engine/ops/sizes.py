@@ -23,10 +23,9 @@ from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops.shape import BROADCAST_SIZE, DIMENSION, AxisParameters
 from scanviz.engine.ops.support import constant, constant_integer
 from scanviz.engine.sizes.dims import SIZES, Dim, called
-from scanviz.engine.sizes.polynomial import Number, Polynomial
-from scanviz.engine.sizes.unknowns import Call, Unknown, inside_out, mapped
-from scanviz.engine.sizes.unknowns import surely_at_most as at_most
-from scanviz.engine.sizes.unknowns import surely_not_negative as never_negative
+from scanviz.engine.sizes.polynomial import Call, Number, Polynomial, Unknown, inside_out, mapped
+from scanviz.engine.sizes.polynomial import surely_at_most as at_most
+from scanviz.engine.sizes.polynomial import surely_not_negative as never_negative
 
 _WHOLE = frozenset((BOOLEAN, *INTEGERS))
 MOST_NODES = 40  # of a graph that are read as arithmetic; what is below them is one unknown a variable

@@ -15,8 +15,7 @@ from scanviz.engine.graph.nodes import Apply, Variable
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops.sizes import is_whole, known_sizes, size_of, surely_equal
 from scanviz.engine.sizes.dims import Dim, Dims
-from scanviz.engine.sizes.polynomial import Polynomial
-from scanviz.engine.sizes.unknowns import Unknown
+from scanviz.engine.sizes.polynomial import Polynomial, Unknown
 
 Shape = tuple[Any, ...]  # of ints and polynomials
 ShapeOf = Callable[[Variable], Shape]

@@ -122,8 +122,7 @@ def from_data(data: Any, arrays: list[Array]) -> Program:
     MisfitError
         Naming the place in the data, or what does not go together.
     """
-    from scanviz.engine.program.verify import verify_program
-    from scanviz.engine.program.verify_types import verify_types
+    from scanviz.engine.program.verify import verify_program, verify_types
 
     try:
         program = with_frees_inside(_Hooks(arrays).read(data, Program, "program"))

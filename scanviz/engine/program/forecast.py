@@ -14,9 +14,7 @@ from collections.abc import Collection, Mapping, Sequence
 from math import prod
 from typing import NamedTuple
 
-import numpy as np
 from msgspec import Struct
-from msgspec.structs import replace
 
 from scanviz.engine.graph.nodes import Array
 from scanviz.engine.program.instructions import (
@@ -27,11 +25,17 @@ from scanviz.engine.program.instructions import (
     Program,
     SequenceSlot,
     StateSlot,
-    dtype_of,
     is_scalar,
 )
-from scanviz.engine.program.known_numbers import Known, known_of
-from scanviz.engine.program.memory import fresh_bytes, fresh_registers
+from scanviz.engine.program.known_numbers import (
+    Known,
+    c_order,
+    fresh_bytes,
+    fresh_registers,
+    itemsize_of,
+    known_of,
+    planned_call,
+)
 from scanviz.engine.program.plan import (
     Emits,
     Grouping,
@@ -39,12 +43,11 @@ from scanviz.engine.program.plan import (
     Size,
     View,
     Where,
-    plan,
     plan_loop,
     single,
     wraps,
 )
-from scanviz.engine.program.plan.location import are_worth_over, packed, ring_size
+from scanviz.engine.program.plan.location import are_worth_over, ring_size
 from scanviz.engine.program.shapes import ConcreteShape, Partial, complete, step_inputs
 from scanviz.engine.program.slots import passed
 
@@ -113,32 +116,6 @@ def _where(program: Program, found: Sequence[int]) -> int:
     whole = len(program.instructions)
     loops = [k for k in found if k < whole and isinstance(program.instructions[k], LoopInstruction)]
     return next(iter(loops or found), -1)
-
-
-def planned_call(
-    program: Program,
-    shapes: Sequence[ConcreteShape],
-    values: Mapping[int, Array],
-    emits: Emits,
-    all_steps: bool = False,
-) -> tuple[Program, Plan]:
-    """Return a Program with the whole numbers that are known for constants, and its plan for arrays of these shapes in C order.
-
-    With ``all_steps``, loops that may end early are taken to do all their steps, and numbers that follow from that are known.
-    """
-    numbers = known_of(program, shapes, values, all_steps).numbers
-    whole = {number: value for number, value in numbers.items() if value.dtype.kind in "iu"}
-    known = replace(program, constants={**program.constants, **whole})
-    strides = [_strides(known, number, shape) for number, shape in zip(program.inputs, shapes, strict=True)]
-    return known, plan(known, shapes, single, emits, strides)
-
-
-def _strides(program: Program, number: int, shape: ConcreteShape) -> tuple[int, ...] | None:
-    return None if shape is None else packed(shape, _itemsize(program, number))
-
-
-def _itemsize(program: Program, number: int) -> int:
-    return np.dtype(dtype_of(program, number)).itemsize
 
 
 class _Held(NamedTuple):
@@ -231,7 +208,7 @@ class _Walk:
         if shape is None:
             self.unknown.append(number)
             return 0
-        return prod(shape) * _itemsize(program, number)
+        return prod(shape) * itemsize_of(program, number)
 
     def _loop(self, known: Known, plans: Sequence[Plan] | None, loop: LoopInstruction) -> _Held:
         """Return what a loop holds while it runs, and the bytes of its results.
@@ -281,7 +258,7 @@ class _Walk:
 def _given_strides(loop: LoopInstruction, shapes: Sequence[ConcreteShape]) -> list[tuple[int, ...] | None]:
     """Return the strides of what a step is given, for arrays in C order: those of rows that the steps write are not known."""
     return [
-        _strides(loop.body, read.inner, shape)
+        c_order(loop.body, read.inner, shape)
         if isinstance(read.slot, SequenceSlot | NonSequenceSlot)
         else None
         for read, shape in zip(passed(loop), shapes, strict=True)
@@ -304,7 +281,7 @@ def _rows_in_order(program: Program) -> frozenset[int]:
     """Return the registers whose rows surely lie from the first to the last: another shape of them is a view."""
     if not any(isinstance(one, LoopInstruction) for one in program.instructions):
         return frozenset()
-    from scanviz.engine.program.row_order import rows_turned
+    from scanviz.engine.program.rows_over import rows_turned
 
     return frozenset(number for number, turned in rows_turned(program).items() if not turned)
 
@@ -350,7 +327,7 @@ def _rows(loop: LoopInstruction, planned: Plan, known: Known, steps: int, around
             count = steps if output.keep_last is None else min(steps, output.keep_last)
             row = known.shape(output.inner)
             made[output.result] = count * (
-                0 if row is None else prod(row) * _itemsize(loop.body, output.inner)
+                0 if row is None else prod(row) * itemsize_of(loop.body, output.inner)
             )
             sequence = planned.stores["output", k].over
             there = None if sequence is None else around.shape(loop.sequences[sequence].outer)

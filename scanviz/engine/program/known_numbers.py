@@ -1,18 +1,21 @@
-"""What is known of a Program's registers before a call: shapes, and the single numbers that follow from what is given.
+"""What is known of a Program before a call: shapes, the single numbers that follow from inputs, and what earlier calls were given.
 
 A plan knows shapes alone, since it serves calls with any numbers.  What a call will hold also follows from numbers: from a number
-of steps, and from whatever single number is computed of sizes and numbers by operations without an effect, such as the rounded
-root of a length.
+of steps, and from single numbers computed of sizes and numbers by operations without an effect, such as the rounded root of a
+length.  So do the bytes of arrays that steps make anew: the ledger of a run and the forecast of a call count them alike.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from math import prod
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, field
+from msgspec.structs import replace
 
+from scanviz.engine.cost import same_work
 from scanviz.engine.graph.nodes import Array
 from scanviz.engine.program.instructions import (
     AnyInstruction,
@@ -21,7 +24,12 @@ from scanviz.engine.program.instructions import (
     Program,
     dtype_of,
 )
+from scanviz.engine.program.plan import Emits, Plan, Where, plan, single
+from scanviz.engine.program.plan.location import packed
 from scanviz.engine.program.shapes import ConcreteShape, KnownValues, Partial, complete, partial_shapes
+
+if TYPE_CHECKING:
+    from scanviz.engine.cost import Work
 
 
 class Known(Struct, frozen=True):
@@ -101,3 +109,132 @@ def _computed(program: Program, instruction: AnyInstruction, values: Sequence[An
         raise NotImplementedError  # it is not known then
     with np.errstate(all="ignore"):
         return instruction.op.perform([np.asarray(values[number]) for number in instruction.inputs])
+
+
+def planned_call(
+    program: Program,
+    shapes: Sequence[ConcreteShape],
+    values: Mapping[int, Array],
+    emits: Emits,
+    all_steps: bool = False,
+) -> tuple[Program, Plan]:
+    """Return a Program with the whole numbers that are known for constants, and its plan for arrays of these shapes in C order.
+
+    With ``all_steps``, loops that may end early are taken to do all their steps, and numbers that follow from that are known.
+    """
+    numbers = known_of(program, shapes, values, all_steps).numbers
+    whole = {number: value for number, value in numbers.items() if value.dtype.kind in "iu"}
+    known = replace(program, constants={**program.constants, **whole})
+    strides = [c_order(known, number, shape) for number, shape in zip(program.inputs, shapes, strict=True)]
+    return known, plan(known, shapes, single, emits, strides)
+
+
+def c_order(program: Program, number: int, shape: ConcreteShape) -> tuple[int, ...] | None:
+    """Return the strides of a register's array of a shape in C order, None where the shape is not known."""
+    return None if shape is None else packed(shape, itemsize_of(program, number))
+
+
+def itemsize_of(program: Program, number: int) -> int:
+    """Return the bytes of an element of a register's array."""
+    return np.dtype(dtype_of(program, number)).itemsize
+
+
+def fresh_registers(plan: Plan) -> list[int]:
+    """Return the registers whose arrays a step makes anew."""
+    return [
+        number
+        for number, place in enumerate(plan.places)
+        if place.location is Where.FRESH and place.made >= 0
+    ]
+
+
+def fresh_bytes(program: Program, plan: Plan, known: Known | None = None) -> int:
+    """Return the bytes of the arrays that a step makes anew: those of one step, and the largest once more.
+
+    An array is let go when the next step makes its own, so the two are there for a moment together.
+
+    Parameters
+    ----------
+    program : Program
+        The step's.
+    plan : Plan
+        Of the step.
+    known : Known, optional
+        What is known of its registers by the values of numbers; without it, arrays of which the plan knows no shape count nothing.
+    """
+    sizes = []
+    for number in fresh_registers(plan):
+        shape = plan.places[number].shape
+        if shape is None and known is not None:
+            shape = known.shape(number)
+        if shape is not None:
+            sizes.append(prod(shape) * itemsize_of(program, number))
+    return sum(sizes) + max(sizes, default=0)
+
+
+Given = tuple[list[ConcreteShape], dict[int, Array]]  # shapes of inputs, and those that are one whole number
+MOST_OTHERS = (
+    4  # calls of other shapes that are known: enough to see which operations do another amount in some
+)
+
+
+class CallMet(Struct):
+    """The shapes that a program met last in a call whose memory was weighed; holds no array.
+
+    Attributes
+    ----------
+    program : Program
+        A function's.
+    emits : Emits
+        What its tier can do with memory.
+    shapes : list of tuple of int
+        Of its inputs; None before any call.
+    values : dict
+        Inputs that are one whole number, by register.
+    others : list of tuple
+        The same of some calls before that were given others, since :meth:`begin`.
+    is_before : bool
+        Whether the last of these calls was before that.
+    """
+
+    program: Program
+    emits: Emits
+    shapes: list[ConcreteShape] | None = None
+    values: dict[int, Array] = field(default_factory=dict)
+    others: list[Given] = field(default_factory=list)
+    is_before: bool = False
+
+    def begin(self) -> None:
+        """Compare calls that follow with none before: their times are not told together."""
+        self.others, self.is_before = [], True
+
+    def met(self, inputs: Sequence[Any]) -> None:
+        """Note what a call was given."""
+        before = None if self.shapes is None or self.is_before else (self.shapes, self.values)
+        self.is_before = False
+        self.shapes = [tuple(np.shape(value)) for value in inputs]
+        whole = (
+            (number, value)
+            for number, value in zip(self.program.inputs, inputs, strict=True)
+            if np.shape(value) == () and getattr(value, "dtype", np.dtype(object)).kind in "iu"
+        )
+        self.values = {number: np.array(int(value)) for number, value in whole}
+        if before is None or before == (self.shapes, self.values) or before in self.others:
+            return
+        if len(self.others) < MOST_OTHERS:
+            self.others.append(before)
+
+    def work(self) -> list[Work | None]:
+        """Return what each instruction outside of loops does in each such call, None where that is not known or not the same.
+
+        Times of instructions are of all calls together: by what one of these moved they would say nothing.
+        """
+        if self.shapes is None:
+            return [None] * len(self.program.instructions)
+        return same_work(*(self._work_in(*given) for given in ((self.shapes, self.values), *self.others)))
+
+    def _work_in(self, shapes: list[ConcreteShape], values: dict[int, Array]) -> list[Work | None]:
+        """Return what each instruction does in a call."""
+        from scanviz.engine.program.work import work_of
+
+        return work_of(*planned_call(self.program, shapes, values, self.emits))

@@ -1,11 +1,14 @@
-"""What memory rules did that work when shapes are met, read of the plans that a backend made: for the history of rewrites."""
+"""What plans say, in words: what memory rules did when shapes were met, and where registers live."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from scanviz.engine.program.instructions import LoopInstruction, Program, all_loops
-from scanviz.engine.program.plan import Buffer, Fusion, Plan, Where
+from scanviz.engine.program.plan import Buffer, Fusion, Place, Plan, Row, Size, StoreKind, View, Where
+from scanviz.engine.program.plan.location import Group
+from scanviz.engine.program.printer import Notes, instruction_text
+from scanviz.engine.program.shapes import ConcreteShape
 from scanviz.engine.rewrites.level import Refused
 from scanviz.engine.rewrites.pipeline import Application
 from scanviz.engine.rewrites.rule import RULES
@@ -57,8 +60,6 @@ def planned_refusals(program: Program, plans: Plans) -> list[Refused]:
 
 
 def _refusals(loop: LoopInstruction, path: tuple[str, ...], fusions: tuple[Fusion, ...]) -> Iterator[Refused]:
-    from scanviz.engine.program.printer import instruction_text
-
     for fusion in fusions:
         if fusion.refusal is not None:
             first, second = (loop.body.instructions[k] for k in (fusion.first, fusion.second))
@@ -68,3 +69,57 @@ def _refusals(loop: LoopInstruction, path: tuple[str, ...], fusions: tuple[Fusio
             yield Refused(
                 FUSE, path, node, second.node_id, source, fusion.refusal.why, fusion.refusal.preconditions_met
             )
+
+
+_KINDS = {StoreKind.RING: ", in a ring", StoreKind.PAIR: ", one of two", StoreKind.SINGLE: ", its only one"}
+
+
+def notes_of(program: Program, plans: Mapping[int, Plan]) -> Notes:
+    """Return what plans say of the steps of a program's loops; plans are given by the key of the loop."""
+    known = {id(loop.body): (loop, plans[loop.key]) for loop, _ in all_loops(program) if loop.key in plans}
+
+    def place(inside: Program, number: int) -> str:
+        found = known.get(id(inside))
+        return "" if found is None else place_text(*found, number)
+
+    def groups(inside: Program) -> Sequence[Group]:
+        found = known.get(id(inside))
+        return () if found is None else found[1].groups
+
+    def shapes(loop: LoopInstruction) -> Sequence[ConcreteShape] | None:
+        found = known.get(id(loop.body))
+        given = None if found is None else [found[1].places[number].shape for number in loop.body.inputs]
+        return None if given is None or None in given else given
+
+    return Notes(place, groups, shapes)
+
+
+def place_text(loop: LoopInstruction, plan: Plan, number: int) -> str:
+    """Return where a register of a loop's step lives, in words; empty for what comes from outside."""
+    place = plan.places[number]
+    if place.made < 0:
+        return ""
+    once = any(number in loop.body.instructions[k].outputs for k in plan.invariant)
+    over = f", over %{place.over}" if place.over is not None else ""
+    return f"{_location(loop, plan, place)}{over}{', once before the steps' if once else ''}"
+
+
+def _location(loop: LoopInstruction, plan: Plan, place: Place) -> str:
+    match place.location:
+        case Buffer(number):
+            return f"buffer {number}"
+        case Row(slot, _):
+            named = loop.states[slot[1]].name if slot[0] == "state" else loop.step_outputs[slot[1]].name
+            return f"row of {named}{_KINDS.get(plan.stores[slot].kind, '')}"
+        case View(base, offset):
+            return f"view of %{base}{'' if offset is None else f' from byte {offset}'}"
+        case Size(value):
+            return f"size {value}"
+        case Where.NUMBER:
+            return "a number"
+        case Where.FRESH:
+            return "a new array every step"
+        case Where.LOCAL:
+            return "never in memory"
+        case Where.GIVEN | Where.CONSTANT:
+            return str(place.location.value)

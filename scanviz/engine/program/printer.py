@@ -24,8 +24,7 @@ from typing import NamedTuple
 
 from scanviz.engine.graph.notation import infix, named
 from scanviz.engine.graph.provenance import SourceLine
-from scanviz.engine.program.axes import StepKind, step_axes
-from scanviz.engine.program.axis_classes import Axis
+from scanviz.engine.program.axes import Axis, StepKind, step_axes
 from scanviz.engine.program.instructions import (
     AnyInstruction,
     BranchInstruction,

@@ -1,27 +1,31 @@
 """Rows that a loop writes over those of a sequence, which nothing else needs.
 
 Back through time a loop reads rows that were kept for it, each once, and gives as many rows of gradients.  Where the rows that it
-reads are needed by nobody after, each row of the result may lie where the row was that the step has read: that is half the memory,
-and no line of it has to be fetched to be written.
+reads are needed by nobody after, each row of the result may lie where the row was that the step has read: that is half the
+memory, and no line of it has to be fetched to be written.
 
-Here it is found which rows nobody else needs.  Whether a step is done with a row when it writes its result depends on what is done
-as one, and is planned when shapes are met (:mod:`scanviz.engine.program.plan.rows`); how arrays lie in memory is looked at when the
-loop runs (:class:`scanviz.engine.runtime.rows.OutputRows`).
+Here it is found which rows nobody else needs.  Whether a step is done with a row when it writes its result depends on what is
+done as one, and is planned when shapes are met (:mod:`scanviz.engine.program.plan.rows`); how arrays lie in memory is looked at
+when the loop runs (:class:`scanviz.engine.runtime.rows.OutputRows`).
 
 A gradient goes back through time, so its first row is that of the last step.  Where what reads its rows does so from the last one
 on, the loop lays them down backwards (:func:`laid_backwards`): else all rows would be copied before a product with those of the
 forward loop, which wants both in one order and in one piece.
+
+Which way rows lie is known of a Program without any shape (:func:`rows_turned`): loops lay rows one after another, and a view of
+rows turns them round or leaves some out at an end.  What NumPy computes of an array whose axes were permuted lies as that does,
+but for products.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace as with_fields
 
 from scanviz.engine.ops.index import INDEX
 from scanviz.engine.ops.index_pattern import FROM_THE_LAST
-from scanviz.engine.ops.shape import DIMENSION
+from scanviz.engine.ops.shape import ALLOC, DIMENSION, DIMSHUFFLE
 from scanviz.engine.program.instructions import (
     AnyInstruction,
     Instruction,
@@ -33,7 +37,6 @@ from scanviz.engine.program.instructions import (
     rank_of,
 )
 from scanviz.engine.program.lifetimes import aliases
-from scanviz.engine.program.row_order import rows_turned
 
 
 def rows_over(program: Program) -> tuple[list[AnyInstruction], list[tuple[str, str, str]]]:
@@ -254,3 +257,65 @@ def _how_read(number: int, readers: dict[int, list[AnyInstruction]], kept: set[i
             yield from _how_read(reader.outputs[0], readers, kept)
         elif declaration is not DIMENSION:
             yield declaration is INDEX and reader.op.parameters.entries[0].numbers() == FROM_THE_LAST
+
+
+def rows_turned(program: Program) -> Mapping[int, bool]:
+    """Return of registers whose rows lie one after another whether the last one is first in memory.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> from scanviz.engine.program.lower import lower
+    >>> x = T.matrix("x")
+    >>> program = lower([x], [T.exp(x), T.exp(x)[::-1], T.exp(x)[::-1][1:], T.exp(x).T], "f")
+    >>> found = rows_turned(program)
+    >>> [found.get(number) for number in program.outputs]
+    [False, True, True, None]
+    >>> program = lower([x], [T.exp(x.T), T.dot(x.T, x)], "f")
+    >>> [rows_turned(program).get(number) for number in program.outputs]
+    [None, False]
+    """
+    found: dict[int, bool] = {}
+    permuted: set[int] = set()  # registers whose axes may lie in another order
+    for instruction in program.instructions:
+        if isinstance(instruction, LoopInstruction):
+            found |= dict.fromkeys(instruction.outputs, False)
+            found |= {
+                slot.result: True
+                for slot in instruction.step_outputs
+                if slot.backwards and slot.result is not None
+            }
+        elif isinstance(instruction, Instruction):
+            if rank_of(program, instruction.outputs[0]) > 1 and _is_permuted(instruction, permuted):
+                permuted.update(instruction.outputs)
+                continue
+            turned = _turned(instruction, found)
+            if turned is not None:
+                found[instruction.outputs[0]] = turned
+    return found
+
+
+def _is_permuted(instruction: Instruction, permuted: Collection[int]) -> bool:
+    """Return whether the axes of a result may lie in another order than they have."""
+    declaration = instruction.op.declaration
+    if declaration is DIMSHUFFLE:
+        kept = [axis for axis in instruction.op.parameters.order if axis is not None]
+        if kept != sorted(kept):
+            return True
+    if declaration is ALLOC or declaration.family == "linalg":  # which begin a new array in C order
+        return False
+    return any(number in permuted for number in instruction.inputs)
+
+
+def _turned(instruction: AnyInstruction, found: Mapping[int, bool]) -> bool | None:
+    declaration = instruction.op.declaration
+    if declaration is INDEX:
+        first, *others = instruction.op.parameters.entries
+        whole = all(entry.kind == "slice" and entry.numbers() == (None, None, None) for entry in others)
+        if first.kind != "slice" or first.step not in (None, 1, -1) or not whole:
+            return None
+        turned = found.get(instruction.inputs[0])
+        return None if turned is None else turned != (first.step == -1)
+    if declaration.name == "sum_to_shape":  # most often of the shape that it is to have: the very array
+        return found.get(instruction.inputs[0])
+    return False if declaration.fresh else None

@@ -24,9 +24,8 @@ from scanviz.engine.program.instructions import (
     with_programs,
 )
 from scanviz.engine.program.lifetimes import taken_over, with_frees
-from scanviz.engine.rewrites.formatting import named
 from scanviz.engine.rewrites.pipeline import Application
-from scanviz.engine.rewrites.rule import program_rule
+from scanviz.engine.rewrites.rule import named, program_rule
 from scanviz.engine.rewrites.selection import Selection
 
 Changed = tuple[Program, list[str]]

@@ -21,13 +21,12 @@ from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops.sizes import size_of
 from scanviz.engine.ops.symbolic_shape import shape_of
-from scanviz.engine.rewrites.loops.profitability import is_view
+from scanviz.engine.rewrites.loops.loop_facts import is_view
 from scanviz.engine.scan.loop import Scan, ScanView, nodes_of
 from scanviz.engine.scan.shapes import inner_sizes, size_outside
 from scanviz.engine.scan.variables import State, StepOutput, inner_inputs, kind_of
 from scanviz.engine.sizes.dims import Dim
-from scanviz.engine.sizes.polynomial import Polynomial
-from scanviz.engine.sizes.unknowns import Call, Unknown, mapped
+from scanviz.engine.sizes.polynomial import Call, Polynomial, Unknown, mapped
 
 Path = tuple[str, ...]  # names of loops, from the outermost
 Meanings = dict[

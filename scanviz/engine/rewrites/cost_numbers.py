@@ -22,8 +22,7 @@ from scanviz.engine.ops.symbolic_shape import shape_of
 from scanviz.engine.rewrites.cost import Cost, Meanings, size_name
 from scanviz.engine.sizes.dims import Dim
 from scanviz.engine.sizes.in_turn import in_turn
-from scanviz.engine.sizes.polynomial import Number, Polynomial
-from scanviz.engine.sizes.unknowns import Call, Unknown, mapped
+from scanviz.engine.sizes.polynomial import Call, Number, Polynomial, Unknown, mapped
 
 
 class Calculated(NamedTuple):
@@ -51,7 +50,7 @@ class NamedSizes(NamedTuple):
     ----------
     meanings : mapping of str to tuple of Polynomial
         All that a name stands for; names with a meaning that depends on values of arrays are left out.  Unknowns are sizes
-        whose ``source`` is the position of an input, :class:`~scanviz.engine.sizes.unknowns.Call` and :class:`Calculated`.
+        whose ``source`` is the position of an input, :class:`~scanviz.engine.sizes.polynomial.Call` and :class:`Calculated`.
     inputs : mapping of Unknown to str
         What sizes of inputs are called.
     """

@@ -14,12 +14,10 @@ from scanviz.engine.rewrites.arithmetic import (  # noqa: F401  # they register 
     casts,
     fill,
     fold,
-    merge,
     reductions,
     reshapes,
     simplify,
     split,
-    stop_gradient,
     unsafe,
 )
 from scanviz.engine.rewrites.indexing import assignments, subtensor, subtensor_lift  # noqa: F401
@@ -34,7 +32,6 @@ from scanviz.engine.rewrites.loops import (  # noqa: F401
     residuals,
     save_memory,
     scan_merge,
-    scan_merge_inouts,
     unused,
 )
 from scanviz.engine.rewrites.rule import RULES_ABOVE, Phase, Rule

@@ -17,14 +17,13 @@ from msgspec.structs import replace
 from scanviz.engine.errors import ScanvizIndexError
 from scanviz.engine.graph.nodes import Apply, Variable, next_run, node_ids_of
 from scanviz.engine.graph.traversal import toposort
-from scanviz.engine.rewrites.level import Refused
+from scanviz.engine.rewrites.level import NUMPY, Refused, TargetTier
 from scanviz.engine.rewrites.pipeline import Application, Swept, sweeps
 from scanviz.engine.rewrites.selection import Selection
-from scanviz.engine.rewrites.target import NUMPY, TargetTier
 
 if TYPE_CHECKING:
     from scanviz.engine.rewrites.cost import Cost, Meanings
-    from scanviz.engine.rewrites.driver.changes import Change, Delta, Move
+    from scanviz.engine.rewrites.versions import Change, Delta, Move
 
 
 class Record(Application, frozen=True, kw_only=True):
@@ -199,7 +198,7 @@ class RewriteHistory(Sequence[Record]):
 
     def change(self, index: int) -> Change:
         """Return what one application did to the graph; one to the Program leaves it as it is."""
-        from scanviz.engine.rewrites.driver.changes import Change  # when somebody looks
+        from scanviz.engine.rewrites.versions import Change  # when somebody looks
 
         if self._changes is None:
             self._changes = [version.change for version in self.versions()][1:]
@@ -214,8 +213,7 @@ class RewriteHistory(Sequence[Record]):
     def versions(self) -> Iterator[Version]:
         """Go through the graph as it was built and after each application, by what each changed."""
         from scanviz.engine.rewrites.cost import Scope
-        from scanviz.engine.rewrites.driver.changes import Changes
-        from scanviz.engine.rewrites.driver.versions import Versions
+        from scanviz.engine.rewrites.versions import Changes, Versions
 
         versions, changes, scope = Versions(), Changes(), Scope()
         for record, outputs in zip([None, *self._entries], self.all_graphs(), strict=True):

@@ -1,7 +1,7 @@
 """The pipeline: rules applied by phases, each phase to a fixpoint, with a record of every application.
 
 Phases run in the order of :data:`scanviz.engine.rewrites.rule.PHASES`, and again until none of them changes anything
-(:mod:`scanviz.engine.rewrites.driver.phase_order`); in a phase the rules are tried in turn until none of them does.  Graphs are
+(:mod:`scanviz.engine.rewrites.phase_order`); in a phase the rules are tried in turn until none of them does.  Graphs are
 never edited: each application gives a new one, and the old one stays as it was.  Rules that undo one another would go on for
 ever; what comes back to a graph it has had before stops there and says which rules it was.
 
@@ -21,14 +21,12 @@ from scanviz.engine.errors import InternalError
 from scanviz.engine.graph.nodes import Apply, Variable, describe
 from scanviz.engine.graph.typecheck import typecheck
 from scanviz.engine.graph.types import fits
-from scanviz.engine.rewrites.driver.levels import Levels
-from scanviz.engine.rewrites.driver.phase_order import ROUND, RewriteRun, RuleTurns
-from scanviz.engine.rewrites.driver.rule_pass import Applied, Said, apply_rule
-from scanviz.engine.rewrites.formatting import listed
-from scanviz.engine.rewrites.level import Refused
-from scanviz.engine.rewrites.rule import Phase, Rule
+from scanviz.engine.rewrites.level import NUMPY, Refused, TargetTier
+from scanviz.engine.rewrites.levels import Levels
+from scanviz.engine.rewrites.phase_order import ROUND, RewriteRun, RuleTurns
+from scanviz.engine.rewrites.rule import Phase, Rule, listed
+from scanviz.engine.rewrites.rule_pass import Applied, Said, apply_rule
 from scanviz.engine.rewrites.selection import Selection
-from scanviz.engine.rewrites.target import NUMPY, TargetTier
 
 SWEEPS_BEFORE_LOOKING = (
     12  # sweeps that changed something, a rule of the phase, before graphs are compared with earlier ones

@@ -169,7 +169,10 @@ class LoopRunner:
         """Return the bytes that the steps of a run make anew, those included whose size a number among the non-sequences says."""
         if plan is None or not arena.steps:
             return 0
-        from scanviz.engine.program.memory import fresh_bytes, fresh_registers  # of runs that are weighed
+        from scanviz.engine.program.known_numbers import (  # of runs that are weighed
+            fresh_bytes,
+            fresh_registers,
+        )
 
         places = plan.places
         if all(places[number].shape is not None for number in fresh_registers(plan)):

@@ -26,8 +26,7 @@ from scanviz.engine.scan.variables import (
     Sequence as LoopSequence,
 )
 from scanviz.engine.sizes.dims import SIZES, Dim
-from scanviz.engine.sizes.polynomial import Polynomial
-from scanviz.engine.sizes.unknowns import Unknown, unknowns_in
+from scanviz.engine.sizes.polynomial import Polynomial, Unknown, unknowns_in
 
 
 @SYMBOLIC_SHAPE_RULES.row(SCAN)

@@ -1,9 +1,8 @@
 """Arithmetic on dimensions, so that one shape rule an op serves three purposes.
 
 A shape rule is written once, over opaque dimensions, with the methods of :class:`Dims`.  A dimension is an int, None for
-unknown, or a polynomial of sizes that are unknown but have an identity (:mod:`scanviz.engine.sizes.unknowns`).  Ints and None serve
-types (values of inputs known only if constant) and run time (values known); polynomials serve questions about shapes before
-there are values.
+unknown, or a polynomial of unknown sizes (:mod:`scanviz.engine.sizes.polynomial`).  Ints and None serve types (values of inputs are
+known only if constant) and run time (values are known); polynomials serve questions about shapes before there are values.
 """
 
 from __future__ import annotations
@@ -14,8 +13,13 @@ from math import prod
 from typing import Any
 
 from scanviz.engine.errors import ShapeError
-from scanviz.engine.sizes.polynomial import Polynomial
-from scanviz.engine.sizes.unknowns import Call, arguments_of, surely_at_most, surely_not_negative
+from scanviz.engine.sizes.polynomial import (
+    Call,
+    Polynomial,
+    arguments_of,
+    surely_at_most,
+    surely_not_negative,
+)
 
 Dim = Any  # int, Polynomial or None: rules never look inside
 MOST_TERMS = 32  # pairs of terms that are added or multiplied; what has more is one unknown

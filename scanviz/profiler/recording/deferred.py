@@ -20,8 +20,8 @@ from scanviz.record.paths import recorded_path
 if TYPE_CHECKING:
     from scanviz.engine.function import Function
     from scanviz.engine.observation.events import CompiledFunction
-    from scanviz.engine.program.call_met import CallMet
     from scanviz.engine.program.instructions import Program
+    from scanviz.engine.program.known_numbers import CallMet
     from scanviz.engine.program.planned import Plans
     from scanviz.profiler.recording.work import AllWork
     from scanviz.record.costs import CostNumbersRecord
@@ -220,7 +220,7 @@ class PlansMet:
             self._made.discard(key)
             function = self._functions[key]() if key in self._functions else None
             if function is not None:
-                from scanviz.engine.program.call_met import MOST_OTHERS  # it made code: this is there
+                from scanviz.engine.program.known_numbers import MOST_OTHERS  # it made code: this is there
 
                 others = self._others.setdefault(key, [])
                 if key in self._called and len(others) < MOST_OTHERS:

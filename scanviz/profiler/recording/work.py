@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 if TYPE_CHECKING:
     from scanviz.engine.cost import Work
-    from scanviz.engine.program.call_met import CallMet
     from scanviz.engine.program.instructions import Program
+    from scanviz.engine.program.known_numbers import CallMet
     from scanviz.engine.program.plan import Plan
     from scanviz.engine.program.planned import Plans
     from scanviz.record.operations import OperationRecord

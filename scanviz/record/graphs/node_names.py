@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from scanviz.engine.graph.nodes import Apply, Constant, Variable, describe
-from scanviz.engine.rewrites.driver.changes import NodeId
-from scanviz.engine.rewrites.driver.versions import Which, which_result
+from scanviz.engine.rewrites.versions import NodeId, Which, which_result
 from scanviz.engine.scan.loop import Scan
 from scanviz.record.names import TakenNames
 

@@ -23,10 +23,10 @@ from scanviz.engine.rewrites.cost_numbers import (
     named_sizes,
     names_in,
 )
-from scanviz.engine.rewrites.driver.changes import places
 from scanviz.engine.rewrites.history import RewriteHistory, Version
 from scanviz.engine.rewrites.level import Refused
 from scanviz.engine.rewrites.pipeline import Application
+from scanviz.engine.rewrites.versions import places
 from scanviz.engine.sizes.polynomial import Polynomial
 from scanviz.record.costs import CostNumbersRecord, GraphCostRecord, StepNumbersRecord
 from scanviz.record.graphs.rewrites import (
@@ -42,7 +42,7 @@ from scanviz.record.storage.codec import field_types
 
 if TYPE_CHECKING:
     from scanviz.engine.measurement.ablation import Effect
-    from scanviz.engine.program.call_met import CallMet
+    from scanviz.engine.program.known_numbers import CallMet
 
 LONGEST_TERM = 240  # characters of a polynomial
 MOST_NODES = 20_000  # of a graph of which more than the list is kept

@@ -12,7 +12,7 @@ from scanviz.engine.graph.provenance import SourceLine
 from scanviz.engine.graph.shared import SharedVariable
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.program.instructions import AnyInstruction, LoopInstruction, Program
-from scanviz.engine.rewrites.driver.changes import Delta, NodeId
+from scanviz.engine.rewrites.versions import Delta, NodeId
 from scanviz.engine.scan.loop import Scan, ScanView
 from scanviz.engine.scan.variables import (
     LoopVariable,

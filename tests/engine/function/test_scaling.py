@@ -41,8 +41,8 @@ def test_twice_as_much_of_anything_is_at_most_a_little_more_than_twice_the_work(
 @pytest.mark.parametrize("name", ["chain", "apart", "together", "stacked"])
 def test_rules_are_asked_at_a_loop_a_number_of_times_that_does_not_depend_on_how_many_there_are(name):
     def asked(count):
-        found = lines_run(SHAPES[name](count).build, "engine/rewrites/driver/rule_pass.py")
-        return found["engine/rewrites/driver/rule_pass.py Asked.at"] / count
+        found = lines_run(SHAPES[name](count).build, "engine/rewrites/rule_pass.py")
+        return found["engine/rewrites/rule_pass.py Asked.at"] / count
 
     SHAPES[name](2).build()
     assert asked(16) < 1.2 * asked(8)

@@ -10,7 +10,7 @@ from scanviz.engine.graph.nodes import Variable, build
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops.random import DrawParameters
 from scanviz.engine.program.lower import lower
-from scanviz.engine.program.verify_types import verify_types
+from scanviz.engine.program.verify import verify_types
 
 DECLARED = list(declarations())
 FIXED = [each for each in DECLARED if not callable(each.arity)]

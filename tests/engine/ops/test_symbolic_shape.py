@@ -19,8 +19,7 @@ from scanviz.engine.ops.shape import BROADCAST_SIZE, DIMENSION, dimension
 from scanviz.engine.ops.sizes import as_size, size_of
 from scanviz.engine.ops.symbolic_shape import SYMBOLIC_SHAPE_RULES, shape_of
 from scanviz.engine.sizes.dims import SIZES as DIMS
-from scanviz.engine.sizes.polynomial import Polynomial
-from scanviz.engine.sizes.unknowns import Unknown
+from scanviz.engine.sizes.polynomial import Polynomial, Unknown
 from scanviz.testing import rewritten_by
 
 SIZES = (

@@ -9,7 +9,7 @@ from scanviz.engine.ops.control import ifelse
 from scanviz.engine.program.axes import StepKind, step_axes
 from scanviz.engine.program.instructions import loops
 from scanviz.engine.program.lower import lower
-from scanviz.engine.program.plan.described import notes_of
+from scanviz.engine.program.planned import notes_of
 from scanviz.engine.program.printer import program_text
 
 X, B, W, V, H = T.matrix("x"), T.tensor3("b"), T.matrix("w"), T.vector("v"), T.matrix("h")

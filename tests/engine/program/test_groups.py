@@ -11,7 +11,7 @@ from scanviz.engine.program.file import from_bytes, structural_hash, to_bytes
 from scanviz.engine.program.instructions import loops
 from scanviz.engine.program.lower import lower
 from scanviz.engine.program.plan import Where, chains, plan_loop, single
-from scanviz.engine.program.plan.described import notes_of
+from scanviz.engine.program.planned import notes_of
 from scanviz.engine.program.printer import program_text
 from tests.support.arena import EVERYTHING
 from tests.support.arena_tier import ArenaTier

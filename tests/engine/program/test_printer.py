@@ -6,7 +6,7 @@ import scanviz
 from scanviz import tensor as T
 from scanviz.engine.ops.control import ifelse
 from scanviz.engine.program.lower import lower
-from scanviz.engine.program.plan.described import notes_of
+from scanviz.engine.program.planned import notes_of
 from scanviz.engine.program.printer import Notes, loop_names, program_text
 
 X, V, N = T.matrix("x"), T.vector("v"), T.lscalar("n")

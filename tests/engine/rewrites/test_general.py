@@ -10,7 +10,7 @@ from scanviz.engine.graph.equality import structurally_equal
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.ops.evaluate import evaluate
 from scanviz.engine.ops.shape import DIMENSION
-from scanviz.engine.rewrites.arithmetic.merge import merge_equal
+from scanviz.engine.rewrites.arithmetic.fold import merge_equal
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.scan.loop import Scan
 from scanviz.testing import random_loops, rewritten_by

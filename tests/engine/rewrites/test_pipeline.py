@@ -16,13 +16,13 @@ from scanviz.engine.graph.nodes import build_one
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.rewrites import rule as rules
-from scanviz.engine.rewrites.driver.changes import places
-from scanviz.engine.rewrites.driver.rule_pass import MOST_VERSIONS
 from scanviz.engine.rewrites.families import all_rules, rules_of
 from scanviz.engine.rewrites.history import RewriteHistory
 from scanviz.engine.rewrites.pipeline import RewriteCycleWarning, rewritten, sweeps
 from scanviz.engine.rewrites.rule import PHASES, Match, Refusal
+from scanviz.engine.rewrites.rule_pass import MOST_VERSIONS
 from scanviz.engine.rewrites.selection import Selection, as_selection
+from scanviz.engine.rewrites.versions import places
 from scanviz.profiler.report.rewrites import RewritesOptions, render_rewrites
 
 

@@ -6,9 +6,9 @@ import scanviz
 from scanviz import tensor as T
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.mode import Mode
-from scanviz.engine.rewrites.driver.rebuild_graph import rebuilt
 from scanviz.engine.rewrites.families import all_rules
 from scanviz.engine.rewrites.level import Level, Rebuilt
+from scanviz.engine.rewrites.levels import rebuilt
 from scanviz.engine.rewrites.rule import Match
 
 

@@ -143,7 +143,7 @@ twice: 1 rewrite by 1 rule, TIME
 """
 GOLDEN_STEP = """\
 twice: 1 rewrite by 1 rule, TIME
-  0  merge_equal  -1 +0 operations  TIME  (canonical, scanviz/engine/rewrites/arithmetic/merge.py:LINE)
+  0  merge_equal  -1 +0 operations  TIME  (canonical, scanviz/engine/rewrites/arithmetic/fold.py:LINE)
      1 exp had an equal
      operations: -1
      floating-point operations: -10·x.shape[0]

@@ -52,7 +52,7 @@ AT_THE_END = {
     "scanviz.engine.program.file",
     "scanviz.engine.program.printer",
     "scanviz.engine.rewrites.cost",
-    "scanviz.engine.rewrites.driver.versions",
+    "scanviz.engine.rewrites.versions",
     "scanviz.record.graphs.writing",
     "scanviz.record.program_snapshot",
     "scanviz.record.graphs.rewrites_snapshot",

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from scanviz.engine.backends.source.library import Library
     from scanviz.engine.observation.ledger import Weighing
     from scanviz.engine.observation.probe import Probe
-    from scanviz.engine.program.call_met import CallMet
     from scanviz.engine.program.instructions import Program
+    from scanviz.engine.program.known_numbers import CallMet
     from scanviz.engine.program.plan import Emits, Grouping, Plan
     from scanviz.engine.runtime.interpreter import Interpreter
 
@@ -69,7 +69,7 @@ class SourceExecutable:
     def call_met(self) -> CallMet:
         """What is known of the shapes that calls met: made when somebody looks."""
         if self._call_met is None:
-            from scanviz.engine.program.call_met import CallMet
+            from scanviz.engine.program.known_numbers import CallMet
 
             self._call_met = CallMet(self.program, self.library.tier.emits)
         return self._call_met

@@ -4,6 +4,7 @@ It is made once for all backends.  :func:`plan` is for what is run once, :func:`
 its slots; loops and branches inside are planned with what is around them.
 """
 
+from scanviz.engine.program.plan.arena import RunMemory, run_memory
 from scanviz.engine.program.plan.groups import chains, single
 from scanviz.engine.program.plan.location import (
     Buffer,
@@ -24,7 +25,6 @@ from scanviz.engine.program.plan.location import (
 )
 from scanviz.engine.program.plan.planning import plan, plan_loop
 from scanviz.engine.program.plan.rows import wraps
-from scanviz.engine.program.plan.run_memory import RunMemory, run_memory
 
 __all__ = [
     "Buffer",

@@ -1,4 +1,4 @@
-"""The arena of one run of a loop: one piece of memory with all that its plan places, for a number of steps.
+"""The memory of one run of a loop: the arena, one piece of memory with all that its plan places for a number of steps.
 
 Buffers come first, then the rows of each slot, then room for the loops inside, which run one at a time and share it.  Every part
 begins at a multiple of :data:`~scanviz.engine.program.plan.location.ALIGNMENT`.  A loop inside whose number of steps or shapes
@@ -8,11 +8,13 @@ are not known beforehand, and the array that a mitmot takes over, lie elsewhere.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from msgspec import Struct
 
-from scanviz.engine.program.instructions import LoopInstruction, Program
+from scanviz.engine.program.instructions import LoopInstruction, Program, StateSlot
 from scanviz.engine.program.plan.location import Plan, Size, SlotKey, StoreKind, aligned, ring_size
+from scanviz.engine.program.shapes import ConcreteShape
 
 
 class Arena(Struct, frozen=True):
@@ -92,3 +94,37 @@ def inner_arena(program: Program, plan: Plan, index: int) -> Arena:
     shapes = {k: plan.places[slot.outer].shape for k, slot in enumerate(loop.states) if slot.kind == "mitmot"}
     taken = {k: 0 if shape is None else shape[0] for k, shape in shapes.items()}
     return arena_of(loop, plan.inner[index][0], max(steps or 0, 0), taken)
+
+
+class RunMemory(NamedTuple):
+    """What a run needs of a plan.
+
+    Attributes
+    ----------
+    buffers : tuple of (shape, dtype)
+        The buffers to make.
+    arena : int
+        Bytes of all buffers.
+    outputs : tuple of shape or None
+        Of each step output the shape of its rows; None where none are kept, or the first row that is stored says it.
+    over : tuple of int or None
+        Of each step output the sequence whose rows it may be written over.
+    mismatch : tuple or None
+        A state whose rows cannot have the shape that the step gives, and both shapes: an error of the first step.
+    """
+
+    buffers: tuple[tuple[tuple[int, ...], str], ...]
+    arena: int
+    outputs: tuple[ConcreteShape, ...]
+    over: tuple[int | None, ...]
+    mismatch: tuple[StateSlot, tuple[int, ...], tuple[int, ...]] | None = None
+
+
+def run_memory(plan: Plan) -> RunMemory:
+    """Return what a run of a loop needs of its plan."""
+    outputs: list[ConcreteShape] = []
+    over: list[int | None] = []
+    while (store := plan.stores.get(("output", len(outputs)))) is not None:
+        outputs.append(None if store.kind is StoreKind.NONE or store.checked else store.row)
+        over.append(store.over)
+    return RunMemory(plan.buffers, plan.arena, tuple(outputs), tuple(over), plan.mismatch)

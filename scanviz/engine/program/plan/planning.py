@@ -34,8 +34,7 @@ from scanviz.engine.program.instructions import (
     is_scalar,
 )
 from scanviz.engine.program.lifetimes import owned_registers
-from scanviz.engine.program.plan.buffers import laid_out, place_buffers
-from scanviz.engine.program.plan.draft import Draft, drafted
+from scanviz.engine.program.plan.draft import Draft, drafted, is_whole, view_of
 from scanviz.engine.program.plan.location import (
     ALIGNMENT,
     Buffer,
@@ -53,8 +52,15 @@ from scanviz.engine.program.plan.location import (
     Where,
     packed,
 )
-from scanviz.engine.program.plan.rows import copied_carries, copied_writes, mismatch_of, place_rows, stores_of
-from scanviz.engine.program.plan.views import is_whole, view_of
+from scanviz.engine.program.plan.rows import (
+    copied_carries,
+    copied_writes,
+    laid_out,
+    mismatch_of,
+    place_buffers,
+    place_rows,
+    stores_of,
+)
 from scanviz.engine.program.shapes import ConcreteShape, shapes_and_sizes, sizes_inside
 from scanviz.engine.program.slots import passed
 

@@ -1,22 +1,27 @@
-"""Small numbers known when building are computed when building, in the steps of loops too.
+"""Work that is done once or not at all: constants are computed when building, and equal nodes become one, in steps of loops too.
 
-Sizes are the usual case.  Large arrays stay operations: a function would have to hold their values as long as it lives.  What
-fails is left as well: its error belongs to the call.
+Large constants stay operations: a function would have to hold their values as long as it lives.  What fails is left as well: its
+error belongs to the call.  Gradients ask for the same products and sizes again and again; operations are pure (a draw gives its
+next state as a result), so equal nodes have equal values.
+
+Source: value numbering as in Aho, Lam, Sethi, Ullman, "Compilers" (2nd ed.), section 6.1.2.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
+from operator import is_not
 
 import numpy as np
 
 from scanviz.engine.errors import ScanvizError
-from scanviz.engine.graph.nodes import Apply, Constant, Variable, tensor_type
-from scanviz.engine.rewrites.formatting import counted
+from scanviz.engine.graph.nodes import Apply, Constant, Variable, rebuild, tensor_type
 from scanviz.engine.rewrites.level import Level
-from scanviz.engine.rewrites.rule import GENERAL, Rewritten, graph_rule
+from scanviz.engine.rewrites.rule import GENERAL, Rewritten, counted, graph_rule
+from scanviz.engine.scan.dependence import effects_among, has_effect
+from scanviz.engine.scan.loop import Scan
 
-LARGEST = 64  # elements of a constant made here
+LARGEST = 64  # elements of constants that are made, or compared by value
 # those of NumPy get their place when run
 RUN_TIME_ERRORS = (ScanvizError, ValueError, ArithmeticError, IndexError)
 
@@ -64,3 +69,74 @@ def _folded(node: Apply) -> Constant | None:
     if value.size > LARGEST:
         return None
     return Constant(kind.with_shape(value.shape), value.astype(kind.dtype, copy=False), node.outputs[0].name)
+
+
+@graph_rule(name="merge_equal", phase=("canonical", "simplify", "merge", "clean"), tags=("general",))
+def merge_equal(level: Level) -> Rewritten | None:
+    """Compute equal subgraphs once; the first of them stays."""
+    merged: list[str] = []
+    known = _Known()
+    constants: dict[Hashable, Constant] = {}
+    new_of: dict[Variable, Variable] = {}  # and a constant → the first that equals it
+    now, met = new_of.get, known.by_inputs
+    for node in level.nodes:
+        if len(node.makers) < len(node.inputs):
+            for operand in node.inputs:
+                if isinstance(operand, Constant) and operand not in new_of:
+                    new_of[operand] = _first_equal(operand, constants)
+        inputs = node.inputs
+        if not new_of.keys().isdisjoint(inputs):
+            inputs = tuple([now(operand, operand) for operand in inputs])
+        same = node if met.setdefault(inputs, node) is node else known.first(node, inputs)
+        if same is not node:
+            merged.append(node.op.name)
+        elif any(map(is_not, inputs, node.inputs)):
+            same = rebuild(node, inputs)
+            known.put(node, same, inputs)
+        if same is not node:
+            new_of.update(zip(node.outputs, same.outputs, strict=True))
+    if not merged:
+        return None
+    outputs = [output if output.owner is None else now(output, output) for output in level.outputs]
+    return Rewritten(outputs, f"{counted(merged)} had an equal")
+
+
+def _first_equal(constant: Constant, known: dict[Hashable, Constant]) -> Constant:
+    if constant.value.size > LARGEST:
+        return constant
+    return known.setdefault((constant.type, constant.weak, constant.value.tobytes()), constant)
+
+
+class _Known:
+    """The nodes met so far, by what they read; only where two read the same does it matter what they are."""
+
+    __slots__ = ("_by_key", "by_inputs")
+
+    def __init__(self) -> None:
+        self.by_inputs: dict[tuple[Variable, ...], Apply | None] = {}  # None for several
+        self._by_key: dict[Hashable, Apply] = {}
+
+    def first(self, node: Apply, inputs: tuple[Variable, ...]) -> Apply:
+        """Return the node met first that computes what a node computes of inputs that another one reads, too."""
+        by_inputs = self.by_inputs
+        other = by_inputs[inputs]
+        if other is not None:
+            by_inputs[inputs] = None
+            self._by_key[_key(other, inputs)] = other
+        return self._by_key.setdefault(_key(node, inputs), node)
+
+    def put(self, node: Apply, fresh: Apply, inputs: tuple[Variable, ...]) -> None:
+        """Let a node that was rebuilt over these inputs stand in its own place."""
+        if self.by_inputs[inputs] is node:
+            self.by_inputs[inputs] = fresh
+        else:
+            self._by_key[_key(node, inputs)] = fresh
+
+
+def _key(node: Apply, inputs: tuple[Variable, ...]) -> Hashable:
+    """Return what equal nodes share."""
+    # loops of two names stay two in a profile; those that only their numbers tell apart have one name
+    name = node.op.settings.name if isinstance(node.op, Scan) else None
+    # what prints or checks twice goes on doing so; copies of one node are one
+    effects = frozenset(effects_among([node])) if has_effect(node) else None
+    return node.op, name, effects, inputs

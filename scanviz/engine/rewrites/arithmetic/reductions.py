@@ -26,7 +26,7 @@ from scanviz.engine.ops.support import constant, constant_integer
 from scanviz.engine.rewrites.arithmetic.identities import Answer, Rewriting, answer, number_of, rewritten
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.rule import Refusal, rule
-from scanviz.engine.sizes.unknowns import arguments_of
+from scanviz.engine.sizes.polynomial import arguments_of
 
 ROUNDS = Refusal("floats summed in two turns round differently from one sum", 2)
 ZEROS = Refusal("which of 0.0 and -0.0 is larger depends on the order", 2)

@@ -18,8 +18,7 @@ from scanviz.engine.rewrites.arithmetic.identities import Answer, rewritten
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.rule import GENERAL, Match, Refusal, rule
 from scanviz.engine.sizes.dims import SIZES
-from scanviz.engine.sizes.polynomial import Polynomial
-from scanviz.engine.sizes.unknowns import Unknown
+from scanviz.engine.sizes.polynomial import Polynomial, Unknown
 
 
 @rule(

@@ -13,9 +13,8 @@ from scanviz.engine.graph.provenance import made_by
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.ops.control import always_computed
 from scanviz.engine.ops.elementwise import cast
-from scanviz.engine.rewrites.formatting import named
 from scanviz.engine.rewrites.level import Level
-from scanviz.engine.rewrites.rule import Match, Refusal, rule
+from scanviz.engine.rewrites.rule import Match, Refusal, named, rule
 from scanviz.engine.scan.dependence import is_known, known_from
 from scanviz.engine.scan.loop import SCAN, ScanView
 from scanviz.engine.scan.rebuild import rebuilt_loop

@@ -28,8 +28,7 @@ from scanviz.engine.scan.settings import ScanSettings
 from scanviz.engine.scan.variables import LoopVariable, NonSequence, StepOutput
 from scanviz.engine.scan.variables import Sequence as LoopSequence
 from scanviz.engine.sizes.dims import Dim
-from scanviz.engine.sizes.polynomial import Polynomial
-from scanviz.engine.sizes.unknowns import Unknown
+from scanviz.engine.sizes.polynomial import Polynomial, Unknown
 
 
 class BatchedRows(NamedTuple):

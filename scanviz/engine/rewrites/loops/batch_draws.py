@@ -24,10 +24,14 @@ from scanviz.engine.ops.join import concatenate
 from scanviz.engine.ops.shape import alloc, reshape
 from scanviz.engine.ops.sizes import as_size, surely_not_negative
 from scanviz.engine.ops.support import constant_integer
-from scanviz.engine.rewrites.formatting import counted
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.loops.loop_facts import (
+    MOST_ROW_BYTES,
+    SHORT_ROW,
     drawn_name,
+    elements,
+    is_short,
+    most_dimensions,
     nobody_checks,
     own_tier,
     random_states,
@@ -35,9 +39,7 @@ from scanviz.engine.rewrites.loops.loop_facts import (
     stays_in_step,
     unread_sequence,
 )
-from scanviz.engine.rewrites.loops.profitability import MOST_ROW_BYTES, SHORT_ROW, elements, is_short
-from scanviz.engine.rewrites.loops.rows import most_dimensions
-from scanviz.engine.rewrites.rule import Match, Refusal, rule
+from scanviz.engine.rewrites.rule import Match, Refusal, counted, rule
 from scanviz.engine.scan.loop import SCAN, ScanView
 from scanviz.engine.scan.rebuild import rebuilt_loop
 from scanviz.engine.scan.variables import LoopVariable, inner_outputs

@@ -18,7 +18,7 @@ from scanviz.engine.ops.sizes import as_size, size_of, surely_at_most, surely_no
 from scanviz.engine.ops.support import constant
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.loops.loop_facts import checked_rows
-from scanviz.engine.rewrites.loops.row_reads import Read, counted, from_start, from_the_end
+from scanviz.engine.rewrites.loops.save_memory import Read, counted, from_start, from_the_end
 from scanviz.engine.rewrites.rule import Match, Refusal, rule
 from scanviz.engine.scan.dependence import effects_of
 from scanviz.engine.scan.loop import SCAN, ScanView
@@ -29,7 +29,7 @@ from scanviz.engine.sizes.dims import SIZES, Dim, called
 from scanviz.engine.sizes.polynomial import Polynomial
 
 if TYPE_CHECKING:
-    from scanviz.engine.rewrites.loops.row_reads import Read
+    from scanviz.engine.rewrites.loops.save_memory import Read
 
     Reads = list[tuple[LoopVariable, Read]]
 
@@ -63,7 +63,7 @@ def _reads(view: ScanView, level: Level) -> Reads | Refusal:
             return Refusal(f"what `{variable.name}` is after the last step is read", 1)
         if result in level.wanted:
             return Refusal(f"all rows of `{variable.name}` are wanted", 1)
-        from scanviz.engine.rewrites.loops.row_reads import read_of  # of most loops all rows are wanted
+        from scanviz.engine.rewrites.loops.save_memory import read_of  # of most loops all rows are wanted
 
         for node, position in level.readers(result):
             read = read_of(node, position, n)

@@ -1,4 +1,4 @@
-"""A loop known to take one step, and a named subgraph, are what they hold, in the graph around them."""
+"""A loop of one step and a named subgraph become what they hold, and barriers to derivatives what passes them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from scanviz.engine.errors import some
 from scanviz.engine.graph.nodes import Apply, Variable
 from scanviz.engine.graph.replace import replace
 from scanviz.engine.ops.index import getitem
+from scanviz.engine.ops.stop_gradient import DISCONNECTED_GRAD, GRAD_CLIP, ZERO_GRAD
 from scanviz.engine.ops.subgraph import SUBGRAPH, in_place
 from scanviz.engine.ops.support import constant_integer
 from scanviz.engine.rewrites.level import Level
@@ -84,3 +85,11 @@ def _as_result(variable: LoopVariable, values: list[Variable], view: ScanView) -
 def inline_subgraphs(node: Apply, level: Level) -> Match:
     """Put the operations of a named subgraph in its place."""
     return Match(in_place(node), f"the operations of {node.op} stand in its place")
+
+
+@rule(
+    name="remove_barriers", phase="gradient", on=(DISCONNECTED_GRAD, ZERO_GRAD, GRAD_CLIP), tags=("general",)
+)
+def remove_barriers(node: Apply, level: Level) -> Match:
+    """Replace a stop_gradient to derivatives by what passes it."""
+    return Match({node.outputs[0]: node.inputs[0]}, f"{node.op.name} is passed")

@@ -13,25 +13,23 @@ from typing import TYPE_CHECKING, NamedTuple
 from scanviz.engine.graph.nodes import Apply, Constant, Variable, build_one, describe, tensor_type
 from scanviz.engine.graph.provenance import moved_from
 from scanviz.engine.graph.traversal import toposort
-from scanviz.engine.rewrites.formatting import counted, named
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.loops.loop_facts import (
-    always_in_step,
-    own_tier,
-    results_without,
-    size_nodes,
-    stays_in_step,
-)
-from scanviz.engine.rewrites.loops.profitability import (
     MOST_GROWTH_AFTER,
+    always_in_step,
     becomes_one,
     elements,
     is_heavy,
     is_view,
+    own_tier,
+    reads_whole,
+    results_without,
+    size_nodes,
+    stays_in_step,
     too_much_memory,
 )
 from scanviz.engine.rewrites.loops.push_sums import RunningSum, last_rows, maker_of, running_sums
-from scanviz.engine.rewrites.rule import Match, Refusal, rule
+from scanviz.engine.rewrites.rule import Match, Refusal, counted, named, rule
 from scanviz.engine.scan.dependence import outputs_of
 from scanviz.engine.scan.loop import SCAN, ScanView, nodes_of
 from scanviz.engine.scan.variables import ALL, LoopVariable, StepOutput
@@ -75,7 +73,7 @@ _IN_CACHE = "what only goes out of the step is elementwise: better done while it
 def computed_after(view: ScanView, level: Level, late: Sequence[Apply]) -> Match | Refusal:
     """Compute after a loop what only goes out of its steps, where that pays."""
     from scanviz.engine.rewrites.batching import BATCHING  # much code, for few loops compute what leaves them
-    from scanviz.engine.rewrites.loops.rows import Rows, reads_whole
+    from scanviz.engine.rewrites.loops.rows import Rows
 
     rows, on_numpy = Rows(view, level), level.target.why_numpy(view.op) is not None
 

@@ -3,7 +3,7 @@
 What a step computes of its non-sequences alone is the same at every step: it is computed once, before the loop.  What it
 computes of its sequences (and non-sequences) alone is computed of all rows at once, as one batched operation
 (:mod:`scanviz.engine.rewrites.batching`), and the loop reads its rows, where that is faster on the tier that runs the loop
-(:mod:`scanviz.engine.rewrites.target`).  Only what every step computes is moved, never what a branch of an ``ifelse`` may leave
+(:mod:`scanviz.engine.rewrites.level`).  Only what every step computes is moved, never what a branch of an ``ifelse`` may leave
 out.  A loop of no steps then computes it all the same.
 """
 
@@ -21,10 +21,14 @@ from scanviz.engine.ops.shape import DIMENSION, alloc, dimension
 from scanviz.engine.ops.sizes import as_size, surely_not_negative
 from scanviz.engine.ops.support import constant_integer
 from scanviz.engine.ops.symbolic_shape import shape_of
-from scanviz.engine.rewrites.formatting import counted, named
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.loops.loop_facts import (
     always_in_step,
+    becomes_one,
+    is_function,
+    is_heavy,
+    is_short_call,
+    is_view,
     nobody_checks,
     own_tier,
     results_left,
@@ -32,17 +36,10 @@ from scanviz.engine.rewrites.loops.loop_facts import (
     rows_of_steps,
     size_nodes,
     stays_in_step,
+    too_much_memory,
     unread_sequence,
 )
-from scanviz.engine.rewrites.loops.profitability import (
-    becomes_one,
-    is_function,
-    is_heavy,
-    is_short_call,
-    is_view,
-    too_much_memory,
-)
-from scanviz.engine.rewrites.rule import Match, Refusal, rule
+from scanviz.engine.rewrites.rule import Match, Refusal, counted, named, rule
 from scanviz.engine.scan.dependence import all_known, closure, is_known, outputs_of
 from scanviz.engine.scan.loop import SCAN, Scan, ScanView, nodes_of
 from scanviz.engine.scan.rebuild import rebuilt_loop

@@ -4,7 +4,7 @@ A state that only adds up a term, of which only the last row is read, such as a 
 products of matrices is one product of all rows, [x_0; x_1; …]ᵀ [g_0; g_1; …], after the loop.
 
 The rows of one factor are kept anyway, those of the other may be a new result of the loop in place of the sum; their memory
-is the price, limited by :mod:`scanviz.engine.rewrites.loops.profitability`.  The initial value is added, and a loop that
+is the price, limited by :mod:`scanviz.engine.rewrites.loops.loop_facts`.  The initial value is added, and a loop that
 may end early stays one: then there are as many rows as there were steps.
 
 A term may have fewer dimensions than the state, or size 1 along some: each step spreads it over the state, so the sum of all
@@ -26,11 +26,9 @@ from scanviz.engine.ops.index import INDEX, LAST_ROW, getitem
 from scanviz.engine.ops.shape import DIMSHUFFLE, alloc, dimension, dimshuffle, reshape
 from scanviz.engine.ops.sizes import surely_equal
 from scanviz.engine.ops.support import constant_integer
-from scanviz.engine.rewrites.formatting import named
 from scanviz.engine.rewrites.level import Level
-from scanviz.engine.rewrites.loops.loop_facts import own_tier
-from scanviz.engine.rewrites.loops.profitability import too_much_memory
-from scanviz.engine.rewrites.rule import Match, Refusal, rule
+from scanviz.engine.rewrites.loops.loop_facts import own_tier, too_much_memory
+from scanviz.engine.rewrites.rule import Match, Refusal, named, rule
 from scanviz.engine.scan.loop import SCAN, Scan, ScanView, nodes_of, of_step
 from scanviz.engine.scan.variables import State, inner_outputs
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from scanviz.engine.graph.nodes import Apply, Variable
 from scanviz.engine.graph.provenance import made_by
-from scanviz.engine.rewrites.driver.rebuild_graph import rebuilt
 from scanviz.engine.rewrites.level import Level
+from scanviz.engine.rewrites.levels import rebuilt
 from scanviz.engine.rewrites.loops.scan_merge import Groups, loops_and_needs
 from scanviz.engine.rewrites.rule import Rewritten, graph_rule
 from scanviz.engine.scan.loop import ScanView

@@ -11,14 +11,15 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import TypeGuard
 
 from scanviz.engine.errors import InternalError
-from scanviz.engine.graph.nodes import Apply, Constant, Variable, build_one, describe, rebuild, tensor_type
-from scanviz.engine.ops.index import INDEX, LAST_ROW, getitem, state_history
+from scanviz.engine.graph.nodes import Constant, Variable, build_one, describe, rebuild
+from scanviz.engine.ops.index import INDEX, getitem, state_history
 from scanviz.engine.ops.index_pattern import FROM_THE_LAST
 from scanviz.engine.ops.reduce import SUM_TO_SHAPE
 from scanviz.engine.ops.shape import DIMENSION, dimension
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.loops.loop_facts import (
     nobody_checks,
+    reads_whole,
     results_left,
     rows_of_steps,
     unread_sequence,
@@ -35,23 +36,6 @@ from scanviz.engine.scan.variables import (
 from scanviz.engine.scan.variables import Sequence as LoopSequence
 
 
-def reads_whole(result: Variable, level: Level) -> bool:
-    """Return whether all rows of a result are read, as far as that is known."""
-    if result in level.wanted:
-        return True
-    return any(not _reads_one_row(reader, position) for reader, position in level.readers(result))
-
-
-def most_dimensions(view: ScanView, level: Level) -> int | None:
-    """Return the most dimensions of rows that there are anyway: of a sequence, or of a result kept whole; None without any."""
-    there = [tensor_type(sequence.slice).ndim for sequence in view.op.of_type(LoopSequence)]
-    for variable in view.op.variables:
-        result = view.outer_output(variable)
-        if isinstance(variable, State | StepOutput) and result is not None and reads_whole(result, level):
-            there.append(tensor_type(result).ndim - 1)
-    return max(there, default=None)
-
-
 def counts_steps(variable: LoopVariable) -> TypeGuard[State | StepOutput]:
     """Return whether a loop variable's result has one row for every step taken."""
     match variable:
@@ -61,14 +45,6 @@ def counts_steps(variable: LoopVariable) -> TypeGuard[State | StepOutput]:
             return variable.kind != "mitmot" and variable.keep == ALL
         case _:
             return False
-
-
-def _reads_one_row(reader: Apply, position: int) -> bool:
-    if reader.op.declaration is LAST_ROW:
-        return position == 0
-    if reader.op.declaration is not INDEX or position:
-        return False
-    return bool(reader.op.parameters.entries[0].kind == "integer")
 
 
 def _are_read_from_the_last(rows: Variable, level: Level) -> Iterator[bool]:

@@ -17,9 +17,8 @@ from scanviz.engine.graph.nodes import Apply, Constant, Variable
 from scanviz.engine.graph.notation import GRADIENT
 from scanviz.engine.graph.replace import replace
 from scanviz.engine.ops.sizes import size_key
-from scanviz.engine.rewrites.formatting import listed
 from scanviz.engine.rewrites.level import Level
-from scanviz.engine.rewrites.rule import Match, Refusal, rule
+from scanviz.engine.rewrites.rule import Match, Refusal, listed, rule
 from scanviz.engine.scan.dependence import effects_of
 from scanviz.engine.scan.loop import SCAN, Scan, ScanView
 from scanviz.engine.scan.variables import (

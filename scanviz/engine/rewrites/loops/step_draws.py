@@ -17,8 +17,7 @@ from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.ops.control import always_computed
 from scanviz.engine.ops.random import STATE_WORDS, is_draw, parameters_by_category, words_of_element
 from scanviz.engine.ops.sizes import size_of
-from scanviz.engine.rewrites.loops.loop_facts import drawn_name, random_states
-from scanviz.engine.rewrites.loops.profitability import MOST_GROWTH
+from scanviz.engine.rewrites.loops.loop_facts import MOST_GROWTH, drawn_name, random_states
 from scanviz.engine.rewrites.rule import Refusal
 from scanviz.engine.scan.dependence import is_known, known_from
 from scanviz.engine.scan.loop import ScanView

@@ -15,8 +15,7 @@ from msgspec import Struct
 
 from scanviz.engine.errors import ScanvizError
 from scanviz.engine.ops.shape import ALLOC
-from scanviz.engine.program.axes import StepKind, step_axes
-from scanviz.engine.program.axis_classes import Axis
+from scanviz.engine.program.axes import Axis, StepKind, step_axes
 from scanviz.engine.program.instructions import AnyInstruction, Instruction, LoopInstruction, has_effects
 from scanviz.engine.program.plan import Emits, Grouping, Plan, Size, plan_loop
 from scanviz.engine.program.shapes import ConcreteShape

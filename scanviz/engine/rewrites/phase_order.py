@@ -8,8 +8,8 @@ from msgspec import Struct, field
 
 from scanviz.engine.graph.equality import Numbers
 from scanviz.engine.graph.nodes import Variable
-from scanviz.engine.rewrites.driver.levels import Levels
 from scanviz.engine.rewrites.level import Refused
+from scanviz.engine.rewrites.levels import Levels
 from scanviz.engine.rewrites.rule import Phase, Rule
 from scanviz.engine.rewrites.selection import Selection
 

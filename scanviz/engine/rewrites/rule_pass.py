@@ -16,9 +16,8 @@ from msgspec import Struct, field
 from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.nodes import Apply, Variable, describe
 from scanviz.engine.graph.provenance import asked_at
-from scanviz.engine.rewrites.driver.levels import Levels
-from scanviz.engine.rewrites.driver.rebuild_graph import rebuilt
 from scanviz.engine.rewrites.level import Level, Rebuilt, Refused
+from scanviz.engine.rewrites.levels import Levels, rebuilt
 from scanviz.engine.rewrites.rule import Match, Refusal, Rewritten, Rule
 from scanviz.engine.scan.dependence import Effects, effects_among, same_effects
 from scanviz.engine.scan.loop import Scan, loop_of, nodes_of

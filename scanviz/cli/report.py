@@ -36,7 +36,7 @@ def main(arguments: list[str]) -> int:
     """Print a report and return the exit code."""
     given = parse(arguments, OPTIONS)
     path = one_file(given.rest, "report")
-    from scanviz.profiler.advice.best import to_try
+    from scanviz.profiler.advice.report import to_try
     from scanviz.profiler.report.overview import print_report
 
     for name in ("step", "run"):

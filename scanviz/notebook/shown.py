@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from scanviz.profiler.advice.best import to_try
+from scanviz.profiler.advice.report import to_try
 from scanviz.profiler.report.summary import render_summary
 from scanviz.profiler.report.units import amount, duration, share
 from scanviz.record.graphs.graph import LoopVariableRecord

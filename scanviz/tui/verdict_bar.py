@@ -16,7 +16,7 @@ from textual.binding import Binding, BindingType
 from textual.events import Click, Resize
 from textual.message import Message
 
-from scanviz.profiler.advice.best import LONG_NS, to_try
+from scanviz.profiler.advice.report import LONG_NS, to_try
 from scanviz.profiler.report.units import duration
 from scanviz.record.model import ProfileRecord
 from scanviz.record.plain_text import sanitize

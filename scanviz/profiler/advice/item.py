@@ -84,6 +84,22 @@ class SourcePlace(Struct, frozen=True, eq=False):
             self.around.step(self.snapshot) if self.around is not None and self.snapshot is not None else None
         )
 
+    def advice(
+        self,
+        kind: str,
+        title: str,
+        text: str,
+        evidence: str,
+        gain_ns: float | None = None,
+        *,
+        source: SourceRecord | None = None,
+        gain_bytes: int | None = None,
+        most_ns: float | None = None,
+    ) -> Advice:
+        """Return advice about the loop, at its line where no other is given."""
+        named = (source or self.loop.source, self.function.name, self.loop.name)
+        return Advice(kind, title, text, evidence, *named, gain_ns, gain_bytes, most_ns)
+
     def is_worth(self, nanoseconds: float) -> bool:
         """Return whether a time is a part of the run worth a word."""
         return is_worth(self.record, nanoseconds)

@@ -69,16 +69,12 @@ def _rows_advice(place: SourcePlace, variable: LoopVariableRecord, said: tuple[s
     rows = max(loop.longest_run, 1)
     gain = round(touched * (1 - min(1.0, 2 / rows))) if touched is not None else None
     how = " Estimate: the memory of the rows that were written, but for two." if gain is not None else ""
-    return Advice(
+    return place.advice(
         "rows_kept",
         f"`{loop.name}` keeps all rows of `{variable.name}`, and {only}",
         f"{todo}{how}",
         f"room for {size(variable.row_bytes)} in the largest run, of {amount(rows)} steps",
-        loop.source,
-        place.function.name,
-        loop.name,
-        None,
-        gain,
+        gain_bytes=gain,
     )
 
 
@@ -98,18 +94,14 @@ def checkpoints(place: SourcePlace) -> Iterator[Advice]:
         return
     left = kept * 2 / math.sqrt(steps)
     names = ", ".join(f"`{variable.name}`" for variable in loop.variables if variable.read_backwards)
-    yield Advice(
+    yield place.advice(
         "checkpoints",
         f"`{loop.name}` keeps {size(kept)} for its gradient",
         f'scan_checkpoints keeps a state every N steps and computes the rest again. Estimate: with save_every_N="auto" about'
         f" {size(left)} (2·√n rows of n), for the time of one more forward pass: {duration(loop.total_ns)} more"
         f" ({share(loop.total_ns, place.record.wall_ns)} of this run). It saves memory, not time.",
         f"rows of {names}: {size(kept)} in a run of {amount(steps)} steps{_of_peak(place, kept)}",
-        loop.source,
-        place.function.name,
-        loop.name,
-        None,
-        round(kept - left),
+        gain_bytes=round(kept - left),
     )
 
 
@@ -149,7 +141,7 @@ def copies(place: SourcePlace) -> Iterator[Advice]:
     if not place.is_worth(spent) or copying < _MUCH_COPYING * place.step_ns() or not stored:
         return
     largest = max(stored, key=lambda variable: variable.row_bytes)
-    yield Advice(
+    yield place.advice(
         "copies",
         f"`{loop.name}` spends {share(copying, place.step_ns())} of a step on storing rows",
         f"Most of it is `{largest.name}`, of which every row is stored. Where not all of them are needed, return a sum or a part"
@@ -157,8 +149,5 @@ def copies(place: SourcePlace) -> Iterator[Advice]:
         " touching new memory for the first time comes on top.",
         f"{duration(copying)} of {duration(place.step_ns())} a step, {amount(loop.steps)} steps; `{largest.name}` takes"
         f" {size(largest.row_bytes)} in the largest run",
-        loop.source,
-        place.function.name,
-        loop.name,
         spent,
     )

@@ -1,4 +1,4 @@
-"""Advice about work that could leave a loop: what depends on non-sequences alone, and products of sequences.
+"""Advice about work that could leave a loop: of non-sequences alone, products of sequences, random draws.
 
 The rules PushOutNonSeqScan and PushOutSeqScan do this by themselves; what is found here is what they refused or were not
 allowed to do.  Only operations that were timed count, and those of a branch are left alone: a step may not take it.
@@ -6,13 +6,14 @@ allowed to do.  Only operations that were timed count, and those of a branch are
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
-from scanviz.profiler.advice.closures import closure, given_by
 from scanviz.profiler.advice.figures import operation_ns, operations_ns
 from scanviz.profiler.advice.item import Advice, SourcePlace, is_selected
 from scanviz.profiler.report.units import amount, counted, duration, share
-from scanviz.record.graphs.graph import NodeRecord
+from scanviz.record.graphs.graph import GraphSnapshot, NodeRecord, ScanRecord
 from scanviz.record.model import OperationRecord
 
 _TAGS = ("push_out", "scan")
@@ -33,16 +34,14 @@ def non_sequences(place: SourcePlace) -> Iterator[Advice]:
     if not found or not place.is_worth(gain):
         return
     slowest = max(found, key=lambda operation: operation.typical_ns)
-    yield Advice(
+    yield place.advice(
         "non_sequences",
         f"`{loop.name}` computes the same value again at every step",
         f"Compute {labels(found)} before the loop and pass the result in non_sequences. {_why(place, 'PushOutNonSeqScan')}"
         f" Estimate: its time in all steps but the first of {every(loop.runs)}.",
         f"{spent(place, found)}; {of_run(place, gain)}",
-        slowest.source or loop.source,
-        place.function.name,
-        loop.name,
         gain,
+        source=slowest.source,
     )
 
 
@@ -62,17 +61,15 @@ def sequence_products(place: SourcePlace) -> Iterator[Advice]:
         return
     slowest = max(found, key=lambda operation: operation.typical_ns)
     until = " The loop may end early: this pays where most of the rows are reached." if loop.has_until else ""
-    yield Advice(
+    yield place.advice(
         "sequence_product",
         f"`{loop.name}` multiplies row by row what could be one product",
         f"Compute {labels(found)} of all rows at once before the loop and pass the result as a sequence: a step needs nothing"
         f" for it but its row. {_why(place, 'PushOutSeqScan')}{until} Estimate: half of its time in all steps where a row is a"
         " vector, since the one large product takes less than the other half; of larger rows, the calls of it.",
         f"{spent(place, found)}; {of_run(place, gain)}",
-        slowest.source or loop.source,
-        place.function.name,
-        loop.name,
         gain,
+        source=slowest.source,
     )
 
 
@@ -150,3 +147,89 @@ def of_run(place: SourcePlace, gain: float) -> str:
 def every(runs: int) -> str:
     """Return "the run", or "each of so many runs"."""
     return "the run" if runs == 1 else f"each of {amount(runs)} runs"
+
+
+def given_by(loop: ScanRecord, kinds: Collection[str]) -> set[str]:
+    """Return the variables of a step that loop variables of some kinds give a value to."""
+    return {key for variable in loop.variables if variable.kind in kinds for key in variable.inner_inputs}
+
+
+def closure(graph: GraphSnapshot, given: Iterable[str]) -> list[NodeRecord]:
+    """Return the nodes that depend on some variables, and on constants, alone; not what is of constants only, nor sizes."""
+    constants = {key for key, leaf in graph.leaves.items() if leaf.role == "constant"}
+    known, found = constants | set(given), []
+    for node in graph.nodes:
+        if node.inputs and known.issuperset(node.inputs) and node.op_name != "dimension":
+            known |= set(node.outputs)
+            if not constants.issuperset(node.inputs):
+                found.append(node)
+    return found
+
+
+# Random draws that could leave a loop.  A draw of a few numbers is mostly the call of it (40 to 110 µs for any distribution); a
+# number of a large draw takes 22 to 320 ns.
+
+_PREFIX = "draw_"
+_NUMBER_NS = 350.0
+_SHAPE = re.compile(r"\[([\d, ]*)\]$")
+
+
+def draws(place: SourcePlace) -> Iterator[Advice]:
+    """Give advice on draws whose parameters and size are the same in every step."""
+    loop, snapshot, step = place.loop, place.snapshot, place.step
+    if snapshot is None or step is None or loop.gradient_of is not None or not loop.runs:
+        return
+    states = given_by(snapshot, ("carry",))
+    fixed = given_by(snapshot, ("non_sequence",))
+    known = fixed | {key for key, leaf in step.leaves.items() if leaf.role == "constant"}
+    known |= {key for node in closure(step, fixed) for key in node.outputs}
+    movable: dict[int | None, NodeRecord] = {}
+    for node in step.nodes:
+        if node.op_name.startswith(_PREFIX) and node.inputs and node.inputs[0] in states:
+            states.add(node.outputs[0])  # a draw after it may go on with its state
+            of_one_set = (
+                "permutation" in node.op or "replace=False" in node.op
+            )  # a larger draw is another thing
+            if known.issuperset(node.inputs[1:]) and not of_one_set:
+                movable[node.operation] = node
+    found = timed(place, list(movable.values()))
+    sizes = {one.index: _size(step.variables[movable[one.index].outputs[-1]].type) for one in found}
+    saved = sum(
+        max(0.0, operation_ns(loop, one) - _NUMBER_NS * (sizes[one.index] or 0)) for one in found
+    ) * max(loop.steps - loop.runs, 0)
+    gain, unsized = bounded(place, saved), None in sizes.values()
+    if not found or not place.is_worth(gain) or is_best_in_step(place, "batch_draws"):
+        return
+    until = (
+        " The loop may end early: draws of steps that it does not reach are wasted." if loop.has_until else ""
+    )
+    how = "Estimate: its time in all steps, less what as many numbers take in one draw, at most"
+    refusal = place.refusal("batch_draws")
+    why = "" if refusal is None else f"; the rewrite left them there: {refusal.why}"
+    yield place.advice(
+        "draws",
+        f"`{loop.name}` draws at every step what could be drawn before it",
+        f"Draw {labels(found)} for all steps at once before the loop, with the number of steps as the first of its size, and pass"
+        f" the result as a sequence. The numbers are other ones of the same distribution, and all of them are kept.{until} "
+        + (
+            "Its size is not in the record: it pays where that is small."
+            if unsized
+            else f"Estimate: its time in all steps, {how}."
+        ),
+        f"{spent(place, found)}; {of_run(place, together(place, found) * loop.steps)}{why}",
+        None if unsized else gain,
+        source=max(found, key=lambda operation: operation_ns(loop, operation)).source,
+        most_ns=gain if unsized else None,
+    )
+
+
+def _size(output: str) -> int | None:
+    """Return how many numbers a printed type has; None where its shape is not known.
+
+    Examples
+    --------
+    >>> _size("float64[3, 4]"), _size("float64[]"), _size("float64[?, 4]")
+    (12, 1, None)
+    """
+    shape = _SHAPE.search(output)
+    return math.prod(int(size) for size in shape.group(1).split(",") if size.strip()) if shape else None

@@ -14,6 +14,7 @@ from scanviz.record.model import ProfileRecord
 from scanviz.record.names import loop_titles
 from scanviz.record.plain_text import sanitize
 from scanviz.record.summary.run_breakdown import RunPart, parts_of
+from scanviz.record.summary.verdict import VerdictSentence
 
 # What takes most of a run, in words: what is said where no change can be promised to better it.
 
@@ -161,3 +162,38 @@ def advice_json(record: ProfileRecord, advice: Sequence[Advice]) -> dict[str, An
         "advice": [to_builtins(item) for item in advice],
         "dominant": [{**to_builtins(part), "text": in_words(record, part)} for part in dominant(record)],
     }
+
+
+LONG_NS = 1_000_000_000  # of shorter runs, looking for advice would be a part worth noticing
+WORTH = 0.05  # of the run
+
+
+def to_try(record: ProfileRecord, advice: Sequence[Advice] | None = None) -> VerdictSentence | None:
+    """Return in a sentence what saves most for sure; None where that is little, and of short runs.
+
+    Parameters
+    ----------
+    record : ProfileRecord
+        The run.
+    advice : sequence of Advice, optional
+        What it gives rise to, where that is known already.
+
+    Examples
+    --------
+    >>> to_try(ProfileRecord(script="rnn.py", wall_ns=1_500_000)) is None
+    True
+    """
+    if record.wall_ns < LONG_NS:
+        return None
+    if advice is None:
+        from scanviz.profiler.advice.rules import advice_of  # reads graphs
+
+        advice = advice_of(record)
+    sure = [(one.gain_ns, one) for one in advice if one.gain_ns is not None]
+    gain_ns, best = max(sure, key=lambda pair: pair[0], default=(0.0, None))
+    if best is None or gain_ns < WORTH * record.wall_ns:
+        return None
+    place = f" ({best.source})" if best.source is not None else ""
+    gain = share(gain_ns, record.wall_ns)
+    text = sanitize(f"To try: {best.title}{place}, about {gain} of the time; scanviz advise tells more.")
+    return VerdictSentence("try", text, source=best.source)

@@ -1,129 +1,22 @@
-"""All advice of a record; and rules about loops as they ran: tiny steps, inner loops that hardly loop, code made again and again.
+"""All advice of a record, and the rules about loops as they ran: tiny steps, short inner loops, code made again and again.
 
-Each rule looks for one thing, and says nothing where the record has no evidence for it or where it costs less than 2 % of the
-run.  Gains are estimates, each with how it was made in its text; those of several pieces of advice don't add up where they are
-about the same loop.
+Each rule looks for one thing, and gives no advice without evidence in the record, or about less than 2 % of the run.  Gains are
+estimates, and the text says how each was made; gains of several pieces of advice about one loop don't add up.
 """
 
 from __future__ import annotations
 
-import math
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 
 from scanviz.profiler.advice import run as advice_run
-from scanviz.profiler.advice.closures import closure, given_by
 from scanviz.profiler.advice.figures import operation_ns, operations_ns, run_ns, start_ns
 from scanviz.profiler.advice.item import Advice, SourcePlace, places
 from scanviz.profiler.advice.memory import checkpoints, copies, rows_kept
-from scanviz.profiler.advice.moving import (
-    bounded,
-    is_best_in_step,
-    labels,
-    non_sequences,
-    of_run,
-    sequence_products,
-    spent,
-    timed,
-    together,
-)
+from scanviz.profiler.advice.moving import draws, non_sequences, sequence_products
 from scanviz.profiler.report.units import amount, counted, duration, share
-from scanviz.record.graphs.graph import GraphSnapshot, NodeRecord
 from scanviz.record.loops import LoopRecord
 from scanviz.record.model import ProfileRecord
-
-# Advice about random draws that could leave a loop, where the rewrite that takes them out (``batch_draws``) did not.
-#
-# A draw of a few numbers is mostly the call of it (40 to 110 µs where it was measured, for any distribution); a number takes
-# nanoseconds.  A draw can leave where its parameters and its size are of non-sequences and constants alone.  The numbers are other
-# ones then, of the same distribution: the counters of the generator are taken in another order.
-
-_PREFIX = "draw_"
-# Nanoseconds of a number in a large draw, at most: 22 to 51 were measured for these, up to 320 for the others, which repeat some.
-_SIMPLE = ("bernoulli", "exponential", "gumbel", "integers", "laplace", "lognormal", "normal", "uniform")
-_SIMPLE_NS, _OTHER_NS = 60.0, 350.0
-_SHAPE = re.compile(r"\[([\d, ]*)\]$")
-
-
-def draws(place: SourcePlace) -> Iterator[Advice]:
-    """Give advice on draws of which the step decides nothing."""
-    loop, snapshot, step = place.loop, place.snapshot, place.step
-    if snapshot is None or step is None or loop.gradient_of is not None or not loop.runs:
-        return
-    states = given_by(snapshot, ("carry",))
-    fixed = given_by(snapshot, ("non_sequence",))
-    known = fixed | {key for key, leaf in step.leaves.items() if leaf.role == "constant"}
-    known |= {key for node in closure(step, fixed) for key in node.outputs}
-    movable: dict[int | None, NodeRecord] = {}
-    for node in step.nodes:
-        if node.op_name.startswith(_PREFIX) and node.inputs and node.inputs[0] in states:
-            states.add(node.outputs[0])  # a draw after it may go on with its state
-            if known.issuperset(node.inputs[1:]) and not _is_of_one_set(node.op):
-                movable[node.operation] = node
-    found = timed(place, list(movable.values()))
-    left = {operation.index: _in_one_draw(movable[operation.index], step) for operation in found}
-    saved = sum(max(0.0, operation_ns(loop, one) - (left[one.index] or 0.0)) for one in found)
-    gain = bounded(place, saved * max(loop.steps - loop.runs, 0))
-    spending = together(place, found) * loop.steps
-    if not found or not place.is_worth(gain) or is_best_in_step(place, "batch_draws"):
-        return
-    unsized = None in left.values()
-    until = (
-        " The loop may end early: numbers of steps that it does not reach are drawn for nothing."
-        if loop.has_until
-        else ""
-    )
-    slowest = max(found, key=lambda operation: operation_ns(loop, operation))
-    yield Advice(
-        "draws",
-        f"`{loop.name}` draws at every step what could be drawn before it",
-        f"Draw {labels(found)} for all steps at once before the loop, with the number of steps as the first of its size, and pass"
-        f" the result as a sequence. The numbers are other ones of the same distribution, and all of them are kept.{until} "
-        + (
-            "Its size is not in the record: it pays where that is small."
-            if unsized
-            else "Estimate: its time in all steps, less what as many numbers take in one draw, at most."
-        ),
-        f"{spent(place, found)}; {of_run(place, spending)}{_why_there(place)}",
-        slowest.source or loop.source,
-        place.function.name,
-        loop.name,
-        None if unsized else gain,
-        None,
-        gain if unsized else None,
-    )
-
-
-def _why_there(place: SourcePlace) -> str:
-    """Return why the rewrite left the draws in the loop, where that was recorded."""
-    refusal = place.refusal("batch_draws")
-    return "" if refusal is None else f"; the rewrite left them there: {refusal.why}"
-
-
-def _is_of_one_set(op: str) -> bool:
-    """Return whether the numbers of one draw depend on one another, so that a larger draw is another thing."""
-    return "permutation" in op or "replace=False" in op
-
-
-def _in_one_draw(node: NodeRecord, step: GraphSnapshot) -> float | None:
-    """Return the nanoseconds that a draw's numbers take at most as a part of a large draw; None where there is no telling."""
-    count = numbers(step.variables[node.outputs[1]].type) if len(node.outputs) == 2 else None
-    distribution = node.op_name.removeprefix(_PREFIX)
-    return None if count is None else count * (_SIMPLE_NS if distribution in _SIMPLE else _OTHER_NS)
-
-
-def numbers(output: str) -> int | None:
-    """Return how many numbers a printed type has; None where its shape is not known.
-
-    Examples
-    --------
-    >>> numbers("float64[3, 4]"), numbers("float64[]"), numbers("float64[?, 4]")
-    (12, 1, None)
-    """
-    shape = _SHAPE.search(output)
-    return math.prod(int(size) for size in shape.group(1).split(",") if size.strip()) if shape else None
-
 
 _TINY_NS = 1000.0  # an operation this short is hardly more than the call of it
 _CALLS = 0.5  # of the time of a tiny operation, at least
@@ -152,7 +45,7 @@ def tiny_steps(place: SourcePlace) -> Iterator[Advice]:
     alike = loop.steps >= _ALIKE * loop.runs * loop.longest_run and _sets_of_shapes(loop) <= 1
     if not alike or not place.is_worth(gain):
         return
-    yield Advice(
+    yield place.advice(
         "tiny_steps",
         f"`{loop.name}` runs {amount(loop.runs)} times with steps too small to pay for",
         f"Operations of {duration(sum(tiny) / len(tiny))} are mostly the calls of them, whatever they compute. Where the calls of"
@@ -160,9 +53,6 @@ def tiny_steps(place: SourcePlace) -> Iterator[Advice]:
         " loop for all. Estimate: half of these operations in all runs but one; larger rows take the other half back.",
         f"{counted(len(tiny), 'operation')} below {duration(_TINY_NS)}: {duration(sum(tiny))} of {duration(place.step_ns())}"
         f" a step; {amount(loop.steps)} steps in {amount(loop.runs)} runs took {duration(loop.total_ns)}",
-        loop.source,
-        place.function.name,
-        loop.name,
         gain,
     )
 
@@ -191,16 +81,13 @@ def short_inner_loops(place: SourcePlace) -> Iterator[Advice]:
         "" if place.snapshot is not None else ", if the number of steps is known when the function is built"
     )
     parent = next((outer.name for outer in place.record.loops if outer.key == loop.parent), "")
-    yield Advice(
+    yield place.advice(
         "short_inner_loops",
         f"`{loop.name}` is started {amount(loop.runs)} times for {steps:.3g} steps each",
         f"Write its steps out in the step of `{parent}`: a Python `for` around the same expressions{known}. Building takes longer"
         " then. Estimate: what starting and ending the inner loop takes, in usual steps.",
         f"{duration(start)} of a usual run of {duration(run)} ({share(start, run)}) is before the first step and after the last;"
         f" {amount(loop.runs)} runs",
-        loop.source,
-        place.function.name,
-        loop.name,
         gain,
     )
 
@@ -220,15 +107,12 @@ def many_shapes(place: SourcePlace) -> Iterator[Advice]:
     gain = total * (1 - 1 / count) if count else 0.0
     if count < _MANY_SHAPES or not place.is_worth(gain):
         return
-    yield Advice(
+    yield place.advice(
         "many_shapes",
         f"code was made {amount(count)} times for `{loop.name}`",
         "It is made anew for new shapes, up to a limit. Bring inputs to few shapes: fill rows up to a common length, or call"
         " with batches of one size. Estimate: making it once instead.",
         f"{duration(total)} for {counted(count, 'set')} of shapes in {counted(loop.runs, 'run')}",
-        loop.source,
-        place.function.name,
-        loop.name,
         gain,
     )
 
@@ -272,11 +156,8 @@ def _place(advice: Advice) -> tuple[float, float, int]:
 
 
 def _all(record: ProfileRecord) -> Iterator[Advice]:
-    found = list(places(record))
-    for place in found:
+    for place in places(record):
         for rule in (*RULES, *MEMORY_RULES):
             yield from rule(place)
     for rule_of_run in advice_run.RULES:
         yield from rule_of_run(record)
-    yield from advice_run.unnamed(record, found)
-    yield from advice_run.recording(record)

@@ -1,22 +1,38 @@
-"""Advice about a run as a whole: building, calls, tiers, the script around them, and the recording itself."""
+"""Advice about a run as a whole: building, calls, tiers, and the script around them."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Iterator
 
-from scanviz.profiler.advice.closures import closure
 from scanviz.profiler.advice.figures import building_ns, call_ns, outside_ns, script_ns
-from scanviz.profiler.advice.item import WORTH, Advice, SourcePlace, is_worth
+from scanviz.profiler.advice.item import Advice, is_worth
+from scanviz.profiler.advice.moving import closure
 from scanviz.profiler.report.units import amount, counted, duration, share
 from scanviz.record.graphs.graph import GraphSnapshot
-from scanviz.record.model import FunctionRecord, LoopRecord, OperationRecord, ProfileRecord
+from scanviz.record.model import FunctionRecord, OperationRecord, ProfileRecord, SourceRecord
 from scanviz.record.statistics import median_of
 
 # Advice about work outside of loops: what every call of a function computes again, and the script's own Python.
 
 _MANY = 100  # calls, of which what is between two of them is a figure that says something
 _SCRIPT_NS, _MOSTLY = 200e6, 0.5  # what takes less is over before it is read about
+
+
+def _about(
+    function: FunctionRecord,
+    kind: str,
+    title: str,
+    text: str,
+    evidence: str,
+    gain_ns: float | None = None,
+    *,
+    source: SourceRecord | None = None,
+    most_ns: float | None = None,
+) -> Advice:
+    """Return advice about a function, at its line where no other is given."""
+    where = source or function.source
+    return Advice(kind, title, text, evidence, where, function.name, "", gain_ns, None, most_ns)
 
 
 def same_at_every_call(record: ProfileRecord) -> Iterator[Advice]:
@@ -33,7 +49,8 @@ def same_at_every_call(record: ProfileRecord) -> Iterator[Advice]:
             continue
         slowest = max(found, key=lambda operation: operation.typical_ns)
         others = f" and {counted(len(found) - 1, 'other operation')}" if len(found) > 1 else ""
-        yield Advice(
+        yield _about(
+            function,
             "same_at_every_call",
             f"`{function.name}` computes the same value again at every call",
             f"`{slowest.label}`{others} depend on shared variables alone, which no function of the run"
@@ -41,10 +58,8 @@ def same_at_every_call(record: ProfileRecord) -> Iterator[Advice]:
             " where the script sets one of them. Estimate: its time in all calls but one.",
             f"{duration(a_call)} of a usual call of {duration(call_ns(function))} ({share(a_call, call_ns(function))}),"
             f" {counted(function.calls, 'call')}; {duration(gain)} of the {duration(record.wall_ns)} of the run",
-            slowest.source or function.source,
-            function.name,
-            "",
             gain,
+            source=slowest.source,
         )
 
 
@@ -88,20 +103,14 @@ def script(record: ProfileRecord) -> Iterator[Advice]:
         f" them.{between} Faster loops can't save more than the rest.",
         f"{duration(own)} of {duration(record.wall_ns)} ({share(own, record.wall_ns)}); functions took {duration(called)} in"
         f" {amount(calls)} calls",
-        None,
-        "",
-        "",
-        None,
-        None,
-        own,
+        most_ns=own,
     )
 
 
 _SAME_LINE = 3  # functions built there
 _MANY_CALLS = 200
 _MUCH = 0.3
-_HOST_NS, _BUILD_NS = 200e6, 100e6  # what takes less is over before it is read about
-_RECORDING = 0.2
+_BUILD_NS = 100e6  # what takes less is over before it is read about
 _WEIGHTY = 0.05
 _PRINTED_NAME = re.compile(
     r"(?<=^scan)\{.*", re.DOTALL
@@ -125,15 +134,13 @@ def rebuilding(record: ProfileRecord) -> Iterator[Advice]:
         if first.graph is None:
             continue  # whether they are the same is not known
         calls = sum(function.calls for function in functions)
-        yield Advice(
+        yield _about(
+            first,
             "rebuilding",
             f"one line built the same function {amount(len(functions))} times",
             "Build the function once, outside of the loop of the script, and give what differs as an argument or a shared variable:"
             " the functions have the same operations and differ in values at most. Estimate: the median of them, for all but one.",
             f"{duration(sum(built))} for {counted(len(functions), 'function')}, which had {counted(calls, 'call')} together",
-            first.source,
-            first.name,
-            "",
             gain,
         )
 
@@ -166,7 +173,8 @@ def costly_building(record: ProfileRecord) -> Iterator[Advice]:
             or not function.calls
         ):
             continue
-        yield Advice(
+        yield _about(
+            function,
             "costly_building",
             f"building `{function.name}` took longer than its calls",
             'With Mode(rewrites="none") it is built without rewriting: better as long as it is called this rarely, and calls get'
@@ -174,12 +182,7 @@ def costly_building(record: ProfileRecord) -> Iterator[Advice]:
             " in more calls. No more than the rewriting can be saved.",
             f"{duration(building_ns(record, function))} to build, {duration(rewriting)} of it rewriting;"
             f" {counted(function.calls, 'call')} in {duration(function.total_ns)}",
-            function.source,
-            function.name,
-            "",
-            None,
-            None,
-            rewriting,
+            most_ns=rewriting,
         )
 
 
@@ -194,18 +197,14 @@ def small_calls(record: ProfileRecord) -> Iterator[Advice]:
             continue
         if not is_worth(record, gain):
             continue
-        yield Advice(
+        yield _about(
+            function,
             "small_calls",
             f"`{function.name}` is called {amount(function.calls)} times for little work",
             "Bring the loop that calls it into a scan, or give each call more to do (a batch). No more can be saved than what is"
             " outside of its operations: checking arguments, and what the script's recording adds to it.",
             f"{duration(a_call)} a usual call, {duration(inside)} of it in operations",
-            function.source,
-            function.name,
-            "",
-            None,
-            None,
-            gain,
+            most_ns=gain,
         )
 
 
@@ -214,15 +213,14 @@ def reference_tier(record: ProfileRecord) -> Iterator[Advice]:
     for function in record.functions:
         if function.backend != "reference" or function.total_ns < _WEIGHTY * record.wall_ns:
             continue
-        yield Advice(
+        yield _about(
+            function,
             "reference_tier",
             f"`{function.name}` runs on the reference tier",
             'It runs one operation after another, made to be right and plain. Mode("numpy"), or leaving the mode out, takes'
             " generated code. The record has no figure for how much faster that is.",
             f"{counted(function.calls, 'call')} in {duration(function.total_ns)}"
             f" ({share(function.total_ns, record.wall_ns)} of the run)",
-            function.source,
-            function.name,
         )
 
 
@@ -232,81 +230,15 @@ def no_rewrites(record: ProfileRecord) -> Iterator[Advice]:
         selection = function.rewrites.selection if function.rewrites is not None else ""
         if selection != "none" or function.total_ns < _WEIGHTY * record.wall_ns:
             continue
-        yield Advice(
+        yield _about(
+            function,
             "no_rewrites",
             f"`{function.name}` runs as it was written, without rewrites",
             'Leave out rewrites="none", unless that is what you look at. The record has no figure for the gain; profile it'
             " both ways and compare.",
             f"{counted(function.calls, 'call')} in {duration(function.total_ns)}"
             f" ({share(function.total_ns, record.wall_ns)} of the run)",
-            function.source,
-            function.name,
         )
-
-
-def recording(record: ProfileRecord) -> Iterator[Advice]:
-    """Give advice on records of which the recording itself is a large part: in the times of loops, or of the whole run."""
-    total = sum(loop.total_ns for loop in record.loops if loop.parent is None)
-    cost = _cost_in_loops(record)
-    if total and cost >= max(_RECORDING * total, WORTH * record.wall_ns):
-        less = (
-            "Profile with --detail steps, which times operations in some of the steps alone."
-            if record.detail == "ops"
-            else "Where steps are this short, compare profiles with one another, not with runs that are not profiled."
-        )
-        yield Advice(
-            "recording",
-            "the times of loops hold much of what recording cost",
-            f"{less} It speeds up nothing but the profile.",
-            f"{duration(cost)} of the {duration(total)} of all loops ({share(cost, total)})",
-        )
-        return
-    recorded = record.cost.total_ns - record.cost.values_ns  # values take the time that they were asked for
-    if recorded >= max(_HOST_NS, _MUCH * record.wall_ns):
-        yield Advice(
-            "recording",
-            "much of the run is the recording of it",
-            "Outside of loops it is mostly graphs and rewrites being written down, once a function: a longer run of the same"
-            " functions shows truer shares. It speeds up nothing but the profile.",
-            f"{duration(recorded)} of {duration(record.wall_ns)} ({share(recorded, record.wall_ns)});"
-            f" {duration(cost)} of it in loops",
-        )
-
-
-def _cost_in_loops(record: ProfileRecord) -> float:
-    """Return what recording cost within the times of outermost loops: theirs, and that of the loops in them."""
-    inside: dict[int | None, list[LoopRecord]] = {}
-    for loop in record.loops:
-        inside.setdefault(loop.parent, []).append(loop)
-    waiting, total = list(inside.get(None, ())), 0.0
-    while waiting:
-        now = waiting.pop()
-        total += now.cost_ns
-        waiting += inside.pop(now.key, ())
-    return total
-
-
-def unnamed(record: ProfileRecord, found: list[SourcePlace]) -> Iterator[Advice]:
-    """Give advice on loops without a name: one piece for all of them."""
-    without = [
-        source_place.loop
-        for source_place in found
-        if source_place.loop.name.startswith("scan at ") and source_place.is_worth(source_place.loop.total_ns)
-    ]
-    if not without:
-        return
-    slowest = max(without, key=lambda loop: loop.total_ns)
-    lines = list(dict.fromkeys(str(loop.source or loop.name) for loop in without))
-    more = f" and {amount(len(lines) - 3)} more" if len(lines) > 3 else ""
-    yield Advice(
-        "unnamed",
-        "give a name to the loop" if len(lines) == 1 else f"give names to {amount(len(lines))} loops",
-        'With scan(…, name="…") reports, pictures and comparisons call them by it, also when lines move. It gains no time.',
-        f"{', '.join(lines[:3])}{more}; the slowest took {duration(slowest.total_ns)}",
-        slowest.source,
-        "",
-        slowest.name,
-    )
 
 
 RULES = (same_at_every_call, script, rebuilding, costly_building, small_calls, reference_tier, no_rewrites)

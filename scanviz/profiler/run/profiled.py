@@ -298,7 +298,7 @@ class Ending:
             self._try(lambda: self._print(record, saved))
 
     def _print(self, record: ProfileRecord, saved: Path | None) -> None:
-        from scanviz.profiler.advice.best import to_try
+        from scanviz.profiler.advice.report import to_try
         from scanviz.profiler.report.overview import print_report
         from scanviz.record.names import did_you_mean, listed, not_one_loop
 

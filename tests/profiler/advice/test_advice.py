@@ -492,26 +492,6 @@ def test_a_run_that_is_mostly_the_scripts_own_python_is_told_so_and_promised_not
     assert kinds(run(function(calls=3, call_times=calls), left_out=2)) == []
 
 
-def test_a_recording_that_costs_a_large_part_is_named() -> None:
-    heavy = replace(SMALL, loops=(replace(RNN, cost_ns=0.3 * RNN.total_ns),))
-    assert "30 %" in only(heavy, "recording").evidence
-    assert "--detail steps" in only(replace(heavy, detail="ops"), "recording").text
-    costly = run(function(call_times=DurationRecord(1, 500 * MS)), cost=CostRecord(recorder_ns=400 * MS))
-    assert "400 ms of 1.00 s (40 %)" in only(costly, "recording").evidence
-    assert "recording" not in kinds(replace(costly, cost=CostRecord(recorder_ns=100 * MS)))
-
-
-def test_loops_without_a_name_are_told_once_with_the_line_of_the_slowest() -> None:
-    first, second = (
-        replace(RNN, key=key, name=f"scan at a.py:{key}", source=SourceRecord("a.py", key), total_ns=key * MS)
-        for key in (3, 4)
-    )
-    found = only(replace(SMALL, loops=(first, second)), "unnamed")
-    assert str(found.source) == "a.py:4" and found.evidence.startswith("a.py:3, a.py:4")
-    assert "2 loops" in found.title and found.gain_ns is None
-    assert kinds(replace(SMALL, loops=(replace(first, total_ns=MS // 2),))) == []
-
-
 def test_the_largest_gain_comes_first_and_what_has_no_figure_last() -> None:
     record = planted(rnn(rewrites="none"), "rnn", operations={**SLOW_EXP, **SLOW_PRODUCT})
     found = advice_of(record)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from scanviz.profiler.advice import best, rules
+from scanviz.profiler.advice import report, rules
 from scanviz.profiler.advice.item import Advice
 from scanviz.profiler.report.overview import render_report
 from scanviz.record.model import ProfileRecord, SourceRecord
@@ -20,19 +20,19 @@ def advised(monkeypatch, *gains):
 
 def test_what_saves_most_for_sure_is_told_with_its_line(monkeypatch):
     advised(monkeypatch, 3e8, None, 1e9)
-    text = best.to_try(LONG).text
+    text = report.to_try(LONG).text
     assert text == "To try: change 2 (rnn.py:7), about 25 % of the time; scanviz advise tells more."
 
 
 @pytest.mark.parametrize("gains", [(), (None,), (1e6,)], ids=["none", "no promise", "little"])
 def test_nothing_is_told_where_nothing_sure_is_worth_it(monkeypatch, gains):
     advised(monkeypatch, *gains)
-    assert best.to_try(LONG) is None
+    assert report.to_try(LONG) is None
 
 
 def test_short_runs_are_not_looked_through(monkeypatch):
     monkeypatch.setattr(rules, "advice_of", lambda record: pytest.fail("looked through"))
-    assert best.to_try(ProfileRecord(script="rnn.py", wall_ns=10_000_000)) is None
+    assert report.to_try(ProfileRecord(script="rnn.py", wall_ns=10_000_000)) is None
 
 
 def test_the_report_shows_it_where_functions_were_called():

@@ -48,46 +48,57 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: list[str]) -> int:
-    """Run a command, and tell what stopped it in words unless that is a program's own matter."""
-    from scanviz.cli.options import UsageError
+    """Run a command, and print what stopped it unless that is a program's own matter."""
+    from scanviz.cli.options import UsageError, ran_program
 
     try:
         interrupts_are_raised()
         code = _dispatch(arguments)
-        _flush()
+        if not ran_program():
+            _flush()
         return code
     except UsageError as error:
-        write_text(f"scanviz: {error}\n", sys.stderr)
-        return 2
+        return _failed(error, 2)
     except KeyboardInterrupt:
-        if _ended_by_program():
+        from scanviz.profiler.run.exits import EXIT
+
+        if EXIT.ended_by_program:
             raise
-        return _interrupted()
+        EXIT.number = (
+            EXIT.number or signal.SIGINT
+        )  # by which the process dies at its end, where that is watched
+        return 130
     except BrokenPipeError:
-        if _ran_program():
+        if ran_program():
             raise
         _write_no_more()  # the reader of our output has gone, as with `scanviz report FILE | head`
         return 141
     except Exception as error:
-        if (code_of := _cannot_run(error)) is not None:
-            write_text(f"scanviz: {error}\n", sys.stderr)
-            return code_of
-        if not _is_own(error):
+        from scanviz.engine.errors import ScanvizError
+        from scanviz.profiler.run.load import CannotRunError
+
+        if isinstance(error, CannotRunError):
+            return _failed(error, error.code)
+        if ran_program() or not isinstance(error, ScanvizError):
             raise
         _write_no_more()
-        write_text(f"scanviz: {error}\n", sys.stderr)
-        return 1
+        return _failed(error, 1)
+
+
+def _failed(error: Exception, code: int) -> int:
+    write_text(f"scanviz: {error}\n", sys.stderr)
+    return code
 
 
 def _flush() -> None:
-    """Write out what is left, unless standard output is a program's.
+    """Write out what is left.
 
     Raises
     ------
     CannotWriteError
         If standard output takes no more, as on a full disk.
     """
-    if _ran_program() or sys.stdout is None:
+    if sys.stdout is None:
         return
     try:
         sys.stdout.flush()
@@ -104,38 +115,6 @@ def _write_no_more() -> None:
             sys.stdout.flush()
         except OSError:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _interrupted() -> int:
-    """Return the exit code after ctrl+c that reached no program; the process dies by the signal at its end where it can."""
-    exits = sys.modules.get("scanviz.profiler.run.exits")
-    if exits is not None and exits.EXIT.number is None:
-        exits.EXIT.number = signal.SIGINT
-    return 130
-
-
-def _ended_by_program() -> bool:
-    """Return whether a KeyboardInterrupt came out of a program that was run, whose traceback is then shown."""
-    exits = sys.modules.get("scanviz.profiler.run.exits")
-    return exits is not None and exits.EXIT.ended_by_program
-
-
-def _cannot_run(error: Exception) -> int | None:
-    """Return the exit code where a program is not there or cannot be read; None for other errors."""
-    load = sys.modules.get("scanviz.profiler.run.load")
-    return error.code if load is not None and isinstance(error, load.CannotRunError) else None
-
-
-def _is_own(error: Exception) -> bool:
-    """Return whether an error is a message for the user of a command, which needs no traceback."""
-    errors = sys.modules.get("scanviz.engine.errors")
-    return errors is not None and isinstance(error, errors.ScanvizError) and not _ran_program()
-
-
-def _ran_program() -> bool:
-    from scanviz.cli.options import ran_program
-
-    return ran_program()
 
 
 def _dispatch(arguments: list[str]) -> int:

@@ -8,6 +8,7 @@ import io
 import os
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, TextIO
 
 from scanviz.cli.options import UsageError
@@ -15,9 +16,10 @@ from scanviz.record.plain_text import write_text
 
 if TYPE_CHECKING:
     from scanviz.engine.function import Function
+    from scanviz.profiler.run.runner import Script
 
 
-def show_functions(script: Any, what: str, deliver: Callable[[Sequence[Function], TextIO], None]) -> int:
+def show_functions(script: Script, what: str, deliver: Callable[[Sequence[Function], TextIO], None]) -> int:
     """Run a script and show something of the functions that it built: see :func:`run_and_show`."""
     from scanviz.engine.measurement.captured_calls import report_functions
 
@@ -26,30 +28,24 @@ def show_functions(script: Any, what: str, deliver: Callable[[Sequence[Function]
 
 
 def run_and_show(
-    script: Any, what: str, watching: contextlib.AbstractContextManager[Any], show: Callable[[TextIO], None]
+    script: Script, what: str, watching: AbstractContextManager[Any], show: Callable[[TextIO], None]
 ) -> int:
     """Run a script and show something when it ends, also where it fails; return the exit code.
 
     Parameters
     ----------
-    script : object
-        A program of the runner.
+    script : Script
+        The program.
     what : str
         What is shown, for a message.
     watching : context manager
         Is entered while the script runs.
     show : callable
-        ``show(out)``; a UsageError of it is told, and ends the command with 2.
+        ``show(out)``; its UsageError is printed, and ends the command with 2.
     """
-    from scanviz.profiler.run.exits import watch_the_end
-    from scanviz.profiler.run.runner import CannotRunError, run
+    out = own_output(what)
 
-    out, process = own_output(what), os.getpid()
-    watch_the_end()
-
-    def at_the_end() -> int:
-        if os.getpid() != process:
-            return 0
+    def finish() -> int:
         try:
             with contextlib.suppress(BrokenPipeError):  # nobody reads any more
                 show(out)
@@ -58,15 +54,33 @@ def run_and_show(
             return 2
         return 0
 
+    return run_to_the_end(script, watching, finish)
+
+
+def run_to_the_end(script: Script, watching: AbstractContextManager[Any], finish: Callable[[], int]) -> int:
+    """Run a script, then finish, and return the exit code of that; a script that fails keeps its own.
+
+    Only the process that the script began in finishes, not its forks.
+    """
+    from scanviz.profiler.run.exits import watch_the_end
+    from scanviz.profiler.run.runner import CannotRunError, run
+
+    process = os.getpid()
+    watch_the_end()
+
+    def finish_here() -> int:
+        return finish() if os.getpid() == process else 0
+
     try:
         with watching:
             run(script)
     except CannotRunError:
         raise
-    except BaseException:
-        atexit.register(at_the_end)  # after its traceback, and with its exit code
-        raise
-    return at_the_end()
+    except BaseException as error:
+        if not isinstance(error, SystemExit) or error.code not in (None, 0):
+            atexit.register(finish_here)  # after its traceback, and with its exit code
+            raise
+    return finish_here()
 
 
 def own_output(what: str = "--json") -> TextIO:

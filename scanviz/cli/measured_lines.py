@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import math
+import os
 import statistics
+import time
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Column
 
 from scanviz.engine.measurement.ablation import Effect
 from scanviz.engine.measurement.verification import Checked, Verification
@@ -16,6 +23,7 @@ from scanviz.record.plain_text import sanitize
 if TYPE_CHECKING:
     from scanviz.engine.function import Function
 
+DELAY, PERIOD = 1.0, 0.25  # seconds before the progress line is first drawn, and between drawings
 WIDE = 100  # columns of a terminal from which on there is room for all of the table
 
 
@@ -134,3 +142,45 @@ def _table(effects: list[Effect], width: int) -> Iterator[ReportLine]:
             yield ReportLine(f"  {effect.rule}: {harm}", TITLE, wraps=True)
         if not effect.agrees:
             yield ReportLine(f"  without {effect.rule} the results are not the same", WARNING)
+
+
+class MeasuredProgress:
+    """How far a measurement is, and how long the rest takes: a line on a terminal, nothing anywhere else.
+
+    The line is drawn between measurements, and by no thread of its own, so that it is in no measured time.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        terminal = stream.isatty() and os.environ.get("TERM") != "dumb" and not os.environ.get("NO_COLOR")
+        self._next = time.monotonic() + DELAY if terminal else math.inf
+        self._job, self._line = "", Progress(
+            TextColumn("{task.description}", markup=False, table_column=Column(ratio=1, no_wrap=True, overflow="ellipsis")),
+            BarColumn(16),
+            TimeRemainingColumn(),
+            console=Console(file=stream),
+            auto_refresh=False,
+            transient=True,
+            expand=True,
+            redirect_stdout=False,
+            redirect_stderr=False,
+        )  # fmt: skip
+        self._task = self._line.add_task("", total=1.0)
+
+    def begin(self, job: str) -> None:
+        """Go on to a job."""
+        self._job = job
+        self._line.reset(self._task)
+
+    def notify(self, done: float, what: str) -> None:
+        """Draw which share of the job is done, if it is time to."""
+        now = time.monotonic()
+        if now >= self._next:
+            self._next = now + PERIOD
+            self._line.start()
+            text = f"{self._job}: {sanitize(what)}"
+            self._line.update(self._task, completed=done, description=text, refresh=True)
+
+    def erase(self) -> None:
+        """Take the line away, so that something else can be written; it comes again with the next notification."""
+        if self._line.live.is_started:
+            self._line.stop()

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import atexit
 import contextlib
-import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -13,17 +11,17 @@ from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 from msgspec.structs import replace
 
-from scanviz.cli.measured_lines import ablated_lines, bisected_lines, verified_lines, whole_line
-from scanviz.cli.measured_progress import Job, MeasuredProgress
+from scanviz.cli.built import run_to_the_end
+from scanviz.cli.measured_lines import (
+    MeasuredProgress,
+    ablated_lines,
+    bisected_lines,
+    verified_lines,
+    whole_line,
+)
 from scanviz.engine.measurement.ablation import Effect, ablate
 from scanviz.engine.measurement.captured_calls import CapturedCall, CapturedCalls, Uncalled
-from scanviz.engine.measurement.verification import (
-    A_GRADIENT,
-    MOST_GRADIENTS,
-    CannotRunAgainError,
-    bisect,
-    verify,
-)
+from scanviz.engine.measurement.verification import CannotRunAgainError, bisect, verify
 from scanviz.profiler.report.rewrites import RewritesOptions
 from scanviz.profiler.report.text import (
     QUIET,
@@ -35,8 +33,7 @@ from scanviz.profiler.report.text import (
     width_of,
 )
 from scanviz.profiler.report.units import duration
-from scanviz.profiler.run.exits import watch_the_end
-from scanviz.profiler.run.runner import CannotRunError, Script, run
+from scanviz.profiler.run.exits import EXIT
 from scanviz.record.graphs.rewrites import EffectRecord, RewritesRecord
 from scanviz.record.graphs.rewrites_snapshot import effect_record, rewrites_record
 from scanviz.record.model import FunctionRecord
@@ -47,9 +44,9 @@ from scanviz.record.storage.file import load, save
 if TYPE_CHECKING:
     from scanviz.engine.function import Function
     from scanviz.engine.rewrites.history import Record
+    from scanviz.profiler.run.runner import Script
 
 INTERRUPTED = 130  # exit code after ctrl+c
-A_VERSION = 0.05  # seconds that --verify takes for one, before it is known better
 
 
 class MeasurementOptions(NamedTuple):
@@ -79,53 +76,40 @@ class MeasurementOptions(NamedTuple):
 def run_and_measure(program: Script, wanted: MeasurementOptions) -> int:
     """Run a program, do what is wanted with the calls of its functions, and return the exit code.
 
-    That is 1 where a rewrite changed a value.  A program that fails ends the process in its own way: then this is done last.
+    That is 1 where a rewrite changed a value.
     """
-    captured, uncalled, process = CapturedCalls(), Uncalled(), os.getpid()
+    captured, uncalled = CapturedCalls(), Uncalled()
     stream = sys.stderr  # the program may put another in its place
-    watch_the_end()
 
-    def measure() -> int:
-        return show_measured(captured, uncalled.functions, wanted, stream) if os.getpid() == process else 0
-
-    try:
+    @contextlib.contextmanager
+    def watching() -> Iterator[None]:
         with captured.watching(), uncalled.watching():
-            run(program)
-            _wait_for_threads()
-    except CannotRunError:
-        raise
-    except SystemExit as error:
-        if error.code not in (None, 0):
-            atexit.register(measure)
-            raise
-    except Exception:
-        atexit.register(measure)  # after its traceback
-        raise
-    return measure()
+            yield
+            for thread in threading.enumerate():  # as python does before it ends
+                if thread is not threading.current_thread() and not thread.daemon:
+                    thread.join()
+
+    return run_to_the_end(
+        program, watching(), lambda: _show_measured(captured, uncalled.functions, wanted, stream)
+    )
 
 
-def _wait_for_threads() -> None:
-    """Wait for the program's threads, as python does before it ends."""
-    for thread in threading.enumerate():
-        if thread is not threading.current_thread() and not thread.daemon:
-            thread.join()
-
-
-def show_measured(
+def _show_measured(
     captured: CapturedCalls, uncalled: list[Function], wanted: MeasurementOptions, stream: TextIO
 ) -> int:
     """Do what was asked for with the calls of a run, print it, and return the exit code."""
+    if EXIT.ended_by_program:  # by ctrl+c
+        return INTERRUPTED
     with contextlib.suppress(Exception):  # the program may have closed it
         sys.stdout.flush()
-    color = wants_color(stream)
-    width = width_of(stream)
+    color, width = wants_color(stream), width_of(stream)
     right = True
     try:
         problem = wanted.problem([*(call.function for call in captured.calls), *captured.left_out, *uncalled])
         if problem:
             write_text(f"scanviz: {problem}\n", stream)
             return 2
-        progress = MeasuredProgress(stream, _jobs(captured, wanted))
+        progress = MeasuredProgress(stream)
         try:
             for line in _lines(captured, uncalled, wanted, width, progress):
                 progress.erase()
@@ -143,23 +127,6 @@ def show_measured(
     return 0 if right else 1
 
 
-def _chosen(captured: CapturedCalls, wanted: MeasurementOptions) -> list[CapturedCall]:
-    return [call for call in captured.calls if is_meant(call.function.name, wanted.view.function)]
-
-
-def _jobs(captured: CapturedCalls, wanted: MeasurementOptions) -> list[Job]:
-    """Return the work that is long enough to show how far it is, in its order."""
-    found: list[Job] = []
-    calls = _chosen(captured, wanted)
-    for function in (call.function for call in calls):
-        if "verify" in wanted.flags:
-            versions = len(function.rewrites.of_graph) + A_GRADIENT * (MOST_GRADIENTS + 2)
-            found.append(Job("verify", function.name, A_VERSION * versions))
-        if "ablate" in wanted.flags:
-            found.append(Job("ablate", function.name, wanted.seconds / len(calls)))
-    return found
-
-
 def _lines(
     captured: CapturedCalls,
     uncalled: list[Function],
@@ -168,7 +135,7 @@ def _lines(
     progress: MeasuredProgress,
 ) -> Iterator[ReportLine]:
     name = wanted.view.function
-    calls = _chosen(captured, wanted)
+    calls = [call for call in captured.calls if is_meant(call.function.name, name)]
     for call in calls:
         yield from _of_function(call, wanted, wanted.seconds / len(calls), width, progress)
     for function in captured.left_out:
@@ -195,7 +162,7 @@ def _of_function(
     yield ReportLine(f"{sanitize(function.name)}, on {which}", TITLE)
     try:
         if "verify" in flags:
-            progress.begin("verify", function.name)
+            progress.begin(f"--verify {sanitize(function.name)}")
             meant = lambda record: _is_meant(record, view)  # noqa: E731
             found_wrong = verify(function, arrays, among=meant, notify=progress.notify)
             yield from verified_lines(found_wrong)
@@ -208,7 +175,7 @@ def _of_function(
             yield ReportLine(
                 f"  measuring, about {duration(seconds * 1e9)}; ctrl+c shows what there is by then", QUIET
             )
-            progress.begin("ablate", function.name)
+            progress.begin(f"--ablate {sanitize(function.name)}")
             among = rules if narrow else None
             found = ablate(function, arrays, seconds, among=among, notify=progress.notify)
             done: list[Effect] = []

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -24,8 +24,6 @@ _PART = 4  # one part in so many of a call's bytes may go to checkpoints
 
 class _Checkpoints:
     """States of one loop at every k-th step; k doubles when there are too many."""
-
-    __slots__ = ("kept", "room", "stride")
 
     def __init__(self, room: int, stride: int) -> None:
         self.room, self.stride = room, stride
@@ -59,59 +57,46 @@ class KnownProgram:
         Registers that loops fill and other instructions read.
     begun : dict of int to int
         Runs of each loop that have begun.
-    first, event, last : HeldCall or None
-        The calls that are kept.
+    kept : list of HeldCall
+        Calls that have ended: the first, the first with an event, and the last.
     open : list of HeldCall
         Calls that are going on.
     """
 
-    __slots__ = (
-        "begun",
-        "calls",
-        "event",
-        "first",
-        "input_names",
-        "key",
-        "last",
-        "open",
-        "outer",
-        "outputs",
-        "read",
-        "stride",
-    )
-
     def __init__(self, event: CompiledFunction, stride: int) -> None:
-        self.stride = stride
         program: Program = event.program
         loops = [loop for loop in program.instructions if isinstance(loop, LoopInstruction)]
         filled = {register for loop in loops for register in loop.outputs}
-        self.key, self.calls = event.key, 0
+        self.key, self.stride, self.calls = event.key, stride, 0
         self.outputs = [instruction.outputs for instruction in program.instructions]
         self.input_names = tuple(program.registers[number].name or "" for number in program.inputs)
         self.outer = {loop.key for loop in loops}
-        self.read = {
-            register for reader in program.instructions for register in reader.inputs if register in filled
-        }
+        self.read = filled.intersection(
+            register for reader in program.instructions for register in reader.inputs
+        )
         self.begun = {loop.key: 0 for loop, _ in all_loops(program)}
-        self.first: HeldCall | None = None
-        self.event: HeldCall | None = None
-        self.last: HeldCall | None = None
+        self.kept: list[HeldCall] = []
         self.open: list[HeldCall] = []
 
     def held(self) -> list[HeldCall]:
         """Return the calls that are held, in order."""
-        kept = [call for call in (self.first, self.event, self.last) if call is not None]
-        return sorted([*kept, *self.open], key=lambda call: call.number)
+        return sorted([*self.kept, *self.open], key=lambda call: call.number)
 
-    def keep(self, call: HeldCall) -> None:
-        """Keep a call that has ended if it is the first, the last so far, or the first with an event."""
-        self.open.remove(call)
-        if self.first is None:
-            self.first = call
-        elif self.event is None and call.has_event and not self.first.has_event:
-            self.event, self.last = call, None
-        else:
-            self.last = call
+
+class _HasEvent(Protocol):
+    @property
+    def has_event(self) -> bool: ...
+
+
+_Kept = TypeVar("_Kept", bound=_HasEvent)
+
+
+def keep_notable(kept: list[_Kept], new: _Kept) -> None:
+    """Keep a run or call beside the first of them and the first with an event, in place of the last so far."""
+    last_has_first_event = bool(kept) and kept[-1].has_event and not any(one.has_event for one in kept[:-1])
+    if len(kept) > 1 and not last_has_first_event:
+        kept.pop()
+    kept.append(new)
 
 
 class HeldCalls:
@@ -159,7 +144,8 @@ class HeldCalls:
         if stack and stack[-1][0] == call:
             _, found = stack.pop()
             if found is not None:
-                found.function.keep(found)
+                found.function.open.remove(found)
+                keep_notable(found.function.kept, found)
         if not stack:
             self._going_on.pop(threading.get_ident(), None)
 
@@ -187,11 +173,6 @@ class HeldCall:
     room : int
         Bytes that it may take.
     """
-
-    __slots__ = (
-        "_counts", "_first", "bytes", "checkpoints", "fits", "function", "given", "has_event", "inputs", "number",
-        "results", "room",
-    )  # fmt: skip
 
     def __init__(self, function: KnownProgram, number: int, room: int) -> None:
         self.function, self.number, self.room = function, number, room

@@ -20,7 +20,7 @@ from scanviz.engine.locks import lock
 from scanviz.engine.observation.events import CompiledFunction
 from scanviz.engine.observe import Observer
 from scanviz.engine.program.instructions import LoopInstruction, all_loops
-from scanviz.profiler.values.held import FIRST_STRIDE, HeldCalls
+from scanviz.profiler.values.held import FIRST_STRIDE, HeldCalls, keep_notable
 from scanviz.profiler.values.kept import RunTrace
 from scanviz.record.loops import LoopRecord
 from scanviz.record.model import ProfileRecord
@@ -35,23 +35,16 @@ LARGEST_BUDGET = 32 * 2**20
 RUNS = 4  # of a loop that may be held at once: the first, one with an event, the last, and the one going on
 
 
-class _TracedLoop:
-    """A chosen loop with the runs that are kept."""
+class _Chosen:
+    """A loop whose values are kept: the first of its runs, the last, and the first with an event."""
 
     def __init__(self, loop: LoopInstruction, record: LoopRecord) -> None:
-        self.key = record.key
         self.heads = trace_heads(loop, record)
         self.inputs = loop.body.inputs
         self.instructions = [instruction.outputs for instruction in loop.body.instructions]
         self.constants = len(loop.non_sequences)
         self.runs = 0
-        self.first: RunTrace | None = None
-        self.event: RunTrace | None = None
-        self.last: RunTrace | None = None
-
-    def kept(self) -> list[RunTrace]:
-        """Return the runs that ended and are kept."""
-        return [run_trace for run_trace in (self.first, self.event, self.last) if run_trace is not None]
+        self.kept: list[RunTrace] = []
 
 
 class Tracer(Observer):
@@ -84,10 +77,9 @@ class Tracer(Observer):
         self.pattern, self.every = pattern, every
         self._budget = budget
         self._lock = lock()  # not a Lock: a signal's handler may ask for the records at any moment
-        self._loops: dict[int, _TracedLoop] = {}
-        self._open: dict[
-            int, list[tuple[int, RunTrace | None]]
-        ] = {}  # by thread: loops going on, outer first
+        self._loops: dict[int, _Chosen] = {}
+        # by thread: loops going on, outer first
+        self._open: dict[int, list[tuple[int, RunTrace | None]]] = {}
         self._before: dict[int, int] = {}  # by call: loops that its thread was in when it began
         self._names: dict[str, None] = {}
         self._calls = HeldCalls(stride)
@@ -112,7 +104,7 @@ class Tracer(Observer):
             for record in records.values():
                 self._names[record.name] = None
                 if record.key not in self._loops and self._is_chosen(record, records):
-                    self._loops[record.key] = _TracedLoop(loops[record.key], record)
+                    self._loops[record.key] = _Chosen(loops[record.key], record)
 
     def _is_chosen(self, record: LoopRecord, others: dict[int, LoopRecord]) -> bool:
         seen: set[int] = set()
@@ -161,7 +153,7 @@ class Tracer(Observer):
 
     def _held(self) -> Iterator[RunTrace]:
         for loop in self._loops.values():
-            yield from loop.kept()
+            yield from loop.kept
         for stack in self._open.values():
             yield from (run for _, run in stack if run is not None)
 
@@ -226,28 +218,16 @@ class Tracer(Observer):
             run.finish()
             if run.has_event and (call := self._calls.current) is not None:
                 call.has_event = True
-            found = self._loops[loop]
-            if found.first is None:
-                found.first = run
-            elif found.event is None and run.has_event and not found.first.has_event:
-                found.event, found.last = run, None
-            else:
-                found.last = run
+            keep_notable(self._loops[loop].kept, run)
 
     def records(self) -> tuple[TraceRecord, ...]:
         """Return the values kept so far, by loop and run; runs that have not ended included."""
         with self._lock:
-            found: list[TraceRecord] = []
-            for loop in self._loops.values():
-                going_on = [
-                    run
-                    for stack in self._open.values()
-                    for key, run in stack
-                    if key == loop.key and run is not None and run.done
-                ]
-                runs = sorted([*loop.kept(), *going_on], key=lambda run_trace: run_trace.number)
-                found.extend(run.record(loop.key) for run in runs)
-            return tuple(found)
+            going_on = [(key, run) for stack in self._open.values() for key, run in stack if run and run.done]
+            runs = [(key, run) for key, chosen in self._loops.items() for run in chosen.kept]
+            order = list(self._loops)
+            both = sorted([*runs, *going_on], key=lambda one: (order.index(one[0]), one[1].number))
+            return tuple(run.record(key) for key, run in both)
 
     def calls(self) -> tuple[HeldCallRecord, ...]:
         """Return what calls were given, as far as it was kept."""

@@ -41,7 +41,7 @@ def main(arguments: list[str]) -> int:
     record = loaded(path)
     with recomputing(record, seconds_of(given)) as look:
         if look is not None:
-            from scanviz.profiler.values.filled import filled
+            from scanviz.profiler.values.replay import filled
 
             record = filled(record, look)
     text = page_of(record, path.name)

@@ -11,8 +11,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from scanviz.profiler.export.frames import clear
-from scanviz.profiler.export.timeline import LAYOUT, TimeSlice, edges, tracks_of
+from scanviz.profiler.export.frames import LAYOUT, TimeSlice, clear, edges, tracks_of
 from scanviz.record.model import ProfileRecord
 
 _PROCESS = 1

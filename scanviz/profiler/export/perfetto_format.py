@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from scanviz.profiler.export.frames import clear
-from scanviz.profiler.export.timeline import LAYOUT, TimeSlice, Track, edges, tracks_of
+from scanviz.profiler.export.frames import LAYOUT, TimeSlice, Track, clear, edges, tracks_of
 from scanviz.record.model import ProfileRecord
 
 _PROCESS_TRACK, _PROCESS, _SEQUENCE = 1, 1, 1

@@ -10,8 +10,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from scanviz.profiler.export.frames import StackFrame, clear, frames_of, stacks
-from scanviz.profiler.export.timeline import WHOLE
+from scanviz.profiler.export.frames import WHOLE, StackFrame, clear, frames_of, stacks
 from scanviz.record.model import LoopRecord, ProfileRecord, SourceRecord
 
 _SCHEMA = "https://www.speedscope.app/file-format-schema.json"

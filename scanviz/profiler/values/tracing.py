@@ -3,7 +3,7 @@
 It asks the engine for every value.  While others time, each call is therefore computed twice: as usual, which is timed,
 and once more on the reference tier, for its values.  Of each loop the first run and the last are kept, and between them the
 first run in which a NaN or an infinity came up; which steps of a run are kept is in
-:mod:`scanviz.profiler.values.sampling`.
+:mod:`scanviz.profiler.values.kept`.
 """
 
 from __future__ import annotations

@@ -11,8 +11,7 @@ from msgspec.structs import replace
 
 from scanviz.engine.observe import Observer
 from scanviz.engine.program.instructions import LoopInstruction
-from scanviz.profiler.values.kept import Piece, piece_of
-from scanviz.profiler.values.sampling import statistics_of
+from scanviz.profiler.values.kept import Piece, piece_of, statistics_of
 from scanviz.record.loops import LoopRecord
 from scanviz.record.traces.layout import trace_heads
 from scanviz.record.traces.model import TracedVariableRecord, TraceRecord

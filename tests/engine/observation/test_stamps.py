@@ -10,8 +10,8 @@ import scanviz
 from scanviz import tensor as T
 from scanviz.engine.observe import Observer, observed_by
 from scanviz.profiler.export.csv_format import export as csv
+from scanviz.profiler.export.frames import tracks_of
 from scanviz.profiler.export.speedscope_format import export as speedscope
-from scanviz.profiler.export.timeline import tracks_of
 from scanviz.profiler.recording.recorder import Recorder
 from scanviz.profiler.report.overview import render_report
 from scanviz.record.storage.file import load, save

@@ -15,9 +15,8 @@ from msgspec.structs import replace
 import scanviz
 from scanviz import tensor as T
 from scanviz.profiler.export import FORMATS, export
-from scanviz.profiler.export.frames import frames_of, stacks, time_of
+from scanviz.profiler.export.frames import edges, frames_of, stacks, time_of, tracks_of
 from scanviz.profiler.export.tables import TABLES
-from scanviz.profiler.export.timeline import edges, tracks_of
 from scanviz.record.model import DurationRecord, FunctionRecord, ProfileRecord
 from tests.profiler.records import FORWARD, INNER, RNN, SMALL
 from tests.record.records import profiles

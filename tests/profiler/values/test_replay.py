@@ -15,10 +15,9 @@ from scanviz import tensor as T
 from scanviz.engine import observe
 from scanviz.profiler.recording.recorder import Recorder
 from scanviz.profiler.values.call import Traced
-from scanviz.profiler.values.filled import filled
 from scanviz.profiler.values.recompute import RecomputeService
 from scanviz.profiler.values.recompute_worker import answer
-from scanviz.profiler.values.replay import Replayer
+from scanviz.profiler.values.replay import Replayer, filled
 from scanviz.profiler.values.tracing import Tracer, with_traces
 from scanviz.record.errors import RecomputeError
 from scanviz.record.model import ProfileRecord

@@ -19,8 +19,7 @@ from scanviz.engine.errors import ScanvizError
 from scanviz.engine.runtime.interpreter import Interpreter
 from scanviz.profiler.report.overview import render_report
 from scanviz.profiler.report.values import first_bad, render_values, ruler
-from scanviz.profiler.values.kept import piece_of
-from scanviz.profiler.values.sampling import AFTER, BEFORE, FIRST, LAST, ROWS, KeptSteps, statistics_of
+from scanviz.profiler.values.kept import AFTER, BEFORE, FIRST, LAST, ROWS, KeptSteps, piece_of, statistics_of
 from scanviz.profiler.values.tracing import DEFAULT_BUDGET, LARGEST_BUDGET, Tracer
 from scanviz.record.graphs.graph import LoopVariableRecord
 from scanviz.record.storage.check import check

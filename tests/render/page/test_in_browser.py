@@ -13,8 +13,7 @@ from msgspec.structs import replace
 
 import scanviz
 from scanviz import tensor as T
-from scanviz.profiler.values.filled import filled
-from scanviz.profiler.values.replay import Replayer
+from scanviz.profiler.values.replay import Replayer, filled
 from scanviz.record import measures
 from scanviz.record.loops import LoopRecord
 from scanviz.record.measures import Measure

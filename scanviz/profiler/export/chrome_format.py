@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from scanviz.profiler.export.frames import LAYOUT, TimeSlice, clear, edges, tracks_of
+from scanviz.profiler.export.frames import LAYOUT, StackFrame, clear, edges, tracks_of
 from scanviz.record.model import ProfileRecord
 
 _PROCESS = 1
@@ -25,7 +25,7 @@ def export(record: ProfileRecord) -> dict[str, bytes]:
         events.append(_named("thread_name", thread, name=track.name))
         events.append(_named("thread_sort_index", thread, sort_index=thread))
     for thread, track in enumerate(tracks, 1):
-        events.extend(_event(part, begins, thread) for part, begins in edges(track))
+        events.extend(_event(*edge, thread) for edge in edges(track))
     document = {
         "traceEvents": events,
         "displayTimeUnit": "ns",
@@ -45,19 +45,18 @@ def _named(what: str, thread: int, **arguments: Any) -> dict[str, Any]:
     return {"ph": "M", "pid": _PROCESS, "tid": thread, "name": what, "args": arguments}
 
 
-def _event(part: TimeSlice, begins: bool, thread: int) -> dict[str, Any]:
-    time = part.start_ns if begins else part.end_ns
+def _event(frame: StackFrame, time: int, begins: bool, thread: int) -> dict[str, Any]:
     event: dict[str, Any] = {
         "ph": "B" if begins else "E",
         "pid": _PROCESS,
         "tid": thread,
         "ts": time / 1000,
-        "name": part.name,
-        "cat": part.kind,
+        "name": frame.name,
+        "cat": frame.kind,
     }
     if begins:
-        facts: dict[str, int | str] = dict(part.facts)
-        if part.source is not None:
-            facts |= {"line": str(part.source), "text": part.source.text}
+        facts: dict[str, int | str] = dict(frame.facts)
+        if frame.source is not None:
+            facts |= {"line": str(frame.source), "text": frame.source.text}
         event["args"] = facts
     return event

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
+from typing import NamedTuple
 
 from msgspec import Struct, field
 
@@ -170,6 +171,9 @@ def _line(source: SourceRecord | None) -> SourceRecord | None:
     return None if source is None else SourceRecord(clear(source.file, "?"), source.line, clear(source.text))
 
 
+# On a time axis: a record has totals and a sample of steps, not the moment at which something happened.  So all frames are drawn to
+# scale, what is inside another lies within it, and places are made up.  What took no time is left out.
+
 LAYOUT = (
     "Durations are those of the profile: totals over all calls, runs and steps, and single steps where they were recorded. "
     "Places on the time axis are made up: a profile keeps totals and a sample of steps, not when each happened."
@@ -177,106 +181,71 @@ LAYOUT = (
 WHOLE = "the whole run: totals to scale, order made up"
 
 
-class TimeSlice(Struct, frozen=True):
-    """A piece of a track, of a length above zero.
-
-    Attributes
-    ----------
-    name, kind : str
-        As of frames.
-    start_ns, duration_ns : int
-        Its place and length.
-    depth : int
-        How many slices it lies within.
-    source : SourceRecord or None
-        The user's line.
-    facts : mapping
-        What else is known.
-    """
+class Track(NamedTuple):
+    """Frames on a time axis, one after the other from a moment on."""
 
     name: str
-    kind: str
     start_ns: int
-    duration_ns: int
-    depth: int = 0
-    source: SourceRecord | None = None
-    facts: Mapping[str, int | str] = field(default_factory=dict)
-
-    @property
-    def end_ns(self) -> int:
-        """Where it ends."""
-        return self.start_ns + self.duration_ns
-
-
-class Track(Struct, frozen=True):
-    """Slices that nest, in order of their starts, each before those within it."""
-
-    name: str
-    slices: tuple[TimeSlice, ...]
+    frames: tuple[StackFrame, ...]
 
 
 def tracks_of(record: ProfileRecord) -> list[Track]:
-    """Return the tracks of a record: the whole run, and each loop's recorded steps.
+    """Return the tracks of a record: the whole run, and each loop's recorded steps from where the loop begins in the first.
 
     Examples
     --------
     >>> [track] = tracks_of(ProfileRecord(script="rnn.py", wall_ns=100))
-    >>> track.name, track.slices[0].duration_ns
+    >>> track.name, track.frames[0].total_ns
     ('the whole run: totals to scale, order made up', 100)
     """
-    root = frames_of(record)
-    return [Track(WHOLE, tuple(_slices(root, 0, 0))), *_steps(root, 0)]
+    whole = Track(WHOLE, 0, (frames_of(record),))
+    steps = [
+        Track(f"steps of {frame.name}: a sample, gaps left out", start, tuple(_recorded(frame.loop)))
+        for frame, start, begins in edges(whole, empty=True)
+        if begins and frame.loop is not None
+    ]
+    return [whole, *(track for track in steps if track.frames)]
 
 
-def edges(track: Track) -> Iterator[tuple[TimeSlice, bool]]:
-    """Yield each slice where it begins (True) and again where it ends (False), in order of time.
+def edges(track: Track, *, empty: bool = False) -> Iterator[tuple[StackFrame, int, bool]]:
+    """Yield each frame where it begins (True) and again where it ends (False), with the moment, in order of time.
+
+    Parameters
+    ----------
+    track : Track
+        The frames.
+    empty : bool
+        Whether frames that took no time are among them.
 
     Examples
     --------
-    >>> track = Track("t", (TimeSlice("a", "loop", 0, 9), TimeSlice("b", "part", 2, 7, 1)))
-    >>> [(part.name, begins) for part, begins in edges(track)]
-    [('a', True), ('b', True), ('b', False), ('a', False)]
+    >>> track = Track("t", 5, (StackFrame("a", "loop", 9, (StackFrame("b", "part", 7),)),))
+    >>> [(frame.name, moment, begins) for frame, moment, begins in edges(track)]
+    [('a', 5, True), ('b', 5, True), ('b', 12, False), ('a', 14, False)]
     """
-    around: list[TimeSlice] = []
-    for time_slice in track.slices:
-        while len(around) > time_slice.depth:
-            yield around.pop(), False
-        yield time_slice, True
-        around.append(time_slice)
-    while around:
-        yield around.pop(), False
+    start = track.start_ns
+    for frame in track.frames:
+        if frame.total_ns or empty:
+            yield frame, start, True
+            yield from edges(Track("", start, frame.inside), empty=empty)
+            yield frame, start + frame.total_ns, False
+        start += frame.total_ns
 
 
-def _slices(frame: StackFrame, start: int, depth: int) -> Iterator[TimeSlice]:
-    if not frame.total_ns:
-        return
-    yield TimeSlice(frame.name, frame.kind, start, frame.total_ns, depth, frame.source, frame.facts)
-    for stack_frame in frame.inside:
-        yield from _slices(stack_frame, start, depth + 1)
-        start += stack_frame.total_ns
-
-
-def _steps(frame: StackFrame, start: int) -> Iterator[Track]:
-    """Yield a track of recorded steps for each loop within a frame."""
-    if frame.loop is not None:
-        slices = tuple(_recorded(frame.loop, start))
-        if slices:
-            yield Track(f"steps of {frame.name}: a sample, gaps left out", slices)
-    for stack_frame in frame.inside:
-        yield from _steps(stack_frame, start)
-        start += stack_frame.total_ns
-
-
-def _recorded(loop: LoopRecord, start: int) -> Iterator[TimeSlice]:
+def _recorded(loop: LoopRecord) -> Iterator[StackFrame]:
+    """Yield the recorded steps of a loop, run by run."""
     kept = (timed_steps for timed_steps in loop.timed() if timed_steps.time_ns > 0)
     for run, rows in groupby(kept, key=lambda timed_steps: timed_steps.run):
-        steps = list(rows)
-        count, whole = sum(step.covers for step in steps), sum(step.total_ns for step in steps)
-        facts = {"run": run, "recorded steps": count, "time": "the sum of the recorded steps"}
-        yield TimeSlice(f"run {run}", "run", start, whole, 0, None, facts)
-        for step in steps:
-            kept_as = SAMPLE_REASONS.get(step.reason, "?")
-            known = {"run": run, "step": step.step, "kept as": kept_as, "time": "measured"}
-            known |= {"steps": step.covers} if step.covers > 1 else {}
-            yield TimeSlice(step.words, "step", start, step.total_ns, 1, None, known)
-            start += step.total_ns
+        steps, count = [], 0
+        for step in rows:
+            count += step.covers
+            facts = {
+                "run": run,
+                "step": step.step,
+                "kept as": SAMPLE_REASONS.get(step.reason, "?"),
+                "time": MEASURED,
+            }
+            facts |= {"steps": step.covers} if step.covers > 1 else {}
+            steps.append(StackFrame(step.words, "step", step.total_ns, facts=facts))
+        about = {"run": run, "recorded steps": count, "time": "the sum of the recorded steps"}
+        yield StackFrame(f"run {run}", "run", time_of(steps), tuple(steps), facts=about)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from scanviz.profiler.export.frames import LAYOUT, TimeSlice, Track, clear, edges, tracks_of
+from scanviz.profiler.export.frames import LAYOUT, StackFrame, Track, clear, edges, tracks_of
 from scanviz.record.model import ProfileRecord
 
 _PROCESS_TRACK, _PROCESS, _SEQUENCE = 1, 1, 1
@@ -84,23 +84,22 @@ def _track(track: Track, rank: int) -> Iterator[bytes]:
     about: dict[str, int | str] = {"parent": _PROCESS_TRACK, "rank": rank, "merging": _NOT_MERGED}
     described = _message(TRACK, uuid=uuid, name=track.name, description=LAYOUT, **about)
     yield _message(PACKET, sequence=_SEQUENCE, track=described)
-    for part, begins in edges(track):
-        if begins:
-            yield _packet(part.start_ns, _begin(part, uuid))
-        else:
-            yield _packet(part.end_ns, _message(EVENT, type=_END, track=uuid))
+    for frame, time, begins in edges(track):
+        yield _packet(time, _begin(frame, uuid) if begins else _message(EVENT, type=_END, track=uuid))
 
 
 def _packet(time: int, event: bytes) -> bytes:
     return _message(PACKET, timestamp=time, sequence=_SEQUENCE, event=event)
 
 
-def _begin(part: TimeSlice, uuid: int) -> bytes:
-    event = _message(EVENT, type=_BEGIN, track=uuid, name=part.name, category=part.kind)
-    facts: dict[str, int | str] = dict(part.facts)
-    if part.source is not None:
-        facts["text"] = part.source.text
-        event += field(EVENT["source"], _message(SOURCE, file=part.source.file, line=_line(part.source.line)))
+def _begin(frame: StackFrame, uuid: int) -> bytes:
+    event = _message(EVENT, type=_BEGIN, track=uuid, name=frame.name, category=frame.kind)
+    facts: dict[str, int | str] = dict(frame.facts)
+    if frame.source is not None:
+        facts["text"] = frame.source.text
+        event += field(
+            EVENT["source"], _message(SOURCE, file=frame.source.file, line=_line(frame.source.line))
+        )
     for name, value in facts.items():
         kind = "integer" if isinstance(value, int) else "text"
         event += field(EVENT["annotation"], _message(ANNOTATION, name=name, **{kind: value}))

@@ -86,19 +86,17 @@ def test_flame_graphs_have_what_is_around_the_programs_of_calls_and_between_them
 
 @settings(deadline=None)
 @given(record=profiles())
-def test_slices_of_a_track_nest_and_begin_and_end_in_order(record):
+def test_frames_of_a_track_nest_and_begin_and_end_in_order(record):
     for track in tracks_of(record):
         around, last = [], 0
-        for part, begins in edges(track):
-            now = part.start_ns if begins else part.end_ns
-            assert now >= last
-            last = now
+        for frame, moment, begins in edges(track):
+            assert moment >= last
+            last = moment
             if begins:
-                assert part.depth == len(around)
-                assert not around or around[-1].start_ns <= part.start_ns <= part.end_ns <= around[-1].end_ns
-                around.append(part)
+                around.append((frame, moment))
             else:
-                assert around.pop() is part
+                begun, start = around.pop()
+                assert begun is frame and moment == start + frame.total_ns
         assert not around
 
 

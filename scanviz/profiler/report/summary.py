@@ -44,7 +44,7 @@ def render_summary(
     color : bool
         Whether to add terminal colours.
     to_try : VerdictSentence, optional
-        What would make the run faster, from :func:`scanviz.profiler.advice.best.to_try`.
+        What would make the run faster, from :func:`scanviz.profiler.advice.report.to_try`.
     more : sequence of str
         Last lines: where the profile is, and the commands that show more.
 

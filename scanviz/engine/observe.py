@@ -36,7 +36,7 @@ class Observer:
     of very short steps that may share one time.  ``samples`` allows sampling: after enough observed calls, the engine reports most
     short calls by ``calls_counted`` and most short runs by ``loop_counted``, and runs blocks of steps unobserved.  ``weighs`` asks
     for the memory that a sample of the calls holds.  ``lists_built`` asks for ``compiled`` when a function is built instead of
-    before its first call.
+    before its first call.  ``checks_results`` asks for ``computed`` after fully observed calls.
     """
 
     detail: Detail = "steps"
@@ -44,6 +44,7 @@ class Observer:
     samples: bool = False
     weighs: bool = False
     lists_built: bool = False
+    checks_results: bool = False
 
     def compiled(self, event: CompiledFunction) -> None:
         """A function was built."""
@@ -53,6 +54,9 @@ class Observer:
 
     def function_end(self, function: int, call: int, elapsed_ns: int, error: BaseException | None) -> None:
         """The call ended after ``elapsed_ns``, by ``error`` if it is not None."""
+
+    def computed(self, function: int, results: Sequence[Any], again: Callable[[Observer], None]) -> None:
+        """The call that has just run gave ``results``; ``again(observer)`` repeats it for an observer of values."""
 
     def operations(self, function: int, elapsed_ns: Sequence[int], around_ns: int) -> None:
         """The call that has just run took so long in each instruction of the function's program, in order.

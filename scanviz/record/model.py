@@ -18,6 +18,7 @@ from scanviz.record.loops import SAMPLE_REASONS, LoopRecord, Samples, TierRecord
 from scanviz.record.operations import OperationRecord
 from scanviz.record.outcome import OutcomeRecord
 from scanviz.record.run_times import BuildRecord, CallPartsRecord, ThreadTimesRecord
+from scanviz.record.traces.finding import FirstNanRecord
 from scanviz.record.traces.held_calls import HeldCallRecord
 from scanviz.record.traces.model import TraceRecord
 from scanviz.record.values import DurationRecord, SourceRecord
@@ -219,6 +220,8 @@ class ProfileRecord(Strict, Shown, frozen=True):
         Times inside scanviz by thread.
     origins : tuple of MergedRecord
         The profiles that this one was merged from, in their order; empty for the profile of one process.
+    first_nan : FirstNanRecord or None
+        Where the first NaN appeared that a call returned; None if none was seen.
     """
 
     schema: int = SCHEMA
@@ -243,6 +246,7 @@ class ProfileRecord(Strict, Shown, frozen=True):
     building: tuple[BuildRecord, ...] = ()
     threads: ThreadTimesRecord = field(default_factory=ThreadTimesRecord)
     origins: tuple[MergedRecord, ...] = ()
+    first_nan: FirstNanRecord | None = None
 
     def loops_of(self, function: int, parent: int | None = None) -> list[LoopRecord]:
         """Return the loops of a function directly inside ``parent`` (None: outermost), slowest first."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from time import perf_counter_ns
 from typing import Any, Protocol
 from weakref import WeakSet
@@ -211,6 +212,11 @@ class ObservedCalls:
         with without_printing():
             self._run_observed(arrays, Probe(self.key, looking))
 
+    def _repeat(self, arrays: list[Array], observer: Observer) -> None:
+        """Run a call again for an observer that was not attached."""
+        self.introduce(observer)
+        self._look(arrays, (observer,))
+
     def introduce(self, observer: Observer) -> None:
         """Emit ``compiled`` to an observer once; the observer is added afterwards, so readers of the set need no lock."""
         with self._notifying:
@@ -246,6 +252,9 @@ class ObservedCalls:
         elapsed = probe.elapsed_ns = ended - begun - (own.ns - held)
         probe.operations_of_call(elapsed)
         probe.function_end(elapsed, None)
+        for observer in probe.observers:
+            if observer.checks_results:
+                observer.computed(self.key, results, partial(self._repeat, arrays))
         if probe.samples:
             self.sampler.took(elapsed, perf_counter_ns() - entered - elapsed)
         own.ns += perf_counter_ns() - ended + begun - entered

@@ -34,9 +34,29 @@ if TYPE_CHECKING:  # a script starts without the classes of its record
     from scanviz.engine.observation.sides import SideTaken
     from scanviz.record.model import CostRecord, LoopRecord, ProfileRecord
     from scanviz.record.operations import SideRecord
+    from scanviz.record.traces.finding import FirstNanRecord
 
 DEFAULT_BYTES = 64 * 2**20
+LOOKED_AT = 4096  # numbers at the end of a result: a NaN in a state is in all rows after it
 _PACKAGE = sys.modules["scanviz"]  # a program may take it out of there
+
+
+def ends_in_nan(results: Sequence[Any]) -> bool:
+    """Return whether one of the last numbers of a result is NaN; results on a GPU are not looked at.
+
+    Examples
+    --------
+    >>> ends_in_nan([np.array([1.0, np.nan])]), ends_in_nan([np.array([1, 2]), np.float64(0.5)])
+    (True, False)
+    """
+    for result in results:
+        if isinstance(result, np.ndarray) and result.dtype.kind == "f" and result.size:
+            last = result if result.size <= LOOKED_AT else result[-1:]
+            if last.size <= LOOKED_AT and np.isnan(last).any():
+                return True
+        elif isinstance(result, np.floating) and np.isnan(result):
+            return True
+    return False
 
 
 class Recorder(Observer):
@@ -66,6 +86,7 @@ class Recorder(Observer):
     """
 
     weighs = True
+    checks_results = True
 
     def __init__(
         self,
@@ -86,6 +107,7 @@ class Recorder(Observer):
         self._sides = SidesTaken()
         self._run = WholeRun(clock)
         self._timeline = Timeline(threading.get_ident())
+        self._first_nan: FirstNanRecord | None = None
 
     def restart(self) -> None:
         """Start the wall time here."""
@@ -119,6 +141,13 @@ class Recorder(Observer):
                 now = 0 if error is None else self._clock()  # needed only for runs that an error left open
                 found.end(call, threading.get_ident(), now, elapsed_ns, error is not None, inside)
                 self._met.plans.call_ended(function)
+
+    def computed(self, function: int, results: Sequence[Any], again: Callable[[Observer], None]) -> None:
+        """Find the first NaN, once a call returns one."""
+        if self._first_nan is None and ends_in_nan(results):
+            from scanviz.profiler.values.first_nan import first_nan  # most programs need no search
+
+            self._first_nan = first_nan(function, again)
 
     def loop_observed(self, function: int, loop: int, own_ns: int) -> None:
         """Add the observer overhead of a loop."""
@@ -312,6 +341,7 @@ class Recorder(Observer):
                     for loop in self._with_sides(self._loop_records(now))
                 ),
                 left_out=self._met.left_out,
+                first_nan=self._first_nan,
                 measures=self._run.measures(),
                 building=self._timeline.building(),
                 threads=self._timeline.record(now, call_ns),

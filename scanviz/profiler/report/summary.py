@@ -20,7 +20,7 @@ MOST_LINES = 20
 MOST_ROWS = 5  # of the table of slow lines
 NARROWEST = 40
 NOT_CALLED = "No scanviz function was called: scanviz records what scanviz.function compiles."
-LEADS = {"why": "Why: ", "try": "", "unusual": "Unusual: ", "rewriting": ""}
+LEADS = {"why": "Why: ", "unusual": "Unusual: "}
 STYLES = {"try": HOT, "unusual": WARNING}
 LEAST = 0.01  # of run time: a smaller part is not named in the first line
 
@@ -61,17 +61,16 @@ def render_summary(
     """
     width = max(NARROWEST, width)
     parts = parts_of(record)
-    sentences = [*verdict(record, parts), *([to_try] if to_try is not None else [])]
+    sentences = list(verdict(record, parts))
+    if to_try is not None:  # before what can wait
+        place = max((k + 1 for k, known in enumerate(sentences) if known.topic in ("time", "why")), default=0)
+        sentences.insert(place, to_try)
     head = [_head(record, parts), *_ended(record)]
     if not any(function.calls or function.running for function in record.functions):
         head.append(ReportLine(NOT_CALLED, WARNING, wraps=True))
-    head += [ReportLine(sentence.text, wraps=True) for sentence in sentences if sentence.topic == "time"]
-    others = [
-        ReportLine(LEADS[topic] + sentence.text, STYLES.get(topic, ""), wraps=True)
-        for topic in LEADS
-        for sentence in sentences
-        if sentence.topic == topic
-    ]
+    split = next((k + 1 for k, sentence in enumerate(sentences) if sentence.topic == "time"), 0)
+    head += [_line(sentence) for sentence in sentences[:split]]
+    others = [_line(sentence) for sentence in sentences[split:]]
     tail = [*_footnotes(record, parts), *(ReportLine(text, QUIET, wraps=True) for text in more)]
 
     def shown(lines: Sequence[ReportLine]) -> list[str]:
@@ -86,6 +85,12 @@ def render_summary(
     room = MOST_LINES - len(first) - len(found) - len(last)
     lines = shown(_line_table(record, parts, width, min(MOST_ROWS, room - 1)))
     return "".join(row + "\n" for row in (*first, *lines, *found, *last))
+
+
+def _line(sentence: VerdictSentence) -> ReportLine:
+    return ReportLine(
+        LEADS.get(sentence.topic, "") + sentence.text, STYLES.get(sentence.topic, ""), wraps=True
+    )
 
 
 def _head(record: ProfileRecord, parts: Sequence[RunPart]) -> ReportLine:

@@ -91,6 +91,14 @@ def merged(profiles: Sequence[tuple[str, ProfileRecord]]) -> ProfileRecord:
         building=tuple(build for record in records for build in record.building),
         threads=_threads(records),
         origins=tuple(origin for _, origins in renamed for origin in origins),
+        first_nan=next(
+            (
+                replace(record.first_nan, function=part.functions.get(record.first_nan.function, 0))
+                for part, record in zip(parts, records, strict=True)
+                if record.first_nan is not None
+            ),
+            None,
+        ),
     )
 
 

@@ -139,6 +139,7 @@ def slow_lines(parts: Sequence[RunPart]) -> list[SlowLine]:
 
 def _sentences(record: ProfileRecord, parts: Sequence[RunPart]) -> Iterator[VerdictSentence]:
     lines, whole = slow_lines(parts), run_time_ns(parts)
+    yield from _first_nan(record)
     if lines:
         yield _slowest(record, lines[0], whole)
     loops = {loop.key: loop for loop in record.loops}
@@ -242,26 +243,46 @@ def _floating(rewrites: RewritesRecord, loop: str) -> str:
     return f" ({before:,} → {after:,} flops)"
 
 
-def _unusual(record: ProfileRecord) -> Iterator[VerdictSentence]:
-    """Iterate over what is not as it should be: values that are no numbers, time without the processor, slow steps."""
+def _first_nan(record: ProfileRecord) -> Iterator[VerdictSentence]:
+    """Iterate over where NaN first appears: in the values that were kept, else in a call that returned it."""
     titles = loop_titles(record)
     for loop in record.loops:
-        traces = [trace for trace in record.traces if trace.loop == loop.key]
-        found = first_bad_of(traces)
+        found = first_bad_of([trace for trace in record.traces if trace.loop == loop.key])
         if found is not None:
             trace, bad = found
-            place = trace.steps.index(bad.step)
-            what = "NaN" if bad.variable.statistics[place, STATISTICS.index("nan")] else "infinity"
+            is_nan = bad.variable.statistics[trace.steps.index(bad.step), STATISTICS.index("nan")]
             run = f" of run {trace.run}" if loop.runs > 1 else ""
-            where = (
-                f"`{sanitize(titles[loop.key])}` is `{sanitize(bad.variable.name)}` at step {bad.step}{run}"
+            name, source = sanitize(bad.variable.name), bad.variable.source
+            text = (
+                f"The first {'NaN' if is_nan else 'infinity'} in `{sanitize(titles[loop.key])}` is `{name}`"
             )
-            text = f"The first {what} in {where}"
-            text = f"{text}{_at(bad.variable.source)}."
-            yield VerdictSentence(
-                "unusual", text, loop.function, loop.key, bad.variable.source, bad.step, trace.run
-            )
-            break
+            text += f" at step {bad.step}{run}{_at(source)}."
+            yield VerdictSentence("unusual", text, loop.function, loop.key, source, bad.step, trace.run)
+            return
+    nan = record.first_nan
+    function = next((one for one in record.functions if nan is not None and one.key == nan.function), None)
+    if nan is None or function is None:
+        return
+    called = f"`{sanitize(function.name)}` returned NaN"
+    if not nan.operation:
+        text = f"{called}: scanviz check SCRIPT finds where it appears."
+        yield VerdictSentence("unusual", text, function.key)
+        return
+    inside = [loop for loop in record.loops if (loop.function, loop.name) == (nan.function, nan.loop)]
+    where = f" at step {nan.step} of the loop `{sanitize(titles[inside[0].key])}`" if inside else ""
+    place, rows = f"`{sanitize(nan.operation)}`{where}{_at(nan.source)}", sanitize(nan.rows)
+    if nan.was_given:
+        text = (
+            f"{called}. It came from your input{', ' + rows if rows else ''}, and is first read by {place}."
+        )
+    else:
+        text = f"{called}. It first appears in {place}{', computed from ' + rows if rows else ''}."
+    yield VerdictSentence("unusual", text, nan.function, inside[0].key if inside else None, nan.source)
+
+
+def _unusual(record: ProfileRecord) -> Iterator[VerdictSentence]:
+    """Iterate over slow steps that take much of a loop's time."""
+    titles = loop_titles(record)
     slowest = max(record.loops, key=lambda loop: slowest_share(loop) * loop.total_ns, default=None)
     part = 0.0 if slowest is None else slowest_share(slowest)
     if slowest is not None and part and slowest.total_ns >= MUCH * record.wall_ns:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct, field
 
+from scanviz.engine.strict import Strict
 from scanviz.record.values import SourceRecord
 
 
@@ -119,6 +120,36 @@ class FindingRecord(Struct, frozen=True):
     rows: tuple[str, ...] = ()
     made_of: tuple[StepPlaceRecord, ...] = ()
     moved_from: str = ""
+
+
+class FirstNanRecord(Strict, frozen=True):
+    """Where the first NaN appeared that a profiled call returned.
+
+    Attributes
+    ----------
+    function : int
+        Key of the function.
+    operation : str
+        The operation that gave it, as printed; empty if it was not found in time.
+    source : SourceRecord or None
+        The user's line that built the operation.
+    loop : str
+        Name of the loop whose step it is in; empty outside of loops.
+    step : int or None
+        The step, counted from 0.
+    rows : str
+        The caller's values that it was computed from, such as ``x[731]``; empty where they are not known.
+    was_given : bool
+        Whether these were NaN already.
+    """
+
+    function: int
+    operation: str = ""
+    source: SourceRecord | None = None
+    loop: str = ""
+    step: int | None = None
+    rows: str = ""
+    was_given: bool = False
 
 
 class CheckedRecord(Struct, frozen=True):

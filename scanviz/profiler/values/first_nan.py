@@ -1,0 +1,66 @@
+"""The first NaN of a call whose results have one: the call is computed again, value by value, until it appears.
+
+The search takes at most two seconds; where they do not suffice, only the function is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import perf_counter_ns
+from typing import Any
+
+from scanviz.engine.observe import Observer
+from scanviz.profiler.values.checking import Checker, CheckOptions
+from scanviz.record.traces.finding import FirstNanRecord
+
+LONGEST_NS = 2_000_000_000
+
+
+def first_nan(function: int, again: Callable[[Observer], None]) -> FirstNanRecord:
+    """Return where the first NaN of a call appears, found by repeating the call.
+
+    Parameters
+    ----------
+    function : int
+        Key of the function.
+    again : callable
+        ``again(observer)`` repeats the call.
+    """
+    search = _Search()
+    try:
+        again(search)
+    except Exception:  # too long, or a failure of the second computation: the run goes on as it would have
+        return FirstNanRecord(function)
+    found = search.finding
+    if found is None:
+        return FirstNanRecord(function)
+    place = found.loops[-1] if found.loops else None
+    given = next((value.origin for value in found.inputs if value.where is not None and value.origin), "")
+    return FirstNanRecord(
+        function,
+        found.operation,
+        found.source,
+        place.loop if place is not None else "",
+        place.step if place is not None else None,
+        ", ".join(found.rows) or given,
+        found.cause == "given",
+    )
+
+
+class _TooLongError(Exception):
+    """The search has taken its time."""
+
+
+class _Search(Checker):
+    """A check for NaN alone that ends after a while and stops the repeated call once it has found one."""
+
+    def __init__(self) -> None:
+        super().__init__(CheckOptions(inf=False), stops=False)
+        self._end = perf_counter_ns() + LONGEST_NS
+
+    def instruction(
+        self, function: int, loop: int | None, step: int, index: int, elapsed_ns: int, values: tuple[Any, ...]
+    ) -> None:
+        super().instruction(function, loop, step, index, elapsed_ns, values)
+        if self.finding is None and perf_counter_ns() > self._end:
+            raise _TooLongError

@@ -1,0 +1,92 @@
+"""A call that returns NaN is looked into while the script is profiled: the first NaN has its operation, step and line."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import scanviz
+from scanviz import tensor as T
+from scanviz.profiler.recording.recorder import LOOKED_AT, ends_in_nan
+from scanviz.profiler.values import first_nan
+from scanviz.record.storage.file import load
+from scanviz.record.storage.merging import merged
+from scanviz.record.summary.verdict import verdict
+
+
+def outflow(mode=None):
+    x = T.vector("x")
+    (s, _), _ = scanviz.scan(lambda x_t, s: (s - T.sqrt(s - x_t), s), x, [4.0, None], name="tank")
+    return scanviz.function([x], s, name="simulate", mode=mode)
+
+
+@pytest.mark.parametrize("mode", ["numpy", "native"])
+def test_the_step_and_the_line_of_the_first_nan_are_found(mode, tmp_path) -> None:
+    with scanviz.profile() as p:
+        outflow(mode)(np.zeros(400) + 1.0)
+    found = p.record.first_nan
+    assert found is not None and found.operation.startswith("sqrt(") and found.loop == "tank"
+    s = [4.0]
+    while s[-1] >= 1.0:
+        s.append(s[-1] - np.sqrt(s[-1] - 1.0))
+    assert found.step == len(s) - 1 and not found.was_given
+    first = verdict(p.record)[0]
+    assert first.topic == "unusual" and f"at step {found.step} of the loop `tank`" in first.text
+    p.save(tmp_path / "a.scanviz")
+    assert load(tmp_path / "a.scanviz").first_nan == found
+
+
+def test_a_nan_of_the_input_is_said_to_have_come_with_it() -> None:
+    with scanviz.profile() as p:
+        x = T.vector("x")
+        s, _ = scanviz.scan(lambda x_t, s: s + x_t, x, 0.0, name="sums")
+        given = np.ones(9)
+        given[3] = np.nan
+        scanviz.function([x], s[-1], name="add")(given)
+    text = verdict(p.record)[0].text
+    assert text.startswith("`add` returned NaN. It came from your input, x[3], and is first read by ")
+
+
+def test_numbers_are_not_looked_into_and_the_updates_of_shared_variables_happen_once() -> None:
+    count = scanviz.shared(0.0, name="count")
+    f = scanviz.function([], T.sqrt(-1.0 - count), updates=[(count, count + 1.0)])
+    with scanviz.profile() as p:
+        f()
+    assert p.record.first_nan is not None and count.get_value() == 1.0
+    with scanviz.profile() as p:
+        scanviz.function([], count * 2.0)()
+    assert p.record.first_nan is None
+
+
+def test_a_search_that_takes_too_long_names_the_function(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(first_nan, "LONGEST_NS", -1)
+    with scanviz.profile() as p:
+        outflow()(np.zeros(400) + 1.0)
+    assert p.record.first_nan.operation == ""
+    assert (
+        verdict(p.record)[0].text == "`simulate` returned NaN: scanviz check SCRIPT finds where it appears."
+    )
+
+
+def test_searching_is_profiler_overhead() -> None:
+    f = outflow()
+    with scanviz.profile() as p:
+        f(np.zeros(3000) + 1.0)
+    (function,) = p.record.functions
+    assert function.total_ns < p.record.wall_ns / 2
+
+
+def test_a_merged_profile_keeps_it() -> None:
+    with scanviz.profile() as p:
+        outflow()(np.zeros(400) + 1.0)
+    with scanviz.profile() as other:
+        scanviz.function([], T.constant(1.0) + 1.0)()
+    both = merged([("a", other.record), ("b", p.record)])
+    assert "`simulate" in verdict(both)[0].text and "returned NaN" in verdict(both)[0].text
+
+
+def test_only_the_last_row_of_a_long_result_is_looked_at() -> None:
+    long = np.zeros((LOOKED_AT, 3))
+    long[0] = np.nan
+    assert not ends_in_nan([long]) and ends_in_nan([long[::-1]])
+    assert not ends_in_nan([np.array([1]), np.array(["a"]), 3.0])

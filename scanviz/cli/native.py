@@ -21,7 +21,7 @@ from scanviz.record.names import is_meant
 from scanviz.record.plain_text import sanitize, write_text
 
 if TYPE_CHECKING:
-    from scanviz.engine.backends.native.run.listing import LoopListing
+    from scanviz.engine.backends.native.run.tier import LoopListing
     from scanviz.engine.function import Function
 
 USAGE = "native [options] SCRIPT [arguments]"
@@ -46,7 +46,7 @@ def main(arguments: list[str]) -> int:
     set_mode("native")
 
     def deliver(functions: Sequence[Function], out: TextIO) -> None:
-        from scanviz.engine.backends.native.run.listing import listings
+        from scanviz.engine.backends.native.run.tier import listings
 
         chosen = [function for function in functions if is_meant(function.name, given.function)]
         found = [listing for function in chosen for listing in listings(function.executable)]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import scanviz
 from scanviz import tensor as T
 from scanviz.engine.backends.native.emit.code import Kind, text_of
-from scanviz.engine.backends.native.run.listing import listings
+from scanviz.engine.backends.native.run.tier import listings
 from scanviz.engine.graph.nodes import Array, Variable
 from scanviz.engine.mode import Mode
 from scanviz.engine.program.instructions import LoopInstruction, all_loops, is_scalar

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from scanviz.engine.backends.base import Availability, Backend
     from scanviz.plugins import Plugin
 
+
 GROUP = "scanviz.backends"
 _BUILT_IN = {
     "reference": ("scanviz.engine.backends.reference", "ReferenceBackend"),
@@ -107,8 +108,6 @@ def _plugin(name: str) -> Plugin:
     known = names()
     import difflib  # slow to import, and seldom needed
 
-    from scanviz.engine.backends.mode_names import answer_to
-
     close = difflib.get_close_matches(name, known, 1)
     raise BackendError.here(
         f"there is no backend named {name!r}",
@@ -130,3 +129,40 @@ def availability(name: str) -> Availability:
         from scanviz.engine.backends.base import Availability
 
         return Availability(False, error.what)
+
+
+_LEAVE_OUT = "nothing: leave mode out, which is the fastest that pays, with all rewrites"
+_UNREWRITTEN = 'mode=scanviz.Mode("numpy", rewrites="none"), or "reference", the oracle of all tiers'
+_COMPILED = 'mode="native" for machine code; left out, a loop gets it where it pays'
+_WATCHED = "no mode: `scanviz check SCRIPT` finds the first NaN or infinity"
+_VERIFIED = 'no mode: `scanviz rewrites --verify SCRIPT`; mode="reference" computes without rewrites'
+_PROFILED = "function(…, profile=True), or `scanviz profile SCRIPT`"
+_PRINTED = "no mode: `scanviz profile --values SCRIPT`, or scanviz.trace(f, …)"
+_ANSWERS = {
+    "fastrun": _LEAVE_OUT,
+    "vm": _LEAVE_OUT,
+    "cvm": _LEAVE_OUT,
+    "fastcompile": _UNREWRITTEN,
+    "py": _UNREWRITTEN,
+    "c": _COMPILED,
+    "c|py": _COMPILED,
+    "numba": _COMPILED,
+    "jax": _COMPILED,
+    "nanguardmode": _WATCHED,
+    "debugmode": _VERIFIED,
+    "profilemode": _PROFILED,
+    "monitormode": _PRINTED,
+}
+
+
+def answer_to(name: str) -> str | None:
+    """Return what to write where another library's mode is asked for; None of a name that is none.
+
+    Examples
+    --------
+    >>> answer_to("DEBUG_MODE") == answer_to("DebugMode")
+    True
+    >>> answer_to("FAST_COMPILE")
+    'mode=scanviz.Mode("numpy", rewrites="none"), or "reference", the oracle of all tiers'
+    """
+    return _ANSWERS.get(name.lower().replace("_", ""))

@@ -18,15 +18,12 @@ class TierPolicy:
         Nanoseconds of the steps that NumPy has taken.
     compiles_all : bool
         Whether every loop is compiled now, whatever it takes.
-    taken : dict
-        By the name of a loop with a stop condition: its runs on NumPy, and the steps that these took.
     """
 
-    __slots__ = ("compiles_all", "numpy_ns", "taken")
+    __slots__ = ("compiles_all", "numpy_ns")
 
     def __init__(self) -> None:
         self.numpy_ns, self.compiles_all = 0.0, False
-        self.taken: dict[str, tuple[int, int]] = {}
 
     def pays(self, more_ns: float) -> bool:
         """Return whether machine code pays before steps that would take so many nanoseconds more.
@@ -43,16 +40,6 @@ class TierPolicy:
     def add(self, numpy_ns: float) -> None:
         """Count steps that NumPy takes."""
         self.numpy_ns += numpy_ns
-
-    def took(self, name: str, steps: int) -> None:
-        """Note how many steps a run of a loop with a stop condition took."""
-        runs, taken = self.taken.get(name, (0, 0))
-        self.taken[name] = (runs + 1, taken + steps)
-
-    def steps_taken(self, name: str, most: int) -> float:
-        """Return how many steps a run of a loop takes on the average, where it may take so many."""
-        runs, taken = self.taken.get(name, (0, 0))
-        return taken / runs if runs else most
 
 
 def pays_after_ns() -> float:

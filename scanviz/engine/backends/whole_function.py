@@ -9,7 +9,7 @@ machine code, by estimate, over ``config.native.pays_after`` seconds.  Who obser
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import inf, prod
 from operator import index as whole_number
 from typing import TYPE_CHECKING, Any
@@ -20,20 +20,21 @@ from msgspec.structs import replace
 from scanviz.engine.backends.registry import availability
 from scanviz.engine.backends.source.executable import SourceExecutable
 from scanviz.engine.backends.tier_policy import TierPolicy, pays_after_ns
+from scanviz.engine.cost import MACHINE_RATES
 from scanviz.engine.errors import BackendError
 from scanviz.engine.locks import lock
 from scanviz.engine.observation.levels import RUNS
 from scanviz.engine.program.instructions import LoopInstruction, Program, dtype_of, has_branches, has_effects
-from scanviz.engine.program.plan import Emits, Plan, plan, single
+from scanviz.engine.program.plan import Emits, plan, single
+from scanviz.engine.program.work import step_ns
 
 if TYPE_CHECKING:
     from scanviz.engine.backends.native.run.whole_function import WholeFunction
     from scanviz.engine.backends.source.library import Library
     from scanviz.engine.observation.probe import Probe
 
-CALL_NS = 4_000.0  # of the checks of arguments, and of entering a loop
-# a call that takes longer on NumPy by estimate is no short one: what is around its loops takes little of it, and no ctrl+c is heard
-SHORT_NS = 2.5e6
+CALL_NS = 8_000.0  # of the checks of arguments, and of entering a loop
+SHORT_NS = 2e6  # of a call in machine code, by an estimate that is high: no ctrl+c is heard meanwhile, and one thread does all
 MOST_BYTES = 384 * 2**10  # of inputs and outputs: these are copied
 KEPT = 32  # sets of shapes
 Key = tuple[Any, ...]  # the shapes of the inputs, then the numbers of steps among them
@@ -169,41 +170,17 @@ class WholeCalls:
         )
         if None in known or held > MOST_BYTES:
             return False
-        return call_ns(program, made, self._policy.steps_taken) <= SHORT_NS
+        return step_ns(program, made, MACHINE_RATES) <= SHORT_NS
 
     def _compiled(self, key: Key) -> WholeFunction | None:
         # much code, which few programs need
-        from scanviz.engine.backends.native.emit.errors import NotWrittenError
+        from scanviz.engine.backends.native.emit import NotWrittenError
         from scanviz.engine.backends.native.run.whole_function import WholeFunction
 
         try:
             return WholeFunction(*self._for_key(key))
         except (NotWrittenError, BackendError, OSError, MemoryError):
             return None  # LLVM cannot be loaded, or code has no room
-
-
-def call_ns(program: Program, made: Plan, steps_taken: Callable[[str, int], float]) -> float:
-    """Return about how many nanoseconds a call takes on NumPy; infinity where it is not known how many steps a loop takes.
-
-    ``steps_taken(name, most)`` says how many steps a loop takes that may stop of itself.
-    """
-    # most functions are called seldom
-    from scanviz.engine.backends import accumulated
-    from scanviz.engine.cost import NUMPY_RATES
-    from scanviz.engine.program.plan.arena import inner_steps
-    from scanviz.engine.program.work import step_ns
-
-    found = CALL_NS + step_ns(program, made, loops=False)
-    for index, instruction in enumerate(program.instructions):
-        if isinstance(instruction, LoopInstruction):
-            steps = inner_steps(program, made, instruction)
-            if steps is None or index not in made.inner:
-                return inf
-            inner = made.inner[index][0]
-            taken = steps if instruction.until is None else min(steps, steps_taken(instruction.name, steps))
-            at_once = accumulated.run_ns(instruction, inner) if taken >= accumulated.FEWEST else None
-            found += taken * (at_once or step_ns(instruction.body, inner)) - NUMPY_RATES.unknown
-    return found
 
 
 class WholeFunctionExecutable(SourceExecutable):

@@ -87,36 +87,6 @@ class StepStamps:
         )
 
 
-class StampsAtOnce:
-    """One time per batch of steps, taken by the code that also runs unobserved."""
-
-    __slots__ = ("_begun", "_clock", "_ended", "_ends", "_times")
-
-    def __init__(self, clock: Clock = perf_counter_ns) -> None:
-        self._clock, self._ended = clock, 0
-        self._times, self._ends = array("q"), array("q")
-        self._begun = clock()
-
-    def record(self, done: int) -> None:
-        """Take the time at which ``done`` steps are done; the first stamp comes before any step."""
-        self._times.append(self._clock())
-        self._ends.append(done)
-
-    def end(self) -> None:
-        """Take the time of leaving the code."""
-        self._ended = self._clock()
-
-    def series(self, loop: LoopInstruction, first: int) -> StepSeries:
-        """Return the times of the whole blocks of steps."""
-        times = np.diff(np.frombuffer(self._times, np.int64))
-        covers = np.diff(np.frombuffer(self._ends, np.int64)[: len(times) + 1])
-        within = int(times.sum())
-        span = max(within, self._ended - self._begun) if self._ended else within
-        return StepSeries(
-            loop.key, first, times, covers=covers, span_ns=span, resolution_ns=RESOLUTION, plain=True
-        )
-
-
 class OperationStamps:
     """One time per operation, appended by the generated code, and the time that the thread was off the CPU."""
 

@@ -43,6 +43,7 @@ from scanviz.engine.program.shapes import ConcreteShape
 from scanviz.engine.sizes.dims import Dims
 
 _NO_MEMORY = (Where.LOCAL, Where.NUMBER)
+UNTIL_STEPS = 1_000  # that a loop with a stop condition usually takes at most
 
 
 def work_of(
@@ -109,8 +110,9 @@ def step_ns(program: Program, plan: Plan, rates: TierRates = NUMPY_RATES, loops:
         if isinstance(instruction, LoopInstruction):
             found += rates.unknown
             if loops and inner and (instruction.until is None or rates.all_steps):
-                steps = inner_steps(program, plan, instruction)
-                found += max(steps or 0, 0) * step_ns(instruction.body, inner[0], rates)
+                steps = max(inner_steps(program, plan, instruction) or 0, 0)
+                steps = steps if instruction.until is None else min(steps, UNTIL_STEPS)
+                found += steps * step_ns(instruction.body, inner[0], rates)
         elif isinstance(instruction, BranchInstruction):
             sides = zip(instruction.sides, inner, strict=bool(inner))
             found += max(

@@ -100,11 +100,6 @@ class LoopCode:
         """Whether steps that have times run the very code that runs while nobody watches: there is nothing to compare them with."""
         return False
 
-    @property
-    def at_once(self) -> int:
-        """The fewest steps that it takes many at once, which share a time then; 0 where each is taken on its own."""
-        return 0
-
     def variant(self, name: Variant) -> RunSteps:
         """Return the code of a variant, made when it is first needed."""
         raise NotImplementedError

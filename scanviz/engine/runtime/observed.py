@@ -48,8 +48,6 @@ def run_observed(
     run = _ObservedRun(arena, probe, schedule, begun, probe.own if holds_others else None)
     # asking makes the code that notes times, which is no part of the run: its beginning ends before
     schedule.plain_times, schedule.cheap_stamps = code.plain_times, code.cheap_stamps
-    if 0 < code.at_once <= arena.steps:
-        schedule.plain_times = True
     schedule.runs_on(code.tier_name)
     probe.loop_begin(arena.loop.key, arena.steps, arena.bytes_held())
     try:

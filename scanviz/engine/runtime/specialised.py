@@ -46,11 +46,6 @@ if TYPE_CHECKING:
             """Its source."""
             ...
 
-        @property
-        def at_once(self) -> int:
-            """The fewest steps that it takes many at once; 0 where each is taken on its own."""
-            ...
-
 
 # sets of shapes that have code of their own; further ones are taken to change all the time.  Twenty batch sizes in turn took 3.7 s
 # where code of 8 was kept, 2.4 s where that of all was
@@ -150,11 +145,6 @@ class Specialised(LoopCode):
     def _new_buffers(self) -> list[Any]:
         return [self.tier.module.empty(shape, dtype) for shape, dtype in self.memory.buffers]
 
-    @property
-    def at_once(self) -> int:
-        """The fewest steps that it takes many at once; 0 where each is taken on its own."""
-        return (self._code.get("plain") or self.written("plain")).at_once
-
     def variant(self, name: Variant) -> RunSteps:
         """Return one variant of the code, written when first needed."""
         return (self._code.get(name) or self.written(name)).function
@@ -172,15 +162,9 @@ class Specialised(LoopCode):
 
     def stamps(self, name: Variant, first: int, last: int, own: ObserverOverhead | None) -> Stamps:
         """Return what takes the times of a chunk, less what watching takes in its steps where that is given."""
-        from scanviz.engine.observation.stamps import (
-            OperationStamps,
-            StampsAtOnce,
-            StepStamps,
-        )  # when somebody watches
+        from scanviz.engine.observation.stamps import OperationStamps, StepStamps  # when somebody watches
 
         if name == "steps":
-            if 0 < self.at_once <= last - first:
-                return StampsAtOnce(self.clock)
             return StepStamps(first, last, self.clock, own)
         return OperationStamps(self.clock, own)
 
@@ -252,10 +236,7 @@ class SpecialisedLoop(LoopRunner):
             if not changing:
                 self._latest = (key, found)
         if probe is not None:
-            why = found.why
-            if found.at_once:
-                why += "; it takes many steps at once"
-            probe.specialised(self.loop.key, time.perf_counter_ns() - begun, found.tier.name, why)
+            probe.specialised(self.loop.key, time.perf_counter_ns() - begun, found.tier.name, found.why)
         return found
 
     def enter(self, values: Sequence[Any]) -> list[Any] | FailedRun | None:

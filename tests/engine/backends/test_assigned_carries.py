@@ -5,7 +5,7 @@ import pytest
 
 import scanviz
 from scanviz import tensor as T
-from scanviz.engine.backends.native.run.listing import listings
+from scanviz.engine.backends.native.run.tier import listings
 from scanviz.engine.program.instructions import is_scalar
 from scanviz.engine.program.plan.location import StoreKind
 from tests.laws.assigned import passes

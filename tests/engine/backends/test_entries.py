@@ -5,8 +5,6 @@ import pytest
 
 import scanviz
 from scanviz import tensor as T
-from scanviz.engine.backends import registry
-from scanviz.engine.config import config
 from scanviz.engine.runtime.specialised import ENTERED
 
 
@@ -85,58 +83,6 @@ def test_what_a_loop_carries_is_the_callers_own():
     found[-1][0][...] = 7
     np.testing.assert_array_equal(found[-2][0], [[0.5] * 2, [0.25] * 2, [0.125] * 2])
     np.testing.assert_array_equal(found[-2][1], [0.125] * 2)
-
-
-needs_native = pytest.mark.skipif(
-    not registry.availability("native").works, reason=registry.availability("native").why
-)
-
-
-def filtered(mode="native"):
-    """Return a function of all kinds of slots whose loop can be entered without an arena."""
-    x, w, scale = T.matrix("x"), T.vector("w"), T.scalar("scale")
-
-    def step(x_t, older, newer, total, w, scale):
-        h = T.tanh(x_t * w + 0.5 * older - 0.25 * newer) * scale
-        return h, total + h.sum(), h * h
-
-    starts = [{"initial": T.ones((2, 3)), "taps": [-2, -1]}, 0.0, None]
-    (h, total, squares), _ = scanviz.scan(step, x, starts, [w, scale], name="filtered")
-    return scanviz.function([x, w, scale], [h, total, squares[-2:], scanviz.grad(h.sum(), x)], mode=mode)
-
-
-@needs_native
-def test_machine_code_is_entered_without_an_arena_after_some_runs(monkeypatch):
-    monkeypatch.setattr(config.native, "pays_after", np.inf)  # by parts
-    f, plain = filtered(), filtered("reference")
-    x, w = np.random.default_rng(2).normal(size=(9, 3)), np.array([0.5, -1.0, 0.25])
-    orders = (x, x[::-1], np.asfortranarray(x), np.repeat(x, 2, axis=1)[:, ::2], x[:2], x[3:4])
-    expected = [plain(rows, w, 1.5) for rows in orders]
-    for _ in range(ENTERED + 2):
-        f(x, w, 1.5)
-    for runner in f.executable.flat.runners.values():
-        assert runner._latest[1].entry is not None
-    held = [f(rows, w, 1.5) for _ in range(2) for rows in orders]
-    for found, wanted in zip(held, expected * 2, strict=True):
-        for one, other in zip(found, wanted, strict=True):
-            np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-14)
-    assert f(x[:0], w, 1.5)[0].shape == (0, 3)
-
-
-@needs_native
-def test_long_runs_have_an_arena_so_that_threads_may_take_them_and_ctrl_c_is_heard(monkeypatch):
-    monkeypatch.setattr(config.native, "pays_after", np.inf)
-    f, x, w = filtered(), np.ones((9, 3)), np.ones(3)
-    for _ in range(ENTERED + 2):
-        f(x, w, 1.5)
-    runner, *_ = f.executable.flat.runners.values()
-    made = runner._latest[1]
-    code, expected = made.written("plain"), f(x, w, 1.5)
-    assert code.short_steps > 9
-    code._in_parts.step_ns = 1e6  # nanoseconds
-    assert code.short_steps == 1
-    np.testing.assert_array_equal(f(x, w, 1.5)[0], expected[0])
-    assert code._in_parts.step_ns < 1e6  # the arena's way, which notes what steps take
 
 
 def test_floating_point_errors_are_ignored_in_a_call_and_told_after_it_as_before():

@@ -13,7 +13,7 @@ from scanviz.engine.graph.declaration import declarations
 from scanviz.engine.graph.types import DTYPES
 from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
 
-operations = pytest.importorskip("scanviz.engine.backends.native.emit.operations")
+operations = pytest.importorskip("scanviz.engine.backends.native.emit.instructions")
 for _module in pkgutil.iter_modules(ops.__path__):
     importlib.import_module(f"{ops.__name__}.{_module.name}")
 DECLARED = [one for one in declarations() if not one.name.startswith("test_") and one.family != "loop"]

@@ -8,12 +8,9 @@ from scanviz import tensor as T
 from scanviz.engine.backends import registry
 from scanviz.engine.backends.native.cache import jit
 from scanviz.engine.backends.native.run.whole_function import WholeFunction
-from scanviz.engine.backends.whole_function import SHORT_NS, WholeCalls, call_ns
+from scanviz.engine.backends.whole_function import WholeCalls
 from scanviz.engine.config import config
 from scanviz.engine.errors import ScanvizIndexError, ScanvizValueError
-from scanviz.engine.program.instructions import LoopInstruction
-from scanviz.engine.program.plan import plan, single
-from scanviz.engine.program.work import step_ns
 from scanviz.profiler.recording.session import profile
 from tests.support.between_guards import between_guards
 
@@ -83,22 +80,6 @@ def test_it_is_from_the_same_call_on_each_time(pays_after):
         f, _ = slope()
         counts.append(next(k for k in range(1000) if f(PLACE, ROWS) and is_whole(f)))
     assert counts[0] == counts[1] > 60
-
-
-def test_the_steps_of_loops_count_once_in_what_a_call_costs():
-    f, _ = slope("numpy")
-
-    def cost(rows):
-        f(PLACE, np.zeros(rows))
-        made = plan(f.program, [(2,), (rows,)], single, f.executable.emits)
-        return call_ns(f.program, made, lambda name, most: most)
-
-    plans = f.memory_plans() or (cost(1), f.memory_plans())[1]
-    loops = [part for part in f.program.instructions if isinstance(part, LoopInstruction)]
-    steps = sum(step_ns(loop.body, plans[loop.key]) for loop in loops)
-    assert 100 * steps == pytest.approx(
-        cost(120) - cost(20), rel=0.1
-    )  # what is around does little more for more rows
 
 
 def test_numbers_of_steps_are_counted_apart_like_shapes():
@@ -216,8 +197,8 @@ def test_long_calls_whose_loops_are_machine_code_are_not_compiled_once_more(pays
     pays_after(1e-4)  # a few dozen calls by parts
     f, _ = slope()
     for _ in range(60):
-        f(PLACE, np.zeros(30_000))  # a few milliseconds and more each on NumPy
-    assert SHORT_NS < 30_000 * 100 and not is_whole(f)
+        f(PLACE, np.zeros(15_000))
+    assert not is_whole(f)
     assert [met.is_decided for met in f.executable._whole._met.values()] == [True]
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pytest
 
 from scanviz import tensor as T
-from scanviz.engine.backends.native.emit.operations import WRITE
+from scanviz.engine.backends.native.emit.instructions import WRITE
 from scanviz.engine.backends.numpy.emit import EMIT
 from scanviz.engine.errors import InternalError, ScanvizNotImplementedError
 from scanviz.engine.gradient.sweeps.choices import CHOICES

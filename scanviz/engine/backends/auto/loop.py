@@ -16,7 +16,6 @@ from functools import partial
 from operator import index as whole_number
 from typing import TYPE_CHECKING, Any
 
-from scanviz.engine.backends import accumulated
 from scanviz.engine.backends.registry import availability
 from scanviz.engine.backends.tier_policy import TierPolicy, why_numpy
 from scanviz.engine.errors import BackendError, ScanvizError
@@ -50,8 +49,7 @@ class NumpyCode(Specialised):
     def __init__(self, loop: LoopInstruction, plan: Plan, tier: Tier, write: Write) -> None:
         super().__init__(plan, tier, write, why_numpy())
         self.is_counted = True
-        at_once = accumulated.run_ns(loop, plan)
-        self.step_ns = step_ns(loop.body, plan, loops=False) if at_once is None else at_once
+        self.step_ns = step_ns(loop.body, plan, loops=False)
         self.whole_step_ns = step_ns(loop.body, plan) if plan.inner else self.step_ns
 
 
@@ -104,10 +102,8 @@ class AutoLoop(SpecialisedLoop):
 
     def took(self, code: LoopCode, steps: int) -> None:
         """Count the steps of a loop with a stop condition."""
-        if type(code) is NumpyCode:
-            self.policy.took(self.loop.name, steps)
-            if code.is_counted:
-                self.policy.add(steps * code.step_ns)
+        if type(code) is NumpyCode and code.is_counted:
+            self.policy.add(steps * code.step_ns)
 
     def made_entry(self, code: Specialised, write: WriteEntry) -> Entry | None:
         """Return what runs code without an arena; it counts steps, and leaves to the arena a run before which machine code pays."""
@@ -170,7 +166,7 @@ class AutoLoop(SpecialisedLoop):
         if not available.works:
             return available.why
         # much code, which few programs need
-        from scanviz.engine.backends.native.emit.errors import NotWrittenError
+        from scanviz.engine.backends.native.emit import NotWrittenError
         from scanviz.engine.backends.native.run.tier import machine_code
 
         try:

@@ -39,7 +39,10 @@ class CupyRow(NamedTuple):
     writes: Callable[[Op, Sequence[str], str], bool] = lambda op, dtypes, dtype: False
 
 
-CUPY: MeaningTable[CupyRow] = MeaningTable("CuPy meaning", "engine/backends/cupy/{family}.py")
+CUPY: MeaningTable[CupyRow] = MeaningTable(
+    "CuPy meaning",
+    *(f"engine/backends/cupy/{name}.py" for name in ("arrays", "elementwise", "matrices")),
+)
 
 
 def extension(xp: Any, name: str) -> Any:

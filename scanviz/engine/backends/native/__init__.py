@@ -51,9 +51,7 @@ class NativeBackend:
 
     def supports(self, instruction: Instruction, program: Program) -> Support:
         """Return whether an operation of a loop's step has native code."""
-        from scanviz.engine.backends.native.emit.operations import (
-            why_not,  # much code, of no use where all is found on disk
-        )
+        from scanviz.engine.backends.native.emit.instructions import why_not  # much code: when somebody asks
 
         reason = why_not(instruction, program)
         return RUNS if reason is None else Support(False, reason)

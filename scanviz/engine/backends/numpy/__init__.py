@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scanviz.engine.backends.accumulated import accumulated
 from scanviz.engine.backends.numpy import elementwise  # noqa: F401  # rows of source; the table has others when it is asked
 from scanviz.engine.backends.numpy.emit import EMITS, statements
 from scanviz.engine.backends.numpy.long_results import long_statements
@@ -67,7 +66,6 @@ def _interpreted(program: Program) -> Interpreter:
 LIBRARY = Library(
     Tier("numpy", EMITS, AlignedNumpy(), _interpreted),
     statements,
-    accumulated=accumulated,
     long_statements=long_statements,
 )
 

@@ -59,7 +59,9 @@ class EmitRow(NamedTuple):
     overwrites: Callable[[Instruction, Program], Sequence[int]] = nowhere
 
 
-EMIT: MeaningTable[EmitRow] = MeaningTable("NumPy source", "engine/backends/numpy/{family}.py")
+EMIT: MeaningTable[EmitRow] = MeaningTable(
+    "NumPy source", "engine/backends/numpy/{family}.py", "engine/backends/numpy/arrays.py"
+)
 
 
 def writes(instruction: Instruction, program: Program) -> bool:

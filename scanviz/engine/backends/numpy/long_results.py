@@ -1,66 +1,69 @@
-"""Allocate long results outside of loops from the buffer pool of loops' rows (:mod:`scanviz.engine.runtime.buffer_pool`).
+"""NumPy source of operations outside of loops whose results are long: memory that is used again, and sums that are not copied.
 
-NumPy would take each from the system's allocator and give it back there, which then keeps as much beside the memory that waits
-for rows.  Only an operation's own test of a size stands between a short result and NumPy.
+A long result of a ufunc or a cast comes from the buffer pool of loops' rows (:mod:`scanviz.engine.runtime.buffer_pool`): NumPy
+would take each from the system's allocator and give it back there.  A short result pays for one test of an operand's size.
 
-Limits: ufuncs, casts, products of matrices and joined arrays, whose operands lie in C order; other results are NumPy's own.
+A loop's result that is added to zeros, the cotangent of a sequence of which a loop reads the first rows, takes their place where it
+covers them all: only a call knows how many rows these are.  The zeros are never written to then, so they take no memory.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from scanviz.engine.backends.numpy.emit import EMIT, writes
 from scanviz.engine.backends.source.emitter import Emitter, tuple_text
+from scanviz.engine.graph.nodes import Array
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops.elementwise import CAST
 from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
-from scanviz.engine.program.instructions import Instruction, Program, dtype_of, rank_of
+from scanviz.engine.ops.shape import ALLOC
+from scanviz.engine.program.instructions import (
+    AnyInstruction,
+    Instruction,
+    LoopInstruction,
+    Program,
+    dtype_of,
+    rank_of,
+)
+from scanviz.engine.program.lifetimes import last_uses
+from scanviz.engine.rewrites.arithmetic.identities import is_positive_zero
 from scanviz.engine.runtime.buffer_pool import lent_array
 
-if TYPE_CHECKING:
-    from scanviz.engine.graph.declaration import Declaration
-    from scanviz.engine.graph.nodes import Array
-
-Shape = tuple[int, ...]
 LONG = 1 << 20  # bytes of an operand from which on the result may be long
 
 
 def long_statements(emitter: Emitter, instruction: Instruction, over: str | None) -> list[str] | None:
-    """Return the lines of an instruction whose result may be long, None where it is made as any other."""
+    """Return the lines of an instruction whose result may be long, None where it is made as any other.
+
+    ``over`` names the array that it changes, where it makes none.
+    """
     program, declaration = emitter.program, instruction.op.declaration
     if over is not None:
-        if declaration.name != "assign":
-            return None
-        from scanviz.engine.backends.numpy.added_to_zeros import added_statements  # few functions assign
-
-        return added_statements(emitter, instruction, over)
-    row = EMIT.get(declaration)
-    if row is None or len(instruction.outputs) > 1 or not writes(instruction, program):
+        return _added_statements(emitter, instruction, over) if declaration.name == "assign" else None
+    row, deciding = EMIT.get(declaration), _deciding(program, instruction)
+    if row is None or deciding is None or not writes(instruction, program):
         return None
-    shape_of = _shape_of(declaration)
-    deciding = _deciding(program, instruction)
-    if shape_of is None or deciding is None:
+    is_ufunc = isinstance(declaration, ElementwiseDeclaration) and isinstance(declaration.function, np.ufunc)
+    if not is_ufunc and declaration is not CAST:
         return None
     result, inputs = instruction.outputs[0], [emitter.name(number) for number in instruction.inputs]
-    room = emitter.bind(_Room(dtype_of(program, result), shape_of, _axis(instruction)), "room")
-    is_long, lent = f"{emitter.name(deciding)}.nbytes > {LONG}", f"{room}({tuple_text(inputs)})"
-    short = row.expression(emitter, instruction, inputs, None)
+    dtype = emitter.bind(np.dtype(dtype_of(program, result)), "dtype")
+    lent = f"{emitter.bind(_room, 'room')}({tuple_text(inputs)}, {dtype})"
     if declaration is CAST:
-        copied = emitter.bind(_cast_into, "cast_into")
-        dtype = emitter.bind(np.dtype(dtype_of(program, result)), "dtype")
-        long = f"{copied}({inputs[0]}, {dtype}, {lent})"
+        long = f"{emitter.bind(_cast_into, 'cast_into')}({inputs[0]}, {dtype}, {lent})"
     else:
         long = row.expression(emitter, instruction, inputs, lent)
-    return [f"{emitter.name(result)} = {long} if {is_long} else {short}"]
+    short = row.expression(emitter, instruction, inputs, None)
+    return [f"{emitter.name(result)} = {long} if {emitter.name(deciding)}.nbytes > {LONG} else {short}"]
 
 
 def _deciding(program: Program, instruction: Instruction) -> int | None:
-    """Return the operand whose size is asked for: of as many dimensions as the result has, and rather no row or column."""
+    """Return the operand whose size is tested: of the result's rank, with the fewest axes of one element."""
     rank = rank_of(program, instruction.outputs[0])
     found = [number for number in instruction.inputs if rank_of(program, number) == rank > 0]
     return min(found, key=lambda number: _single_axes(program, number), default=None)
@@ -71,61 +74,16 @@ def _single_axes(program: Program, number: int) -> int:
     return kind.shape.count(1) if isinstance(kind, TensorType) else 0
 
 
-def _axis(instruction: Instruction) -> int:
-    return instruction.op.parameters.axis if _shape_of(instruction.op.declaration) is _joined else 0
-
-
-def _shape_of(declaration: Declaration) -> Callable[[Sequence[Array], int], Shape] | None:
-    if declaration.family == "join":
-        from scanviz.engine.ops.join import CONCATENATE  # it is there: there is one of its operations
-
-        return _joined if declaration is CONCATENATE else None
-    if declaration.family == "linalg":
-        from scanviz.engine.ops.linalg import DOT, MATMUL
-
-        return _product if declaration in (DOT, MATMUL) else None
-    if declaration is CAST or (
-        isinstance(declaration, ElementwiseDeclaration) and isinstance(declaration.function, np.ufunc)
-    ):
-        return _together
-    return None
-
-
-class _Room:
-    """Gives memory for a result; None where NumPy is to make it, or to say what is wrong."""
-
-    __slots__ = ("_axis", "_dtype", "_shape_of")
-
-    def __init__(self, dtype: str, shape_of: Callable[[Sequence[Array], int], Shape], axis: int) -> None:
-        self._dtype, self._shape_of, self._axis = np.dtype(dtype), shape_of, axis
-
-    def __call__(self, operands: Sequence[Any]) -> Array | None:
-        try:
-            shape = self._shape_of(operands, self._axis)
-        except ValueError:  # they do not fit
-            return None
-        size = prod(shape) * self._dtype.itemsize
-        return lent_array(shape, self._dtype, size) if size > LONG else None
-
-
-def _together(operands: Sequence[Any], axis: int) -> Shape:
+def _room(operands: Sequence[Any], dtype: np.dtype[Any]) -> Array | None:
+    """Return memory for a result; None of a short one, of other orders than C's, and of shapes that do not fit."""
     if not all(map(_in_order, operands)):
-        raise ValueError("NumPy chooses another order")
-    return np.broadcast_shapes(*map(np.shape, operands))
-
-
-def _joined(operands: Sequence[Array], axis: int) -> Shape:
-    if not all(map(_in_order, operands)):
-        raise ValueError("NumPy chooses another order")
-    first = operands[0].shape
-    return (*first[:axis], sum(array.shape[axis] for array in operands), *first[axis + 1 :])
-
-
-def _product(operands: Sequence[Array], axis: int) -> Shape:
-    first, second = operands
-    if first.ndim < 2 or second.ndim != 2:
-        raise ValueError("not rows times a matrix")
-    return (*first.shape[:-1], second.shape[1])
+        return None
+    try:
+        shape = np.broadcast_shapes(*map(np.shape, operands))
+    except ValueError:  # NumPy says what is wrong
+        return None
+    size = prod(shape) * dtype.itemsize
+    return None if size <= LONG else lent_array(shape, dtype, size)
 
 
 def _in_order(operand: Any) -> bool:
@@ -140,3 +98,76 @@ def _cast_into(values: Array, dtype: np.dtype[Any], room: Array | None) -> Array
         return values.astype(dtype)
     np.copyto(room, values, "unsafe")
     return room
+
+
+def _added_statements(emitter: Emitter, instruction: Instruction, zeros: str) -> list[str] | None:
+    """Return the lines that add rows to zeros that nothing else holds, None where the rows may not take their place."""
+    program = emitter.program
+    source, value, *numbers = instruction.inputs
+    parameters = instruction.op.parameters
+    if not parameters.increment or not all(_counts_up(entry) for entry in parameters.pattern.entries):
+        return None
+    found = _found(emitter)
+    if not _is_zeros(found.makers.get(source), program) or not _is_nobody_elses(found, instruction, value):
+        return None
+    place = parameters.pattern.written([emitter.name(number) for number in numbers])
+    added = emitter.bind(_added, "added_to_zeros")
+    return [f"{zeros} = {added}({zeros}, {zeros}{place}, {emitter.name(value)})"]
+
+
+def _added(zeros: Array, place: Array, value: Any) -> Array:
+    """Return zeros with a value added to a part of them: the value itself, where this is all of them."""
+    whole = zeros.shape == place.shape == np.shape(value)
+    if whole and value.dtype == zeros.dtype and value.flags.c_contiguous and value.flags.writeable:
+        value += zeros.dtype.type(0)  # a zero has no sign after that
+        return value  # type: ignore[no-any-return]  # an array
+    place += value
+    return zeros
+
+
+def _counts_up(entry: Any) -> bool:
+    """Return whether a part of an index is a slice that leaves the order as it is."""
+    return entry.kind == "slice" and entry.step in (None, 1)
+
+
+def _is_zeros(maker: Any, program: Program) -> bool:
+    """Return whether an instruction makes an array of zeros."""
+    if not isinstance(maker, Instruction) or maker.op.declaration is not ALLOC:
+        return False
+    value = program.constants.get(maker.inputs[0])
+    return value is not None and value.dtype.kind in "fiuc" and value.shape == () and is_positive_zero(value)
+
+
+def _is_nobody_elses(found: _Found, instruction: Instruction, value: int) -> bool:
+    """Return whether a register looks into what a loop made of its steps, and nothing needs that after an instruction."""
+    reached = [value]
+    while isinstance(maker := found.makers.get(reached[-1]), Instruction):
+        viewed = maker.op.declaration.views
+        if viewed is None:
+            return False
+        reached.append(maker.inputs[viewed])
+    if not isinstance(maker, LoopInstruction) or all(
+        slot.result != reached[-1] for slot in maker.step_outputs
+    ):
+        return False
+    at = found.at[instruction.outputs[0]]
+    return all(found.last[number] <= at for number in reached)
+
+
+class _Found(NamedTuple):
+    """By register the instruction that makes it and its number, and the number of that which needs its memory last."""
+
+    makers: Mapping[int, AnyInstruction]
+    at: Mapping[int, int]
+    last: Mapping[int, int]
+
+
+def _found(emitter: Emitter) -> _Found:
+    """Return what is known of a program's registers."""
+    if "registers" not in emitter.notes:
+        program = emitter.program
+        made = [(number, k) for k, one in enumerate(program.instructions) for number in one.outputs]
+        makers = {number: program.instructions[k] for number, k in made}
+        emitter.notes["registers"] = _Found(makers, dict(made), last_uses(program))
+    found: _Found = emitter.notes["registers"]
+    return found

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scanviz.engine.backends import accumulated
 from scanviz.engine.backends.source.compiled import NOTE_FAILURE, CompiledSource, compile_source
 from scanviz.engine.program.plan import wraps
 from scanviz.engine.runtime.calling import DONE
@@ -26,21 +25,12 @@ def assembled(writer: LoopWriter) -> CompiledSource:
     lines.extend(f"    {text}" for text in writer.leave("last"))
     lines.append(f"    return last, {DONE}, -1")
     text, emitter = "\n".join(lines) + "\n", writer.emitter
-    title = f"loop {writer.loop.name}"
-    at_once = accumulated.FEWEST if writer.accumulated else 0
-    return compile_source(text, name, emitter.namespace, where, emitter.names(), title, at_once=at_once)
+    return compile_source(text, name, emitter.namespace, where, emitter.names(), f"loop {writer.loop.name}")
 
 
 def put_steps(writer: LoopWriter, lines: list[str], where: dict[int, int]) -> None:
     """Put the lines of the steps, and of what is done before the first of them, behind others; ``where`` has what they run."""
     indent = " " * 8
-    if writer.accumulated:
-        from scanviz.engine.backends.source.at_once import condition, lines_at_once  # few loops are sums
-
-        lines.append(f"{indent}if {condition(writer)}:")
-        lines.extend(f"{indent}    {text}" for text in lines_at_once(writer, writer.accumulated))
-        lines.append(f"{indent}else:")
-        indent += "    "
     opened = ["counted, ticks = arena.record"] if writer.variant == "steps" else []
     lines.extend(f"{indent}{text}" for text in [*opened, *_fixed_arrays(writer), *writer.before])
     if writer.once:

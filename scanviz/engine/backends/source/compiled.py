@@ -38,8 +38,6 @@ class CompiledSource(Struct, frozen=True):
         Line → index of the instruction it runs.
     names : dict[int, str]
         Register → the name that holds its value.
-    at_once : int
-        Of a loop, the fewest steps that are taken many at once; 0 where each is taken on its own.
     """
 
     function: Callable[..., Any]
@@ -47,7 +45,6 @@ class CompiledSource(Struct, frozen=True):
     file: str
     lines: dict[int, int]
     names: dict[int, str]
-    at_once: int = 0
 
 
 class Raised(NamedTuple):
@@ -65,7 +62,6 @@ def compile_source(
     names: dict[int, str],
     title: str,
     failed: Callable[..., Any] | None = None,
-    at_once: int = 0,
 ) -> CompiledSource:
     """Return the function ``entry`` of generated source; ``title`` is what its made-up file is called.
 
@@ -76,7 +72,7 @@ def compile_source(
     scope = dict(namespace)
     exec(compile(text, file, "exec"), scope)
     function = scope[entry]
-    made = CompiledSource(function, text, file, lines, names, at_once)
+    made = CompiledSource(function, text, file, lines, names)
     scope[NOTE_FAILURE] = partial(failed or note_failure, made)
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     shown = weakref.finalize(function, linecache.cache.pop, file, None)  # shown as long as the code lives

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from scanviz.engine.backends.accumulated import Accumulated
 from scanviz.engine.backends.source.emitter import Emitter
-from scanviz.engine.program.instructions import Instruction, LoopInstruction, Program
-from scanviz.engine.program.plan import Plan
+from scanviz.engine.program.instructions import Instruction, Program
 from scanviz.engine.runtime.specialised import SpecialisedLoop, Tier
 
 Statements = Callable[[Emitter, Instruction, "str | None"], list[str]]
@@ -26,8 +24,6 @@ class Library(NamedTuple):
         result goes to.
     loops : callable
         ``loops(loop, runners, tier, write)`` makes what runs a loop.
-    accumulated : callable or None
-        ``accumulated(loop, plan)`` says how the states of a loop are accumulated, None where its steps are taken one by one.
     long_statements : callable or None
         ``long_statements(emitter, instruction, over)`` gives the lines of an instruction outside of loops whose result may be long,
         None where they are those of any other; ``over`` names the array that it changes, where it makes none.
@@ -36,7 +32,6 @@ class Library(NamedTuple):
     tier: Tier
     statements: Statements
     loops: Callable[..., SpecialisedLoop] = SpecialisedLoop
-    accumulated: Callable[[LoopInstruction, Plan], tuple[Accumulated, ...] | None] | None = None
     long_statements: Callable[[Emitter, Instruction, str | None], list[str] | None] | None = None
 
     def emitter(self, program: Program) -> Emitter:

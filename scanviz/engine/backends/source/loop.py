@@ -44,9 +44,6 @@ class LoopWriter:
         self.loop, self.plan, self.variant, self.runners = loop, plan, variant, runners
         self.first = first  # the source of the number of the first step
         self.library, self.emitter = library, library.emitter(loop.body)
-        self.accumulated = None
-        if variant != "ops" and library.accumulated is not None:
-            self.accumulated = library.accumulated(loop, plan)
         self.body: list[tuple[str, int | None]] = []  # lines of the step, with the instruction they run
         self.before: list[str] = []
         self.once: list[tuple[str, int]] = []  # lines of instructions that are run before the first step

@@ -1,16 +1,177 @@
-"""The machine code of a loop: written in LLVM's language for a plan, and compiled unless the cache on disk has it."""
+"""A whole loop as one function of LLVM's language: (first step, last step, addresses, numbers) → steps done.
+
+``addresses`` has those of the sequences, the rows of states and of outputs, the non-sequences, the plan's buffers, constants and
+scratch memory; ``numbers`` the bytes from one row of a sequence to the next, the numbers of rows of the states and of the outputs.
+A state that is one number stays in a register from step to step.  The result is four times the steps done, plus how it ended as
+:mod:`scanviz.engine.runtime.calling` has it.
+"""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
 
 from scanviz.engine.backends.native.cache.jit import Machine, compiled, target
+from scanviz.engine.backends.native.emit import NotWrittenError
+from scanviz.engine.backends.native.emit import inside as _inside  # noqa: F401  # writes loops and branches inside
 from scanviz.engine.backends.native.emit.call_arguments import CallArguments, CodeVariant
-from scanviz.engine.backends.native.emit.errors import NotWrittenError
-from scanviz.engine.backends.native.emit.loop import LoopEmitter
-from scanviz.engine.program.instructions import LoopInstruction
-from scanviz.engine.program.plan import Plan
+from scanviz.engine.backends.native.emit.frame import Shared
+from scanviz.engine.backends.native.emit.ir import Code, Value
+from scanviz.engine.backends.native.emit.program import refuse_many_callouts
+from scanviz.engine.backends.native.emit.steps import StepsWriter
+from scanviz.engine.backends.native.emit.strip_mining import strips_of, write_strips
+from scanviz.engine.program.instructions import LoopInstruction, dtype_of, is_scalar
+from scanviz.engine.program.plan import Plan, StoreKind
 from scanviz.engine.program.verify import verify_plan
+
+if TYPE_CHECKING:
+    from scanviz.engine.backends.native.run.stamps import StampWriter
+
+
+class LoopEmitter(StepsWriter):
+    """Writes one variant of a loop for a plan, as a function.
+
+    Parameters
+    ----------
+    inline : bool
+        Whether loops and branches inside are written where they stand; else they are called out, so that who observes is notified.
+    share : tuple of int
+        How many rows of a batch states and outputs have in memory, and with how many of them the code goes on; (1, 1) with all.
+    counts : bool
+        Whether runs of loops inside are counted (:mod:`scanviz.engine.backends.native.run.counts`).
+    """
+
+    def __init__(
+        self,
+        loop: LoopInstruction,
+        plan: Plan,
+        variant: CodeVariant,
+        vector_bytes: int,
+        marked: bool = False,
+        inline: bool = True,
+        share: tuple[int, int] = (1, 1),
+        counts: bool = False,
+    ) -> None:
+        super().__init__(loop, plan, vector_bytes, Shared(Code(marked), counts))
+        self.share = share
+        self.variant, self.inline = variant, inline
+        self.stamped: list[tuple[int, ...]] = []
+        self.stamps: StampWriter | None = None
+
+    def write(self) -> tuple[str, CallArguments]:
+        """Return the module's text and what it is handed.
+
+        Raises
+        ------
+        NotWrittenError
+            If an instruction has no native code.
+        """
+        self.refuse()
+        self.open()
+        code = self.code
+        if self.variant != "plain":
+            from scanviz.engine.backends.native.run.stamps import StampWriter  # of use while somebody watches
+
+            width = self._stamps_a_step() if self.variant == "timed" else 0
+            self.stamps = StampWriter(code, self.address(("stamps", 0, 0)), width)
+        code.jump("prepare")  # which is written last, when it is known what the steps need
+        code.begin("ready")
+        strips = strips_of(self) if self.variant != "timed" else None
+        last, stopped = Value("%last", "int64"), None
+        if strips is not None:
+            blocks = None if self.stamps is None else partial(self.stamps.blocks, self.first, last)
+            done = write_strips(self, strips, last, blocks)
+        else:
+            done, stopped = self.write_steps(last)
+        if self.inline:
+            refuse_many_callouts(self.shared)
+        coded = self.coded(done)
+        if stopped is not None:
+            ending = code.op(f"zext i1 {stopped.text} to i64", "int64")
+            coded = code.op(f"or i64 {coded.text}, {ending.text}", "int64")
+        code.line(f"ret i64 {coded.text}")
+        code.begin("prepare")
+        shared = self.shared
+        for place, write in shared.prepared.values():
+            write(self.operand(place))
+        code.jump("ready")
+        layout = CallArguments(
+            tuple(shared.addresses), shared.scratch.size, tuple(self.stamped), shared.most_reported,
+            shared.constants, tuple(shared.sites), tuple(shared.callouts), bool(shared.inside), tuple(shared.counted),
+            strips is not None,
+        )  # fmt: skip
+        return shared.module(), layout
+
+    def open(self) -> None:
+        """Read the numbers that are the same in all steps."""
+        super().open()
+        loop = self.loop
+        for kind, count in (
+            ("sequence", len(loop.sequences)), ("state", len(loop.states)), ("output", len(loop.step_outputs)),
+        ):  # fmt: skip
+            for k in range(count):
+                at = len(self.numbers)
+                address = self.code.at(Value("%numbers", "address"), 8 * at)
+                self.numbers[kind, k] = self.code.load(address, "int64")
+        for k, slot in enumerate(loop.non_sequences):
+            if is_scalar(self.body, slot.inner):
+                self.values[slot.inner] = self.code.load(
+                    self.address(("fixed", k, 0)), dtype_of(self.body, slot.inner)
+                )
+
+    def leave(self, done: Value, latest: Sequence[Value]) -> None:
+        """Store what is not in its row when the loop is left after some steps; that is in no step's time."""
+        self.left(done)
+        given = iter(latest)
+        for k, slot in enumerate(self.loop.states):
+            number, kind = slot.writes[0][1], self.plan.stores["state", k].kind
+            if k in self.held:
+                values = [next(given) for _ in range(slot.offset)]
+                if kind is StoreKind.HELD and values:
+                    position = self.position(k, done, -1)
+                    size = np.dtype(dtype_of(self.body, number)).itemsize
+                    address = self.code.at(self.start("state", k), self.code.times(position, size))
+                    self.code.store(values[0], address)
+            elif kind is StoreKind.SINGLE:
+                self._leave_single(k, done)
+
+    def _leave_single(self, k: int, done: Value) -> None:
+        """Copy the one row of a state to where that of the last step is looked for."""
+        start, row, offset = self.start("state", k), self.row_bytes("state", k), self.loop.states[k].offset
+        apart = self.bytes_apart("state", k)
+        code = self.code
+        size = self.numbers["state", k].text
+        ends = []
+        for step in (self.first, done):
+            position = code.add(step, offset - 1)
+            position = code.op(f"urem i64 {position.text}, {size}", "int64")
+            ends.append(code.at(start, code.times(position, apart)))
+        code.declared["memmove"] = "declare ptr @memmove(ptr, ptr, i64)"
+        code.line(f"call ptr @memmove(ptr {ends[1].text}, ptr {ends[0].text}, i64 {row})")
+
+    # times
+
+    def stamp(self, group: Sequence[int]) -> None:
+        """Write the time down, where this variant does."""
+        if self.stamps is None:
+            return
+        if group:
+            self.stamps.operation(self.step, len(self.stamped))
+        else:
+            self.stamps.begin_step(self.step)
+        self.stamped.append(tuple(group))
+
+    def left(self, done: Value) -> None:
+        """Note the steps done, where this variant does."""
+        if self.stamps is not None:
+            self.stamps.leave(done)
+
+    def _stamps_a_step(self) -> int:
+        groups = sum(any(not self._is_idle(index) for index in group) for group in self.plan.groups)
+        return groups + 2
 
 
 class Kind(NamedTuple):

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from scanviz.engine.backends import native_support
-from scanviz.engine.backends.native.emit.elements import for_each, lanes_of
-from scanviz.engine.backends.native.emit.frame import ProgramFrame as Step
+from scanviz.engine.backends.native.emit.elements import Body, for_each, lanes_of
+from scanviz.engine.backends.native.emit.frame import ProgramFrame
 from scanviz.engine.backends.native.emit.ir import Code, Value
 from scanviz.engine.backends.native.emit.places import ArrayPlace, overlap
 from scanviz.engine.backends.native.kernels import formulas
@@ -21,8 +21,11 @@ from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
 from scanviz.engine.program.instructions import AnyInstruction, Instruction, Program, dtype_of, is_scalar
 from scanviz.engine.scalar.blocks import Block
 
+Step = ProgramFrame  # as kernels call it
 Write = Callable[[Step, Instruction], None]  # adds the lines of an instruction
-WRITE: MeaningTable[Write] = MeaningTable("native code", "engine/backends/native/kernels/{family}.py")
+WRITE: MeaningTable[Write] = MeaningTable(
+    "native code", "engine/backends/native/kernels/{family}.py", "engine/backends/native/kernels/arrays.py"
+)
 
 
 def why_not(instruction: AnyInstruction, program: Program) -> str | None:
@@ -97,6 +100,13 @@ def write_chain(step: Step, group: Sequence[Instruction], local: frozenset[int])
             copy(step, temporary, place)
 
 
+def each_element(step: Step, reads: Sequence[ArrayPlace], target: ArrayPlace, body: Body) -> None:
+    """Write a loop over the elements of arrays of one shape, ``body(values, lanes)`` giving what is written."""
+    lanes = lanes_of([place.dtype for place in (*reads, target)], step.vector_bytes)
+    sources = [step.operand(place) for place in reads]
+    for_each(step.code, target.shape, sources, [step.operand(target)], body, lanes)
+
+
 def copy(step: Step, source: ArrayPlace, target: ArrayPlace) -> None:
     """Write a copy of an array, which may broadcast; through memory of its own where both overlap."""
     seen = source.spread(target.shape)
@@ -112,21 +122,12 @@ def copy(step: Step, source: ArrayPlace, target: ArrayPlace) -> None:
         copy(step, source, held)
         seen = held
 
-    def same(values: list[Value], lanes: int) -> list[Value]:
-        return [cast(step.code, values[0], target.dtype)]
-
-    lanes = lanes_of([source.dtype, target.dtype], step.vector_bytes)
-    for_each(step.code, target.shape, [step.operand(seen)], [step.operand(target)], same, lanes)
+    each_element(step, [seen], target, lambda values, lanes: [cast(step.code, values[0], target.dtype)])
 
 
 def fill(step: Step, value: Value, target: ArrayPlace) -> None:
     """Write a number into every element."""
-
-    def same(values: list[Value], lanes: int) -> list[Value]:
-        return [step.code.splat(value, lanes)]
-
-    lanes = lanes_of([target.dtype], step.vector_bytes)
-    for_each(step.code, target.shape, [], [step.operand(target)], same, lanes)
+    each_element(step, [], target, lambda values, lanes: [step.code.splat(value, lanes)])
 
 
 def target_of(step: Step, instruction: Instruction) -> ArrayPlace:
@@ -169,8 +170,3 @@ def write_elementwise(step: Step, instruction: Instruction) -> None:
 
 WRITE.kind(ElementwiseDeclaration)(write_elementwise)
 WRITE.row(CAST)(write_elementwise)
-
-__all__ = [
-    "WRITE", "Step", "Write", "copy", "elements_of", "fill", "finish", "formula_of", "source_of", "target_of",
-    "why_not", "write_chain", "write_elementwise",
-]  # fmt: skip

@@ -14,7 +14,6 @@ from scanviz.engine.backends.native.emit.store_forwarding import KnownMemory, St
 from scanviz.engine.backends.native.emit.values import Value, constant, is_integer, literal, size_of, type_of
 from scanviz.engine.graph.types import BOOLEAN
 
-WORD = 4  # bytes of the shortest numbers that processors load from many addresses at once
 PICKED = 32  # bytes of a value of which single lanes are taken: those of a longer one are loaded as quickly
 
 
@@ -204,25 +203,6 @@ class Code:
             return self.op(f"load {type_of(dtype, lanes)}, ptr {address.text}, align {align}", dtype, lanes)
         byte = self.op(f"load {type_of('uint8', lanes)}, ptr {address.text}, align 1", "uint8", lanes)
         return self.op(f"icmp ne {byte.typed}, {constant(0, 'uint8', lanes).text}", BOOLEAN, lanes)
-
-    def gathered(self, base: Value, offsets: Value, dtype: str) -> Value:
-        """Return numbers that lie so many bytes from an address each, in lanes of int64."""
-        lanes = offsets.lanes
-        if lanes == 1:
-            return self.load(self.at(base, offsets), dtype)
-        if size_of(dtype) < WORD:  # no processor gathers these
-            return self.side_by_side(
-                lambda k: self.load(self.at(base, self.lane(offsets, k)), dtype), dtype, lanes
-            )
-        addresses = self.op(f"getelementptr i8, ptr {base.text}, {offsets.typed}", "address", lanes)
-        all_lanes, none = constant(True, BOOLEAN, lanes), Value("poison", dtype, lanes)
-        kept = self.memory.kept()
-        function = f"llvm.masked.gather.{_suffix(dtype, lanes)}.v{lanes}p0"
-        found = self.call(
-            function, [addresses, constant(size_of(dtype), "int32"), all_lanes, none], dtype, lanes
-        )
-        self.memory.know_again(kept)
-        return found
 
     def store(self, value: Value, address: Value, alignment: int | None = None) -> None:
         """Put numbers into memory, one after another."""

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from scanviz.engine.backends.native.emit.errors import RunError
+from scanviz.engine.backends.native.emit import RunError
 from scanviz.engine.backends.native.emit.ir import Value
 from scanviz.engine.errors import ScanvizError
 from scanviz.engine.graph.nodes import Array

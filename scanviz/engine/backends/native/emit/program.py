@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from scanviz.engine.backends.native.emit import NotWrittenError, RunError
 from scanviz.engine.backends.native.emit.call_arguments import Callout
-from scanviz.engine.backends.native.emit.errors import NotWrittenError, RunError
 from scanviz.engine.backends.native.emit.frame import ProgramFrame, Shared
 from scanviz.engine.backends.native.emit.instructions import WRITE, source_of, why_not, write_chain
 from scanviz.engine.backends.native.emit.ir import Value, constant
-from scanviz.engine.backends.native.kernels.integer_powers import may_fail
-from scanviz.engine.backends.native.kernels.shape import write_seen
+from scanviz.engine.backends.native.kernels.arrays import write_seen
+from scanviz.engine.backends.native.kernels.elementwise import may_fail
 from scanviz.engine.program.instructions import (
     AnyInstruction,
     BranchInstruction,

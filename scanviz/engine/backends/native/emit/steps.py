@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from scanviz.engine.backends.native.emit import NotWrittenError
 from scanviz.engine.backends.native.emit.call_arguments import Site
-from scanviz.engine.backends.native.emit.errors import NotWrittenError
 from scanviz.engine.backends.native.emit.frame import ProgramFrame, Shared, bytes_of
 from scanviz.engine.backends.native.emit.instructions import copy
 from scanviz.engine.backends.native.emit.ir import Value, constant

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from scanviz.engine.backends.native.emit import NotWrittenError
 from scanviz.engine.backends.native.emit.elements import lanes_of
-from scanviz.engine.backends.native.emit.errors import NotWrittenError
 from scanviz.engine.backends.native.emit.instructions import WRITE, Step, Write, copy, fill, source_of
 from scanviz.engine.backends.native.emit.ir import Value, constant
 from scanviz.engine.backends.native.emit.places import ArrayPlace
@@ -32,7 +32,7 @@ from scanviz.engine.backends.native.kernels.elimination import (
     turns,
 )
 from scanviz.engine.backends.native.kernels.formulas import primitive
-from scanviz.engine.backends.native.kernels.stacks import for_each_matrix
+from scanviz.engine.backends.native.kernels.linalg import for_each_matrix
 from scanviz.engine.graph.types import BOOLEAN
 from scanviz.engine.ops.factorise import (
     CHOLESKY,

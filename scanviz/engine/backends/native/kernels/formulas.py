@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from scanviz.engine.backends.native.emit.errors import NotWrittenError
+from scanviz.engine.backends.native.emit import NotWrittenError
 from scanviz.engine.backends.native.emit.ir import Code, Value, constant, type_of
 from scanviz.engine.backends.native.kernels.elementary import FUNCTIONS, elementary
 from scanviz.engine.graph.types import BOOLEAN

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from scanviz.engine.backends.native.emit.elements import for_each, lanes_of
-from scanviz.engine.backends.native.emit.errors import NotWrittenError, RunError
+from scanviz.engine.backends.native.emit import NotWrittenError, RunError
 from scanviz.engine.backends.native.emit.instructions import (
     WRITE,
     Step,
     copy,
+    each_element,
     finish,
     source_of,
     target_of,
@@ -23,8 +23,8 @@ from scanviz.engine.backends.native.emit.instructions import (
 from scanviz.engine.backends.native.emit.ir import constant
 from scanviz.engine.backends.native.emit.places import ArrayPlace, must_fit
 from scanviz.engine.backends.native.kernels import index_arrays
+from scanviz.engine.backends.native.kernels.arrays import write_view
 from scanviz.engine.backends.native.kernels.formulas import cast
-from scanviz.engine.backends.native.kernels.shape import write_view
 from scanviz.engine.ops.assign import ASSIGN
 from scanviz.engine.ops.index import INDEX, LAST_ROW, STATE_HISTORY
 from scanviz.engine.ops.index_pattern import IndexParameters, input_entries, is_basic, numpy_index
@@ -109,12 +109,8 @@ def _write_assign(step: Step, instruction: Instruction) -> None:
         new = held
     part = _picked(step, instruction, target, pattern, numbers)
     copy(step, old, target)
-
-    there = step.operand(part)
-    reads = [step.operand(new.spread(part.shape)), *([there] if increment else [])]
-    written = index_arrays.assigned(step, target.dtype, increment)
-    lanes = lanes_of([new.dtype, part.dtype], step.vector_bytes)
-    for_each(step.code, part.shape, reads, [there], written, lanes)
+    reads = [new.spread(part.shape), *([part] if increment else [])]
+    each_element(step, reads, part, index_arrays.assigned(step, target.dtype, increment))
     finish(step, instruction, target)
 
 

@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from scanviz.engine.backends.native.emit.elements import UNROLLED, Body, for_each, lanes_of, pieces, store
-from scanviz.engine.backends.native.emit.errors import NotWrittenError, RunError
-from scanviz.engine.backends.native.emit.instructions import Step, copy, source_of, target_of
+from scanviz.engine.backends.native.emit import NotWrittenError, RunError
+from scanviz.engine.backends.native.emit.elements import UNROLLED, Body, lanes_of, pieces
+from scanviz.engine.backends.native.emit.instructions import Step, copy, each_element, source_of, target_of
 from scanviz.engine.backends.native.emit.ir import Value, constant
 from scanviz.engine.backends.native.emit.places import ArrayPlace, must_fit
 from scanviz.engine.backends.native.kernels.formulas import cast, primitive
@@ -145,13 +145,11 @@ def _first(place: ArrayPlace, before: int, count: int) -> ArrayPlace:
     )
 
 
-def _index(step: Step, picks: Picks, axis: int, number: Value, lanes: int = 1) -> Value:
-    """Return the indices of picks along an axis, counted from the front."""
-    code, size = step.code, constant(picks.sizes[axis], "int64", lanes)
-    found = _held(step, picks, axis, number, lanes)
-    below = code.op(f"icmp slt {found.typed}, {constant(0, 'int64', lanes).text}", BOOLEAN, lanes)
-    from_end = code.op(f"add {found.typed}, {size.text}", "int64", lanes)
-    return code.select(below, from_end, found)
+def _index(step: Step, picks: Picks, axis: int, number: Value) -> Value:
+    """Return the index of a pick along an axis, counted from the front."""
+    code, found = step.code, _held(step, picks, axis, number, 1)
+    below = code.op(f"icmp slt i64 {found.text}, 0", BOOLEAN)
+    return code.select(below, code.add(found, picks.sizes[axis]), found)
 
 
 def _held(step: Step, picks: Picks, axis: int, number: Value, lanes: int) -> Value:
@@ -212,32 +210,13 @@ def write_take(step: Step, instruction: Instruction) -> None:
     source, *numbers = instruction.inputs
     place, target = source_of(step, source), target_of(step, instruction)
     picks = picks_of(step, place, instruction.op.parameters, numbers, target)
-    elements = len(place.shape) == len(picks.held) and place.base != target.base
 
     def write() -> list[Value]:
-        if elements:
-            _take_elements(step, picks, place, target)
-            return []
         with _each_pick(step, picks, place, target) as (picked, row):
             copy(step, picked, row)
         return []
 
     step.where(all_inside(step, picks), instruction, _LEFT, write)
-
-
-def _take_elements(step: Step, picks: Picks, place: ArrayPlace, target: ArrayPlace) -> None:
-    """Write a loop over picks of single elements, many side by side."""
-    code = step.code
-    start, goal = step.operand(place).address, step.operand(target)
-    apart = target.strides[-1] if target.shape else 0
-    for first, count, lanes in pieces(picks.many, lanes_of(["int64", place.dtype], step.vector_bytes)):
-        for number in code.over(first, first + count * lanes, lanes, UNROLLED):
-            offsets = constant(0, "int64", lanes)
-            for axis, stride in enumerate(picks.strides):
-                index = _index(step, picks, axis, number, lanes)
-                moved = code.op(f"mul {index.typed}, {constant(stride, 'int64', lanes).text}", "int64", lanes)
-                offsets = moved if not axis else code.op(f"add {offsets.typed}, {moved.text}", "int64", lanes)
-            store(code, code.gathered(start, offsets, place.dtype), goal, code.times(number, apart), apart)
 
 
 def write_put(step: Step, instruction: Instruction) -> None:
@@ -262,10 +241,7 @@ def write_put(step: Step, instruction: Instruction) -> None:
     def write() -> list[Value]:
         copy(step, old, target)
         with _each_pick(step, picks, target, held) as (picked, row):
-            there = step.operand(picked)
-            reads = [step.operand(row), *([there] if increment else [])]
-            lanes = lanes_of([held.dtype, target.dtype], step.vector_bytes)
-            for_each(step.code, picked.shape, reads, [there], written, lanes)
+            each_element(step, [row, *([picked] if increment else [])], picked, written)
         return []
 
     step.where(all_inside(step, picks), instruction, _LEFT, write)
@@ -307,7 +283,7 @@ def _write_masked(
             held = step.places.temporary(place.shape, place.dtype)
             copy(step, place, held)
             place = held
-        apart.append(step.operand(place.spread(target.shape)))
+        apart.append(place.spread(target.shape))
     copy(step, old, target)
     write = assigned(step, target.dtype, increment)
 
@@ -315,6 +291,4 @@ def _write_masked(
         here, truth, there = values
         return [step.code.select(truth, write([here, there], lanes)[0], there)]
 
-    lanes = lanes_of([new.dtype, target.dtype], step.vector_bytes)
-    there = step.operand(target)
-    for_each(step.code, target.shape, [*apart, there], [there], chosen, lanes)
+    each_element(step, [*apart, target], target, chosen)

@@ -2,25 +2,293 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from math import prod
 
 import numpy as np
 
+from scanviz.engine.backends.native.emit.elements import FEW, Operand, collapsed, lanes_of, load
 from scanviz.engine.backends.native.emit.instructions import (
     WRITE,
     Step,
+    copy,
     finish,
     source_of,
     target_of,
 )
 from scanviz.engine.backends.native.emit.ir import Value, constant
-from scanviz.engine.backends.native.emit.places import ArrayPlace, must_fit
-from scanviz.engine.backends.native.kernels.contractions import Axes, contract, contracted
+from scanviz.engine.backends.native.emit.places import CONSTANT, ArrayPlace, must_fit
+from scanviz.engine.backends.native.kernels.formulas import cast
+from scanviz.engine.backends.native.kernels.products import Matrix, inner_product, panels, product
 from scanviz.engine.backends.native.kernels.reduce import reduced
-from scanviz.engine.backends.native.kernels.stacks import for_each_matrix
 from scanviz.engine.graph.types import BOOLEAN
 from scanviz.engine.ops.linalg import BATCHED_DOT, DOT, MATMUL, TENSORDOT, TRACE
 from scanviz.engine.program.instructions import Instruction, dtype_of, is_scalar
+from scanviz.engine.program.plan.location import packed
+
+Axes = Sequence[int]
+MOST_ROWS = 4  # results of a matrix times a vector that are written out
+
+
+def contract(step: Step, a: ArrayPlace, b: ArrayPlace, target: ArrayPlace, over: tuple[Axes, Axes]) -> None:
+    """Write the sum of products over pairs of axes into an array: axes of the first that are left, then those of the second.
+
+    Parameters
+    ----------
+    a, b, target : ArrayPlace
+        What is read and written; the target shares no memory with the others.
+    over : pair of sequences of int
+        The axes of ``a`` and of ``b`` that are summed, in pairs.
+
+    Raises
+    ------
+    RunError
+        If the sizes of a pair differ: an error of the run.
+    """
+    left, right = (_others(place, axes) for place, axes in ((a, over[0]), (b, over[1])))
+    if not left and not right:
+        step.code.store(contracted(step, a, b, target.dtype, over), step.operand(target).address)
+        return
+    first, second = _pair(step, a, b, over)
+    behind = range(len(left), len(left) + len(right))
+    groups = [axes for axes in (range(len(left)), behind) if len(axes)]
+    goal = _grouped(target, groups)
+    if goal is not None:
+        _multiply(step, first, second, goal)
+        return
+    held = step.places.temporary(target.shape, target.dtype)
+    in_order = _grouped(held, groups)
+    assert in_order is not None
+    _multiply(step, first, second, in_order)
+    copy(step, held, target)
+
+
+def contracted(step: Step, a: ArrayPlace, b: ArrayPlace, dtype: str, over: tuple[Axes, Axes]) -> Value:
+    """Write the sum of products over all axes of two arrays, and return it."""
+    first, second = _pair(step, a, b, over)
+    lanes = lanes_of([a.dtype, b.dtype, dtype], step.vector_bytes)
+    return inner_product(step.code, _matrix(step, first, True), _matrix(step, second, False), lanes, dtype)
+
+
+def _others(place: ArrayPlace, axes: Axes) -> list[int]:
+    return [axis for axis in range(len(place.shape)) if axis not in axes]
+
+
+def _pair(step: Step, a: ArrayPlace, b: ArrayPlace, over: tuple[Axes, Axes]) -> tuple[ArrayPlace, ArrayPlace]:
+    """Return the operands as matrices, or as vectors where nothing but what is summed is left of them."""
+    must_fit([a.shape[axis] for axis in over[0]] == [b.shape[axis] for axis in over[1]])
+    left, right = _others(a, over[0]), _others(b, over[1])
+    first = _in_groups(step, a, [left, over[0]] if left else [over[0]])
+    second = _in_groups(step, b, [over[1], right] if right else [over[1]])
+    return first, second
+
+
+def _in_groups(step: Step, place: ArrayPlace, groups: Sequence[Axes]) -> ArrayPlace:
+    """Return an array with groups of its axes put together, each to one; copied where they do not lie so."""
+    found = _grouped(place, groups)
+    if found is not None:
+        return found
+    order = [axis for axes in groups for axis in axes]
+    shape = tuple(place.shape[axis] for axis in order)
+    held = step.places.temporary(shape, place.dtype)
+    copy(step, place._replace(shape=shape, strides=tuple(place.strides[axis] for axis in order)), held)
+    sizes = tuple(prod(place.shape[axis] for axis in axes) for axes in groups)
+    return held._replace(shape=sizes, strides=packed(sizes, np.dtype(place.dtype).itemsize))
+
+
+def _grouped(place: ArrayPlace, groups: Sequence[Axes]) -> ArrayPlace | None:
+    """Return an array with groups of its axes put together where one stride goes through each of them, else None."""
+    sizes, strides = [], []
+    for axes in groups:
+        if len(axes) == 1:
+            sizes.append(place.shape[axes[0]])
+            strides.append(place.strides[axes[0]])
+            continue
+        together, (steps,) = collapsed(
+            [place.shape[axis] for axis in axes], [[place.strides[axis] for axis in axes]]
+        )
+        if len(together) > 1:
+            return None
+        sizes.append(together[0])
+        strides.append(steps[0])
+    return place._replace(shape=tuple(sizes), strides=tuple(strides))
+
+
+def _matrix(step: Step, place: ArrayPlace, first: bool) -> Matrix:
+    """Return a matrix or a vector as an operand of a product: a vector is a row on the left, a column on the right."""
+    rows, columns, down, along = 1, 1, 0, 0
+    if len(place.shape) == 2:
+        (rows, columns), (down, along) = place.shape, place.strides
+    elif first:
+        columns, along = place.shape[0], place.strides[0]
+    else:
+        rows, down = place.shape[0], place.strides[0]
+    return Matrix(step.operand(place), rows, columns, down, along)
+
+
+def _multiply(step: Step, a: ArrayPlace, b: ArrayPlace, target: ArrayPlace) -> None:
+    """Write the product of two matrices, or of a matrix and a vector."""
+    dtype = target.dtype
+    lanes = lanes_of([a.dtype, b.dtype, dtype], step.vector_bytes)
+    first, second = _matrix(step, a, True), _matrix(step, b, False)
+    into = Matrix(step.operand(target), first.rows, second.columns, 0, 0)
+    if len(target.shape) == 2:
+        into = into._replace(down=target.strides[0], along=target.strides[1])
+    elif len(a.shape) == 1:
+        into = into._replace(along=target.strides[0])
+    else:
+        into = into._replace(down=target.strides[0])
+    if second.columns == 1 and len(b.shape) == 1:
+        _times_vector(step, first, second, into, lanes, dtype)
+    else:
+        product(step.code, first, in_panels(step, b, second, dtype, lanes), into, lanes)
+
+
+def _times_vector(step: Step, first: Matrix, second: Matrix, into: Matrix, lanes: int, dtype: str) -> None:
+    """Write a matrix times a vector: sums along rows, or along columns side by side where those lie one after another."""
+    size = np.dtype(first.operand.place.dtype).itemsize
+    right = Matrix(first.operand, first.columns, first.rows, first.along, first.down)
+    right = in_panels(step, first.operand.place, right, dtype, lanes)
+    if (
+        right.packed or first.down == size != first.along or first.rows <= FEW
+    ):  # a transposed matrix, or numbers: the vector times it as it lies
+        left = Matrix(second.operand, 1, second.rows, 0, second.down)
+        into = into._replace(rows=1, columns=first.rows, down=0, along=into.down)
+        product(step.code, left, right, into, lanes)
+        return
+    for row in step.code.over(0, first.rows, most=MOST_ROWS):
+        moved = first._replace(offset=step.code.times(row, first.down))
+        total = inner_product(step.code, moved, second, lanes, dtype)
+        address = step.code.at(into.operand.address, step.code.times(row, into.down))
+        step.code.store(total, address)
+
+
+SMALLEST = 16  # elements: of fewer there is nothing to gain
+
+
+def in_panels(step: Step, place: ArrayPlace, matrix: Matrix, dtype: str, lanes: int) -> Matrix:
+    """Return a second matrix of a product as it is read best: packed, where it stays as it is and is not small.
+
+    Parameters
+    ----------
+    place : ArrayPlace
+        Where the matrix lies.
+    matrix : Matrix
+        How it is read.
+    dtype : str
+        That the product is computed in.
+    lanes : int
+        Elements of a register.
+    """
+    stays = place.base[0].startswith(("fixed", CONSTANT)) and place.shift is None
+    if not stays or matrix.rows * matrix.columns < SMALLEST or matrix.columns < min(lanes, 4):
+        return matrix
+    key = (place.base, place.offset, matrix.rows, matrix.columns, matrix.down, matrix.along, dtype)
+    size = np.dtype(dtype).itemsize
+
+    def write(memory: Operand) -> None:
+        _pack(step, matrix, memory, dtype, lanes)
+
+    memory = step.prepared(key, (matrix.rows * matrix.columns,), dtype, write)
+    return Matrix(memory, matrix.rows, matrix.columns, 0, size, packed=lanes)
+
+
+def _pack(step: Step, matrix: Matrix, memory: Operand, dtype: str, lanes: int) -> None:
+    """Write the lines that put a matrix into panels."""
+    code, size = step.code, np.dtype(dtype).itemsize
+    source = Operand(matrix.operand.place, step.operand(matrix.operand.place).address)
+    for start, times, registers, width in panels(matrix.columns, lanes):
+        with code.several(start, times, registers * width) as column, code.counted(0, matrix.rows) as row:
+            begin = code.add(code.times(column, matrix.along), code.times(row, matrix.down))
+            into = code.at(memory.address, _target(step, matrix, column, row, registers * width * size, size))
+            for number in code.over(
+                0, registers * width, width
+            ):  # seldom run, but LLVM's time goes with the lines
+                value = load(code, source, code.along(begin, number, matrix.along), matrix.along, width)
+                code.store(cast(code, value, dtype), code.at(into, code.times(number, size)))
+
+
+def _target(step: Step, matrix: Matrix, column: Value, row: Value, down: int, size: int) -> Value:
+    """Return where a row of a panel begins, in bytes."""
+    code = step.code
+    return code.add(code.times(column, matrix.rows * size), code.along(constant(0, "int64"), row, down))
+
+
+def for_each_matrix(
+    step: Step,
+    places: Sequence[ArrayPlace],
+    cores: Sequence[int],
+    write: Callable[[Sequence[ArrayPlace]], Value],
+) -> Value:
+    """Write lines for each matrix of some stacks, whose axes broadcast; return whether all could be done.
+
+    Parameters
+    ----------
+    places : sequence of ArrayPlace
+        The stacks, read and written.
+    cores : sequence of int
+        How many of the last axes of each belong to its matrix: 2, 1 of a vector, 0 of a number.
+    write : callable
+        Writes the lines for one matrix of each, and gives whether it could be done.
+
+    Raises
+    ------
+    RunError
+        If the stacks do not broadcast: an error of the run.
+    """
+    code = step.code
+    for place in places:
+        step.operand(place)  # its row is found before the loop
+    leading = [place.shape[: len(place.shape) - core] for place, core in zip(places, cores, strict=True)]
+    sizes, strides = collapsed(*_broadcast(places, leading))
+
+    def nest(axis: int, offsets: list[Value], so_far: Value) -> Value:
+        if axis == len(sizes):
+            cut = [
+                place._replace(
+                    shape=place.shape[len(own) :],
+                    strides=place.strides[len(own) :],
+                    shift=_moved(step, place, offset),
+                )
+                for place, own, offset in zip(places, leading, offsets, strict=True)
+            ]
+            good = write(cut)
+            return code.op(f"and i1 {so_far.text}, {good.text}", BOOLEAN)
+
+        def one(number: Value, carried: list[Value]) -> list[Value]:
+            further = [
+                code.along(old, number, apart[axis]) for old, apart in zip(offsets, strides, strict=True)
+            ]
+            return [nest(axis + 1, further, carried[0])]
+
+        if sizes[axis] == 1:
+            return nest(axis + 1, offsets, so_far)
+        with code.folded(0, sizes[axis], [so_far]) as (number, carried, given):
+            given += one(number, carried)
+        return given[0]
+
+    return nest(0, [constant(0, "int64")] * len(places), constant(True, BOOLEAN))
+
+
+def _broadcast(
+    places: Sequence[ArrayPlace], leading: Sequence[tuple[int, ...]]
+) -> tuple[tuple[int, ...], list[tuple[int, ...]]]:
+    """Return the shape that stacks broadcast to, and the strides of each along it."""
+    try:
+        shape = np.broadcast_shapes(*leading)
+    except ValueError:
+        must_fit(False)
+        raise  # never: the line above did
+    return shape, [
+        place._replace(shape=own, strides=place.strides[: len(own)]).spread(shape).strides
+        for place, own in zip(places, leading, strict=True)
+    ]
+
+
+def _moved(step: Step, place: ArrayPlace, offset: Value) -> Value | None:
+    if offset.text == "0":
+        return place.shift
+    return offset if place.shift is None else step.code.add(place.shift, offset)
 
 
 def _matrix_axes(a: Sequence[int], b: Sequence[int]) -> tuple[Axes, Axes]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from scanviz.engine.backends.native.emit.elements import Body, for_each, lanes_of
 from scanviz.engine.backends.native.emit.instructions import (
     WRITE,
     Step,
+    each_element,
     finish,
     source_of,
     target_of,
@@ -27,7 +27,7 @@ def _write_softmax(step: Step, instruction: Instruction) -> None:
     dtype, logarithm = target.dtype, instruction.op.declaration is LOG_SOFTMAX
     if source.dtype != dtype:
         floats = step.places.temporary(source.shape, dtype)
-        _each(step, [source], floats, lambda values, lanes: [cast(code, values[0], dtype)])
+        each_element(step, [source], floats, lambda values, lanes: [cast(code, values[0], dtype)])
         source = floats
     few = step.places.temporary(reduced_shape(source, axes), dtype)
     many = _along(few, source, axes)
@@ -35,20 +35,17 @@ def _write_softmax(step: Step, instruction: Instruction) -> None:
     def of_all(name: str, array: ArrayPlace, least: float) -> None:
         """Reduce an array into the few, none below some number."""
         reduced(step, name, array, axes, few)
-        _each(step, [few], few, lambda values, lanes: [_at_least(step, values[0], least)])
-
-    def exponential(values: list[Value], lanes: int) -> list[Value]:
-        return [primitive(code, "exp", values)]
+        each_element(step, [few], few, lambda values, lanes: [_at_least(step, values[0], least)])
 
     of_all("max", source, float(np.finfo(dtype).min))
-    _each(step, [source, many], target, lambda values, lanes: [primitive(code, "subtract", values)])
+    each_element(step, [source, many], target, lambda values, lanes: [primitive(code, "subtract", values)])
     powers = step.places.temporary(target.shape, dtype) if logarithm else target
-    _each(step, [target], powers, exponential)
+    each_element(step, [target], powers, lambda values, lanes: [primitive(code, "exp", values)])
     of_all("sum", powers, 1.0)
     if logarithm:
-        _each(step, [few], few, lambda values, lanes: [primitive(code, "log", values)])
+        each_element(step, [few], few, lambda values, lanes: [primitive(code, "log", values)])
     last = "subtract" if logarithm else "divide"
-    _each(step, [target, many], target, lambda values, lanes: [primitive(code, last, values)])
+    each_element(step, [target, many], target, lambda values, lanes: [primitive(code, last, values)])
     finish(step, instruction, target)
 
 
@@ -62,11 +59,6 @@ def _along(few: ArrayPlace, array: ArrayPlace, axes: tuple[int, ...]) -> ArrayPl
 def _at_least(step: Step, value: Value, least: float) -> Value:
     bound = constant(least, value.dtype, value.lanes)
     return step.code.select(primitive(step.code, "less", [value, bound]), bound, value)
-
-
-def _each(step: Step, reads: list[ArrayPlace], target: ArrayPlace, body: Body) -> None:
-    lanes = lanes_of([place.dtype for place in (*reads, target)], step.vector_bytes)
-    for_each(step.code, target.shape, [step.operand(n) for n in reads], [step.operand(target)], body, lanes)
 
 
 for _declaration in (SOFTMAX, LOG_SOFTMAX):

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from scanviz.engine.backends.native.emit.errors import NotWrittenError
+from scanviz.engine.backends.native.emit import NotWrittenError
 from scanviz.engine.backends.native.emit.instructions import WRITE, Step, copy, source_of
 from scanviz.engine.backends.native.emit.ir import Value, constant
 from scanviz.engine.backends.native.emit.places import must_fit

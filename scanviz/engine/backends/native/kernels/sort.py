@@ -1,18 +1,14 @@
-"""Native code of searching in what is sorted.
+"""Native code of searching in a sorted vector, by numpy.searchsorted's own steps.
 
-Each place is found by halving, by numpy.searchsorted's own steps: the place of the element before bounds the next one, so that in
-a vector that is not sorted the same places are found too.  Where the vector is found to
-be sorted there is one right place for each number, and many are sought side by side: every search halves the same lengths, so no
-lane waits for another, and what has to be looked at is gathered for all.
+Each place is found by halving, between bounds that the place before gives: a vector that is not sorted gives NumPy's places too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 
-from scanviz.engine.backends.native.emit.elements import UNROLLED, Operand, lanes_of, load, pieces
 from scanviz.engine.backends.native.emit.instructions import (
     WRITE,
     Step,
@@ -23,7 +19,6 @@ from scanviz.engine.backends.native.emit.instructions import (
 )
 from scanviz.engine.backends.native.emit.ir import Code, Value, constant
 from scanviz.engine.backends.native.kernels.formulas import cast, primitive
-from scanviz.engine.backends.native.kernels.reductions import combined, narrowed
 from scanviz.engine.graph.types import BOOLEAN, FLOATS
 from scanviz.engine.ops.sort import SEARCHSORTED
 from scanviz.engine.program.instructions import Instruction
@@ -52,7 +47,7 @@ def _write_searchsorted(step: Step, instruction: Instruction) -> None:
             return is_less(code, value, sought_one)
         return primitive(code, "bit_not", [is_less(code, sought_one, value)])
 
-    def one_after_another() -> None:
+    if in_order.elements:
         ends = [constant(0, "int64"), constant(size, "int64")]
         with code.folded(0, in_order.elements, [*ends, key(ends[0])]) as (number, (low, high, before), given):
             wanted = key(number)
@@ -61,17 +56,9 @@ def _write_searchsorted(step: Step, instruction: Instruction) -> None:
             beyond = code.select(further, code.add(high, 1), ends[1])
             start = code.select(grows, low, ends[0])
             stop = code.select(grows, ends[1], beyond)
-            found_place, last = place_among(
-                code, (start, stop), size, lambda k: lies_before(element(k), wanted)
-            )
-            code.store(found_place, code.at(places.address, code.times(number, 8)))
-            given += [found_place, last, wanted]
-
-    if pays_side_by_side(size, in_order.elements):
-        search = SearchSideBySide(step, reads, keys, places, dtype, lies_before)
-        search.write(one_after_another)
-    elif in_order.elements:
-        one_after_another()
+            place, last = place_among(code, (start, stop), size, lambda k: lies_before(element(k), wanted))
+            code.store(place, code.at(places.address, code.times(number, 8)))
+            given += [place, last, wanted]
     copy(step, found, target)
     finish(step, instruction, target)
 
@@ -96,15 +83,6 @@ def place_among(
 WRITE.row(SEARCHSORTED)(_write_searchsorted)
 
 
-MANY = 8  # numbers sought pay for looking whether a vector is sorted
-LONGER = 64  # times as long as they are many it may be
-
-
-def pays_side_by_side(size: int, sought: int) -> bool:
-    """Return whether so many numbers are sought in a vector that is not too long to be looked through first."""
-    return sought >= MANY and 0 < size <= LONGER * sought
-
-
 def is_less(code: Code, first: Value, second: Value) -> Value:
     """Return whether a number comes before another, lane by lane: NaN comes last."""
     less, lanes = primitive(code, "less", [first, second]), first.lanes
@@ -114,91 +92,3 @@ def is_less(code: Code, first: Value, second: Value) -> Value:
     known = code.op(f"fcmp ord {first.typed}, {first.text}", BOOLEAN, lanes)
     both = code.op(f"and {last.typed}, {known.text}", BOOLEAN, lanes)
     return code.op(f"or {less.typed}, {both.text}", BOOLEAN, lanes)
-
-
-class SearchSideBySide:
-    """Writes a search.
-
-    Parameters
-    ----------
-    step : Step
-        The step that is written.
-    table : Operand
-        The vector.
-    sought, places : Operand
-        The numbers, one after another in memory, and where their places go, int64.
-    dtype : str
-        In which they are compared.
-    lies_before : callable
-        ``lies_before(element, number)``: whether the number's place is after the element.
-    """
-
-    def __init__(
-        self,
-        step: Step,
-        table: Operand,
-        sought: Operand,
-        places: Operand,
-        dtype: str,
-        lies_before: Callable[[Value, Value], Value],
-    ) -> None:
-        self.code, self.table, self.sought, self.places = step.code, table, sought, places
-        self.dtype, self.lies_before = dtype, lies_before
-        self.lanes = lanes_of(["int64", dtype, table.place.dtype, sought.place.dtype], step.vector_bytes)
-
-    def write(self, otherwise: Callable[[], None]) -> None:
-        """Write the search, and that of ``otherwise`` for a vector that is not sorted."""
-        code = self.code
-        quick, slow, after = code.label(), code.label(), code.label()
-        code.branch(self._is_sorted(), quick, slow)
-        code.begin(slow)
-        otherwise()
-        code.jump(after)
-        code.begin(quick)
-        for first, count, lanes in pieces(self.sought.place.elements, self.lanes):
-            for number in code.over(first, first + count * lanes, lanes):
-                size = self.sought.place.strides[-1]
-                wanted = cast(
-                    code, load(code, self.sought, code.times(number, size), size, lanes), self.dtype
-                )
-                code.store(self._place_of(wanted), code.at(self.places.address, code.times(number, 8)))
-        code.jump(after)
-        code.begin(after)
-
-    def _is_sorted(self) -> Value:
-        """Return whether no element of the vector is less than the one before it."""
-        code, place = self.code, self.table.place
-        step, holds = place.strides[0], constant(True, BOOLEAN)
-
-        def further(number: Value, so_far: Sequence[Value]) -> list[Value]:
-            lanes, at = so_far[0].lanes, code.times(number, step)
-            one, following = (
-                cast(code, load(code, self.table, code.add(at, far), step, lanes), self.dtype)
-                for far in (0, step)
-            )
-            good = primitive(code, "bit_not", [is_less(code, following, one)])
-            return [code.op(f"and {so_far[0].typed}, {good.text}", BOOLEAN, lanes)]
-
-        for first, count, lanes in pieces(place.shape[0] - 1, self.lanes):
-            numbers = range(first, first + count * lanes, lanes)
-            (good,) = code.turns(numbers, [constant(True, BOOLEAN, lanes)], further, UNROLLED)
-            holds = combined(code, "all", holds, narrowed(code, "all", good, 1))
-        return holds
-
-    def _place_of(self, wanted: Value) -> Value:
-        """Return the places of numbers side by side."""
-        place, length = constant(0, "int64", wanted.lanes), self.table.place.shape[0]
-        while length > 1:
-            half = length // 2
-            place = self._moved(place, half, half - 1, wanted)
-            length -= half
-        return self._moved(place, 1, 0, wanted)
-
-    def _moved(self, place: Value, far: int, looked_at: int, wanted: Value) -> Value:
-        """Return places, those further on before which an element lies that is so far behind them."""
-        code, lanes, step = self.code, wanted.lanes, self.table.place.strides[0]
-        begin = code.at(self.table.address, looked_at * step)
-        offsets = code.op(f"mul {place.typed}, {constant(step, 'int64', lanes).text}", "int64", lanes)
-        element = cast(code, code.gathered(begin, offsets, self.table.place.dtype), self.dtype)
-        further = code.op(f"add {place.typed}, {constant(far, 'int64', lanes).text}", "int64", lanes)
-        return code.select(self.lies_before(element, wanted), further, place)

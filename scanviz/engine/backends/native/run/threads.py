@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from scanviz.engine.backends.native.emit import NotWrittenError
 from scanviz.engine.backends.native.emit.code import Kind, code_of
-from scanviz.engine.backends.native.emit.errors import NotWrittenError
 from scanviz.engine.backends.native.run.gathered_arguments import gathered
 from scanviz.engine.backends.native.run.workers import threads_allowed
 from scanviz.engine.program.instructions import LoopInstruction, dtype_of

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from time import perf_counter_ns
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from scanviz.engine.backends.native.cache.jit import Machine
+from scanviz.engine.backends.native.cache.jit import Machine, assembly_of
+from scanviz.engine.backends.native.emit import NotWrittenError
 from scanviz.engine.backends.native.emit.call_arguments import CallArguments, CodeVariant
 from scanviz.engine.backends.native.emit.code import Kind, code_of, text_of
-from scanviz.engine.backends.native.emit.errors import NotWrittenError
 from scanviz.engine.backends.native.run.callouts import (
     Calls,
     Runners,
@@ -21,10 +21,12 @@ from scanviz.engine.backends.native.run.callouts import (
 )
 from scanviz.engine.backends.native.run.counts import Rates, runs_counted
 from scanviz.engine.backends.native.run.gathered_arguments import gathered
-from scanviz.engine.backends.native.run.threads import CHUNK_NS, PAYS_NS, InParts
+from scanviz.engine.backends.native.run.threads import CHUNK_NS, InParts
+from scanviz.engine.backends.source.executable import SourceExecutable
+from scanviz.engine.backends.source.runners import all_made
 from scanviz.engine.graph.nodes import Array
 from scanviz.engine.observation.levels import RUNS, ProbeLevel
-from scanviz.engine.program.instructions import LoopInstruction, Program, has_branches
+from scanviz.engine.program.instructions import LoopInstruction, Program, all_loops, has_branches
 from scanviz.engine.program.plan import Emits, Plan, chains, plan_loop
 from scanviz.engine.program.shapes import ConcreteShape
 from scanviz.engine.runtime.address import address
@@ -107,14 +109,6 @@ class NativeCode:
     def text(self) -> str:
         """The code in LLVM's language, with the user's lines, written once more when somebody asks."""
         return text_of(self.loop, self.plan, self._kind)[0]
-
-    at_once = 0  # its times say themselves how many steps share one
-
-    @property
-    def short_steps(self) -> int:
-        """How many steps take so little time that one thread takes them, in one call; none while that is not known."""
-        step_ns = 0.0 if self._in_parts is None else self._in_parts.step_ns
-        return int(PAYS_NS / step_ns) if step_ns else 0
 
     @property
     def function(self) -> NativeCode:
@@ -277,10 +271,8 @@ class NativeSpecialised(Specialised):
     cheap_stamps = True
 
     def made_entry(self, write: WriteEntry) -> Entry | None:
-        """Return what runs the machine code without an arena."""
-        from scanviz.engine.backends.native.run.entry import entry_of  # few loops run often enough
-
-        return entry_of(self.written("plain"), self.tier.module)
+        """Return None: short calls that are frequent are compiled as a whole."""
+        return None
 
     def written(self, name: Variant) -> NativeCode:
         """Return one variant of the code."""
@@ -357,4 +349,44 @@ class NativeLoop(SpecialisedLoop):
         return native_tier(self.tier)
 
 
-__all__ = ["NativeCode", "NativeLoop", "machine_code"]
+class LoopListing(NamedTuple):
+    """The code of one loop.
+
+    Attributes
+    ----------
+    name : str
+        The loop's.
+    why : str
+        Why it has the code that it has.
+    ir : str
+        In LLVM's language; empty where it has no native code.
+    loop, plan
+        What it is made of.
+    """
+
+    name: str
+    why: str
+    ir: str
+    loop: LoopInstruction
+    plan: Plan
+
+    def assembly(self) -> str:
+        """Return the processor's instructions, with marks where the code of a line of the user's begins.
+
+        It is compiled once more for that: the code that runs has no marks.
+        """
+        if not self.ir:
+            return ""
+        text, _ = text_of(self.loop, self.plan, Kind("plain"), marked=True)
+        return assembly_of(text)
+
+
+def listings(executable: Any) -> Iterator[LoopListing]:
+    """Iterate over the loops of an executable that have run, for the shapes that they met last."""
+    if not isinstance(executable, SourceExecutable):
+        return
+    loops = {loop.key: loop for loop, _ in all_loops(executable.program)}
+    for key, made in all_made(executable.flat.runners).items():
+        code = made.written("plain")
+        ir = code.text if isinstance(code, NativeCode) else ""
+        yield LoopListing(loops[key].name, made.why, ir, loops[key], made.plan)

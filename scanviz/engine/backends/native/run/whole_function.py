@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from scanviz.engine.backends.native.emit import NotWrittenError
 from scanviz.engine.backends.native.emit.call_arguments import CallArguments
 from scanviz.engine.backends.native.emit.code import Kind, code_of
 from scanviz.engine.backends.native.run.counts import LONGEST, Rates, runs_counted, table
@@ -35,6 +36,7 @@ from scanviz.engine.runtime.pool import Pool
 
 THREADS = 4  # as many calls at once keep their memory
 MOST_SHAPES = 8  # of one function, in whose memory runs are counted for one thread
+MOST_SCRATCH = 384 * 2**10  # bytes of rows inside, which are kept between calls
 ENDED_WELL = 1 << 2  # one step, and nothing else
 
 
@@ -153,7 +155,7 @@ class WholeFunction:
     Raises
     ------
     NotWrittenError
-        If something of it has no native code.
+        If something of it has no native code, or its loops have many rows.
     """
 
     def __init__(self, program: Program, shapes: Sequence[tuple[int, ...]], counts: bool = False) -> None:
@@ -161,6 +163,8 @@ class WholeFunction:
         plan = plan_loop(loop, tuple(map(tuple, shapes)), chains, EMITS, ())
         kind = Kind("plain", counts=counts, calls_out=False)
         machine, handed = code_of(loop, plan, kind)
+        if handed.scratch > MOST_SCRATCH:
+            raise NotWrittenError("its rows would be held between calls")
         self._machine, self._function = machine, machine.function
         memory = run_memory(plan)
         rates = Rates()

@@ -10,8 +10,8 @@ from scanviz.engine.backends.registry import availability
 if not availability("native").works:
     pytest.skip(availability("native").why, allow_module_level=True)
 
+from scanviz.engine.backends.native.emit import code as emitter
 from scanviz.engine.backends.native.emit import inside
-from scanviz.engine.backends.native.emit import loop as emitter
 from scanviz.engine.backends.native.emit.strip_mining import strips_of
 
 RNG = np.random.default_rng(23)

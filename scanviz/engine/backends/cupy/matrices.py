@@ -1,7 +1,7 @@
-"""Solving and factorising in CuPy.
+"""What CuPy does for linear systems, factors and decompositions of matrices.
 
-CuPy reports matrices that cannot be inverted only where it is asked to, and then waits for the device; it is asked to, as
-an unnoticed wrong number is worse.  CuPy's ``solve`` broadcasts no batches, so they are broadcast before.
+CuPy reports matrices that cannot be inverted, and searches that did not converge, only on request, and then waits for the device.
+It is asked to report: an unnoticed wrong number is worse.  CuPy's ``solve`` broadcasts no batches, so they are broadcast before.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from scanviz.engine.backends.cupy.table import CUPY, CupyRow, extension, single
+from scanviz.engine.backends.cupy.table import CUPY, CupyRow, extension, on_host, single
 from scanviz.engine.errors import NumericalError
-from scanviz.engine.graph.declaration import Op
+from scanviz.engine.graph.declaration import Declaration, Op
+from scanviz.engine.ops import decompose as d
 from scanviz.engine.ops import factorise as ops
 
 
@@ -119,9 +120,46 @@ def _cholesky_solve(xp: Any, op: Op, values: Sequence[Any]) -> Sequence[Any]:
 
 
 def _floating(array: Any) -> Any:
+    """Return the dtype in which an array is computed with."""
     return array.dtype if array.dtype.kind == "f" else np.dtype(np.float64)
 
 
 CUPY.row(ops.LU_FACTOR)(CupyRow(_lu_factor))
 CUPY.row(ops.LU_SOLVE)(CupyRow(_lu_solve))
 CUPY.row(ops.CHOLESKY_SOLVE)(CupyRow(_cholesky_solve))
+
+
+def _row(declaration: Declaration, failure: str, function: Callable[..., Any]) -> None:
+    """Give an op of one matrix its row: ``function(linalg, parameters, matrices)``, of one result or several."""
+
+    def perform(xp: Any, op: Op, values: Sequence[Any]) -> Sequence[Any]:
+        with reporting(xp, failure):
+            found = function(xp.linalg, op.parameters, values[0].astype(_floating(values[0]), copy=False))
+        return tuple(found) if declaration.outputs > 1 else (found,)
+
+    CUPY.row(declaration)(CupyRow(perform))
+
+
+_row(d.EIGH, d.NO_EIGENVALUES, lambda linalg, p, x: linalg.eigh(x, UPLO=p.uplo))
+_row(d.EIGVALSH, d.NO_EIGENVALUES, lambda linalg, p, x: linalg.eigvalsh(x, UPLO=p.uplo))
+_row(d.QR, d.NO_FACTOR, lambda linalg, p, x: linalg.qr(x, mode="complete" if p.full else "reduced"))
+_row(d.SVD, d.NO_SINGULAR_VALUES, lambda linalg, p, x: linalg.svd(x, full_matrices=p.full))
+_row(d.SVDVALS, d.NO_SINGULAR_VALUES, lambda linalg, p, x: linalg.svd(x, compute_uv=False))
+_row(
+    d.PINV,
+    d.NO_SINGULAR_VALUES,
+    lambda linalg, p, x: linalg.pinv(x, rcond=d.rounding(x) if p.rcond is None else p.rcond),
+)
+
+
+def _lstsq(xp: Any, op: Op, values: Sequence[Any]) -> Sequence[Any]:
+    dtype = np.result_type(*map(_floating, values))
+    a, b = (value.astype(dtype) for value in values)
+    rcond = op.parameters.rcond
+    with reporting(xp, d.NO_SINGULAR_VALUES):
+        x, residuals, rank, singular = xp.linalg.lstsq(a, b, rcond=d.rounding(a) if rcond is None else rcond)
+    return x, residuals, xp.asarray(rank).astype(np.int64), singular
+
+
+CUPY.row(d.LSTSQ)(CupyRow(_lstsq))
+CUPY.row(d.EXPM)(on_host())  # not in every version

@@ -1,16 +1,28 @@
-"""NumPy source of shape ops: sizes, permuted axes, other shapes, filled arrays."""
+"""NumPy source of shapes, indices, joined arrays and products, as a Python programmer would write it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
-from scanviz.engine.backends.numpy.emit import EMIT, EmitRow, arrays
+from scanviz.engine.backends.numpy.emit import EMIT, EmitRow, always, arrays
 from scanviz.engine.backends.source.emitter import Emitter, tuple_text
 from scanviz.engine.graph.types import TensorType
-from scanviz.engine.ops.shape import ALLOC, DIMENSION, DIMSHUFFLE, MAKE_VECTOR, RESHAPE
-from scanviz.engine.program.instructions import Instruction, LoopInstruction, Program, dtype_of
+from scanviz.engine.ops.index_pattern import is_basic, numpy_index
+from scanviz.engine.ops.shape import ALLOC, DIMENSION
+from scanviz.engine.program.instructions import (
+    Instruction,
+    LoopInstruction,
+    Program,
+    dtype_of,
+    is_scalar,
+    rank_of,
+)
+from scanviz.engine.program.plan import overwritable
+
+# shapes
 
 
 def _dimension(emitter: Emitter, instruction: Instruction, inputs: Sequence[str], out: str | None) -> str:
@@ -100,8 +112,87 @@ def _make_vector(emitter: Emitter, instruction: Instruction, inputs: Sequence[st
     return "\n".join(f"{out}[{k}] = {text}" for k, text in enumerate(inputs)) or "pass"
 
 
-EMIT.row(RESHAPE)(EmitRow(_reshape))
-EMIT.row(ALLOC)(EmitRow(_alloc, arrays))
-EMIT.row(MAKE_VECTOR)(EmitRow(_make_vector, arrays))
-EMIT.row(DIMENSION)(EmitRow(_dimension))
-EMIT.row(DIMSHUFFLE)(EmitRow(_dimshuffle))
+# indices
+
+
+def _index(emitter: Emitter, instruction: Instruction, inputs: Sequence[str], out: str | None) -> str:
+    return f"{inputs[0]}{instruction.op.parameters.written(inputs[1:])}"
+
+
+def _last(emitter: Emitter, instruction: Instruction, inputs: Sequence[str], out: str | None) -> str:
+    rows, initial = inputs
+    return f"{rows}[-1] if len({rows}) else {initial}.copy()"
+
+
+def _assign(emitter: Emitter, instruction: Instruction, inputs: Sequence[str], out: str | None) -> str:
+    if out is None:
+        return emitter.plain_call(instruction) + "[0]"
+    source, value, *numbers = inputs
+    pattern = instruction.op.parameters.pattern
+    place = pattern.written(numbers)
+    copied = [] if out == source else [f"{emitter.bind(np.copyto, 'copyto')}({out}, {source})"]
+    if not instruction.op.parameters.increment:
+        written = f"{out}{place} = {value}"
+    elif is_basic(pattern):
+        written = f"{out}{place} += {value}"
+    else:
+        from scanviz.engine.ops.assign import add_at
+
+        # slices have no source of their own in a call
+        index = emitter.bind(partial(numpy_index, pattern), "places")
+        written = f"{emitter.bind(add_at, 'add_at')}({out}, {index}({tuple_text(numbers)}), {value})"
+    return "\n".join([*copied, written])
+
+
+# joined arrays and products
+
+
+def _concatenate(emitter: Emitter, instruction: Instruction, inputs: Sequence[str], out: str | None) -> str:
+    call = emitter.bind(np.concatenate, "concatenate")
+    axis = instruction.op.parameters.axis
+    if not axis and not out:
+        return f"{call}({tuple_text(inputs)})"  # a call that says no more is quicker
+    return f"{call}({tuple_text(inputs)}, {axis}{', ' + out if out else ''})"
+
+
+def _dot(emitter: Emitter, instruction: Instruction, inputs: Sequence[str], out: str | None) -> str:
+    ranks = [rank_of(emitter.program, number) for number in instruction.inputs]
+    plain = ranks[0] < 3 or ranks[1] != 2
+    if plain:
+        call = emitter.bind(np.dot, "dot")
+    else:
+        from scanviz.engine.ops.linalg import dot_values  # it is there: the operation is one of its own
+
+        call = emitter.bind(dot_values, "dot_of_rows")
+    return f"{call}({inputs[0]}, {inputs[1]}{', ' + out if out else ''})"
+
+
+def _matmul(emitter: Emitter, instruction: Instruction, inputs: Sequence[str], out: str | None) -> str:
+    ranks = [rank_of(emitter.program, number) for number in instruction.inputs]
+    if max(ranks) <= 2 and min(ranks) >= 1:
+        return _dot(emitter, instruction, inputs, out)  # the same product, and faster on small sizes
+    call = emitter.bind(np.matmul, "matmul")
+    return f"{call}({inputs[0]}, {inputs[1]}{', ' + out if out else ''})"
+
+
+def _writes(instruction: Instruction, program: Program) -> bool:
+    """Return whether ``out`` is possible: np.dot wants it in the very dtype that it computes in."""
+    dtypes = {dtype_of(program, number) for number in (*instruction.inputs, *instruction.outputs)}
+    return len(dtypes) == 1 and not is_scalar(program, instruction.outputs[0])
+
+
+# by name, so that only families in use are imported
+for _name, _row in {
+    "reshape": EmitRow(_reshape),
+    "alloc": EmitRow(_alloc, arrays),
+    "make_vector": EmitRow(_make_vector, arrays),
+    "dimension": EmitRow(_dimension),
+    "dimshuffle": EmitRow(_dimshuffle),
+    "index": EmitRow(_index),
+    "last_row": EmitRow(_last),
+    "assign": EmitRow(_assign, always, overwritable),
+    "concatenate": EmitRow(_concatenate, always),
+    "dot": EmitRow(_dot, _writes),
+    "matmul": EmitRow(_matmul, _writes),
+}.items():
+    EMIT.row(_name)(_row)

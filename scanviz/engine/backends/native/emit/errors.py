@@ -1,9 +1,0 @@
-"""What keeps a loop from native code."""
-
-
-class NotWrittenError(Exception):
-    """A loop has no native code, for the reason given."""
-
-
-class RunError(NotWrittenError):
-    """What is written is an error when it is run: NumPy's code says so in its words."""

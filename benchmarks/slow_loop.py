@@ -4,7 +4,7 @@
 
 A version is the page's first block, its own block, and the search at the end.  *CPU* is what the process and its threads had of the
 processor, imports included; the smallest of the rounds is shown.  ``--write`` puts what was measured into the page: the table, and
-the beginning of each version's profile.  All figures of the page are in these places, below comments ``<!-- measured: … -->``.
+the answer of each version's profile.  All figures of the page are in these places, below comments ``<!-- measured: … -->``.
 """
 
 from __future__ import annotations
@@ -30,7 +30,6 @@ found = minimize(cost, guess, method="L-BFGS-B", jac={jac})
 print(np.exp(found.x).round(2), "after", found.nfev, "calls")
 """
 NAMES = ("as written", "built once", "with a gradient")
-PARTS = 5  # rows of a profile's table that the page shows
 
 
 def versions() -> dict[str, str]:
@@ -70,16 +69,9 @@ def cpu_and_wall(program: str) -> tuple[float, float, str]:
 
 
 def excerpt(report: str) -> str:
-    """Return the beginning of a report: what it says first, where the time goes, and the table of loops."""
-    lines = report[report.index("radar.py ·") :].splitlines()
-    head = lines[: lines.index("")]
-    start = next(k for k, line in enumerate(lines) if line.startswith("where the time goes"))
-    table = next((k for k, line in enumerate(lines) if line.startswith("loop  ")), len(lines))
-    loops = []
-    for line in lines[table : table + 4]:
-        if line.startswith(("loop ", "  kalman", "  grad_of")):
-            loops.append(line.rstrip())
-    return "\n".join([*head, "", *lines[start : start + 1 + PARTS], "…", *loops])
+    """Return the answer of a report, without its last line about the saved profile."""
+    answer = report[report.index("radar.py took") :]
+    return answer[: answer.index("Saved ")].rstrip()
 
 
 def measured(name: str, content: str, page: str) -> str:

@@ -78,7 +78,7 @@ _LATER = {
     "grad_clip": "scanviz.engine.ops.stop_gradient",
     "hessian": "scanviz.engine.gradient.jacobian",
     "hessian_vector_product": "scanviz.engine.gradient.jacobian",
-    "ifelse": "scanviz.tensor.indexing",
+    "ifelse": "scanviz.engine.ops.control",
     "In": "scanviz.engine.function",
     "jacobian": "scanviz.engine.gradient.jacobian",
     "jvp": "scanviz.engine.gradient.transforms",

@@ -14,21 +14,44 @@ from scanviz.tensor import constructors as _constructors
 from scanviz.tensor import elementwise as _elementwise
 
 if TYPE_CHECKING:
-    from scanviz.engine.gradient.grad import grad  # noqa: F401
-    from scanviz.engine.gradient.jacobian import hessian, jacobian  # noqa: F401
-    from scanviz.engine.gradient.operators import Lop, Rop  # noqa: F401
-    from scanviz.engine.ops.effects import Assert, Print  # noqa: F401
-    from scanviz.tensor import linalg, nnet, random  # noqa: F401
+    from scanviz.engine.gradient.grad import grad as grad
+    from scanviz.engine.gradient.jacobian import hessian as hessian
+    from scanviz.engine.gradient.jacobian import jacobian as jacobian
+    from scanviz.engine.gradient.operators import Lop as Lop
+    from scanviz.engine.gradient.operators import Rop as Rop
+    from scanviz.engine.ops.assign import inc_subtensor as inc_subtensor
+    from scanviz.engine.ops.assign import set_subtensor as set_subtensor
+    from scanviz.engine.ops.control import ifelse as ifelse
+    from scanviz.engine.ops.creation import arange as arange
+    from scanviz.engine.ops.creation import eye as eye
+    from scanviz.engine.ops.decompose import expm as expm
+    from scanviz.engine.ops.decompose import svdvals as svdvals
+    from scanviz.engine.ops.effects import Assert as Assert
+    from scanviz.engine.ops.effects import Print as Print
+    from scanviz.engine.ops.join import concatenate as concatenate
+    from scanviz.engine.ops.join import repeat as repeat
+    from scanviz.engine.ops.join import roll as roll
+    from scanviz.engine.ops.join import split as split
+    from scanviz.engine.ops.neural import log_softmax as log_softmax
+    from scanviz.engine.ops.neural import softmax as softmax
+    from scanviz.engine.ops.shape import alloc as alloc
+    from scanviz.engine.ops.shape import shape as shape
+    from scanviz.engine.ops.size_checks import specify_shape as specify_shape
+    from scanviz.engine.ops.sort import argsort as argsort
+    from scanviz.engine.ops.sort import bincount as bincount
+    from scanviz.engine.ops.sort import sort as sort
+    from scanviz.tensor import linalg as linalg
+    from scanviz.tensor import nnet as nnet
+    from scanviz.tensor import random as random
     from scanviz.tensor.axes import *  # noqa: F403
     from scanviz.tensor.constructors import *  # noqa: F403
     from scanviz.tensor.creation import *  # noqa: F403
     from scanviz.tensor.einstein import *  # noqa: F403
     from scanviz.tensor.elementwise import *  # noqa: F403
-    from scanviz.tensor.filling import *  # noqa: F403
     from scanviz.tensor.indexing import *  # noqa: F403
     from scanviz.tensor.joining import *  # noqa: F403
     from scanviz.tensor.linalg import *  # noqa: F403
-    from scanviz.tensor.nnet import log_softmax, relu, softmax  # noqa: F401
+    from scanviz.tensor.nnet import relu as relu
     from scanviz.tensor.padding import *  # noqa: F403
     from scanviz.tensor.products import *  # noqa: F403
     from scanviz.tensor.quantiles import *  # noqa: F403
@@ -47,38 +70,41 @@ _LATER = {
         "atleast_1d", "atleast_2d", "atleast_3d", "dimshuffle", "expand_dims", "matrix_transpose", "moveaxis", "shape_padleft",
         "shape_padright", "squeeze", "swapaxes", "transpose",
     ),
-    "creation": ("arange", "diag", "diagonal", "eye", "identity", "tri", "tril", "triu"),
+    "creation": (
+        "diag", "diagonal", "full", "full_like", "identity", "ones", "ones_like", "tri", "tril", "triu", "zeros", "zeros_like",
+    ),
     "einstein": ("einsum",),
-    "filling": ("alloc", "full", "full_like", "ones", "ones_like", "zeros", "zeros_like"),
-    "indexing": (
-        "flatnonzero", "ifelse", "inc_subtensor", "nonzero", "ravel_multi_index", "set_subtensor", "take", "take_along_axis",
-        "unravel_index",
-    ),
-    "joining": ("concatenate", "flip", "repeat", "roll", "split", "stack", "tile"),
-    "linalg": (
-        "cholesky", "det", "eigh", "eigvalsh", "expm", "inv", "lstsq", "matrix_power", "norm", "pinv", "qr", "slogdet", "solve",
-        "solve_triangular", "svd", "svdvals", "trace",
-    ),
-    "nnet": ("log_softmax", "relu", "softmax"),
+    "indexing": ("flatnonzero", "nonzero", "ravel_multi_index", "take", "take_along_axis", "unravel_index"),
+    "joining": ("flip", "stack", "tile"),
+    "linalg": ("cholesky", "det", "inv", "slogdet", "solve", "solve_triangular", "trace"),
+    "linalg.decompositions": ("eigh", "eigvalsh", "lstsq", "matrix_power", "pinv", "qr", "svd"),
+    "linalg.norms": ("norm",),
+    "nnet": ("relu",),
     "padding": ("pad",),
     "products": ("batched_dot", "cross", "dot", "inner", "kron", "matmul", "outer", "tensordot", "vdot"),
     "quantiles": ("median", "percentile", "quantile"),
     "reductions": ("all", "any", "argmax", "argmin", "cumprod", "cumsum", "max", "min", "prod", "sum"),
-    "shapes": ("broadcast_to", "flatten", "ravel", "reshape", "shape", "size", "specify_shape"),
-    "sorting": ("argsort", "bincount", "searchsorted", "sort"),
+    "shapes": ("broadcast_to", "flatten", "ravel", "reshape", "size"),
+    "sorting": ("searchsorted",),
     "spacing": ("diff", "linspace"),
     "stacking": ("append", "column_stack", "dstack", "hstack", "vstack"),
     "statistics": ("logsumexp", "mean", "std", "var"),
     "variadic": ("clip", "divmod", "round", "switch", "where"),
+    ".engine.gradient.grad": ("grad",),
+    ".engine.gradient.jacobian": ("hessian", "jacobian"),
+    ".engine.gradient.operators": ("Lop", "Rop"),
+    ".engine.ops.assign": ("inc_subtensor", "set_subtensor"),
+    ".engine.ops.control": ("ifelse",),
+    ".engine.ops.creation": ("arange", "eye"),
+    ".engine.ops.decompose": ("expm", "svdvals"),
+    ".engine.ops.effects": ("Assert", "Print"),
+    ".engine.ops.join": ("concatenate", "repeat", "roll", "split"),
+    ".engine.ops.neural": ("log_softmax", "softmax"),
+    ".engine.ops.shape": ("alloc", "shape"),
+    ".engine.ops.size_checks": ("specify_shape",),
+    ".engine.ops.sort": ("argsort", "bincount", "sort"),
 }  # fmt: skip
-_OF_THE_ENGINE = {
-    "gradient.grad": ("grad",),
-    "gradient.jacobian": ("hessian", "jacobian"),
-    "gradient.operators": ("Lop", "Rop"),
-    "ops.effects": ("Assert", "Print"),
-}
 _FILES = {
-    **{name: f".engine.{file}" for file, names in _OF_THE_ENGINE.items() for name in names},
     **dict.fromkeys(_constructors.__all__, "constructors"),
     **dict.fromkeys(_elementwise.__all__, "elementwise"),
     **{name: file for file, names in _LATER.items() for name in names},
@@ -87,13 +113,12 @@ _MODULES = ("linalg", "nnet", "random")
 # Of those files what gives Python's operators and methods of variables their meaning, as `graph.syntax` names them.
 _MEANINGS = {
     "axes": ("method:dimshuffle", "method:squeeze", "method:swapaxes", "method:transpose"),
-    "creation": ("method:diagonal",),
-    "filling": ("method:ones_like", "method:zeros_like"),
+    "creation": ("method:diagonal", "method:ones_like", "method:zeros_like"),
     "indexing": ("iterate", "method:nonzero", "method:take"),
-    "joining": ("method:repeat",),
     "linalg": ("method:trace",),
     "methods": (
-        "attribute:T", "attribute:broadcastable", "attribute:dtype", "attribute:mT", "attribute:ndim", "method:copy", "method:eval",
+        "attribute:T", "attribute:broadcastable", "attribute:dtype", "attribute:mT", "attribute:ndim",
+        "function_call", "function_name", "method:copy", "method:eval", "numpy_array", "numpy_function", "numpy_ufunc",
     ),
     "products": ("matmul", "method:dot"),
     "reductions": (
@@ -101,9 +126,12 @@ _MEANINGS = {
         "method:prod", "method:sum",
     ),
     "shapes": ("attribute:shape", "attribute:size", "method:flatten", "method:ravel", "method:reshape"),
-    "sorting": ("method:argsort", "method:searchsorted", "method:sort"),
+    "sorting": ("method:searchsorted",),
     "statistics": ("method:mean", "method:std", "method:var"),
     "variadic": ("method:clip", "method:round", "round"),
+    ".engine.ops.index": ("getitem",),
+    ".engine.ops.join": ("method:repeat",),
+    ".engine.ops.sort": ("method:argsort", "method:sort"),
 }  # fmt: skip
 
 __all__ = sorted(
@@ -130,15 +158,4 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
-def _numpy_functions() -> None:
-    """Import what NumPy's functions do with a variable; its messages say what there is here."""
-    _file("numpy_functions").PUBLIC.update({"": lambda: __all__, "linalg.": lambda: _file("linalg").__all__})
-
-
-LATER["getitem"] = partial(importlib.import_module, "scanviz.engine.ops.index")
 LATER.update({name: partial(_file, file) for file, names in _MEANINGS.items() for name in names})
-LATER.update(
-    dict.fromkeys(
-        ("function_call", "function_name", "numpy_array", "numpy_function", "numpy_ufunc"), _numpy_functions
-    )
-)

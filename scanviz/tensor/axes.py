@@ -15,21 +15,6 @@ from scanviz.engine.ops import shape as ops
 from scanviz.engine.ops.options import MOST_DIMENSIONS, whole
 from scanviz.engine.ops.support import as_variable
 
-__all__ = [
-    "atleast_1d",
-    "atleast_2d",
-    "atleast_3d",
-    "dimshuffle",
-    "expand_dims",
-    "matrix_transpose",
-    "moveaxis",
-    "shape_padleft",
-    "shape_padright",
-    "squeeze",
-    "swapaxes",
-    "transpose",
-]
-
 
 @meaning("method:dimshuffle")
 def dimshuffle(x: Any, *pattern: Any) -> Variable:
@@ -296,6 +281,7 @@ def shape_padright(x: Any, n_ones: int = 1) -> Variable:
 
 
 def at_least(x: Any, rank: int) -> Variable:
+    """Return an array with axes of size 1 added in front, up to a number of dimensions."""
     variable = as_variable(x)
     return shape_padleft(variable, max(0, rank - tensor_type(variable).ndim))
 
@@ -339,6 +325,7 @@ def atleast_3d(*arys: Any) -> Any:
 
 
 def at_least_3(x: Any) -> Variable:
+    """Return an array with at least three dimensions, as :func:`atleast_3d` adds them."""
     variable = as_variable(x)
     return variable if tensor_type(variable).ndim > 2 else shape_padright(at_least(variable, 2), 1)
 

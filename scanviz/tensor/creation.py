@@ -1,81 +1,152 @@
-"""New arrays under NumPy's names."""
+"""New arrays under NumPy's names: filled with one value, triangles and diagonals."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from scanviz.engine.config import config
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError
-from scanviz.engine.graph.nodes import Variable, tensor_type
+from scanviz.engine.graph.nodes import Constant, Variable, tensor_type
 from scanviz.engine.graph.syntax import meaning
+from scanviz.engine.graph.types import BOOLEAN, TensorType, canonical_dtype
 from scanviz.engine.ops import creation as create
-from scanviz.engine.ops.shape import dimshuffle, normal_axis
-from scanviz.engine.ops.support import as_variable
-from scanviz.tensor.filling import ones
-
-__all__ = [
-    "arange",
-    "diag",
-    "diagonal",
-    "eye",
-    "identity",
-    "tri",
-    "tril",
-    "triu",
-]
+from scanviz.engine.ops.elementwise import cast
+from scanviz.engine.ops.shape import ConstantOf, alloc, dimension, dimshuffle, normal_axis
+from scanviz.engine.ops.support import as_value, as_variable
 
 
-def arange(start: Any, stop: Any = None, step: Any = 1, dtype: object = None) -> Variable:
-    """Evenly spaced numbers.
+def full(shape: Any, fill_value: Any, dtype: object = None) -> Variable:
+    """Array of a shape filled with one value.
 
     Parameters
     ----------
-    start, stop, step : int, float or scalar variable
-        As for ``numpy.arange``; one argument alone is ``stop``.
+    shape : int, scalar variable, list of these or vector variable of known length
+        Sizes.
+    fill_value : array_like
+        Broadcast to the shape.
     dtype : dtype, optional
-        By default as NumPy: int64 for whole numbers, float64 for floats; ``config.floatX`` for Python floats alone.
-
-    Returns
-    -------
-    Variable
-        Vector.
+        By default that of ``fill_value``.
 
     Examples
     --------
     >>> from scanviz import tensor as T
-    >>> n = T.iscalar("n")
-    >>> T.arange(n).eval({n: 4})
-    array([0, 1, 2, 3])
+    >>> T.full((2,), 7).eval()
+    array([7, 7])
     """
-    return create.arange(start, stop, step, dtype)
+    value = as_value(fill_value)
+    return alloc(value if dtype is None else cast(value, dtype), shape)
 
 
-def eye(n: Any, m: Any = None, k: int = 0, dtype: object = None) -> Variable:
-    """Matrix with ones on its k-th diagonal, n × m (square by default).
+def zeros(shape: Any, dtype: object = None) -> Variable:
+    """Array of zeros.
 
     Parameters
     ----------
-    n, m : int or integer scalar variable
-        Rows and columns.
-    k : int, optional
-        Which diagonal: 0 the main one, above it positive.
+    shape : int, scalar variable, list of these or vector variable of known length
+        Sizes.
     dtype : dtype, optional
         ``config.floatX`` by default.
 
     Raises
     ------
     ScanvizTypeError
-        If a size is no integer.
+        If a size is no integer, or the length of a shape vector is not known.
     ShapeError
-        At run time, if a size is negative.
+        If a size is negative: at once where it is known, else at run time.
 
     Examples
     --------
     >>> from scanviz import tensor as T
-    >>> T.eye(2).eval()
-    array([[1., 0.],
-           [0., 1.]])
+    >>> T.zeros((2, 2)).eval()
+    array([[0., 0.],
+           [0., 0.]])
     """
-    return create.eye(n, m, k, dtype)
+    return alloc(as_variable(0, canonical_dtype(config.floatX if dtype is None else dtype)), shape)
+
+
+def ones(shape: Any, dtype: object = None) -> Variable:
+    """Array of ones; parameters as for :func:`zeros`.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> T.ones(3, dtype="int64").eval()
+    array([1, 1, 1])
+    """
+    return alloc(as_variable(1, canonical_dtype(config.floatX if dtype is None else dtype)), shape)
+
+
+@meaning("method:zeros_like")
+def zeros_like(x: Any, dtype: object = None) -> Variable:
+    """Zeros of the shape of ``x``, in its dtype or another.
+
+    Parameters
+    ----------
+    x : array_like
+        Its shape is taken; none of its values are computed.
+    dtype : dtype, optional
+        That of ``x`` by default.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> T.zeros_like([1.0, 2.0]).eval()
+    array([0., 0.])
+    """
+    return filled_like(x, 0, dtype)
+
+
+@meaning("method:ones_like")
+def ones_like(x: Any, dtype: object = None) -> Variable:
+    """Ones of the shape of ``x``, in its dtype or another.
+
+    Parameters
+    ----------
+    x : array_like
+        Its shape is taken; none of its values are computed.
+    dtype : dtype, optional
+        That of ``x`` by default.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> T.ones_like([1, 2]).eval()
+    array([1, 1])
+    """
+    return filled_like(x, 1, dtype)
+
+
+def full_like(x: Any, fill_value: Any, dtype: object = None) -> Variable:
+    """One value in the shape of ``x``, in its dtype or another.
+
+    Parameters
+    ----------
+    x : array_like
+        Its shape is taken; none of its values are computed.
+    fill_value : number or array_like
+        Broadcast to the shape.
+    dtype : dtype, optional
+        That of ``x`` by default.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> T.full_like([1.0, 2.0], 5).eval()
+    array([5., 5.])
+    """
+    return filled_like(x, fill_value, dtype)
+
+
+def filled_like(value: Any, number: Any, dtype: object = None) -> Variable:
+    """Return an array of the shape of ``value`` filled with a number, in its dtype unless another is given."""
+    variable = as_variable(value)
+    kind: TensorType = tensor_type(variable)
+    wanted = kind.dtype if dtype is None else canonical_dtype(dtype)
+    strong = wanted if not isinstance(number, Variable) else None
+    fill = cast((as_value if wanted == BOOLEAN else as_variable)(number, strong), wanted)
+    if kind.ndim == 0:
+        return ConstantOf(fill.value, wanted, variable) if isinstance(fill, Constant) else fill
+    return alloc(fill, [dimension(variable, axis) for axis in range(kind.ndim)])
 
 
 def identity(n: Any, dtype: object = None) -> Variable:

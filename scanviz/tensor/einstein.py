@@ -23,8 +23,6 @@ from scanviz.engine.ops.shape import dimension, dimshuffle, reshape
 from scanviz.engine.ops.sizes import product_of
 from scanviz.engine.ops.support import as_variable
 
-__all__ = ["einsum"]
-
 _UNKNOWN = (
     16  # the size that an axis is taken to have, where it is not known, when the order of products is chosen
 )

@@ -11,24 +11,10 @@ from scanviz.engine.graph.nodes import Variable, describe, tensor_type
 from scanviz.engine.graph.syntax import meaning
 from scanviz.engine.graph.types import BOOLEAN, INTEGERS
 from scanviz.engine.ops import elementwise as e
-from scanviz.engine.ops.assign import inc_subtensor, set_subtensor
-from scanviz.engine.ops.control import ifelse
 from scanviz.engine.ops.index import getitem
 from scanviz.engine.ops.options import listed, one_of
 from scanviz.engine.ops.shape import alloc, dimension, dimshuffle, normal_axis, sizes_of
 from scanviz.engine.ops.support import as_variable
-
-__all__ = [
-    "flatnonzero",
-    "ifelse",
-    "inc_subtensor",
-    "nonzero",
-    "ravel_multi_index",
-    "set_subtensor",
-    "take",
-    "take_along_axis",
-    "unravel_index",
-]
 
 
 @meaning("iterate")

@@ -9,45 +9,12 @@ from scanviz.engine.errors import ScanvizTypeError
 from scanviz.engine.graph.declaration import SHORTHANDS
 from scanviz.engine.graph.nodes import Variable, tensor_type
 from scanviz.engine.graph.notation import Parts, Shorthand, WrittenTerm, as_tuple, called
-from scanviz.engine.graph.syntax import meaning
 from scanviz.engine.ops import join
 from scanviz.engine.ops import shape as ops
 from scanviz.engine.ops.index import getitem
 from scanviz.engine.ops.sizes import given_size, product_of
 from scanviz.engine.ops.support import as_variable, constant
 from scanviz.tensor.axes import at_least, axes_of
-
-__all__ = ["concatenate", "flip", "repeat", "roll", "split", "stack", "tile"]
-
-
-def concatenate(arrays: Sequence[Any], axis: int = 0, *, dtype: object = None) -> Variable:
-    """Arrays joined along an existing axis.
-
-    Parameters
-    ----------
-    arrays : list of array_like
-        At least one; of one number of dimensions, and of equal sizes but along the axis.
-    axis : int, optional
-        Along which axis.
-    dtype : dtype, optional
-        Of the result, the common one by default; no floats become ints.
-
-    Raises
-    ------
-    ScanvizTypeError
-        If numbers of dimensions differ, or the dtype cannot hold the arrays.
-    ScanvizValueError
-        If there are no arrays, or the axis is not there.
-    ShapeError
-        If other sizes differ: at once where they are known, else at run time.
-
-    Examples
-    --------
-    >>> from scanviz import tensor as T
-    >>> T.concatenate([[1, 2], [3]]).eval()
-    array([1, 2, 3])
-    """
-    return join.concatenate(arrays, axis, dtype)
 
 
 def stack(arrays: Any, axis: Any = 0, *more: Any, dtype: object = None) -> Variable:
@@ -81,73 +48,6 @@ def stack(arrays: Any, axis: Any = 0, *more: Any, dtype: object = None) -> Varia
     if isinstance(arrays, Variable) or more:
         raise ScanvizTypeError.here("stack takes a list of arrays", fix="T.stack([a, b])")
     return join.stack(arrays, axis, dtype)
-
-
-def split(x: Any, parts: Any, axis: int = 0) -> list[Variable]:
-    """Cut along an axis: into a number of equal parts, or into parts of given sizes.
-
-    Parameters
-    ----------
-    x : array_like
-        At least one dimension.
-    parts : int, list of ints and scalar variables, or vector variable of known length
-        How many equal parts; or the size of each part (where ``numpy.split`` takes the places of the cuts).
-    axis : int, optional
-        Along which axis.
-
-    Returns
-    -------
-    list of Variable
-        The parts in order.
-
-    Raises
-    ------
-    ScanvizTypeError
-        If how many parts there are is not known while the graph is built.
-    ScanvizValueError
-        If there are no parts or a size is negative, or the axis is not there.
-    ShapeError
-        If the parts do not make up the whole: at once where sizes are known, else at run time.
-
-    Examples
-    --------
-    >>> from scanviz import tensor as T
-    >>> a, b = T.split([1, 2, 3], [1, 2])
-    >>> b.eval()
-    array([2, 3])
-    """
-    return join.split(x, parts, axis)
-
-
-@meaning("method:repeat")
-def repeat(x: Any, repeats: Any, axis: int | None = None) -> Variable:
-    """Each element repeated, along an axis or of the flattened array.
-
-    Parameters
-    ----------
-    x : array_like
-        Any tensor.
-    repeats : int, integer scalar or integer vector
-        How often: all alike, or one count for each element along the axis.
-    axis : int, optional
-        Along which axis; None flattens first.
-
-    Raises
-    ------
-    ScanvizTypeError
-        If counts are no integers.
-    ScanvizValueError
-        At run time, if a count is negative.
-    ShapeError
-        At run time, if there is not one count for each element.
-
-    Examples
-    --------
-    >>> from scanviz import tensor as T
-    >>> T.repeat([1, 2], 2).eval()
-    array([1, 1, 2, 2])
-    """
-    return join.repeat(x, repeats, axis)
 
 
 def _written_tile(inputs: Sequence[Any], parts: Parts[Any]) -> Shorthand | None:
@@ -200,34 +100,6 @@ def tile(x: Any, reps: Any) -> Variable:
     flat = [size for pair in zip(counts, sizes, strict=True) for size in pair]
     whole = ops.alloc(ops.dimshuffle(variable, order), flat)
     return ops.reshape(whole, [product_of(pair) for pair in zip(map(given_size, counts), sizes, strict=True)])
-
-
-def roll(x: Any, shift: Any, axis: int | Sequence[int] | None = None) -> Variable:
-    """Elements moved along an axis, those beyond the end coming back at the start.
-
-    Parameters
-    ----------
-    x : array_like
-        Any tensor.
-    shift : int, integer scalar variable or list of these
-        How far towards higher indices; one for all axes, or one for each.
-    axis : int or list of int, optional
-        Along which; None rolls the flattened array and gives it its shape back.
-
-    Raises
-    ------
-    ScanvizTypeError
-        If a shift is no integer.
-    ScanvizValueError
-        If an axis is not there, or there is not one shift for each.
-
-    Examples
-    --------
-    >>> from scanviz import tensor as T
-    >>> T.roll([1, 2, 3], 1).eval()
-    array([3, 1, 2])
-    """
-    return join.roll(x, shift, axis)
 
 
 def flip(x: Any, axis: int | Sequence[int] | None = None) -> Variable:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from scanviz.engine.graph.nodes import Variable
 from scanviz.engine.ops import elementwise as e
-from scanviz.engine.ops import neural
 from scanviz.engine.ops.elementwise import as_floating
+from scanviz.engine.ops.neural import log_softmax, softmax
 from scanviz.engine.ops.support import as_variable
 from scanviz.engine.other_names import missing
 from scanviz.tensor.losses import (
@@ -189,64 +189,6 @@ def softsign(x: Any) -> Variable:
     """
     variable = as_variable(x)
     return e.divide(variable, e.add(e.absolute(variable), 1))
-
-
-def softmax(x: Any, axis: Any = -1) -> Variable:
-    """Probabilities in proportion to exp(x) along an axis, without overflow.
-
-    Parameters
-    ----------
-    x : array_like
-        Tensor of at least one dimension; a vector gives a vector.
-    axis : int, sequence of int or None
-        Along which the result sums to 1, by default the last; None for over all.
-
-    Returns
-    -------
-    Variable
-        Floating tensor of the same shape.
-
-    Raises
-    ------
-    ScanvizValueError
-        If an axis does not exist or is named twice.
-
-    Examples
-    --------
-    >>> from scanviz import tensor as T
-    >>> x = T.vector("x")
-    >>> T.nnet.softmax(x).eval({x: [1000.0, 1000.0]})
-    array([0.5, 0.5])
-    """
-    return neural.softmax(x, axis)
-
-
-def log_softmax(x: Any, axis: Any = -1) -> Variable:
-    """Logarithm of softmax along an axis, exact also where the probability is too small for a float.
-
-    Parameters
-    ----------
-    x, axis
-        As in :func:`softmax`.
-
-    Returns
-    -------
-    Variable
-        Floating tensor of the same shape.
-
-    Raises
-    ------
-    ScanvizValueError
-        If an axis does not exist or is named twice.
-
-    Examples
-    --------
-    >>> from scanviz import tensor as T
-    >>> x = T.vector("x")
-    >>> T.nnet.log_softmax(x).eval({x: [0.0, 1000.0]})
-    array([-1000.,     0.])
-    """
-    return neural.log_softmax(x, axis)
 
 
 if not TYPE_CHECKING:  # where it would hide names that are not there

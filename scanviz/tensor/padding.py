@@ -22,8 +22,6 @@ from scanviz.engine.ops.shape import alloc, dimension
 from scanviz.engine.ops.support import as_integer, as_value, as_variable, constant_integer
 from scanviz.tensor.indexing import take
 
-__all__ = ["pad"]
-
 Pair = tuple[Any, Any]
 
 

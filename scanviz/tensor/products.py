@@ -17,8 +17,6 @@ from scanviz.engine.ops.size_checks import specify_shape
 from scanviz.engine.ops.sizes import product_of
 from scanviz.engine.ops.support import as_variable
 
-__all__ = ["batched_dot", "cross", "dot", "inner", "kron", "matmul", "outer", "tensordot", "vdot"]
-
 
 @meaning("method:dot")
 def dot(a: Any, b: Any) -> Variable:

@@ -27,8 +27,6 @@ from scanviz.engine.ops.support import as_variable, constant, constant_integer, 
 from scanviz.tensor.indexing import take
 from scanviz.tensor.statistics import mean
 
-__all__ = ["median", "percentile", "quantile"]
-
 Axis = int | Sequence[int] | None
 
 

@@ -13,19 +13,6 @@ from scanviz.engine.graph.nodes import Variable
 from scanviz.engine.graph.syntax import meaning
 from scanviz.engine.ops import reduce as r
 
-__all__ = [
-    "all",
-    "any",
-    "argmax",
-    "argmin",
-    "cumprod",
-    "cumsum",
-    "max",
-    "min",
-    "prod",
-    "sum",
-]
-
 Axis = int | Sequence[int] | None
 
 

@@ -13,11 +13,8 @@ from scanviz.engine.graph.syntax import meaning
 from scanviz.engine.ops import shape as ops
 from scanviz.engine.ops.options import whole
 from scanviz.engine.ops.shape import shape
-from scanviz.engine.ops.size_checks import specify_shape
 from scanviz.engine.ops.sizes import product_of
 from scanviz.engine.ops.support import as_variable, constant_integer
-
-__all__ = ["broadcast_to", "flatten", "ravel", "reshape", "shape", "size", "specify_shape"]
 
 
 @meaning("method:reshape")

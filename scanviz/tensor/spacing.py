@@ -21,8 +21,6 @@ from scanviz.engine.ops.shape import alloc, dimension, dimshuffle, normal_axis
 from scanviz.engine.ops.support import as_integer, as_variable, constant, constant_integer
 from scanviz.tensor.axes import moveaxis
 
-__all__ = ["diff", "linspace"]
-
 
 def linspace(
     start: Any,

@@ -12,8 +12,6 @@ from scanviz.engine.ops.support import as_variable
 from scanviz.tensor.axes import at_least, at_least_3, transpose
 from scanviz.tensor.shapes import ravel
 
-__all__ = ["append", "column_stack", "dstack", "hstack", "vstack"]
-
 
 def vstack(tup: Sequence[Any], *, dtype: object = None) -> Variable:
     """Arrays below one another: joined along the first axis, vectors being rows.
@@ -46,7 +44,9 @@ def vstack(tup: Sequence[Any], *, dtype: object = None) -> Variable:
     array([[1, 2],
            [3, 4]])
     """
-    return join.concatenate([at_least(array, 2) for array in listed(tup, "vstack: what to join")], 0, dtype)
+    return join.concatenate(
+        [at_least(array, 2) for array in listed(tup, "vstack: what to join")], 0, dtype=dtype
+    )
 
 
 def hstack(tup: Sequence[Any], *, dtype: object = None) -> Variable:
@@ -77,7 +77,7 @@ def hstack(tup: Sequence[Any], *, dtype: object = None) -> Variable:
            [2, 4]])
     """
     parts = [at_least(array, 1) for array in listed(tup, "hstack: what to join")]
-    return join.concatenate(parts, 0 if parts and tensor_type(parts[0]).ndim == 1 else 1, dtype)
+    return join.concatenate(parts, 0 if parts and tensor_type(parts[0]).ndim == 1 else 1, dtype=dtype)
 
 
 def dstack(tup: Sequence[Any]) -> Variable:

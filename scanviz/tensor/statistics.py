@@ -21,8 +21,6 @@ from scanviz.engine.ops.stop_gradient import disconnected_grad
 from scanviz.engine.ops.support import as_variable, constant, constant_integer, float_dtype
 from scanviz.tensor.axes import squeeze
 
-__all__ = ["logsumexp", "mean", "std", "var"]
-
 Axis = int | Sequence[int] | None
 
 

@@ -14,8 +14,6 @@ from scanviz.engine.ops.options import whole
 from scanviz.engine.ops.support import as_variable
 from scanviz.tensor.indexing import nonzero
 
-__all__ = ["clip", "divmod", "round", "switch", "where"]
-
 
 def clip(a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None) -> Variable:
     """Numbers limited to an interval, which may be open to one side.

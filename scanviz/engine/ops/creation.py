@@ -91,7 +91,27 @@ def _arange_dtype(given: Sequence[Any]) -> Any:
 
 
 def arange(start: Any, stop: Any = None, step: Any = 1, dtype: object = None) -> Variable:
-    """Return numbers from ``start`` (0 if only one is given) up to but without ``stop``."""
+    """Evenly spaced numbers.
+
+    Parameters
+    ----------
+    start, stop, step : int, float or scalar variable
+        As for ``numpy.arange``; one argument alone is ``stop``.
+    dtype : dtype, optional
+        By default as NumPy: int64 for whole numbers, float64 for floats; ``config.floatX`` for Python floats alone.
+
+    Returns
+    -------
+    Variable
+        Vector.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> n = T.iscalar("n")
+    >>> T.arange(n).eval({n: 4})
+    array([0, 1, 2, 3])
+    """
     given = (0, start, step) if stop is None else (start, stop, step)
     parts = [as_variable(bound) for bound in given]
     for part in parts:
@@ -128,7 +148,31 @@ EYE = Declaration(
 
 
 def eye(n: Any, m: Any = None, k: int = 0, dtype: object = None) -> Variable:
-    """Return an n × m matrix (square by default) with ones on its k-th diagonal."""
+    """Matrix with ones on its k-th diagonal, n × m (square by default).
+
+    Parameters
+    ----------
+    n, m : int or integer scalar variable
+        Rows and columns.
+    k : int, optional
+        Which diagonal: 0 the main one, above it positive.
+    dtype : dtype, optional
+        ``config.floatX`` by default.
+
+    Raises
+    ------
+    ScanvizTypeError
+        If a size is no integer.
+    ShapeError
+        At run time, if a size is negative.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> T.eye(2).eval()
+    array([[1., 0.],
+           [0., 1.]])
+    """
     rows = as_integer(n, "eye: the number of rows")
     columns = rows if m is None else as_integer(m, "eye: the number of columns")
     return build_one(

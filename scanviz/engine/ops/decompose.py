@@ -235,9 +235,17 @@ def svd(value: Any, full: bool = False) -> Sequence[Variable]:
     return build(Op(SVD, FactorsParameters(full)), [as_variable(value)])
 
 
-def svdvals(value: Any) -> Variable:
-    """Return the singular values of matrices."""
-    return build_one(Op(SVDVALS), as_variable(value))
+def svdvals(x: Any) -> Variable:
+    """Singular values of matrices in descending order; parameters and errors as of :func:`svd`.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> A = T.matrix("A")
+    >>> T.linalg.svdvals(A).eval({A: [[3.0, 0.0], [0.0, 4.0]]})
+    array([4., 3.])
+    """
+    return build_one(Op(SVDVALS), as_variable(x))
 
 
 def pinv(value: Any, rcond: float | None = None) -> Variable:
@@ -250,6 +258,32 @@ def lstsq(a: Any, b: Any, rcond: float | None = None) -> Sequence[Variable]:
     return build(Op(LSTSQ, CutoffParameters(rcond)), [as_variable(a), as_variable(b)])
 
 
-def expm(value: Any) -> Variable:
-    """Return the exponential of square matrices."""
-    return build_one(Op(EXPM), as_variable(value))
+def expm(A: Any) -> Variable:  # SciPy's name
+    """Exponential of square matrices, as ``scipy.linalg.expm``: ``I + A + A @ A / 2 + …``.
+
+    Parameters
+    ----------
+    A : array_like
+        Matrices of shape ``(..., n, n)``.
+
+    Returns
+    -------
+    Variable
+        Of the same shape, floating.  Its derivative is a block of the exponential of a matrix of twice the size.
+
+    Raises
+    ------
+    ScanvizTypeError
+        If it is no matrix, or float16.
+    ShapeError
+        If it is known not to be square.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> A = T.matrix("A")
+    >>> T.linalg.expm(A).eval({A: [[0.0, 1.0], [0.0, 0.0]]})
+    array([[1., 1.],
+           [0., 1.]])
+    """
+    return build_one(Op(EXPM), as_variable(A))

@@ -47,39 +47,69 @@ POSITIVE = replace(FUNCTION, sign="no minus zero")
 
 
 class ElementwiseDeclaration(Declaration):
-    """An elementwise operation; call it to apply it.
+    """An elementwise operation: declared once, and called to apply it.
+
+    Parameters
+    ----------
+    numpy : callable or str
+        A ufunc, or a function with ``out`` as last positional argument, whose name it takes; or its name alone, where the
+        formula is the meaning.
+    formula : Formula or callable
+        What one element is, over arguments computed in the dtypes that the rule says; or what gives it for the name of the
+        operation, when it is first asked for.
+    doc : str
+        One line.
+    name : str, optional
+        Another name than that of ``numpy``.
+    like : ufunc, optional
+        The ufunc whose dtype rule and arity hold, where ``numpy`` is not a ufunc itself.
+    result : callable, optional
+        Another dtype rule: ``result(*kinds)`` gives the dtypes of the inputs as computed with, and then of the output.  A kind is a
+        dtype or, for a weak Python number, its type.
+    facts : Facts, optional
+        What is known of it; by default what is known of an elementary function.
+    truths : int, optional
+        The input from which on truth values are compared or chosen from; None where they are an accident.
 
     Attributes
     ----------
     function : callable
         ``function(*arrays)`` or ``function(*arrays, out=buffer)``: the NumPy meaning.
-    arity : int
-        Number of inputs.
-    truths : int or None
-        The input from which on truth values are compared or chosen from; None where they are an accident.
+    block : callable
+        ``block(*dtypes)``: the dtypes that inputs of these dtypes are computed in, and the formula for those; TypeError where the
+        operation has no meaning for them.
     """
 
-    __slots__ = ("_formula", "_kept_block", "_kept_result", "_rule", "function", "truths")
+    __slots__ = ("_formula", "block", "function", "result", "truths")
     arity: int
     function: Callable[..., Any]
+    result: ResultRule
+    block: Callable[..., tuple[tuple[str, ...], Block]]
 
     def __init__(
         self,
-        name: str,
-        arity: int,
-        function: Callable[..., Any] | None,
-        result: ResultRule,
-        doc: str,
-        symbol: str | None,
-        notation: Notation | None,
-        facts: Facts,
-        truths: int | None,
+        numpy: Callable[..., Any] | str,
         formula: Formula | Callable[[str], Formula],
+        doc: str,
+        *,
+        name: str | None = None,
+        like: np.ufunc | None = None,
+        result: ResultRule | None = None,
+        symbol: str | None = None,
+        notation: Notation | None = None,
+        arity: int | None = None,
+        facts: Facts = FUNCTION,
+        truths: int | None = None,
     ):
+        function = None if isinstance(numpy, str) else numpy
+        reference = like if like is not None else function
+        if result is None:
+            assert isinstance(reference, np.ufunc)
+            result = by_ufunc(reference)
         super().__init__(
-            name,
+            name or (numpy if isinstance(numpy, str) else numpy.__name__),
             "elementwise",
-            arity=arity,
+            arity=arity if arity is not None else getattr(reference, "nin", 1),
             doc=doc,
             infer=_infer,
             perform=_perform,
@@ -88,11 +118,9 @@ class ElementwiseDeclaration(Declaration):
             notation=notation,
             facts=facts,
         )
-        # kept in caches, which are made when they are used: a program uses few operations, and declares all
-        self._rule, self._kept_result = result, False
-        self._kept_block: Callable[..., tuple[tuple[str, ...], Block]] | None = None
         self.function = self._by_formula if function is None else function
         self.truths, self._formula = truths, formula
+        self.result, self.block = lru_cache(maxsize=1024)(result), lru_cache(maxsize=256)(self._block)
 
     @property
     def formula(self) -> Formula:
@@ -101,26 +129,6 @@ class ElementwiseDeclaration(Declaration):
         if callable(given):
             given = self._formula = given(self.name)
         return given
-
-    @property
-    def result(self) -> ResultRule:
-        """``result(*kinds)``: the dtypes of the inputs as computed with, and then of the output.
-
-        A kind is a dtype or, for a weak Python number, its type.
-        """
-        if not self._kept_result:
-            self._rule, self._kept_result = lru_cache(maxsize=1024)(self._rule), True
-        return self._rule
-
-    @property
-    def block(self) -> Callable[..., tuple[tuple[str, ...], Block]]:
-        """``block(*dtypes)``: the dtypes that inputs of these dtypes are computed in, and the formula for those.
-
-        TypeError where the operation has no meaning for them.
-        """
-        if self._kept_block is None:
-            self._kept_block = lru_cache(maxsize=256)(self._block)
-        return self._kept_block
 
     def _block(self, *dtypes: Any) -> tuple[tuple[str, ...], Block]:
         *computed, made = (dtype.name for dtype in self.result(*map(np.dtype, dtypes)))
@@ -246,50 +254,4 @@ def by_ufunc(ufunc: np.ufunc) -> ResultRule:
     return lambda *kinds: ufunc.resolve_dtypes((*kinds, *blanks))
 
 
-def elementwise(
-    numpy: Callable[..., Any] | str,
-    formula: Formula | Callable[[str], Formula],
-    doc: str,
-    *,
-    name: str | None = None,
-    like: np.ufunc | None = None,
-    result: ResultRule | None = None,
-    symbol: str | None = None,
-    notation: Notation | None = None,
-    arity: int | None = None,
-    facts: Facts = FUNCTION,
-    truths: int | None = None,
-) -> ElementwiseDeclaration:
-    """Declare an elementwise operation.
-
-    Parameters
-    ----------
-    numpy : callable or str
-        A ufunc, or a function with ``out`` as last positional argument, whose name it takes; or its name alone, where the
-        formula is the meaning.
-    formula : Formula or callable
-        What one element is, over arguments computed in the dtypes that the rule says; or what gives it for the name of the
-        operation, when it is first asked for.
-    doc : str
-        One line.
-    name : str, optional
-        Another name than that of ``numpy``.
-    like : ufunc, optional
-        The ufunc whose dtype rule and arity hold, where ``numpy`` is not a ufunc itself.
-    result : callable, optional
-        Another dtype rule (see :class:`ElementwiseDeclaration`).
-    facts : Facts, optional
-        What is known of it; by default what is known of an elementary function.
-    truths : int, optional
-        The input from which on truth values are compared or chosen from.
-    """
-    function = None if isinstance(numpy, str) else numpy
-    called = name or (numpy if isinstance(numpy, str) else numpy.__name__)
-    reference = like if like is not None else function
-    if result is None:
-        assert isinstance(reference, np.ufunc)
-        result = by_ufunc(reference)
-    count = arity if arity is not None else getattr(reference, "nin", 1)
-    return ElementwiseDeclaration(
-        called, count, function, result, doc, symbol, notation, facts, truths, formula
-    )
+elementwise = ElementwiseDeclaration  # as declarations are written

@@ -16,6 +16,7 @@ from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError, ShapeErro
 from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, tensor_type
+from scanviz.engine.graph.syntax import meaning
 from scanviz.engine.graph.types import INTEGERS, canonical_dtype
 from scanviz.engine.ops import axes
 from scanviz.engine.ops import elementwise as e
@@ -69,8 +70,33 @@ CONCATENATE = Declaration(
 )
 
 
-def concatenate(arrays: Sequence[Any], axis: int = 0, dtype: object = None) -> Variable:
-    """Return arrays joined along an existing axis, in their common dtype or one that is wanted."""
+def concatenate(arrays: Sequence[Any], axis: int = 0, *, dtype: object = None) -> Variable:
+    """Arrays joined along an existing axis.
+
+    Parameters
+    ----------
+    arrays : list of array_like
+        At least one; of one number of dimensions, and of equal sizes but along the axis.
+    axis : int, optional
+        Along which axis.
+    dtype : dtype, optional
+        Of the result, the common one by default; no floats become ints.
+
+    Raises
+    ------
+    ScanvizTypeError
+        If numbers of dimensions differ, or the dtype cannot hold the arrays.
+    ScanvizValueError
+        If there are no arrays, or the axis is not there.
+    ShapeError
+        If other sizes differ: at once where they are known, else at run time.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> T.concatenate([[1, 2], [3]]).eval()
+    array([1, 2, 3])
+    """
     parts, ndim = _alike(arrays, "concatenate", 1)
     place = normal_axis(axis, ndim, "concatenate")
     dtypes = [tensor_type(part).dtype for part in parts]
@@ -113,7 +139,7 @@ def stack(arrays: Sequence[Any], axis: int = 0, dtype: object = None) -> Variabl
     parts, ndim = _alike(arrays, "stack", 0)
     place = normal_axis(axis, ndim + 1, "stack")
     order = [*range(place), "x", *range(place, ndim)]
-    return concatenate([dimshuffle(part, order) for part in parts], place, dtype)
+    return concatenate([dimshuffle(part, order) for part in parts], place, dtype=dtype)
 
 
 def _repeat_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
@@ -150,9 +176,35 @@ REPEAT = Declaration(
 )
 
 
-def repeat(value: Any, repeats: Any, axis: int | None = None) -> Variable:
-    """Return each element repeated, along an axis or of the flattened array."""
-    variable = as_variable(value)
+@meaning("method:repeat")
+def repeat(x: Any, repeats: Any, axis: int | None = None) -> Variable:
+    """Each element repeated, along an axis or of the flattened array.
+
+    Parameters
+    ----------
+    x : array_like
+        Any tensor.
+    repeats : int, integer scalar or integer vector
+        How often: all alike, or one count for each element along the axis.
+    axis : int, optional
+        Along which axis; None flattens first.
+
+    Raises
+    ------
+    ScanvizTypeError
+        If counts are no integers.
+    ScanvizValueError
+        At run time, if a count is negative.
+    ShapeError
+        At run time, if there is not one count for each element.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> T.repeat([1, 2], 2).eval()
+    array([1, 1, 2, 2])
+    """
+    variable = as_variable(x)
     if axis is None:
         variable, axis = flattened(variable), 0
     counts = as_variable(repeats)
@@ -169,9 +221,32 @@ def flattened(variable: Variable) -> Variable:
     return variable if tensor_type(variable).ndim == 1 else reshape(variable, [-1])
 
 
-def roll(value: Any, shift: Any, axis: int | Sequence[int] | None = None) -> Variable:
-    """Return ``value`` with elements moved along axes, those beyond the end coming back at the start."""
-    variable = as_variable(value)
+def roll(x: Any, shift: Any, axis: int | Sequence[int] | None = None) -> Variable:
+    """Elements moved along an axis, those beyond the end coming back at the start.
+
+    Parameters
+    ----------
+    x : array_like
+        Any tensor.
+    shift : int, integer scalar variable or list of these
+        How far towards higher indices; one for all axes, or one for each.
+    axis : int or list of int, optional
+        Along which; None rolls the flattened array and gives it its shape back.
+
+    Raises
+    ------
+    ScanvizTypeError
+        If a shift is no integer.
+    ScanvizValueError
+        If an axis is not there, or there is not one shift for each.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> T.roll([1, 2, 3], 1).eval()
+    array([3, 1, 2])
+    """
+    variable = as_variable(x)
     if axis is None:
         rolled = _rolled(flattened(variable), shift, 0)
         return reshape(rolled, shape(variable), ndim=tensor_type(variable).ndim)
@@ -196,12 +271,40 @@ def _rolled(variable: Variable, shift: Any, axis: Any) -> Variable:
     return concatenate(halves, place)
 
 
-def split(value: Any, parts: Any, axis: int = 0) -> list[Variable]:
-    """Return ``value`` cut along an axis: into a number of equal parts, or into parts of the given sizes.
+def split(x: Any, parts: Any, axis: int = 0) -> list[Variable]:
+    """Cut along an axis: into a number of equal parts, or into parts of given sizes.
 
-    Sizes may be symbolic; their number must be known.  They must add up to the size of the axis.
+    Parameters
+    ----------
+    x : array_like
+        At least one dimension.
+    parts : int, list of ints and scalar variables, or vector variable of known length
+        How many equal parts; or the size of each part (where ``numpy.split`` takes the places of the cuts).
+    axis : int, optional
+        Along which axis.
+
+    Returns
+    -------
+    list of Variable
+        The parts in order.
+
+    Raises
+    ------
+    ScanvizTypeError
+        If how many parts there are is not known while the graph is built.
+    ScanvizValueError
+        If there are no parts or a size is negative, or the axis is not there.
+    ShapeError
+        If the parts do not make up the whole: at once where sizes are known, else at run time.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> a, b = T.split([1, 2, 3], [1, 2])
+    >>> b.eval()
+    array([2, 3])
     """
-    variable = as_variable(value)
+    variable = as_variable(x)
     place = normal_axis(axis, tensor_type(variable).ndim, "split")
     if isinstance(parts, int | np.integer):
         return _equal_parts(variable, int(parts), place)

@@ -86,14 +86,62 @@ LOG_SOFTMAX = _declare(
 )
 
 
-def softmax(value: Any, axis: Any = -1) -> Variable:
-    """Return exp(x) / sum(exp(x)) along ``axis``: an int, several, or None for all."""
-    return _build(SOFTMAX, value, axis)
+def softmax(x: Any, axis: Any = -1) -> Variable:
+    """Probabilities in proportion to exp(x) along an axis, without overflow.
+
+    Parameters
+    ----------
+    x : array_like
+        Tensor of at least one dimension; a vector gives a vector.
+    axis : int, sequence of int or None
+        Along which the result sums to 1, by default the last; None for over all.
+
+    Returns
+    -------
+    Variable
+        Floating tensor of the same shape.
+
+    Raises
+    ------
+    ScanvizValueError
+        If an axis does not exist or is named twice.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> x = T.vector("x")
+    >>> T.nnet.softmax(x).eval({x: [1000.0, 1000.0]})
+    array([0.5, 0.5])
+    """
+    return _build(SOFTMAX, x, axis)
 
 
-def log_softmax(value: Any, axis: Any = -1) -> Variable:
-    """Return the logarithm of softmax along ``axis``: an int, several, or None for all."""
-    return _build(LOG_SOFTMAX, value, axis)
+def log_softmax(x: Any, axis: Any = -1) -> Variable:
+    """Logarithm of softmax along an axis, exact also where the probability is too small for a float.
+
+    Parameters
+    ----------
+    x, axis
+        As in :func:`softmax`.
+
+    Returns
+    -------
+    Variable
+        Floating tensor of the same shape.
+
+    Raises
+    ------
+    ScanvizValueError
+        If an axis does not exist or is named twice.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> x = T.vector("x")
+    >>> T.nnet.log_softmax(x).eval({x: [0.0, 1000.0]})
+    array([-1000.,     0.])
+    """
+    return _build(LOG_SOFTMAX, x, axis)
 
 
 def _build(declaration: Declaration, value: Any, axis: Any) -> Variable:

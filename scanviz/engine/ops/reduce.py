@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +17,7 @@ from msgspec.structs import replace
 
 from scanviz.engine import cost
 from scanviz.engine.errors import ScanvizValueError, ShapeError
-from scanviz.engine.graph.declaration import Declaration, Op, fitted
+from scanviz.engine.graph.declaration import Declaration, Notation, Op, fitted
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, tensor_type
 from scanviz.engine.graph.notation import WrittenTerm, called
@@ -26,6 +27,7 @@ from scanviz.engine.ops.options import truth
 from scanviz.engine.ops.shape import dimension, normal_axis
 from scanviz.engine.ops.sizes import product_of
 from scanviz.engine.ops.support import (
+    DtypeRule,
     as_variable,
     infer_by,
     kept_dtype,
@@ -60,7 +62,6 @@ class CumulativeParameters(NamedTuple):
 _FOLDED = Facts(
     cost.of_input, weight="heavy", foldable=True, axes=axes.but("axes", stays="keepdims"), calls=3
 )
-_PLACED = replace(_FOLDED, axes=axes.but("axis", stays="keepdims"), calls=6)
 _KEPT = replace(_FOLDED, sign="kept")
 _CHOSEN = replace(_KEPT, selects=True, either_zero=True)
 
@@ -231,31 +232,40 @@ def count(value: Any, axes: Sequence[int]) -> Variable:
     return product_of(dimension(value, axis) for axis in axes)
 
 
+def kept_or_flat(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
+    """Give a result the shape of its input, or that of all its elements in a line where no axis is named."""
+    given = dims.shapes[0]
+    return ((dims.product(given),) if op.parameters.axis is None else given,)
+
+
+def along_axis(
+    name: str,
+    function: Callable[..., Array],
+    doc: str,
+    *,
+    dtypes: DtypeRule,
+    facts: Facts,
+    family: str = "reduce",
+    shapes: Callable[[Op, Dims], Sequence[tuple[Any, ...]]] = kept_or_flat,
+    notation: Notation | None = None,
+) -> Declaration:
+    """Declare an operation of one input along an axis: ``function(array, *parameters)``, the axis first."""
+    return Declaration(
+        name,
+        family,
+        arity=1,
+        doc=doc,
+        infer=infer_by(dtypes),
+        perform=lambda op, values: (function(np.asarray(values[0]), *op.parameters),),
+        shapes=shapes,
+        notation=notation,
+        facts=facts,
+    )
+
+
 def _place_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
     (given,), (axis, keep) = dims.shapes, op.parameters
     return (_without(given, range(len(given)) if axis is None else (axis,), keep),)
-
-
-def _declare_place(name: str, function: Callable[..., Array], doc: str) -> Declaration:
-    def perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
-        axis, keep = op.parameters
-        if not np.size(values[0]):
-            axes = range(np.ndim(values[0])) if axis is None else (axis,)
-            return (_of_nothing(name, values[0], axes, "int64", keep),)
-        return (function(values[0], axis=axis, keepdims=keep),)
-
-    infer = infer_by(lambda op, kinds: ("int64",))
-    return Declaration(
-        name,
-        "reduce",
-        arity=1,
-        doc=doc,
-        infer=infer,
-        perform=perform,
-        shapes=_place_shapes,
-        notation=_place_notation,
-        facts=_PLACED,
-    )
 
 
 def _place_notation(op: Op, operands: Sequence[WrittenTerm]) -> WrittenTerm:
@@ -265,8 +275,25 @@ def _place_notation(op: Op, operands: Sequence[WrittenTerm]) -> WrittenTerm:
     return called(op.name, operands, {**options, "keepdims": True} if keepdims else options)
 
 
-ARGMAX = _declare_place("argmax", np.argmax, "Index of the first largest element along an axis.")
-ARGMIN = _declare_place("argmin", np.argmin, "Index of the first smallest element along an axis.")
+def _placed(function: Callable[..., Array]) -> Callable[..., Array]:
+    def place(value: Array, axis: int | None, keepdims: bool) -> Array:
+        if not np.size(value):
+            axes = range(np.ndim(value)) if axis is None else (axis,)
+            return _of_nothing(function.__name__, value, axes, "int64", keepdims)
+        return function(value, axis=axis, keepdims=keepdims)
+
+    return place
+
+
+_place = partial(
+    along_axis,
+    dtypes=lambda op, kinds: ("int64",),
+    shapes=_place_shapes,
+    notation=_place_notation,
+    facts=replace(_FOLDED, axes=axes.but("axis", stays="keepdims"), calls=6),
+)
+ARGMAX = _place("argmax", _placed(np.argmax), "Index of the first largest element along an axis.")
+ARGMIN = _place("argmin", _placed(np.argmin), "Index of the first smallest element along an axis.")
 
 
 def argmax(value: Any, axis: int | None = None, *, keepdims: bool = False) -> Variable:
@@ -298,30 +325,9 @@ def single_axis(axis: int | None, variable: Variable, what: str) -> int | None:
     return normal_axis(axis, ndim, f"{what} of `{describe(variable)}`")
 
 
-def kept_or_flat(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
-    """Give a result the shape of its input, or that of all its elements in a line where no axis is named."""
-    given = dims.shapes[0]
-    return ((dims.product(given),) if op.parameters.axis is None else given,)
-
-
-def _declare_cumulative(name: str, function: Callable[..., Array], doc: str) -> Declaration:
-    def perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
-        return (function(values[0], op.parameters.axis, op.parameters.dtype),)
-
-    return Declaration(
-        name,
-        "reduce",
-        arity=1,
-        doc=doc,
-        infer=infer_by(_accumulated),
-        perform=perform,
-        shapes=kept_or_flat,
-        facts=replace(_FOLDED, axes=axes.but("axis"), calls=6),
-    )
-
-
-CUMSUM = _declare_cumulative("cumsum", np.cumsum, "Sums of the elements so far along an axis.")
-CUMPROD = _declare_cumulative("cumprod", np.cumprod, "Products of the elements so far along an axis.")
+_cumulative = partial(along_axis, dtypes=_accumulated, facts=replace(_FOLDED, axes=axes.but("axis"), calls=6))
+CUMSUM = _cumulative("cumsum", np.cumsum, "Sums of the elements so far along an axis.")
+CUMPROD = _cumulative("cumprod", np.cumprod, "Products of the elements so far along an axis.")
 
 
 def cumsum(value: Any, axis: int | None = None, *, dtype: object = None) -> Variable:

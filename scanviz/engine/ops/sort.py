@@ -6,7 +6,8 @@ elements are the same but for the sign of zero, and the quick way is up to fifty
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,11 +17,12 @@ from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError, ShapeErro
 from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, tensor_type
+from scanviz.engine.graph.syntax import meaning
 from scanviz.engine.graph.types import BOOLEAN, INTEGERS, TensorType
 from scanviz.engine.ops import axes
 from scanviz.engine.ops.elementwise import cast
 from scanviz.engine.ops.options import one_of
-from scanviz.engine.ops.reduce import kept_or_flat, single_axis
+from scanviz.engine.ops.reduce import along_axis, single_axis
 from scanviz.engine.ops.support import as_integer, as_variable, infer_by, kept_dtype
 
 
@@ -28,25 +30,6 @@ class SortParameters(NamedTuple):
     """Parameters of sorting: the axis, None for the flattened array."""
 
     axis: int | None
-
-
-def _declare(
-    name: str, function: Callable[..., Array], dtypes: Callable[..., Sequence[str]], doc: str
-) -> Declaration:
-    def perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
-        return (function(np.asarray(values[0]), op.parameters.axis),)
-
-    facts = Facts(cost.of_input, weight="heavy", axes=axes.but("axis"), calls=4)
-    return Declaration(
-        name,
-        "sort",
-        arity=1,
-        doc=doc,
-        infer=infer_by(dtypes),
-        perform=perform,
-        shapes=kept_or_flat,
-        facts=facts,
-    )
 
 
 def _places(op: Op, kinds: Sequence[TensorType]) -> Sequence[str]:
@@ -62,20 +45,80 @@ def _order(value: Array, axis: int | None) -> Array:
     return np.argsort(value, axis, "stable")
 
 
-SORT = _declare("sort", _sorted, kept_dtype, "Elements in ascending order along an axis.")
-ARGSORT = _declare(
-    "argsort", _order, _places, "Indices that would sort along an axis; equal elements keep their order."
+_along_axis = partial(
+    along_axis, family="sort", facts=Facts(cost.of_input, weight="heavy", axes=axes.but("axis"), calls=4)
+)
+SORT = _along_axis("sort", _sorted, "Elements in ascending order along an axis.", dtypes=kept_dtype)
+ARGSORT = _along_axis(
+    "argsort",
+    _order,
+    "Indices that would sort along an axis; equal elements keep their order.",
+    dtypes=_places,
 )
 
 
-def sort(value: Any, axis: int | None = -1) -> Variable:
-    """Return the elements in ascending order along ``axis``, all in one row for None."""
-    return _build(SORT, value, axis)
+@meaning("method:sort")
+def sort(x: Any, axis: int | None = -1) -> Variable:
+    """Elements in ascending order along an axis, NaN last.
+
+    Unlike the method of a NumPy array, ``x.sort()`` gives a new tensor: variables are immutable.
+
+    Parameters
+    ----------
+    x : array_like
+        Tensor of any shape.
+    axis : int, optional
+        The axis, by default the last; None sorts the flattened tensor.
+
+    Returns
+    -------
+    Variable
+        Tensor of the shape and dtype of ``x``, or a vector where ``axis`` is None.
+
+    Raises
+    ------
+    ScanvizValueError
+        If the axis does not exist.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> x = T.vector("x")
+    >>> T.sort(x).eval({x: [3.0, 1.0, 2.0]})
+    array([1., 2., 3.])
+    """
+    return _build(SORT, x, axis)
 
 
-def argsort(value: Any, axis: int | None = -1) -> Variable:
-    """Return the indices that would sort along ``axis``, the flattened array for None."""
-    return _build(ARGSORT, value, axis)
+@meaning("method:argsort")
+def argsort(x: Any, axis: int | None = -1) -> Variable:
+    """Indices that would sort along an axis; equal elements keep their order.
+
+    Parameters
+    ----------
+    x : array_like
+        Tensor of any shape.
+    axis : int, optional
+        As in :func:`sort`.
+
+    Returns
+    -------
+    Variable
+        int64 tensor of the shape of ``x``, or a vector where ``axis`` is None.
+
+    Raises
+    ------
+    ScanvizValueError
+        If the axis does not exist.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> x = T.vector("x")
+    >>> T.argsort(x).eval({x: [3.0, 1.0, 2.0]})
+    array([1, 2, 0])
+    """
+    return _build(ARGSORT, x, axis)
 
 
 def _build(declaration: Declaration, value: Any, axis: int | None) -> Variable:
@@ -151,9 +194,39 @@ BINCOUNT = Declaration(
 )
 
 
-def bincount(numbers: Any, weights: Any = None, minlength: Any = 0) -> Variable:
-    """Return how often each number from 0 occurs, or the sum of its weights."""
-    variable = _vector(numbers, "bincount")
+def bincount(x: Any, weights: Any = None, minlength: Any = 0) -> Variable:
+    """How often each number from 0 occurs in a vector, or the sum of the weights where it does.
+
+    Parameters
+    ----------
+    x : array_like
+        Vector of whole numbers, none below 0.
+    weights : array_like, optional
+        What each counts, by default 1.
+    minlength : int or integer scalar variable
+        How many counts there are at least.
+
+    Returns
+    -------
+    Variable
+        Vector as long as its largest number says: int64, or float64 of weights.  It has a derivative with respect to weights.
+
+    Raises
+    ------
+    ScanvizTypeError
+        If ``x`` is no vector of whole numbers, or ``weights`` are no vector.
+    ScanvizValueError
+        At run time, if a number or ``minlength`` is negative.
+    ShapeError
+        At run time, if there is not one weight for each number.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> T.bincount([0, 1, 1, 3]).eval()
+    array([1, 2, 0, 1])
+    """
+    variable = _vector(x, "bincount")
     if tensor_type(variable).dtype not in (*INTEGERS, BOOLEAN):
         raise ScanvizTypeError.here(
             f"bincount: `{describe(variable)}` holds no whole numbers",

@@ -11,17 +11,16 @@ from scanviz.engine.graph.nodes import Variable
 from scanviz.engine.graph.syntax import meaning
 from scanviz.engine.ops import factorise as f
 from scanviz.engine.ops import linalg as ops
+from scanviz.engine.ops.decompose import expm, svdvals
 from scanviz.engine.other_names import missing
 from scanviz.tensor.linalg.decompositions import (
     eigh,
     eigvalsh,
-    expm,
     lstsq,
     matrix_power,
     pinv,
     qr,
     svd,
-    svdvals,
 )
 from scanviz.tensor.linalg.norms import norm
 from scanviz.tensor.products import batched_dot, cross, dot, inner, kron, matmul, outer, tensordot

@@ -16,8 +16,6 @@ from scanviz.engine.ops.options import one_of, real, truth, whole
 from scanviz.engine.ops.shape import alloc, dimension
 from scanviz.engine.ops.support import as_variable
 
-__all__ = ["eigh", "eigvalsh", "expm", "lstsq", "matrix_power", "pinv", "qr", "svd", "svdvals"]
-
 
 class EighResult(NamedTuple):
     """What :func:`eigh` gives."""
@@ -177,19 +175,6 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True) -> Any:
     return SVDResult(left, values, right)
 
 
-def svdvals(x: Any) -> Variable:
-    """Singular values of matrices in descending order; parameters and errors as of :func:`svd`.
-
-    Examples
-    --------
-    >>> from scanviz import tensor as T
-    >>> A = T.matrix("A")
-    >>> T.linalg.svdvals(A).eval({A: [[3.0, 0.0], [0.0, 4.0]]})
-    array([4., 3.])
-    """
-    return d.svdvals(x)
-
-
 _UNSAID: Any = object()  # None has a meaning of its own
 
 
@@ -335,34 +320,3 @@ def matrix_power(a: Any, n: int) -> Variable:
             assert found is not None
             return found
         variable = matmul(variable, variable)
-
-
-def expm(A: Any) -> Variable:  # SciPy's name
-    """Exponential of square matrices, as ``scipy.linalg.expm``: ``I + A + A @ A / 2 + …``.
-
-    Parameters
-    ----------
-    A : array_like
-        Matrices of shape ``(..., n, n)``.
-
-    Returns
-    -------
-    Variable
-        Of the same shape, floating.  Its derivative is a block of the exponential of a matrix of twice the size.
-
-    Raises
-    ------
-    ScanvizTypeError
-        If it is no matrix, or float16.
-    ShapeError
-        If it is known not to be square.
-
-    Examples
-    --------
-    >>> from scanviz import tensor as T
-    >>> A = T.matrix("A")
-    >>> T.linalg.expm(A).eval({A: [[0.0, 1.0], [0.0, 0.0]]})
-    array([[1., 1.],
-           [0., 1.]])
-    """
-    return d.expm(A)

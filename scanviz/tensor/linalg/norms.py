@@ -17,8 +17,6 @@ from scanviz.engine.ops.support import as_variable
 from scanviz.tensor.axes import squeeze
 from scanviz.tensor.statistics import root
 
-__all__ = ["norm"]
-
 
 def norm(
     x: Any, ord: float | str | None = None, axis: int | Sequence[int] | None = None, keepdims: bool = False

@@ -10,7 +10,7 @@ from scanviz.engine.graph.nodes import Variable
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops import creation
 from scanviz.engine.ops.evaluate import evaluate
-from scanviz.tensor import filling as filled
+from scanviz.tensor import creation as filled
 from tests.engine.ops.checking import dtypes, shape_before
 
 steps = st.integers(-4, 4).filter(bool)

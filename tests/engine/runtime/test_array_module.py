@@ -1,10 +1,10 @@
-"""What a backend for another array library says is told where such backends are described."""
+"""What a backend for another array library says stands on the page about backends."""
 
 from pathlib import Path
 
 from scanviz.engine.runtime.array_module import ArrayModule
 
-PAGE = Path(__file__).parents[3] / "docs" / "extending.md"
+PAGE = Path(__file__).parents[3] / "docs" / "reference" / "program.md"
 
 
 def test_all_that_an_array_library_says_stands_on_the_page_about_backends():

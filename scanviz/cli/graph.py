@@ -238,8 +238,7 @@ def _loop_named(record: ProfileRecord, functions: Collection[int], scan: str) ->
 def _diagram(record: ProfileRecord, function: FunctionRecord, given: Given, form: str) -> Diagram:
     """Return the picture that the options ask for."""
     from scanviz.render.diagram.build import diagram_of, with_closed
-    from scanviz.render.diagram.difference import difference
-    from scanviz.render.diagram.nearby import near_changes
+    from scanviz.render.diagram.difference import difference, near_changes
     from scanviz.render.diagram.unrolled import MOST_IN_ALL, MOST_STEPS, unrolled
 
     graph = function.graph

@@ -8,10 +8,10 @@ nothing that is drawn reads (the step reads its size alone, which is plumbing) i
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
 
 from msgspec.structs import replace
 
+from scanviz.render.diagram.folding import with_nodes
 from scanviz.render.diagram.model import Diagram, Edge, Node
 
 READABLE = 80  # nodes of a picture that is read at a glance
@@ -40,37 +40,7 @@ def with_chips(diagram: Diagram, least: int | None = None) -> Diagram:
         least = READABLE // 2 if any(node.change for node in diagram.nodes) else READABLE
     if len(diagram.nodes) <= least or any(node.row is not None for node in diagram.nodes):
         return diagram
-    return _beside_readers(_into_closed_loops(_without_handing_on(_without_unread(diagram))))
-
-
-def _without_unread(diagram: Diagram) -> Diagram:
-    """Return a picture without what loops are given and nothing that is drawn reads, and without leaves read nowhere else."""
-    readers: dict[str, list[Edge]] = defaultdict(list)
-    for edge in diagram.edges:
-        readers[edge.source].append(edge)
-    gone: dict[str, Node] = {}
-    for node in diagram.nodes:
-        handed = node.kind == "inner_input" and node.loop_kind in ("sequence", "non_sequence")
-        if handed and not node.change and not readers[node.id]:
-            gone[node.id] = node
-    for node in reversed(diagram.nodes):  # from the innermost loop outwards
-        reached = readers[node.id]
-        handed = node.kind == "port" and node.side == "in" and node.loop_kind in ("sequence", "non_sequence")
-        leaf = node.kind in ("shared", "constant") or (node.kind == "inner_input" and node.id not in gone)
-        if (handed or leaf) and reached and not node.change and _all_plain(reached, gone):
-            gone[node.id] = node
-    if not gone:
-        return diagram
-    names = list(
-        dict.fromkeys(node.label for node in diagram.nodes if node.id in gone and node.kind == "port")
-    )
-    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-    note = f"not drawn, for the step reads sizes of it alone: {', '.join(names[:_MOST_NAMES])}{more}"
-    return _without(replace(diagram, notes=(*diagram.notes, note) if names else diagram.notes), gone)
-
-
-def _all_plain(edges: Iterable[Edge], gone: dict[str, Node]) -> bool:
-    return all(edge.target in gone and not edge.change for edge in edges)
+    return _beside_readers(_without_handing_on(diagram))
 
 
 def _without_handing_on(diagram: Diagram) -> Diagram:
@@ -109,25 +79,9 @@ def _without_handing_on(diagram: Diagram) -> Diagram:
         for edge in diagram.edges
         if edge.target not in gone
     ]
-    return _without(replace(diagram, edges=tuple(edges)), gone)
-
-
-def _into_closed_loops(diagram: Diagram) -> Diagram:
-    """Return a picture without lines from leaves to ports of closed loops that are called as they are."""
-    labels = {
-        port.id: port.label for node in diagram.nodes for port in node.ports if port.kind == "non_sequence"
-    }
-    leaves = {node.id: node for node in diagram.nodes if node.kind in _LEAVES}
-    said = [
-        edge
-        for edge in diagram.edges
-        if edge.source in leaves and not edge.change and labels.get(edge.target) == leaves[edge.source].label
-    ]
-    edges = tuple(edge for edge in diagram.edges if edge not in said)
-    still = {edge.source for edge in edges}
-    gone = {edge.source: leaves[edge.source] for edge in said if edge.source not in still}
-    gone = {name: node for name, node in gone.items() if node.kind != "input" and not node.change}
-    return _without(replace(diagram, edges=edges), gone)
+    return with_nodes(
+        replace(diagram, edges=tuple(edges)), (node for node in diagram.nodes if node.id not in gone)
+    )
 
 
 def _beside_readers(diagram: Diagram) -> Diagram:
@@ -180,11 +134,3 @@ def _stands_before(reader: Node, chip: Node, diagram: Diagram) -> str:
     if reader.cluster == chip.cluster:
         return reader.id
     return next(node.id for node in diagram.nodes if node.cluster == reader.cluster)
-
-
-def _without(diagram: Diagram, gone: dict[str, Node]) -> Diagram:
-    return replace(
-        diagram,
-        nodes=tuple(node for node in diagram.nodes if node.id not in gone),
-        edges=tuple(edge for edge in diagram.edges if edge.source not in gone and edge.target not in gone),
-    )

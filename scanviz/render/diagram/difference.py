@@ -7,7 +7,7 @@ where the other is: drawn at one of them, its lines of before or after would run
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Container, Mapping, Sequence
 from typing import TypeVar
 
@@ -15,11 +15,14 @@ from msgspec.structs import replace
 
 from scanviz.record.graphs.graph import GraphSnapshot
 from scanviz.render.diagram.build import whole_picture
+from scanviz.render.diagram.folding import close_loops, with_nodes
 from scanviz.render.diagram.heat import HeatMap
 from scanviz.render.diagram.model import Change, Cluster, Diagram, Edge, Node
 
 _CHANGES: tuple[Change, ...] = ("added", "removed", "moved")
 _MOST_MOVES = 4  # in the notes
+HOPS = 2
+_FEW = 24  # nodes, which are drawn whole
 Part = TypeVar("Part", Node, Cluster)
 
 
@@ -44,10 +47,10 @@ def difference(before: GraphSnapshot, after: GraphSnapshot, *, plumbing: bool = 
     nothing = HeatMap(None, None)
     new = whole_picture(after, nothing, folded=not plumbing)
     old = with_loops_of(whole_picture(before, nothing, folded=not plumbing), new)
-    clusters = _overlaid(old.clusters, new.clusters, lambda cluster: cluster.parent)
+    clusters = overlaid(old.clusters, new.clusters)
     moves = _moves(old, new)
     boxes = {cluster.id: cluster.label for cluster in (*old.clusters, *new.clusters)}
-    nodes = _with_moves(_overlaid(old.nodes, new.nodes, lambda node: node.cluster), moves, boxes)
+    nodes = _with_moves(overlaid(old.nodes, new.nodes), moves, boxes)
     changed = {node.id: node.change for node in nodes} | {cluster.id: cluster.change for cluster in clusters}
     ports = {node.id for node in nodes if node.kind == "port"}
     edges = _edges(_placeless(old.edges, ports), _placeless(new.edges, ports))
@@ -84,7 +87,7 @@ def with_loops_of(old: Diagram, new: Diagram) -> Diagram:
                 return names[prefix] + name[len(prefix) :]
         return name
 
-    return _with_names(old, renamed)
+    return with_names(old, renamed)
 
 
 def _moves(old: Diagram, new: Diagram) -> list[tuple[Node, Node]]:
@@ -111,7 +114,8 @@ def _with_moves(
     return [replace(node, change="moved", note=said[node.id]) if node.id in said else node for node in nodes]
 
 
-def _with_names(picture: Diagram, renamed: Callable[[str], str]) -> Diagram:
+def with_names(picture: Diagram, renamed: Callable[[str], str]) -> Diagram:
+    """Return a picture with other ids."""
     return replace(
         picture,
         nodes=tuple(
@@ -130,9 +134,9 @@ def _with_names(picture: Diagram, renamed: Callable[[str], str]) -> Diagram:
     )
 
 
-def _overlaid(old: Sequence[Part], new: Sequence[Part], around: Callable[[Part], str | None]) -> list[Part]:
+def overlaid(old: Sequence[Part], new: Sequence[Part]) -> list[Part]:
     """Return the parts of two pictures, each once: one that is gone stands behind the one that it stood behind."""
-    places = {node.id: node for node in old}
+    before = {node.id for node in old}
     known = {node.id for node in new}
     gone: dict[str | None, list[Part]] = {}
     last: str | None = None
@@ -143,13 +147,7 @@ def _overlaid(old: Sequence[Part], new: Sequence[Part], around: Callable[[Part],
             gone.setdefault(last, []).append(replace(node, change="removed"))
     found = list(gone.get(None, []))
     for node in new:
-        earlier = places.get(node.id)
-        change: Change = ""
-        if earlier is None:
-            change = "added"
-        elif around(earlier) != around(node):
-            change = "moved"
-        found.append(replace(node, change=change))
+        found.append(replace(node, change="" if node.id in before else "added"))
         found += gone.get(node.id, [])
     return found
 
@@ -215,3 +213,90 @@ def _said(counts: Counter[Change]) -> str:
 
 def _where(cluster: str | None, boxes: Mapping[str, str]) -> str:
     return f"in {boxes.get(cluster, cluster)}" if cluster is not None else "outside of loops"
+
+
+# what changed and its neighbours
+
+
+def near_changes(diagram: Diagram, hops: int = HOPS) -> Diagram:
+    """Return a picture of what changed in another, and of the nodes within so many lines of a change.
+
+    Parameters
+    ----------
+    diagram : Diagram
+        A picture with changes; one without any, or of a few nodes, comes back as it is.
+    hops : int
+        How far from a change nodes are drawn.
+
+    Examples
+    --------
+    >>> from scanviz.render.diagram.model import Edge, Node
+    >>> nodes = [Node(f"n{k}", "operation", "exp", change="added" if k == 0 else "") for k in range(100)]
+    >>> edges = [Edge(f"n{k}", f"n{k + 1}") for k in range(99)]
+    >>> small = near_changes(Diagram("f", tuple(nodes), (), tuple(edges)))
+    >>> [node.id for node in small.nodes], small.notes
+    (['n0', 'n1', 'n2'], ('not drawn: 97 nodes further than 2 lines from any change',))
+    """
+    changed = _changed(diagram)
+    if len(diagram.nodes) <= _FEW or not changed:
+        return diagram
+    near, boxes = _beside(diagram, changed, hops), _boxes_of(diagram, changed)
+    closed = close_loops(diagram, [cluster.id for cluster in diagram.clusters if cluster.id not in boxes])
+    kept = [node for node in closed.nodes if node.id in near or any(port.id in near for port in node.ports)]
+    count = len(closed.nodes) - len(kept)
+    nodes = f"{count} node{'' if count == 1 else 's'}"
+    note = (f"not drawn: {nodes} further than {hops} lines from any change",) if count else ()
+    return replace(with_nodes(closed, kept), notes=(*diagram.notes, *note))
+
+
+def _changed(diagram: Diagram) -> set[str]:
+    """Return ids of nodes that changed, or that lines lead to which did."""
+    owner = {port.id: node.id for node in diagram.nodes for port in node.ports}
+    found = _changed_nodes(diagram)
+    for edge in diagram.edges:
+        if edge.change:
+            found |= {owner.get(end, end) for end in (edge.source, edge.target)}
+    return found
+
+
+def _changed_nodes(diagram: Diagram) -> set[str]:
+    """Return ids of nodes that changed, or stand in a loop that did."""
+    boxes = {cluster.id for cluster in diagram.clusters if cluster.change}
+    return {node.id for node in diagram.nodes if node.change or node.cluster in boxes}
+
+
+def _beside(diagram: Diagram, changed: set[str], hops: int) -> set[str]:
+    """Return ids of what so many lines lead from to a change, and of what so many lead to from one.
+
+    What else is made of the same input is not near: lines are followed up or down, never first one and then the other.
+    """
+    owner = {port.id: node.id for node in diagram.nodes for port in node.ports}
+    above: dict[str, set[str]] = defaultdict(set)
+    below: dict[str, set[str]] = defaultdict(set)
+    own = _changed_nodes(diagram)
+    up, down = set(own), set(own)
+    for edge in diagram.edges:
+        source, target = owner.get(edge.source, edge.source), owner.get(edge.target, edge.target)
+        below[source].add(target)
+        above[target].add(source)
+        if edge.change:
+            up.add(source)
+            down.add(target)
+    found = set(changed)
+    for near, last in ((above, up), (below, down)):
+        for _ in range(hops):
+            last = {other for name in last for other in near[name]}
+            found |= last
+    return found
+
+
+def _boxes_of(diagram: Diagram, kept: set[str]) -> set[str]:
+    """Return loops that something kept is in, and those around them."""
+    parent = {cluster.id: cluster.parent for cluster in diagram.clusters}
+    found: set[str] = set()
+    for node in diagram.nodes:
+        box = node.cluster if node.id in kept else None
+        while box is not None and box not in found:
+            found.add(box)
+            box = parent.get(box)
+    return found | {cluster.id for cluster in diagram.clusters if cluster.change}

@@ -37,18 +37,21 @@ def inside(diagram: Diagram, loops: Iterable[str]) -> set[str]:
 def only_loops(diagram: Diagram, loops: Collection[str]) -> Diagram:
     """Return a picture of some loops alone: their ports and all that is in them."""
     kept = inside(diagram, loops)
-    nodes = tuple(node for node in diagram.nodes if node.cluster in kept)
-    ends = {node.id for node in nodes} | {port.id for node in nodes for port in node.ports}
+    clusters = (cluster for cluster in diagram.clusters if cluster.id in kept)
     return replace(
-        diagram,
-        nodes=nodes,
+        with_nodes(diagram, (node for node in diagram.nodes if node.cluster in kept)),
         clusters=tuple(
-            replace(cluster, parent=cluster.parent if cluster.parent in kept else None)
-            for cluster in diagram.clusters
-            if cluster.id in kept
+            cluster if cluster.parent in kept else replace(cluster, parent=None) for cluster in clusters
         ),
-        edges=tuple(edge for edge in diagram.edges if edge.source in ends and edge.target in ends),
     )
+
+
+def with_nodes(diagram: Diagram, nodes: Iterable[Node]) -> Diagram:
+    """Return a picture of these nodes, and of the lines between them."""
+    kept = tuple(nodes)
+    ends = {node.id for node in kept} | {port.id for node in kept for port in node.ports}
+    edges = tuple(edge for edge in diagram.edges if edge.source in ends and edge.target in ends)
+    return replace(diagram, nodes=kept, edges=edges)
 
 
 def close_loops(diagram: Diagram, loops: Collection[str]) -> Diagram:
@@ -63,22 +66,11 @@ def close_loops(diagram: Diagram, loops: Collection[str]) -> Diagram:
     """
     if not loops:
         return diagram
-    boxes = {cluster.id: cluster for cluster in diagram.clusters}
     gone = inside(diagram, loops)
     outermost = [
-        cluster
-        for cluster in diagram.clusters
-        if cluster.id in loops and not _closed_around(cluster, boxes, loops)
+        cluster for cluster in diagram.clusters if cluster.id in loops and cluster.parent not in gone
     ]
-    ports: dict[str, list[Port]] = {cluster.id: [] for cluster in outermost}
-    for node in diagram.nodes:
-        if node.kind == "port" and node.cluster in ports:
-            ports[node.cluster].append(_port(node))
-    counts, heats = _operations(diagram), _hottest(diagram)
-    waiting = {
-        cluster.id: _closed(cluster, tuple(ports[cluster.id]), counts[cluster.id], heats.get(cluster.id))
-        for cluster in outermost
-    }
+    waiting = {cluster.id: _closed(diagram, cluster) for cluster in outermost}
     nodes: list[Node] = []
     for node in diagram.nodes:
         if node.cluster not in gone:
@@ -86,17 +78,12 @@ def close_loops(diagram: Diagram, loops: Collection[str]) -> Diagram:
         elif node.cluster in waiting:  # a loop stands where its first port stood
             nodes.append(waiting.pop(node.cluster))
     nodes += waiting.values()
-    ends = {node.id for node in nodes} | {port.id for node in nodes for port in node.ports}
     names = list(dict.fromkeys(cluster.label for cluster in outermost))
-    listed = ", ".join(names[:_MOST_NAMES]) + (
-        f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-    )
+    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
     return replace(
-        diagram,
-        nodes=tuple(nodes),
+        with_nodes(diagram, nodes),
         clusters=tuple(cluster for cluster in diagram.clusters if cluster.id not in gone),
-        edges=tuple(edge for edge in diagram.edges if edge.source in ends and edge.target in ends),
-        notes=(*diagram.notes, f"closed: {listed}"),
+        notes=(*diagram.notes, f"closed: {', '.join(names[:_MOST_NAMES])}{more}"),
     )
 
 
@@ -134,56 +121,32 @@ def fold(diagram: Diagram, groups: Sequence[tuple[Node, Collection[str]]]) -> Di
     return replace(diagram, nodes=tuple(nodes.values()), edges=tuple(edges.values()))
 
 
-def _closed_around(cluster: Cluster, boxes: dict[str, Cluster], loops: Collection[str]) -> bool:
-    while cluster.parent in boxes:
-        cluster = boxes[cluster.parent]
-        if cluster.id in loops:
-            return True
-    return False
-
-
-def _port(node: Node) -> Port:
-    variable = node.variable if node.variable is not None else -1
-    return Port(node.id, "out" if node.side == "out" else "in", node.label, node.loop_kind, variable)
-
-
-def _operations(diagram: Diagram) -> dict[str, int]:
-    """Return how many operations stand in each open loop and in those inside it."""
-    counts = {cluster.id: 0 for cluster in diagram.clusters}
-    for node in diagram.nodes:
-        if node.cluster in counts:
-            counts[node.cluster] += node.operations or int(node.kind == "operation")
-    for cluster in reversed(diagram.clusters):  # a cluster stands after the one around it
-        if cluster.parent in counts:
-            counts[cluster.parent] += counts[cluster.id]
-    return counts
-
-
-def _hottest(diagram: Diagram) -> dict[str, float]:
-    """Return the part of the time of the hottest operation in each open loop and in those inside it, where times are known."""
-    found: dict[str, float] = {}
-    for node in diagram.nodes:
-        heat = node.share if node.hottest is None else node.hottest
-        if node.cluster is not None and heat is not None:
-            found[node.cluster] = max(heat, found.get(node.cluster, 0.0))
-    for cluster in reversed(diagram.clusters):  # a cluster stands after the one around it
-        if cluster.parent is not None and cluster.id in found:
-            found[cluster.parent] = max(found[cluster.id], found.get(cluster.parent, 0.0))
-    return found
-
-
-def _closed(cluster: Cluster, ports: tuple[Port, ...], operations: int, hottest: float | None) -> Node:
-    label = cluster.label
+def _closed(diagram: Diagram, cluster: Cluster) -> Node:
+    """Return the node of a closed loop: its ports, how many operations are in it, and the part of the time of the hottest."""
+    within = inside(diagram, [cluster.id])
+    nodes = [node for node in diagram.nodes if node.cluster in within]
+    heats = [node.share if node.hottest is None else node.hottest for node in nodes]
+    ports = (
+        Port(
+            node.id,
+            "out" if node.side == "out" else "in",
+            node.label,
+            node.loop_kind,
+            -1 if node.variable is None else node.variable,
+        )
+        for node in nodes
+        if node.kind == "port" and node.cluster == cluster.id
+    )
     return Node(
         cluster.id,
         "loop",
-        label,
+        cluster.label,
         cluster.parent,
         loop=cluster.loop,
-        ports=ports,
+        ports=tuple(ports),
         time_ns=cluster.time_ns,
         share=cluster.share,
         change=cluster.change,
-        operations=operations,
-        hottest=hottest,
+        operations=sum(node.operations or int(node.kind == "operation") for node in nodes),
+        hottest=max((heat for heat in heats if heat is not None), default=None),
     )

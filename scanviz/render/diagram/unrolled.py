@@ -18,7 +18,7 @@ from scanviz.record.loops import LoopRecord
 from scanviz.record.model import ProfileRecord
 from scanviz.render.diagram.build import plumbing_note, unknown_loop, whole_picture
 from scanviz.render.diagram.cells import Side
-from scanviz.render.diagram.folding import close_loops
+from scanviz.render.diagram.folding import close_loops, with_nodes
 from scanviz.render.diagram.heat import HeatMap, function_of
 from scanviz.render.diagram.model import Cluster, Diagram, Node
 from scanviz.render.diagram.sequence_rows import SequenceRows, rows_of_sequences
@@ -176,13 +176,7 @@ def _gradient(picture: Diagram, box: Cluster, records: dict[int, LoopRecord]) ->
 def _alone(picture: Diagram, box: Cluster) -> Diagram:
     """Return what stands in a loop, with the loops in it closed."""
     closed = close_loops(picture, [cluster.id for cluster in picture.clusters if cluster.parent == box.id])
-    nodes = tuple(node for node in closed.nodes if node.cluster == box.id)
-    ends = {node.id for node in nodes} | {port.id for node in nodes for port in node.ports}
-    return replace(
-        closed,
-        nodes=nodes,
-        edges=tuple(edge for edge in closed.edges if edge.source in ends and edge.target in ends),
-    )
+    return with_nodes(closed, (node for node in closed.nodes if node.cluster == box.id))
 
 
 def _reads_of_forward(picture: Diagram, below: Cluster, box: Cluster) -> dict[int, int]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import html
 import json
 from collections.abc import Callable, Sequence
+from importlib import resources
+from string import Template
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -19,43 +21,6 @@ from scanviz.render.marks import MARK
 from scanviz.render.svg import document, svg_head, svg_parts, text_at
 
 # Films as files: an SVG that plays by itself, a page with a scrubber that needs no network.
-
-_STYLE = """
-body{font-family:Helvetica,Arial,sans-serif;margin:1em;background:#ffffff;color:#1f2328}
-svg{max-width:100%;height:auto}svg [data-seen]{transition:opacity .2s}
-form{display:flex;gap:.6em;align-items:center;position:sticky;top:0;background:inherit;padding:.5em 0}
-input{flex:1;max-width:44em}button{font:inherit;padding:.2em .8em}output{min-width:5em}
-@media(prefers-color-scheme:dark){body{background:#0d1117;color:#e6edf3}}
-"""
-_SCRIPT = """
-const seen = SEEN, count = COUNT, pause = PAUSE;
-const parts = [...document.querySelectorAll("[data-seen]")];
-const range = document.querySelector("input"), number = document.querySelector("output");
-const button = document.querySelector("button");
-let timer = null;
-function show(frame) {
-  range.value = frame;
-  number.textContent = `${frame + 1} of ${count}`;
-  for (const part of parts) part.style.opacity = seen[part.dataset.seen][frame];
-}
-function stop() { clearInterval(timer); timer = null; button.textContent = "play"; }
-function move(by) { stop(); show(Math.max(0, Math.min(count - 1, +range.value + by))); }
-function play() {
-  if (timer !== null) return stop();
-  button.textContent = "pause";
-  show(+range.value + 1 < count ? +range.value : 0);
-  timer = setInterval(() => (+range.value + 1 < count ? show(+range.value + 1) : stop()), pause);
-}
-button.addEventListener("click", play);
-range.addEventListener("input", () => { stop(); show(+range.value); });
-document.addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey) return;
-  const keys = { ArrowLeft: -1, "[": -1, ArrowRight: 1, "]": 1, Home: -count, End: count };
-  if (event.key in keys) { event.preventDefault(); move(keys[event.key]); }
-  else if (event.key === " " && event.target !== button) { event.preventDefault(); play(); }
-});
-show(0);
-"""
 
 
 def film_file(drawing: FilmDrawing, form: str, *, dark: bool = False) -> bytes:
@@ -77,20 +42,14 @@ def film_file(drawing: FilmDrawing, form: str, *, dark: bool = False) -> bytes:
 def _page(drawing: FilmDrawing) -> str:
     svg, seen = drawing.marked()
     count = len(drawing.film.frames)
-    script = _SCRIPT.replace("SEEN", json.dumps(seen, separators=(",", ":")), 1).replace(
-        "COUNT", str(count), 1
-    )
-    script = script.replace("PAUSE", str(int(SECONDS * 1000)), 1)
-    title = html.escape(sanitize(drawing.film.whole.title))
-    return (
-        f'<!DOCTYPE html>\n<!-- {MARK} -->\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline';"
-        " script-src 'unsafe-inline'\">\n"
-        f"<title>{title}: film of its rewrites</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n"
-        '<form onsubmit="return false"><button type="button">play</button>'
-        f'<input type="range" min="0" max="{count - 1}" value="0" aria-label="rewrite"><output>1 of {count}</output></form>\n'
-        f"{svg}\n<script>{script}</script>\n</body>\n</html>\n"
+    return Template((resources.files("scanviz.render.film") / "film.html").read_text("utf-8")).substitute(
+        mark=MARK,
+        title=html.escape(sanitize(drawing.film.whole.title)),
+        last=count - 1,
+        count=count,
+        svg=svg,
+        seen=json.dumps(seen, separators=(",", ":")),
+        pause=int(SECONDS * 1000),
     )
 
 
@@ -160,7 +119,7 @@ class FilmDrawing(Struct, frozen=True):
             head.insert(1, self._captions(wrap))
             aside = max(
                 0.0, (_LEAST_WIDTH - placed.width) / 2
-            )  # a narrow picture stands over the middle of the curve
+            )  # of a narrow picture, over the middle of the curve
             picture = "\n".join(body)
             body = [f'<g transform="translate({aside:.1f},0)">{picture}</g>', _curve(film, placed, wrap)]
             placed = replace(placed, width=max(placed.width, _LEAST_WIDTH))
@@ -186,11 +145,10 @@ class FilmDrawing(Struct, frozen=True):
         row = max(_LEAST_WIDTH, *widths)
         words = []
         for k, (frame, text) in enumerate(pairs):
-            seen = tuple(float(j == k) for j in range(len(pairs)))
             left = (row - widths[k]) / 2
             caption = text_at(left, 11, frame.caption, anchor="start", extra=' font-weight="bold"')
             after = text_at(left + starts[k], 11, text, size=SMALL + 1, anchor="start", colour=FAINT)
-            words.append(wrap(seen, caption + after))
+            words.append(wrap(_only(k, len(pairs)), caption + after))
         return "".join(words), row
 
 
@@ -206,10 +164,8 @@ def _border(box: Box, change: str) -> str:
         f'<rect class="sv-line sv-{change}" x="{box.x - 2:.1f}" y="{box.y - 2:.1f}" width="{box.width + 4:.1f}"'
         f' height="{box.height + 4:.1f}" rx="4" fill="none" stroke="{colour}" stroke-width="2.4"{dashes}/>'
     )
-    sign = text_at(
-        box.x - 5, box.y + 6, CHANGE_SIGNS[change], anchor="end", colour=colour, classes=f"sv-{change}"
-    )
-    return shape + sign
+    sign = CHANGE_SIGNS[change]
+    return shape + text_at(box.x - 5, box.y + 6, sign, anchor="end", colour=colour, classes=f"sv-{change}")
 
 
 def _keyframes(name: str, seen: Seen) -> str:
@@ -230,52 +186,45 @@ def _curve(film: Film, placed: Placed, wrap: Wrap) -> str:
 
     Where they are known, floating-point operations are a dashed curve of their own height behind it.
     """
-    values = [frame.operations for frame in film.frames]
-    floating = film.floating
-    most, count = max(values, default=0) or 1, len(values)
-    top, left = placed.height, _CURVE_SIDES
+    values, floating, count = [frame.operations for frame in film.frames], film.floating, len(film.frames)
+    most, top, left = max(values, default=0) or 1, placed.height, _CURVE_SIDES
     floor, end = top + _CURVE_HEIGHT + 34.0, max(placed.width, _LEAST_WIDTH) - _CURVE_SIDES
     across = [left + (end - left) * k / max(1, count - 1) for k in range(count)]
+
+    def small(x: float, y: float, text: str, anchor: str) -> str:
+        return text_at(x, y, text, size=SMALL, anchor=anchor, colour=FAINT)
+
+    def line(values: Sequence[int], most: int, role: str, extra: str) -> str:
+        points = " ".join(
+            f"{x:.1f},{floor - _CURVE_HEIGHT * y / most:.1f}" for x, y in zip(across, values, strict=True)
+        )
+        look = f'class="sv-line sv-edge-{role}" fill="none" stroke="{EDGES[role]}"'
+        return f'<polyline {look} points="{points}" {extra}/>'
+
     parts = [
-        text_at(14, top + 12, film.counted, size=SMALL, anchor="start", colour=FAINT),
+        small(14, top + 12, film.counted, "start"),
         f'<path class="sv-line sv-edge-data" d="M{left:.1f} {floor:.1f}L{end:.1f} {floor:.1f}" fill="none" stroke="{FAINT}"/>',
-        text_at(left - 6, floor + 3, "0", size=SMALL, anchor="end", colour=FAINT),
-        text_at(left - 6, floor - _CURVE_HEIGHT + 3, str(most), size=SMALL, anchor="end", colour=FAINT),
+        small(left - 6, floor + 3, "0", "end"),
+        small(left - 6, floor - _CURVE_HEIGHT + 3, str(most), "end"),
     ]
     if floating:
         height = max(floating) or 1
-        behind = _points(across, floating, height, floor)
-        dashed = f'<polyline class="sv-line sv-edge-recurrence" points="{behind}" fill="none" stroke="{EDGES["recurrence"]}"'
-        parts.append(f'{dashed} stroke-width="1.2" stroke-dasharray="5 4"/>')
-        parts.append(
-            text_at(
-                end + 6,
-                floor - _CURVE_HEIGHT + 3,
-                _thousands(height),
-                size=SMALL,
-                anchor="start",
-                colour=FAINT,
-            )
-        )
+        parts.append(line(floating, height, "recurrence", 'stroke-width="1.2" stroke-dasharray="5 4"'))
+        parts.append(small(end + 6, floor - _CURVE_HEIGHT + 3, _thousands(height), "start"))
         for k, value in enumerate(floating):
-            told = f"floating-point operations: {value:,}"
-            seen = tuple(float(j == k) for j in range(count))
-            parts.append(wrap(seen, text_at(end, top + 12, told, size=SMALL, anchor="end", colour=FAINT)))
-    points = _points(across, values, most, floor)
-    parts.append(
-        f'<polyline class="sv-line sv-edge-connection" points="{points}" fill="none" stroke="#1d4ed8" stroke-width="1.6"/>'
-    )
+            text = small(end, top + 12, f"floating-point operations: {value:,}", "end")
+            parts.append(wrap(_only(k, count), text))
+    parts.append(line(values, most, "connection", 'stroke-width="1.6"'))
     for k, (x, value) in enumerate(zip(across, values, strict=True)):
         y = floor - _CURVE_HEIGHT * value / most
-        parts.append(_dot(x, y, 2.2))
-        seen = tuple(float(j == k) for j in range(count))
-        parts.append(wrap(seen, _dot(x, y, 5.0) + text_at(x, y - 9, str(value), colour=INK)))
+        number = _dot(x, y, 5.0) + text_at(x, y - 9, str(value), colour=INK)
+        parts += [_dot(x, y, 2.2), wrap(_only(k, count), number)]
     return "".join(parts)
 
 
-def _points(across: Sequence[float], values: Sequence[int], most: int, floor: float) -> str:
-    up = [floor - _CURVE_HEIGHT * value / most for value in values]
-    return " ".join(f"{x:.1f},{y:.1f}" for x, y in zip(across, up, strict=True))
+def _only(frame: int, count: int) -> Seen:
+    """Return how clearly a part is seen that is there in one frame alone."""
+    return tuple(float(k == frame) for k in range(count))
 
 
 def _thousands(value: int) -> str:

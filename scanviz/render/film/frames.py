@@ -7,7 +7,7 @@ into a loop or out of one is gone at one place and new at another.  Rewrites tha
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -18,7 +18,7 @@ from scanviz.record.plain_text import sanitize
 from scanviz.render.characters import Moment
 from scanviz.render.diagram.build import unknown_loop, whole_picture
 from scanviz.render.diagram.chips import READABLE, with_chips
-from scanviz.render.diagram.difference import parents_first, with_loops_of
+from scanviz.render.diagram.difference import overlaid, parents_first, with_loops_of, with_names
 from scanviz.render.diagram.folding import only_loops
 from scanviz.render.diagram.heat import HeatMap
 from scanviz.render.diagram.model import Change, Cluster, Diagram, Edge, Node
@@ -240,62 +240,41 @@ def _counted(scan: str | None, rewrites: RewritesRecord) -> str:
     return "operations of one step, all loops" if rewrites.loops() else "operations"
 
 
-_Identity = tuple[str, str, str, str | None]
-_EdgeIdentity = tuple[str, str, str, str, int | None, int]
-
-
-class _Union:
-    """Collects all that pictures show, each thing once."""
-
-    def __init__(self) -> None:
-        self.nodes: dict[_Identity, Node] = {}
-        self.taken: set[str] = set()
-        self.clusters: dict[str, Cluster] = {}
-        self.edges: dict[_EdgeIdentity, Edge] = {}
-        self.numbers: dict[_EdgeIdentity, int] = {}
-
-    def add(self, picture: Diagram) -> tuple[frozenset[str], frozenset[int]]:
-        """Add a picture, and return what it shows: ids of nodes and loops, and numbers of edges."""
-        names: dict[str, str] = {}
-        for cluster in picture.clusters:
-            self.clusters.setdefault(cluster.id, cluster)
-        for node in picture.nodes:
-            found = self.node(node)
-            names[node.id] = found.id
-            names.update({old.id: new.id for old, new in zip(node.ports, found.ports, strict=True)})
-        counts: Counter[tuple[str, str, str, str, int | None]] = Counter()
-        edges = set()
-        for edge in picture.edges:
-            source, target = names[edge.source], names[edge.target]
-            plain = source, target, edge.role, edge.label, edge.place
-            counts[plain] += 1
-            key = *plain, counts[plain]
-            self.edges.setdefault(key, replace(edge, source=source, target=target))
-            edges.add(self.numbers.setdefault(key, len(self.numbers)))
-        shown = {names[node.id] for node in picture.nodes} | {cluster.id for cluster in picture.clusters}
-        return frozenset(shown), frozenset(edges)
-
-    def node(self, node: Node) -> Node:
-        """Return what stands for a node: itself, or one with another id if another thing had its id before."""
-        identity = node.id, node.kind, node.label, node.cluster
-        if identity not in self.nodes:
-            name = node.id
-            while name in self.taken:
-                name += "'"
-            self.taken.add(name)
-            ports = tuple(replace(port, id=port.id + name[len(node.id) :]) for port in node.ports)
-            self.nodes[identity] = replace(node, id=name, ports=ports)
-        return self.nodes[identity]
-
-
 def _united(pictures: Sequence[Diagram]) -> tuple[Diagram, list[frozenset[str]], list[frozenset[int]]]:
     """Return all pictures as one, and of each the nodes and loops, and the edges, that it shows."""
-    union = _Union()
-    shown = [union.add(picture) for picture in pictures]
+    nodes: list[Node] = []
+    clusters: list[Cluster] = []
+    edges: dict[tuple[object, ...], Edge] = {}
+    shown, joined = [], []
+    for picture in _told_apart(pictures):
+        nodes, clusters = overlaid(nodes, picture.nodes), overlaid(clusters, picture.clusters)
+        shown.append(
+            frozenset(node.id for node in picture.nodes) | {cluster.id for cluster in picture.clusters}
+        )
+        counts: Counter[tuple[object, ...]] = Counter()
+        for edge in picture.edges:
+            same = edge.source, edge.target, edge.role, edge.label, edge.place
+            counts[same] += 1
+            edges.setdefault((*same, counts[same]), edge)
+        joined.append({(*same, k + 1) for same, count in counts.items() for k in range(count)})
+    numbers = {key: number for number, key in enumerate(edges)}
     whole = Diagram(
         pictures[-1].title,
-        tuple(union.nodes.values()),
-        parents_first(list(union.clusters.values())),
-        tuple(union.edges.values()),
+        tuple(replace(node, change="", note="") for node in nodes),
+        parents_first([replace(cluster, change="") for cluster in clusters]),
+        tuple(edges.values()),
     )
-    return whole, [names for names, _ in shown], [edges for _, edges in shown]
+    return whole, shown, [frozenset(map(numbers.__getitem__, keys)) for keys in joined]
+
+
+def _told_apart(pictures: Sequence[Diagram]) -> Iterator[Diagram]:
+    """Iterate over pictures in which a node whose label changes is another node from then on."""
+    looks: dict[str, list[tuple[str, str]]] = {}
+    for picture in pictures:
+        names: dict[str, str] = {}
+        for node in picture.nodes:
+            known, look = looks.setdefault(node.id, []), (node.kind, node.label)
+            if look not in known:
+                known.append(look)
+            names[node.id] = node.id + "'" * known.index(look)
+        yield with_names(picture, lambda name, names=names: names.get(name, name))  # type: ignore[misc]  # bound now

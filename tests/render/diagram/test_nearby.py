@@ -1,12 +1,11 @@
-"""What changed and what is near it: every change is drawn, the rest is folded and counted, and loops without a change are closed."""
+"""What changed and what is near it: every change is drawn, the rest is counted, and loops without a change are closed."""
 
 from graphlib import CycleError, TopologicalSorter
 
 from hypothesis import given, settings
 
-from scanviz.render.diagram.difference import difference
+from scanviz.render.diagram.difference import difference, near_changes
 from scanviz.render.diagram.model import Diagram, Edge, Node
-from scanviz.render.diagram.nearby import near_changes
 from scanviz.testing import random_loops
 from tests.render.diagram.graphs import assert_sound, history, several_taps, with_gradients
 
@@ -17,7 +16,7 @@ def changes(picture):
 
 @given(case=random_loops())
 @settings(max_examples=8)
-def test_every_change_is_drawn_and_every_node_counted(case):
+def test_every_change_is_drawn(case):
     record = history(with_gradients(case)[0])
     for k in range(len(record.applications)):
         whole = difference(record.snapshot(k), record.snapshot(k + 1), plumbing=False)
@@ -52,7 +51,7 @@ def test_a_loop_without_a_change_is_closed():
     small = near_changes(whole)
     with_changes = {node.cluster for node in whole.nodes if node.change} - {None}
     assert {cluster.id for cluster in small.clusters} == with_changes
-    assert len(small.nodes) < len(whole.nodes) and "folded" in small.notes[-1]
+    assert len(small.nodes) < len(whole.nodes) and "not drawn" in small.notes[-1]
 
 
 def test_what_else_reads_the_same_input_is_not_near():
@@ -66,4 +65,4 @@ def test_what_else_reads_the_same_input_is_not_near():
     edges += [Edge("x", f"other{k}") for k in range(30)]
     small = near_changes(Diagram("f", tuple(nodes), (), tuple(edges)))
     assert {"x", "new", "after"} <= {node.id for node in small.nodes}
-    assert "30 nodes further than 2 lines from any change are folded" in small.notes
+    assert "not drawn: 30 nodes further than 2 lines from any change" in small.notes

@@ -19,7 +19,7 @@ from scanviz.record.plain_text import sanitize
 from scanviz.record.processor import off_cpu_share
 from scanviz.record.summary.roofline import bound_of
 from scanviz.record.summary.run_breakdown import PartKind, RunPart, parts_of, run_time_ns
-from scanviz.record.summary.slow_steps import in_other_code, other_code_ns, slow_in_words, slowest_share
+from scanviz.record.summary.slow_steps import in_other_code, other_code_ns, reasons, slowest_share
 from scanviz.record.traces.first_bad import first_bad_of
 from scanviz.record.traces.model import STATISTICS
 from scanviz.record.units import duration, share
@@ -32,6 +32,7 @@ LARGE_PRODUCT = 1e6  # floating-point operations: of smaller ones the call takes
 WAITED = 4.0  # times what a product takes as a rule, or needs on this machine, where its threads waited
 SURE = 0.95  # how much a rule must change to be reported, as a ratio of times
 CALL_NS = 2_000  # an operation on NumPy that takes less is mostly the call of it
+LONGEST_LABEL = 60  # characters of an operation that a sentence names
 AT_LIMIT = 0.5  # of a limit of the machine: an operation that reaches it is bound by it
 _EXECUTED: tuple[PartKind, ...] = ("operation", "steps", "rows", "round", "around", "slow")
 
@@ -165,7 +166,8 @@ def _slowest(record: ProfileRecord, line: SlowLine, whole: int) -> VerdictSenten
     gradient = sum(part.own_ns for part in line.parts if part.rule == "gradient")
     if MUCH * line.total_ns <= gradient < NEARLY_ALL * line.total_ns:
         text += f", {share(gradient, line.total_ns)} of it in its gradient"
-    if first.kind == "operation" and first.own_ns >= MUCH * line.total_ns:
+    is_much = first.own_ns >= MUCH * line.total_ns
+    if first.kind == "operation" and is_much and len(first.label) <= LONGEST_LABEL:
         only = first.own_ns >= NEARLY_ALL * line.total_ns
         text += f": `{sanitize(first.label)}`" if only else f", mostly `{sanitize(first.label)}`"
     return VerdictSentence("time", f"{text}.", first.function, key, line.source)
@@ -287,8 +289,13 @@ def _unusual(record: ProfileRecord) -> Iterator[VerdictSentence]:
     part = 0.0 if slowest is None else slowest_share(slowest)
     if slowest is not None and part and slowest.total_ns >= MUCH * record.wall_ns:
         text = f"The slowest 1 % of the steps of `{sanitize(titles[slowest.key])}` take {100 * part:.0f} % of its time"
-        why = slow_in_words(slowest, slowest.measures.get("slowest_hundredth_ns", 0.0))
-        yield VerdictSentence("unusual", f"{text}: {sanitize(why)}.", slowest.function, slowest.key)
+        why = reasons(slowest, slowest.measures.get("slowest_hundredth_ns", 0.0))
+        yield VerdictSentence(
+            "unusual",
+            f"{text}: {sanitize(why[0]) if why else 'cause unknown'}.",
+            slowest.function,
+            slowest.key,
+        )
 
 
 def _waiting_products(record: ProfileRecord, parts: Sequence[RunPart]) -> Iterator[VerdictSentence]:

@@ -12,15 +12,18 @@ from collections.abc import Sequence
 
 from scanviz.engine.graph.nodes import Apply, Constant, Variable, build_one, tensor_type
 from scanviz.engine.graph.notation import GRADIENT
+from scanviz.engine.graph.provenance import made_by
 from scanviz.engine.ops.assign import ASSIGN
 from scanviz.engine.ops.elementwise import add
 from scanviz.engine.ops.index_pattern import WHOLE, Number
 from scanviz.engine.ops.join import concatenate
 from scanviz.engine.ops.shape import ALLOC
 
+RULE = "gradient"
+
 
 def add_cotangents(terms: Sequence[Variable]) -> Variable:
-    """Return the sum of cotangents of one variable, all of its shape.
+    """Return the sum of cotangents of one variable, all of its shape; its line is that of the first one.
 
     Examples
     --------
@@ -29,6 +32,14 @@ def add_cotangents(terms: Sequence[Variable]) -> Variable:
     >>> add_cotangents([x, x * 2]).eval({x: [1.0]})
     array([3.])
     """
+    node = next((term.owner for term in terms if term.owner is not None), None)
+    if node is None:
+        return _summed(terms)
+    with made_by(RULE, node.provenance, (node.node_id,)):
+        return _summed(terms)
+
+
+def _summed(terms: Sequence[Variable]) -> Variable:
     parts = [_parts_of_zeros(term) for term in terms]
     whole = [term for term, found in zip(terms, parts, strict=True) if not found]
     if not whole:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from scanviz.engine.gradient.sweeps.accumulate import RULE
 from scanviz.engine.gradient.sweeps.choices import choices_of, flow
 from scanviz.engine.gradient.sweeps.guards import tangents_of
-from scanviz.engine.gradient.sweeps.reverse import RULE
 from scanviz.engine.gradient.table import PUSHFORWARDS, Derivative, Derivatives, Undefined, connection
 from scanviz.engine.graph.nodes import Apply, Variable, is_floating
 from scanviz.engine.graph.provenance import made_by

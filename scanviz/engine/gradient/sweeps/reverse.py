@@ -14,7 +14,7 @@ from collections.abc import Collection, Mapping, Sequence
 from msgspec import Struct, field
 
 from scanviz.engine.errors import InternalError
-from scanviz.engine.gradient.sweeps.accumulate import add_cotangents, gradient_name
+from scanviz.engine.gradient.sweeps.accumulate import RULE, add_cotangents, gradient_name
 from scanviz.engine.gradient.sweeps.choices import undefined_parameters
 from scanviz.engine.gradient.sweeps.guards import guards_of, surely_not_zero
 from scanviz.engine.gradient.table import PULLBACKS, Derivative, Undefined, connection
@@ -24,8 +24,6 @@ from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.graph.types import TensorType, fits
 from scanviz.engine.ops.elementwise import cast
 from scanviz.engine.ops.sizes import sizes_kept
-
-RULE = "gradient"
 
 
 class Cotangents(Struct):

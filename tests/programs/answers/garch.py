@@ -1,4 +1,4 @@
-"""GARCH(1, 1) fitted by SciPy with the gradient of the loop."""
+"""An exponential GARCH fitted by SciPy with the gradient of the loop."""
 
 import numpy as np
 from scipy.optimize import minimize
@@ -7,16 +7,16 @@ import scanviz
 from scanviz import tensor as T
 
 free, returns = T.vector("free"), T.vector("returns")
-omega, alpha, beta = T.exp(free[0]), T.sigmoid(free[1]), T.sigmoid(free[2])
 
 
-def step(r_before, h_before, omega, alpha, beta):
-    return omega + alpha * r_before**2 + beta * h_before  # slow
+def step(r_before, log_h, free):
+    z = r_before * T.exp(-0.5 * log_h)
+    return free[0] + T.tanh(free[1]) * (T.sqrt(z**2 + 0.01) - 0.8) + 0.1 * T.sin(z) + T.tanh(free[2]) * log_h  # slow
 
 
-h, _ = scanviz.scan(step, returns[:-1], T.var(returns), [omega, alpha, beta], name="garch")
-cost = T.mean(T.log(h) + returns[1:] ** 2 / h)
+log_h, _ = scanviz.scan(step, returns[:-1], 0.0, free, name="garch")
+cost = T.mean(log_h + returns[1:] ** 2 * T.exp(-log_h))
 compiled = scanviz.function([free, returns], [cost, scanviz.grad(cost, free)], name="likelihood")
 data = np.random.default_rng(1).normal(size=20_000)
-fitted = minimize(lambda p: compiled(p, data), [-1.0, -2.0, 0.0], jac=True, options={"maxiter": 25})
+fitted = minimize(lambda p: compiled(p, data), [-0.1, 0.1, 0.5], jac=True, options={"maxiter": 25})
 print(fitted.nit)

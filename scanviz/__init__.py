@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from scanviz.engine.scan.loop import Scan
     from scanviz.engine.scan.views import filter, foldl, foldr, map, reduce
     from scanviz.profiler import profile
-    from scanviz.profiler.values.call import trace
+    from scanviz.profiler.recording.traced import trace
     from scanviz.render.draw import draw
     from scanviz.render.text import dprint
     from scanviz.tensor import dot, ifelse
@@ -95,7 +95,7 @@ _LATER = {
     "Scan": "scanviz.engine.scan.loop",
     "scan_checkpoints": "scanviz.engine.scan.checkpoints",
     "ScanArgs": "scanviz.engine.scan.args",
-    "trace": "scanviz.profiler.values.call",
+    "trace": "scanviz.profiler.recording.traced",
     "vjp": "scanviz.engine.gradient.transforms",
     "vmap": "scanviz.engine.rewrites.batching.vmap",
     "zero_grad": "scanviz.engine.ops.stop_gradient",

@@ -62,8 +62,8 @@ ENGINE_LAYERS = (
 )
 PROFILER_LAYERS = (
     ("run",),
-    ("values",),
     ("recording",),
+    ("values",),
     ("advice", "compare", "export"),
     ("report",),
 )
@@ -288,7 +288,7 @@ def test_no_layer_of_scanviz_imports_one_above_or_beside_it() -> None:
         ("scanviz.profiler.report.table", "from scanviz.engine.function import Function"),
         ("scanviz.profiler.compare", "import scanviz.tensor"),
         ("scanviz.profiler.report.text", "from scanviz.profiler.run import runner"),
-        ("scanviz.profiler.recording.loop_aggregate", "from scanviz.profiler.values.tracing import Tracer"),
+        ("scanviz.profiler.values.tracing", "from scanviz.profiler.recording.recorder import Recorder"),
         ("scanviz.profiler.advice.rules", "from scanviz.profiler.compare import compare"),
         ("scanviz.profiler.colours", "RED = 1"),
         ("scanviz.engine.function", "from scanviz.engine.measurement import ablation"),

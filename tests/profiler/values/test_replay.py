@@ -14,7 +14,7 @@ import scanviz
 from scanviz import tensor as T
 from scanviz.engine import observe
 from scanviz.profiler.recording.recorder import Recorder
-from scanviz.profiler.values.call import Traced
+from scanviz.profiler.recording.traced import Traced
 from scanviz.profiler.values.recompute import RecomputeService
 from scanviz.profiler.values.recompute_worker import answer
 from scanviz.profiler.values.replay import Replayer, filled

@@ -10,7 +10,7 @@ rows at once.  Which tier runs a loop follows from the loop and its function's t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from msgspec import Struct
@@ -128,22 +128,6 @@ class Refused(Struct, frozen=True):
     preconditions_met: int = 0
 
 
-class Rebuilt(list[Variable]):
-    """Outputs of a graph that was rebuilt, which knows its nodes in order of computation, where that is sure.
-
-    Attributes
-    ----------
-    nodes : list of Apply or None
-        As :func:`~scanviz.engine.graph.traversal.toposort` gives them.
-    """
-
-    __slots__ = ("nodes",)
-
-    def __init__(self, outputs: Iterable[Variable], nodes: list[Apply] | None) -> None:
-        super().__init__(outputs)
-        self.nodes = nodes
-
-
 class Level:
     """A graph.
 
@@ -200,7 +184,7 @@ class Level:
     ) -> None:
         self.path, self.loop, self.wanted, self.target = path, loop, frozenset(outputs), target
         self.nodes: list[Apply] = toposort(outputs) if nodes is None else list(nodes)
-        self.outputs = Rebuilt(outputs, self.nodes)
+        self.outputs = list(outputs)
         self.by_declaration: dict[Declaration, list[Apply]] = {}
         by_declaration = self.by_declaration
         for node in self.nodes:
@@ -212,6 +196,10 @@ class Level:
         self._users: dict[Variable, Readers] | None = None
         self.quiet: dict[str, list[Refused]] = {}
         self._found: dict[Callable[[Level], object], Any] = {}
+
+    def rebuilt(self, outputs: Sequence[Variable]) -> Level:
+        """Return the level of another graph in the place of this one."""
+        return Level(outputs, self.path, self.loop, target=self.target)
 
     def once(self, find: Callable[[Level], T]) -> T:
         """Return what a function finds out about this graph; it is asked once."""

@@ -11,8 +11,7 @@ from collections.abc import Mapping, Sequence
 from operator import is_not
 
 from scanviz.engine.graph.nodes import Apply, Variable, rebuild
-from scanviz.engine.rewrites.level import NUMPY, Level, Rebuilt, TargetTier
-from scanviz.engine.rewrites.rule import Refusal
+from scanviz.engine.rewrites.level import NUMPY, Level, TargetTier
 from scanviz.engine.scan.loop import Scan, nodes_of
 
 
@@ -23,18 +22,10 @@ class Levels:
     ----------
     target : TargetTier
         What runs the function.
-
-    Attributes
-    ----------
-    declined : dict
-        Rule that looks at a node alone → the nodes that it leaves as they are, with what it refused.
     """
-
-    __slots__ = ("_outer", "_steps", "declined", "target")
 
     def __init__(self, target: TargetTier = NUMPY) -> None:
         self.target = target
-        self.declined: dict[str, dict[Apply, Refusal | None]] = {}
         # by the identity of the loop, which its level holds
         self._steps: dict[tuple[int, tuple[str, ...]], Level] = {}
         self._outer: Level | None = None
@@ -44,8 +35,7 @@ class Levels:
         known = self._outer
         same = known is not None and len(known.outputs) == len(outputs)
         if not same or known is None or any(map(is_not, known.outputs, outputs)):
-            nodes = outputs.nodes if isinstance(outputs, Rebuilt) else None
-            known = self._outer = Level(outputs, nodes=nodes, target=self.target)
+            known = self._outer = Level(outputs, target=self.target)
         return known
 
     def step(self, op: Scan, around: Level) -> Level:
@@ -71,7 +61,7 @@ class Levels:
 
 def rebuilt(
     outputs: Sequence[Variable], mapping: Mapping[Variable, Variable], ops: Mapping[Apply, Scan]
-) -> Rebuilt:
+) -> list[Variable]:
     """Return a graph with variables replaced and loops given other steps.
 
     Parameters
@@ -85,25 +75,22 @@ def rebuilt(
 
     Returns
     -------
-    Rebuilt
+    list of Variable
         The new outputs; nodes above all that changed are those of the old graph, and rebuilt ones keep their ids.
     """
     new_of: dict[Variable, Variable] = {}  # of what does not stay as it is
     begun: set[Apply] = set()
-    replaced = dict.fromkeys([variable.owner for variable in mapping])
-    done: set[Apply] = set()  # of those
-    sure = all(_goes_one_way(node, mapping) for node in replaced)
-    order: list[Apply] = []
+    replaced = {variable.owner for variable in mapping}
     reading: list[Apply] = []  # each has a None on the stack, and above that what it reads
     for output in outputs:
         stack: list[Apply | None] = [output.owner] if output.owner is not None else []
         while stack:
             node = stack.pop()
-            if node is not None:
-                if node in begun:
-                    if node in replaced and node not in done:
-                        sure = False  # what stands in its place reads it
-                    continue
+            if node is None:
+                node = reading.pop()
+            elif node in begun:
+                continue
+            else:
                 begun.add(node)
                 needed = _needed(node, mapping) if node in replaced else node.makers
                 if needed:
@@ -111,49 +98,22 @@ def rebuilt(
                     stack.append(None)
                     stack += needed
                     continue
-            else:
-                node = reading.pop()
             if node in replaced:
-                _replace(node, mapping, new_of)
-                done.add(node)
-                if mapping.keys() >= set(node.outputs):
+                given = [old for old in node.outputs if old in mapping]
+                new_of.update([(old, new_of.get(mapping[old], mapping[old])) for old in given])
+                if len(given) == len(node.outputs):
                     continue
             if node in ops or not new_of.keys().isdisjoint(node.inputs):
-                node = _over(node, ops.get(node), new_of)
-            order.append(node)
-    found = [new_of.get(output, output) for output in outputs]
-    return Rebuilt(found, order if sure else None)
-
-
-def _goes_one_way(node: Apply | None, mapping: Mapping[Variable, Variable]) -> bool:
-    """Return whether whoever reads a replaced node reads one other in its place: then both graphs are walked alike."""
-    if node is None:
-        return False
-    if len(node.outputs) == 1:
-        return True
-    makers = {mapping[output].owner if output in mapping else node for output in node.outputs}
-    return len(makers) == 1
+                fresh = rebuild(
+                    node, [new_of.get(variable, variable) for variable in node.inputs], ops.get(node)
+                )
+                for old, new in zip(node.outputs, fresh.outputs, strict=True):
+                    new_of.setdefault(old, new)
+    return [new_of.get(output, output) for output in outputs]
 
 
 def _needed(node: Apply, mapping: Mapping[Variable, Variable]) -> Sequence[Apply]:
-    """Return what must be settled before a node, the first last: what computes its replacements, else what it reads."""
-    if mapping.keys().isdisjoint(node.outputs):
-        return node.makers
+    """Return what must be settled before a replaced node, the first last: what computes its replacements, else what it reads."""
     given = [mapping[output] for output in node.outputs if output in mapping]
     makers = [variable.owner for variable in reversed(given) if variable.owner is not None]
     return [*node.makers, *makers] if len(given) < len(node.outputs) else makers
-
-
-def _replace(node: Apply, mapping: Mapping[Variable, Variable], new_of: dict[Variable, Variable]) -> None:
-    """Say what replaced outputs of a node have become, when what stands in their place is settled."""
-    for output in node.outputs:
-        if output in mapping:
-            new_of[output] = new_of.get(mapping[output], mapping[output])
-
-
-def _over(node: Apply, op: Scan | None, new_of: dict[Variable, Variable]) -> Apply:
-    """Return a node over what its inputs have become."""
-    fresh = rebuild(node, [new_of.get(variable, variable) for variable in node.inputs], op)
-    for old, new in zip(node.outputs, fresh.outputs, strict=True):
-        new_of.setdefault(old, new)
-    return fresh

@@ -1,7 +1,7 @@
 """The pipeline: rules applied by phases, each phase to a fixpoint, with a record of every application.
 
-Phases run in the order of :data:`scanviz.engine.rewrites.rule.PHASES`, and again until none of them changes anything
-(:mod:`scanviz.engine.rewrites.phase_order`); in a phase the rules are tried in turn until none of them does.  Graphs are
+Phases run in the order of :data:`scanviz.engine.rewrites.rule.PHASES`, and again until none of them changes anything;
+in a phase the rules are tried in turn until none of them does.  Graphs are
 never edited: each application gives a new one, and the old one stays as it was.  Rules that undo one another would go on for
 ever; what comes back to a graph it has had before stops there and says which rules it was.
 
@@ -13,25 +13,20 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from scanviz.engine.errors import InternalError
+from scanviz.engine.graph.equality import Numbers
 from scanviz.engine.graph.nodes import Apply, Variable, describe
 from scanviz.engine.graph.typecheck import typecheck
 from scanviz.engine.graph.types import fits
 from scanviz.engine.rewrites.level import NUMPY, Refused, TargetTier
 from scanviz.engine.rewrites.levels import Levels
-from scanviz.engine.rewrites.phase_order import ROUND, RewriteRun, RuleTurns
 from scanviz.engine.rewrites.rule import Phase, Rule, listed
 from scanviz.engine.rewrites.rule_pass import Applied, Said, apply_rule
 from scanviz.engine.rewrites.selection import Selection
-
-SWEEPS_BEFORE_LOOKING = (
-    12  # sweeps that changed something, a rule of the phase, before graphs are compared with earlier ones
-)
-MOST_CHANGES = 2_000  # sweeps of one phase
 
 
 class RewriteCycleWarning(UserWarning):
@@ -70,6 +65,58 @@ class Application(Struct, frozen=True):
 
 
 Swept = list[tuple["Application", Applied]]  # what one sweep of a rule did, in order
+ROUND: tuple[Phase, ...] = ("canonical", "loops", "simplify", "merge", "clean")
+SWEEPS_BEFORE_LOOKING, MOST_CHANGES = (
+    12,
+    2_000,
+)  # of a phase: sweeps a rule, before graphs are compared with earlier ones; of all
+ROUNDS_BEFORE_LOOKING, MOST_ROUNDS = 6, 100
+
+
+class _Run(Struct):
+    """A run of rewrites, as far as it has come.
+
+    Attributes
+    ----------
+    current : list of Variable
+        The graph.
+    replaying : bool
+        Whether the same was done before: then a warning about a cycle has been given.
+    refused : dict or None
+        Phase and rule → what it refused when it was asked last, where that is wanted.
+    levels : Levels
+        Where rules were asked; what did nothing in one phase does nothing in another, as long as the graph is the same.
+    fired : list of str
+        The rules that changed something, in order.
+    changed, stopped : bool
+        Whether a rule changed more than memory since the round began, and whether rules undo one another.
+    numbers : Numbers
+        Equal graphs have equal ones, names and node ids left aside.
+    """
+
+    current: list[Variable]
+    replaying: bool
+    refused: dict[tuple[Phase, str], list[Refused]] | None
+    levels: Levels
+    fired: list[str] = field(default_factory=list)
+    changed: bool = True
+    stopped: bool = False
+    numbers: Numbers = field(default_factory=Numbers)
+
+    def print(self) -> Hashable:
+        """Return what graphs equal to this one share."""
+        return tuple(map(self.numbers.of, self.current))
+
+    def stop(self, what: str, fired: Sequence[str]) -> None:
+        """Begin no other round, and say which rules undid one another."""
+        self.stopped = True
+        if not self.replaying:
+            warnings.warn(
+                f"rewrites of {what} undo one another and were stopped: {', '.join(dict.fromkeys(fired))}; results are right. "
+                f"write: Mode(…).excluding({next(iter(fired), '')!r}), and report it",
+                RewriteCycleWarning,
+                stacklevel=2,
+            )
 
 
 def sweeps(
@@ -97,41 +144,43 @@ def sweeps(
     target : TargetTier
         What will run the graph.
     """
-    run = RewriteRun(list(outputs), replaying, None if refusals is None else {}, levels=Levels(target))
-    run.next_turns(selection)
-    checked = set() if checked is None else checked
-    turns = run.turns
-    while turns is not None:
-        for rule, applied, elapsed in _tried_in_turn(turns, run):
-            run.rounds.note(rule)
+    from scanviz.engine.rewrites.families import rules_of  # when it is used: it imports files of rules
+
+    run = _Run(list(outputs), replaying, None if refusals is None else {}, Levels(target))
+    checked, index = set() if checked is None else checked, 0
+    for phase in _phases(run):
+        before = index
+        for rule, applied, elapsed in _tried_in_turn(
+            phase, list(filter(selection.has, rules_of(phase))), run
+        ):
             found = []
             for step in applied:
-                entry = _application(run.index, turns.phase, rule, step.message, elapsed // len(applied))
-                found.append((entry, step))
-                run.index += 1
+                found.append((_application(index, phase, rule, step.message, elapsed // len(applied)), step))
+                index += 1
             yield found
-        if run.index > run.begun_at:
-            _check(turns.phase, run.current, outputs, checked)
+        if index > before:
+            _check(phase, run.current, outputs, checked)
             run.levels.keep_those_of(run.current)
-        if turns.phase == ROUND[-1]:
-            _look_back(run)
-        turns = run.next_turns(selection)
     if refusals is not None and run.refused is not None:
         refusals.extend(refused for found in run.refused.values() for refused in found)
 
 
-def _stop(run: RewriteRun, what: str, fired: Sequence[str]) -> None:
-    """Begin no other round, and say which rules undid one another."""
-    run.rounds.stop()
-    if not run.replaying:
-        _report(what, fired)
-
-
-def _look_back(run: RewriteRun) -> None:
-    """Stop where rounds come back to the graph of one before."""
-    undone = run.rounds.fired_since(lambda: run.print_of(run.current))
-    if undone:
-        _stop(run, "several phases", undone)
+def _phases(run: _Run) -> Iterator[Phase]:
+    """Iterate over phases: rounds until none changes the graph, then what is kept of rows, which may open another round."""
+    seen: dict[Hashable, int] = {}  # graphs after rounds, with how many rules had fired
+    ended = 0
+    yield "gradient"
+    while run.changed and not run.stopped:
+        while run.changed and not run.stopped:
+            run.changed = False
+            yield from ROUND
+            ended += 1
+            if ended >= ROUNDS_BEFORE_LOOKING and run.changed:
+                known = seen.setdefault(run.print(), len(run.fired))
+                undone = run.fired[known if ended < MOST_ROUNDS else -10 :]
+                if undone:
+                    run.stop("several phases", undone)
+        yield "keep"
 
 
 def _check(
@@ -184,40 +233,36 @@ def _listed(places: Sequence[str]) -> str:
     return listed(dict.fromkeys(place or "outside of loops" for place in places))
 
 
-def _tried_in_turn(turns: RuleTurns, run: RewriteRun) -> Iterator[tuple[Rule, list[Applied], int]]:
+def _tried_in_turn(
+    phase: Phase, rules: Sequence[Rule], run: _Run
+) -> Iterator[tuple[Rule, list[Applied], int]]:
     """Try rules in turn until none changes anything, or until they undo one another; keep what each refused last."""
-    rules = turns.rules
-    while rules and turns.quiet < len(rules):
-        rule = rules[turns.position % len(rules)]
-        turns.position += 1
+    seen: dict[Hashable, int] = {}  # graphs, with how many rules had fired
+    begun_at = len(run.fired)
+    position = quiet = 0
+    while rules and quiet < len(rules):
+        rule = rules[position % len(rules)]
+        position += 1
         while True:
             refused: list[Refused] | None = None if run.refused is None else []
             begun = time.perf_counter_ns()
             applied = apply_rule(rule, run.current, run.levels, refused)
             if run.refused is not None and refused is not None:
-                run.refused[turns.phase, rule.name] = refused
+                run.refused[phase, rule.name] = refused
             if not applied:
-                turns.quiet += 1
+                quiet += 1
                 break
-            run.current, turns.quiet, turns.changes = applied[-1].graph(), 0, turns.changes + 1
-            turns.fired.append(rule.name)
+            run.current, quiet = applied[-1].graph(), 0
+            run.changed = (
+                run.changed or "memory" not in rule.tags
+            )  # what is said of memory alone opens nothing to others
+            run.fired.append(rule.name)
             yield rule, applied, time.perf_counter_ns() - begun
-            if turns.changes > SWEEPS_BEFORE_LOOKING * len(rules):
-                print_of = run.print_of(run.current)
-                if print_of in turns.seen or turns.changes > MOST_CHANGES:
-                    since = turns.seen.get(print_of, turns.changes - 10)
-                    _stop(run, f"phase {turns.phase!r}", turns.fired[since:])
+            changes = len(run.fired) - begun_at
+            if changes > SWEEPS_BEFORE_LOOKING * len(rules):
+                known = seen.setdefault(run.print(), len(run.fired))
+                if known < len(run.fired) or changes > MOST_CHANGES:
+                    run.stop(f"phase {phase!r}", run.fired[known:] or run.fired[-10:])
                     return
-                turns.seen[print_of] = turns.changes
             if not rule.single:
                 break
-
-
-def _report(what: str, fired: Sequence[str]) -> None:
-    names = ", ".join(dict.fromkeys(fired))
-    warnings.warn(
-        f"rewrites of {what} undo one another and were stopped: {names}; results are right. "
-        f"write: Mode(…).excluding({next(iter(fired), '')!r}), and report it",
-        RewriteCycleWarning,
-        stacklevel=2,
-    )

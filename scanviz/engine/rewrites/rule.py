@@ -87,8 +87,6 @@ class Rule(Struct, frozen=True, eq=False):
         Whether one match is applied at a time: rules of loops.
     outermost_first : bool
         Whether a rule about whole graphs looks at a graph before the steps of its loops, not after.
-    alone : bool
-        Whether it looks at a node, and at what that is computed of, and at nothing else: what it has once left as it is stays so.
     tags : frozenset of str
         Further names by which it can be selected: its phases, ``"scan"``, ``"general"``, ``"unsafe"``, ….
     file, line : str, int
@@ -103,7 +101,6 @@ class Rule(Struct, frozen=True, eq=False):
     act: Callable[..., Any]  # what it takes and gives is said by who asks it
     single: bool
     outermost_first: bool
-    alone: bool
     tags: frozenset[str]
     file: str
     line: int
@@ -173,11 +170,10 @@ def rule(
     phase: Phase | Sequence[Phase],
     on: Collection[Declaration],
     single: bool = False,
-    alone: bool = False,
     tags: Collection[str] = (),
 ) -> Callable[[NodeAct], NodeAct]:
     """Register a rule about a node; the function stays what it was."""
-    return lambda act: _registered(act, name, phase, tags, frozenset(on), single=single, alone=alone)
+    return lambda act: _registered(act, name, phase, tags, frozenset(on), single=single)
 
 
 def graph_rule(
@@ -201,7 +197,6 @@ def _registered(
     *,
     single: bool = False,
     outermost_first: bool = False,
-    alone: bool = False,
 ) -> Act:
     if name in RULES and is_in_use(RULES[name].act.__globals__):
         raise InternalError(f"the rule {name!r} is written twice")
@@ -217,7 +212,7 @@ def _registered(
         OUTSIDE[:] = [*(one for one in OUTSIDE if one != name), name]
     doc = (act.__doc__ or "").strip().partition("\n")[0]
     line = code.co_firstlineno
-    RULES[name] = Rule(name, phases, on, act, single, outermost_first, alone, tagged, file, line, doc)
+    RULES[name] = Rule(name, phases, on, act, single, outermost_first, tagged, file, line, doc)
     return act
 
 

@@ -9,32 +9,22 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.nodes import Apply, Variable, describe
 from scanviz.engine.graph.provenance import asked_at
-from scanviz.engine.rewrites.level import Level, Rebuilt, Refused
+from scanviz.engine.rewrites.level import Level, Refused
 from scanviz.engine.rewrites.levels import Levels, rebuilt
 from scanviz.engine.rewrites.rule import Match, Refusal, Rewritten, Rule
 from scanviz.engine.scan.dependence import Effects, effects_among, same_effects
-from scanviz.engine.scan.loop import Scan, loop_of, nodes_of
+from scanviz.engine.scan.loop import Scan, loop_of
 from scanviz.engine.scan.rebuild import with_results
 
 Said = tuple[tuple[str, ...], str, int]  # a level, what was done there, and how often
 MOST_VERSIONS = 32  # of a graph in one pass of a rule about loops
-
-
-class RulePass(Struct):
-    """What one pass of a rule did: one line a place, and how often."""
-
-    message: list[Said] = field(default_factory=list)
-
-    def add(self, level: Level, message: str, count: int = 1) -> None:
-        """Note matches at a level."""
-        self.message.append((level.path, message, count))
 
 
 class Applied:
@@ -69,42 +59,28 @@ class Asked(Struct, frozen=True):
     refusals: list[Refused] | None
 
     def at(self, node: Apply, level: Level) -> Match | None:
-        """Ask at a node."""
+        """Ask at a node, and note a refusal."""
         rule = self.rule
-        return self._match(
-            asked_at(rule.name, node.provenance, node.node_id, rule.act, node, level), node, level
-        )
-
-    def at_all(self, nodes: Iterable[Apply], level: Level) -> list[tuple[Apply, Match]]:
-        """Ask at nodes of a level, and return where it matches; where it looks at a node alone, at each node once in a run."""
-        rule, found = self.rule, []
-        known = self.levels.declined.setdefault(rule.name, {}) if rule.alone else {}
-        for node in nodes:
-            if node in known:
-                answer = known[node]
-            else:
-                answer = asked_at(rule.name, node.provenance, node.node_id, rule.act, node, level)
-                # which of several results are read may change
-                if rule.alone and not isinstance(answer, Match) and len(node.outputs) == 1:
-                    known[node] = answer
-            if answer is not None and (match := self._match(answer, node, level)) is not None:
-                found.append((node, match))
-        return found
-
-    def _match(self, answer: Match | Refusal | None, node: Apply, level: Level) -> Match | None:
-        """Return what was answered if it is a match, and note a refusal."""
+        answer = asked_at(rule.name, node.provenance, node.node_id, rule.act, node, level)
         if not isinstance(answer, Refusal):
-            return answer
-        if self.refusals is not None:
-            self.refusals.append(_refused(self.rule, level, node, answer))
+            found: Match | None = answer
+            return found
+        self.refuse(node, level, answer)
         return None
+
+    def refuse(self, node: Apply, level: Level, refusal: Refusal) -> None:
+        """Note a refusal, where that is wanted."""
+        if self.refusals is not None:
+            loop = node.op.scan_name if isinstance(node.op, Scan) else None
+            name = describe(node.outputs[0]) if loop is None else f"loop `{loop}`"
+            where = self.rule.name, level.path, name, node.node_id, str(node.provenance.source or "")
+            self.refusals.append(Refused(*where, refusal.why, refusal.preconditions_met))
 
     def may_do(self, answer: Match, node: Apply, level: Level) -> bool:
         """Return whether a match leaves what prints or checks something where it is; it is refused if not."""
         if not level.once(_effects) or keeps_effects(level, rebuilt(level.outputs, answer.mapping, {})):
             return True
-        if self.refusals is not None:
-            self.refusals.append(_refused(self.rule, level, node, _OTHER_EFFECTS))
+        self.refuse(node, level, _OTHER_EFFECTS)
         return False
 
     def is_quiet(self, level: Level) -> bool:
@@ -141,18 +117,6 @@ def keeps_effects(level: Level, outputs: Sequence[Variable]) -> bool:
     return not before or same_effects(before, outputs)
 
 
-def _refused(rule: Rule, level: Level, node: Apply, refusal: Refusal) -> Refused:
-    name = f"loop `{node.op.scan_name}`" if isinstance(node.op, Scan) else describe(node.outputs[0])
-    source = str(node.provenance.source or "")
-    return Refused(rule.name, level.path, name, node.node_id, source, refusal.why, refusal.preconditions_met)
-
-
-def _in_place_of(like: Level, outputs: Sequence[Variable]) -> Level:
-    """Return the level of a graph in the place of another one, with its nodes where these are known."""
-    nodes = outputs.nodes if isinstance(outputs, Rebuilt) else None
-    return Level(outputs, like.path, like.loop, nodes, like.target)
-
-
 def apply_rule(
     rule: Rule, outputs: Sequence[Variable], levels: Levels, refusals: list[Refused] | None
 ) -> list[Applied]:
@@ -165,12 +129,12 @@ def apply_rule(
     asked = Asked(rule, levels, refusals)
     if rule.single:
         return _at_loops(asked, level)
-    done = RulePass()
+    done: list[Said] = []
     fresh = _all(asked, level, done)
-    return [] if fresh is None else [Applied(tuple(done.message), lambda: fresh)]
+    return [] if fresh is None else [Applied(tuple(done), lambda: fresh)]
 
 
-def _all(asked: Asked, level: Level, done: RulePass) -> list[Variable] | None:
+def _all(asked: Asked, level: Level, done: list[Said]) -> list[Variable] | None:
     """Apply a rule at all nodes, innermost steps first unless the rule says otherwise; None where nothing changes."""
     if asked.is_quiet(level):
         return None
@@ -178,7 +142,7 @@ def _all(asked: Asked, level: Level, done: RulePass) -> list[Variable] | None:
     if asked.rule.outermost_first:
         fresh = _outermost_first(asked, level, done)
     elif steps := _steps_rewritten(asked, level, done):
-        inside = _in_place_of(level, rebuilt(level.outputs, {}, steps))
+        inside = level.rebuilt(rebuilt(level.outputs, {}, steps))
         here = _here(asked, inside, done)
         return inside.outputs if here is None else here
     else:
@@ -188,19 +152,20 @@ def _all(asked: Asked, level: Level, done: RulePass) -> list[Variable] | None:
     return fresh
 
 
-def _outermost_first(asked: Asked, level: Level, done: RulePass) -> list[Variable] | None:
+def _outermost_first(asked: Asked, level: Level, done: list[Said]) -> list[Variable] | None:
     here = _whole(asked, level, done)
     if here is not None:
-        level = _in_place_of(level, here)
+        level = level.rebuilt(here)
     steps = _steps_rewritten(asked, level, done)
     return rebuilt(level.outputs, {}, steps) if steps else here
 
 
-def _here(asked: Asked, level: Level, done: RulePass) -> list[Variable] | None:
+def _here(asked: Asked, level: Level, done: list[Said]) -> list[Variable] | None:
     """Apply a rule to a graph, without the steps of its loops."""
     if not asked.rule.on:
         return _whole(asked, level, done)
-    answers = asked.at_all(_meant(asked.rule, level), level)
+    asked_nodes = _meant(asked.rule, level)
+    answers = [(node, match) for node in asked_nodes if (match := asked.at(node, level)) is not None]
     if not answers:
         return None
     fresh = _with_matches(level, answers)
@@ -209,8 +174,8 @@ def _here(asked: Asked, level: Level, done: RulePass) -> list[Variable] | None:
         fresh = _with_matches(level, answers)
         if not keeps_effects(level, fresh):
             return None
-    for text, count in Counter(answer.message for _, answer in answers).items():
-        done.add(level, text, count)
+    counts = Counter(answer.message for _, answer in answers)
+    done += [(level.path, text, count) for text, count in counts.items()]
     return fresh if answers else None
 
 
@@ -222,11 +187,11 @@ def _with_matches(level: Level, answers: Sequence[tuple[Apply, Match]]) -> list[
     return rebuilt(level.outputs, mapping, {}) if mapping else level.outputs
 
 
-def _whole(asked: Asked, level: Level, done: RulePass) -> list[Variable] | None:
+def _whole(asked: Asked, level: Level, done: list[Said]) -> list[Variable] | None:
     found = asked.rule.act(level)
     if not isinstance(found, Rewritten) or not keeps_effects(level, found.outputs):
         return None
-    done.add(level, found.message)
+    done.append((level.path, found.message, 1))
     return found.outputs
 
 
@@ -303,22 +268,10 @@ def _with_step(
 
     def graph() -> list[Variable]:
         steps = {**dict(itertools.islice(last.items(), count)), node: applied}
-        return rebuilt(level.outputs, {}, {loop: _with_graph(loop, to) for loop, to in steps.items()})
+        ops = {loop: with_results(loop_of(loop), to.graph()) for loop, to in steps.items()}
+        return rebuilt(level.outputs, {}, ops)
 
     return graph
-
-
-def _with_graph(node: Apply, applied: Applied) -> Scan:
-    """Return the op of a loop with the step that an application gives."""
-    return _with_step_of(loop_of(node), applied.graph())
-
-
-def _with_step_of(op: Scan, results: list[Variable]) -> Scan:
-    """Return a loop with another step, whose nodes it knows where they are known."""
-    found = with_results(op, results)
-    if isinstance(results, Rebuilt) and results.nodes is not None:
-        found.derived[nodes_of] = tuple(results.nodes)
-    return found
 
 
 def _keep_names(mapping: Mapping[Variable, Variable]) -> None:
@@ -339,12 +292,12 @@ def _meant(rule: Rule, level: Level) -> list[Apply]:
     return [node for node in level.nodes if node.op.declaration in rule.on]
 
 
-def _steps_rewritten(asked: Asked, level: Level, done: RulePass) -> dict[Apply, Scan]:
+def _steps_rewritten(asked: Asked, level: Level, done: list[Said]) -> dict[Apply, Scan]:
     """Return the loops of a level whose steps change, with their new ops."""
     found: dict[Apply, Scan] = {}
     for node in level.loops:
         assert isinstance(node.op, Scan)
         fresh = _all(asked, asked.levels.step(node.op, level), done)
         if fresh is not None:
-            found[node] = _with_step_of(node.op, fresh)
+            found[node] = with_results(node.op, fresh)
     return found

@@ -22,7 +22,7 @@ from scanviz.engine.rewrites.rule import GENERAL, Refusal, rule
 LARGEST = 1 << 20  # bytes of a constant made here, unless it becomes no larger
 
 
-@rule(name="simplify_casts", phase=GENERAL, on=(CAST,), alone=True, tags=("general",))
+@rule(name="simplify_casts", phase=GENERAL, on=(CAST,), tags=("general",))
 def simplify_casts(node: Apply, level: Level) -> Answer:
     """Leave out casts that change nothing, and make one of two."""
     (given,), wanted = node.inputs, node.op.parameters.dtype

@@ -195,7 +195,7 @@ TABLE: dict[Declaration, tuple[Rewriting, ...]] = {
 }
 
 
-@rule(name="simplify_reductions", phase=("canonical", "simplify"), on=TABLE, alone=True, tags=("general",))
+@rule(name="simplify_reductions", phase=("canonical", "simplify"), on=TABLE, tags=("general",))
 def simplify_reductions(node: Apply, level: Level) -> Answer:
     """Leave out reductions over nothing, and reduce once instead of twice."""
     return answer(TABLE, node, level)

@@ -25,7 +25,6 @@ from scanviz.engine.sizes.polynomial import Polynomial, Unknown
     name="simplify_reshapes",
     phase=GENERAL,
     on=(RESHAPE, SPECIFY_SHAPE, STATE_SHAPE),
-    alone=True,
     tags=("general",),
 )
 def simplify_reshapes(node: Apply, level: Level) -> Answer:
@@ -75,7 +74,7 @@ def _surely_fits(sizes: Sequence[Variable], shape: Sequence[Any]) -> bool:
     return all(map(surely_not_negative, wanted)) and surely_equal(SIZES.product(wanted), number)
 
 
-@rule(name="resolve_shapes", phase=GENERAL, on=(DIMENSION,), alone=True, tags=("general",))
+@rule(name="resolve_shapes", phase=GENERAL, on=(DIMENSION,), tags=("general",))
 def resolve_shapes(node: Apply, level: Level) -> Match | Refusal | None:
     """Compute a size from the sizes of inputs, never from values."""
     source, axis = node.inputs[0], node.op.parameters.axis
@@ -87,7 +86,7 @@ def resolve_shapes(node: Apply, level: Level) -> Match | Refusal | None:
     return Match({node.outputs[0]: as_size(size)}, "a size is computed without the values")
 
 
-@rule(name="simplify_axes", phase=GENERAL, on=(DIMSHUFFLE,), alone=True, tags=("general",))
+@rule(name="simplify_axes", phase=GENERAL, on=(DIMSHUFFLE,), tags=("general",))
 def simplify_axes(node: Apply, level: Level) -> Answer:
     """Make one permutation of axes of several, and leave it out where every axis stays in its place.
 

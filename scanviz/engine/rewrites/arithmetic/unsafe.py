@@ -180,7 +180,7 @@ TABLE: dict[Declaration, tuple[Rewriting, ...]] = {
 }
 
 
-@rule(name="unsafe_arithmetic", phase=GENERAL, on=TABLE, alone=True, tags=(UNSAFE,))
+@rule(name="unsafe_arithmetic", phase=GENERAL, on=TABLE, tags=(UNSAFE,))
 def unsafe_arithmetic(node: Apply, level: Level) -> Answer:
     """Simplify arithmetic where numbers that are not finite, or rounding, may come out differently."""
     return answer(TABLE, node, level)

@@ -122,7 +122,7 @@ TABLE: dict[Declaration, tuple[Rewriting, ...]] = {
 }
 
 
-@rule(name="simplify_assignments", phase=GENERAL, on=TABLE, alone=True, tags=("general",))
+@rule(name="simplify_assignments", phase=GENERAL, on=TABLE, tags=("general",))
 def simplify_assignments(node: Apply, level: Level) -> Answer:
     """Leave out assignments of everything, of the same place twice, and of what is read right back."""
     return answer(TABLE, node, level)

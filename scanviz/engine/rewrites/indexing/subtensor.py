@@ -35,7 +35,7 @@ from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.rule import GENERAL, Refusal, rule
 
 
-@rule(name="subtensor_chains", phase=GENERAL, on=(INDEX,), alone=True, tags=("general",))
+@rule(name="subtensor_chains", phase=GENERAL, on=(INDEX,), tags=("general",))
 def subtensor_chains(node: Apply, level: Level) -> Answer:
     """Make one index of an index of an index, and leave out one that picks everything."""
     given = node.inputs[0]

@@ -32,8 +32,7 @@ def merge_residuals(level: Level) -> Rewritten | None:
         for first, second in pairs:
             mapping.update(joined(first, second, NAME))
             merged.append(f"`{first.op.scan_name}`")
-        fresh = rebuilt(level.outputs, mapping, {})
-        level = Level(fresh, level.path, level.loop, fresh.nodes, level.target)
+        level = level.rebuilt(rebuilt(level.outputs, mapping, {}))
     if not merged:
         return None
     return Rewritten(

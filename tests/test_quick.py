@@ -29,8 +29,8 @@ def test_packages_are_known_from_the_lowest_to_the_highest():
 
 
 def test_tests_named_after_what_changed_come_first_then_their_folder_the_laws_and_the_layers_above():
-    found = chosen(["scanviz/engine/rewrites/levels.py"], TESTS, ORDER)
-    assert found[0] == "tests/engine/rewrites/test_levels.py"
+    found = chosen(["scanviz/engine/rewrites/pipeline.py"], TESTS, ORDER)
+    assert found[0] == "tests/engine/rewrites/test_pipeline.py"
     before_laws = found[: found.index(LAWS)]
     assert folders(before_laws) == ["tests/engine/rewrites"]
     after = folders(found[found.index(LAWS) + 1 :])

@@ -11,9 +11,8 @@ free, returns = T.vector("free"), T.vector("returns")
 
 def step(r_before, log_h, free):
     z = r_before * T.exp(-0.5 * log_h)
-    return (
-        free[0] + T.tanh(free[1]) * (T.sqrt(z**2 + 0.01) - 0.8) + 0.1 * T.sin(z) + T.tanh(free[2]) * log_h
-    )  # slow
+    news = T.tanh(free[1]) * (T.sqrt(z**2 + 0.01) - 0.8) + 0.1 * T.sin(z)  # slow
+    return free[0] + news + T.tanh(free[2]) * log_h
 
 
 log_h, _ = scanviz.scan(step, returns[:-1], 0.0, free, name="garch")

@@ -11,8 +11,8 @@ import scanviz
 from scanviz import tensor as T
 from scanviz.engine.function.callable import Function
 from scanviz.engine.graph.nodes import Array
-from scanviz.engine.ops.draws.formulas import draw_block
-from scanviz.engine.ops.draws.word_formulas import FIRST_PARAMETER, NUMBER, block_at
+from scanviz.engine.ops.formulas.draws import draw_block
+from scanviz.engine.ops.formulas.words import FIRST_PARAMETER, NUMBER, block_at
 from scanviz.engine.scalar.array_source import on_arrays
 from scanviz.engine.scalar.blocks import typed
 

@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 
 
 def _formula_of(name: str) -> Formula:
-    from scanviz.engine.ops.formulas.elementwise import FORMULAS
+    from scanviz.engine.ops.formulas.elementwise import formula_of
 
-    return FORMULAS[name]()
+    return formula_of(name)
 
 
 def _declared(numpy: Callable[..., Any] | str, doc: str, **known: Any) -> ElementwiseDeclaration:

@@ -1,7 +1,7 @@
 """More continuous distributions: laplace, gumbel, gamma, beta, dirichlet and the truncated normal.
 
 The conventions are those of :mod:`~scanviz.engine.ops.draws.distributions`.  All are computed in float64 and rounded, by the
-formulas of :mod:`~scanviz.engine.ops.draws.formulas`, which machine code is made of too.
+formulas of :mod:`~scanviz.engine.ops.formulas.draws`, which machine code is made of too.
 
 laplace, gumbel
     By the inverse of the distribution function, u in (0, 1) of one 64-bit word each: ``loc ± scale * log1p(-2 |u - 1/2|)`` and
@@ -48,7 +48,7 @@ def _drawn(
     name: str, state: Words, shape: Shape, parameters: Sequence[Array], dtype: DType, words: int = 4
 ) -> Drawn:
     """Draw by the formula of a distribution, of which an element takes so many 64-bit words."""
-    from scanviz.engine.ops.draws.formulas import numbers_by_formula  # 10 ms, when one is drawn
+    from scanviz.engine.ops.formulas.draws import numbers_by_formula  # 10 ms, when one is drawn
 
     kind, n = real_dtype(name, dtype), size_of(name, shape)
     value = numbers_by_formula(name, state, [flat(parameter, shape) for parameter in parameters])
@@ -183,7 +183,7 @@ def dirichlet(state: Words, shape: Shape = (), alpha: Parameter = (1.0,), dtype:
         )
     broadcasts("dirichlet", "alpha", weights.shape[:-1], shape)
     require(np.isfinite(weights) & (weights > 0), "dirichlet", "alpha", weights, "finite numbers above 0")
-    from scanviz.engine.ops.draws.formulas import numbers_by_formula
+    from scanviz.engine.ops.formulas.draws import numbers_by_formula
 
     whole = (*shape, weights.shape[-1])
     count = size_of("dirichlet", whole)

@@ -18,7 +18,7 @@ multinomial
 Sources: W. Hörmann, "The transformed rejection method for generating Poisson random variables" (1993), algorithm PTRS, and
 "The generation of binomial random variates" (1993), algorithm BTRS.  Probabilities are C. Loader's, "Fast and accurate
 computation of binomial probabilities" (2000): written as deviances, they do not cancel for large counts.  Both are formulas
-(:mod:`~scanviz.engine.ops.draws.count_formulas`), which machine code is made of too.
+(:mod:`~scanviz.engine.ops.formulas.counts`), which machine code is made of too.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def binomial(
 
 
 def _numbers(name: str, state: Words, *parameters: Doubles) -> Doubles:
-    from scanviz.engine.ops.draws.formulas import numbers_by_formula  # 10 ms, when one is drawn
+    from scanviz.engine.ops.formulas.draws import numbers_by_formula  # 10 ms, when one is drawn
 
     return numbers_by_formula(name, state, parameters)
 

@@ -1,1 +1,1 @@
-"""What one element of an elementwise operation is, in the scalar language: by operation, and the longer ones."""
+"""What one element is, in the scalar language: of elementwise operations, and of random draws."""

@@ -7,12 +7,13 @@ from hypothesis import strategies as st
 from scipy import special
 
 from scanviz.engine.ops.draws import continuous as continuous
-from scanviz.engine.ops.draws import count_formulas, distributions
 from scanviz.engine.ops.draws import counts as distributions_counts
 from scanviz.engine.ops.draws import discrete as distributions_discrete
-from scanviz.engine.ops.draws.formulas import draw_block
+from scanviz.engine.ops.draws import distributions
 from scanviz.engine.ops.draws.philox import advance, blocks_at, seed_state
-from scanviz.engine.ops.draws.word_formulas import BLOCK_AT
+from scanviz.engine.ops.formulas import counts as count_formulas
+from scanviz.engine.ops.formulas.draws import draw_block
+from scanviz.engine.ops.formulas.words import BLOCK_AT
 from scanviz.engine.scalar.array_source import on_arrays
 from scanviz.engine.scalar.blocks import text_of, typed
 from scanviz.engine.scalar.expression import argument

@@ -1,4 +1,4 @@
-"""What writes a draw: the formulas of :mod:`scanviz.engine.ops.draws.formulas`.
+"""What writes a draw: the formulas of :mod:`scanviz.engine.ops.formulas.draws`.
 
 Where each element is made of a word of its own, words are put into memory first, some blocks at a time, and elements are made of
 them side by side.  A formula that makes words itself, because it may have to try again, is written for one element or block at a
@@ -20,8 +20,8 @@ from scanviz.engine.backends.native.emit.places import ArrayPlace
 from scanviz.engine.backends.native.kernels import formulas
 from scanviz.engine.backends.native.kernels.formulas import cast
 from scanviz.engine.backends.native.kernels.philox import BYTES, advanced, block_at, room_of, write_blocks
-from scanviz.engine.ops.draws.formulas import Draw
-from scanviz.engine.ops.draws.word_formulas import STATE
+from scanviz.engine.ops.formulas.draws import Draw
+from scanviz.engine.ops.formulas.words import STATE
 from scanviz.engine.program.instructions import Instruction, dtype_of, is_scalar
 from scanviz.engine.program.plan.location import packed
 from scanviz.engine.scalar.blocks import Block, typed

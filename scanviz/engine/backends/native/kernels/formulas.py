@@ -53,7 +53,7 @@ def _is_draw(line: Statement) -> bool:
     """Return whether a line draws words, which is written in another way than its formula says."""
     if line.op != "call":
         return False
-    from scanviz.engine.ops.draws.word_formulas import BLOCK_AT  # few formulas call another
+    from scanviz.engine.ops.formulas.words import BLOCK_AT  # few formulas call another
 
     return bool(line.data == BLOCK_AT.name)
 
@@ -88,7 +88,7 @@ def _line(code: Code, block: Block, line: Statement, values: dict[int, Value], l
         case "call":
             if _is_draw(line):
                 from scanviz.engine.backends.native.kernels.philox import block_at
-                from scanviz.engine.ops.draws.word_formulas import STATE
+                from scanviz.engine.ops.formulas.words import STATE
 
                 return block_at(code, given[: len(STATE)], *given[len(STATE) :])
             return write(code, line.blocks[0], given)

@@ -22,8 +22,8 @@ from scanviz.engine.backends.native.kernels.reduce import write_cumulative
 from scanviz.engine.backends.native.kernels.sort import place_among
 from scanviz.engine.graph.types import BOOLEAN
 from scanviz.engine.ops import random
-from scanviz.engine.ops.draws.formulas import draw_block
 from scanviz.engine.ops.draws.parameters import PROBABILITY_TOLERANCE
+from scanviz.engine.ops.formulas.draws import draw_block
 from scanviz.engine.ops.random import words_of_element
 from scanviz.engine.program.instructions import Instruction, dtype_of
 from scanviz.engine.scalar.expression import Expression

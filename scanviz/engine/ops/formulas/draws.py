@@ -15,11 +15,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from msgspec.structs import replace
 
-from scanviz.engine.ops.draws.count_formulas import binomial, poisson
 from scanviz.engine.ops.draws.parameters import Array
 from scanviz.engine.ops.draws.philox import Words, advance, draw_words, scattered_blocks
 from scanviz.engine.ops.draws.unit_interval import SHORT, Doubles
-from scanviz.engine.ops.draws.word_formulas import (
+from scanviz.engine.ops.formulas.counts import binomial, poisson
+from scanviz.engine.ops.formulas.elementwise import larger
+from scanviz.engine.ops.formulas.words import (
     ATTEMPTS,
     BLOCK_AT,
     FIRST_PARAMETER,
@@ -32,7 +33,6 @@ from scanviz.engine.ops.draws.word_formulas import (
     up_to_one,
     up_to_one_single,
 )
-from scanviz.engine.ops.formulas.composed import larger
 from scanviz.engine.scalar.array_source import NUMPY, compiled
 from scanviz.engine.scalar.blocks import Block, typed
 from scanviz.engine.scalar.expression import (

@@ -9,7 +9,8 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple
 
-from scanviz.engine.ops.draws.word_formulas import (
+from scanviz.engine.ops.formulas.elementwise import larger
+from scanviz.engine.ops.formulas.words import (
     ATTEMPTS,
     NUMBER,
     block_at,
@@ -17,7 +18,6 @@ from scanviz.engine.ops.draws.word_formulas import (
     inside,
     natural_log,
 )
-from scanviz.engine.ops.formulas.composed import larger
 from scanviz.engine.scalar.expression import (
     Expression,
     carried,

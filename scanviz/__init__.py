@@ -38,12 +38,11 @@ if TYPE_CHECKING:
     from scanviz.engine.function import Function, In, Out, function
     from scanviz.engine.gradient.grad import grad
     from scanviz.engine.gradient.jacobian import hessian, hessian_vector_product, jacobian
-    from scanviz.engine.gradient.operators import Lop, Rop
-    from scanviz.engine.gradient.transforms import jvp, vjp
+    from scanviz.engine.gradient.operators import Lop, Rop, jvp, vjp
     from scanviz.engine.observe import Observer
     from scanviz.engine.ops.clone import clone, equal_computations
+    from scanviz.engine.ops.control import consider_constant, disconnected_grad, grad_clip, zero_grad
     from scanviz.engine.ops.effects import Assert, Print
-    from scanviz.engine.ops.stop_gradient import consider_constant, disconnected_grad, grad_clip, zero_grad
     from scanviz.engine.ops.subgraph import named_subgraph
     from scanviz.engine.rewrites.batching.vmap import vmap
     from scanviz.engine.scan.args import ScanArgs
@@ -63,8 +62,8 @@ __version__ = "0.2.0"
 _LATER = {
     "Assert": "scanviz.engine.ops.effects",
     "clone": "scanviz.engine.ops.clone",
-    "consider_constant": "scanviz.engine.ops.stop_gradient",
-    "disconnected_grad": "scanviz.engine.ops.stop_gradient",
+    "consider_constant": "scanviz.engine.ops.control",
+    "disconnected_grad": "scanviz.engine.ops.control",
     "dot": "scanviz.tensor.products",
     "dprint": "scanviz.render.text",
     "draw": "scanviz.render.draw",
@@ -75,13 +74,13 @@ _LATER = {
     "Function": "scanviz.engine.function",
     "function": "scanviz.engine.function",
     "grad": "scanviz.engine.gradient.grad",
-    "grad_clip": "scanviz.engine.ops.stop_gradient",
+    "grad_clip": "scanviz.engine.ops.control",
     "hessian": "scanviz.engine.gradient.jacobian",
     "hessian_vector_product": "scanviz.engine.gradient.jacobian",
     "ifelse": "scanviz.engine.ops.control",
     "In": "scanviz.engine.function",
     "jacobian": "scanviz.engine.gradient.jacobian",
-    "jvp": "scanviz.engine.gradient.transforms",
+    "jvp": "scanviz.engine.gradient.operators",
     "Layout": "scanviz.engine.scan.layout",
     "load_ipython_extension": "scanviz.notebook",
     "Lop": "scanviz.engine.gradient.operators",
@@ -96,9 +95,9 @@ _LATER = {
     "scan_checkpoints": "scanviz.engine.scan.checkpoints",
     "ScanArgs": "scanviz.engine.scan.args",
     "trace": "scanviz.profiler.recording.traced",
-    "vjp": "scanviz.engine.gradient.transforms",
+    "vjp": "scanviz.engine.gradient.operators",
     "vmap": "scanviz.engine.rewrites.batching.vmap",
-    "zero_grad": "scanviz.engine.ops.stop_gradient",
+    "zero_grad": "scanviz.engine.ops.control",
 }
 
 

@@ -12,8 +12,7 @@ from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError
 from scanviz.engine.graph.nodes import Variable, describe, tensor_type
 from scanviz.engine.graph.syntax import meaning
 from scanviz.engine.ops import shape as ops
-from scanviz.engine.ops.options import MOST_DIMENSIONS, whole
-from scanviz.engine.ops.support import as_variable
+from scanviz.engine.ops.support import MOST_DIMENSIONS, as_variable, whole
 
 
 @meaning("method:dimshuffle")

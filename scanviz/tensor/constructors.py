@@ -16,7 +16,7 @@ from scanviz.engine.errors import ScanvizTypeError
 from scanviz.engine.graph.nodes import Constant, Variable
 from scanviz.engine.graph.types import DTYPES, TensorType, canonical_dtype
 from scanviz.engine.ops import support
-from scanviz.engine.ops.options import whole
+from scanviz.engine.ops.support import whole
 
 _PREFIXES = {"": None, "b": "int8", "w": "int16", "i": "int32", "l": "int64", "f": "float32", "d": "float64"}
 _SHAPES: dict[str, tuple[int | None, ...]] = {

@@ -12,9 +12,8 @@ from scanviz.engine.graph.syntax import meaning
 from scanviz.engine.graph.types import BOOLEAN, INTEGERS
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops.index import getitem
-from scanviz.engine.ops.options import listed, one_of
 from scanviz.engine.ops.shape import alloc, dimension, dimshuffle, normal_axis, sizes_of
-from scanviz.engine.ops.support import as_variable
+from scanviz.engine.ops.support import as_variable, listed, one_of
 
 
 @meaning("iterate")

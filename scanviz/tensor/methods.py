@@ -17,8 +17,8 @@ from scanviz.engine.errors import ScanvizTypeError
 from scanviz.engine.graph.nodes import Variable, describe, tensor_type
 from scanviz.engine.graph.syntax import meaning, meaning_of
 from scanviz.engine.ops import elementwise as e
-from scanviz.engine.ops.options import pairs
 from scanviz.engine.ops.shape import transpose
+from scanviz.engine.ops.support import pairs
 
 
 @meaning("attribute:T")

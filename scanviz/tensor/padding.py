@@ -17,9 +17,8 @@ from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops.creation import arange
 from scanviz.engine.ops.join import concatenate
-from scanviz.engine.ops.options import one_of
 from scanviz.engine.ops.shape import alloc, dimension
-from scanviz.engine.ops.support import as_integer, as_value, as_variable, constant_integer
+from scanviz.engine.ops.support import as_integer, as_value, as_variable, constant_integer, one_of
 from scanviz.tensor.indexing import take
 
 Pair = tuple[Any, Any]

@@ -19,11 +19,10 @@ from scanviz.engine.ops import reduce as r
 from scanviz.engine.ops.effects import Assert
 from scanviz.engine.ops.index import getitem
 from scanviz.engine.ops.join import concatenate
-from scanviz.engine.ops.options import one_of, truth
 from scanviz.engine.ops.shape import alloc, dimension, dimshuffle, reshape
 from scanviz.engine.ops.sizes import product_of
 from scanviz.engine.ops.sort import sort
-from scanviz.engine.ops.support import as_variable, constant, constant_integer, float_dtype
+from scanviz.engine.ops.support import as_variable, constant, constant_integer, float_dtype, one_of, truth
 from scanviz.tensor.indexing import take
 from scanviz.tensor.statistics import mean
 

@@ -11,10 +11,9 @@ from scanviz.engine.errors import ScanvizValueError
 from scanviz.engine.graph.nodes import Variable, describe, tensor_type
 from scanviz.engine.graph.syntax import meaning
 from scanviz.engine.ops import shape as ops
-from scanviz.engine.ops.options import whole
 from scanviz.engine.ops.shape import shape
 from scanviz.engine.ops.sizes import product_of
-from scanviz.engine.ops.support import as_variable, constant_integer
+from scanviz.engine.ops.support import as_variable, constant_integer, whole
 
 
 @meaning("method:reshape")

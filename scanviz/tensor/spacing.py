@@ -16,9 +16,8 @@ from scanviz.engine.ops import reduce as r
 from scanviz.engine.ops.creation import arange
 from scanviz.engine.ops.index import getitem
 from scanviz.engine.ops.join import concatenate
-from scanviz.engine.ops.options import truth, whole
 from scanviz.engine.ops.shape import alloc, dimension, dimshuffle, normal_axis
-from scanviz.engine.ops.support import as_integer, as_variable, constant, constant_integer
+from scanviz.engine.ops.support import as_integer, as_variable, constant, constant_integer, truth, whole
 from scanviz.tensor.axes import moveaxis
 
 

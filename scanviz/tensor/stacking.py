@@ -7,8 +7,7 @@ from typing import Any
 
 from scanviz.engine.graph.nodes import Variable, tensor_type
 from scanviz.engine.ops import join
-from scanviz.engine.ops.options import listed
-from scanviz.engine.ops.support import as_variable
+from scanviz.engine.ops.support import as_variable, listed
 from scanviz.tensor.axes import at_least, at_least_3, transpose
 from scanviz.tensor.shapes import ravel
 

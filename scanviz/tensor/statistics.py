@@ -16,9 +16,8 @@ from scanviz.engine.graph.syntax import meaning
 from scanviz.engine.graph.types import FLOATS, canonical_dtype
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops import reduce as r
-from scanviz.engine.ops.options import real
-from scanviz.engine.ops.stop_gradient import disconnected_grad
-from scanviz.engine.ops.support import as_variable, constant, constant_integer, float_dtype
+from scanviz.engine.ops.control import disconnected_grad
+from scanviz.engine.ops.support import as_variable, constant, constant_integer, float_dtype, real
 from scanviz.tensor.axes import squeeze
 
 Axis = int | Sequence[int] | None

@@ -10,8 +10,7 @@ from scanviz.engine.graph.nodes import Variable, tensor_type
 from scanviz.engine.graph.syntax import meaning
 from scanviz.engine.graph.types import BOOLEAN, FLOATS, INTEGERS
 from scanviz.engine.ops import elementwise as e
-from scanviz.engine.ops.options import whole
-from scanviz.engine.ops.support import as_variable
+from scanviz.engine.ops.support import as_variable, whole
 from scanviz.tensor.indexing import nonzero
 
 

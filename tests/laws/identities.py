@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from scanviz import Mode, function, scan
 from scanviz import tensor as T
 from scanviz.engine.errors import ScanvizError
+from scanviz.engine.graph.evaluate import evaluate
 from scanviz.engine.graph.nodes import Apply, Array, Constant, Variable, build, tensor_type
 from scanviz.engine.graph.replace import replace
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.ops import elementwise as e
-from scanviz.engine.ops.evaluate import evaluate
 from scanviz.engine.rewrites.batching import BATCHING, batched
 from scanviz.engine.rewrites.families import all_rules
 from scanviz.engine.rewrites.pipeline import rewritten

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from scanviz import scan
 from scanviz import tensor as T
 from scanviz.engine.function import function
+from scanviz.engine.graph.evaluate import evaluate
 from scanviz.engine.graph.nodes import Array, Variable
 from scanviz.engine.mode import Mode
-from scanviz.engine.ops.evaluate import evaluate
 from scanviz.engine.ops.shape import dimension
 from scanviz.engine.ops.sizes import (
     as_size,

@@ -15,17 +15,7 @@ from scanviz import tensor as T
 from scanviz.engine.graph.declaration import Declaration, Op, declarations
 from scanviz.engine.graph.nodes import Variable, build_one, tensor_type
 from scanviz.engine.graph.types import BOOLEAN, DTYPES, FLOATS, INTEGERS
-from scanviz.engine.ops import (
-    creation,
-    decompose,
-    factorise,
-    index,
-    linalg,
-    reduce,
-    shape,
-    sort,
-    stop_gradient,
-)
+from scanviz.engine.ops import control, creation, decompose, factorise, index, linalg, reduce, shape, sort
 from scanviz.engine.ops.assign import ASSIGN, inc_subtensor, set_subtensor
 from scanviz.engine.ops.control import IFELSE, ifelse
 from scanviz.engine.ops.elementwise import CAST, cast
@@ -289,9 +279,9 @@ for _each in declarations():
 ROWS.update(
     {
         CAST: _cast,
-        stop_gradient.DISCONNECTED_GRAD: lambda pool: stop_gradient.disconnected_grad(pool.array()),
-        stop_gradient.ZERO_GRAD: lambda pool: stop_gradient.zero_grad(pool.array()),
-        stop_gradient.GRAD_CLIP: lambda pool: stop_gradient.grad_clip(pool.array(), -1.0, 1.0),
+        control.DISCONNECTED_GRAD: lambda pool: control.disconnected_grad(pool.array()),
+        control.ZERO_GRAD: lambda pool: control.zero_grad(pool.array()),
+        control.GRAD_CLIP: lambda pool: control.grad_clip(pool.array(), -1.0, 1.0),
         reduce.ARGMAX: _along(reduce.argmax),
         reduce.ARGMIN: _along(reduce.argmin),
         reduce.CUMSUM: _along(reduce.cumsum),

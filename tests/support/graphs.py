@@ -19,12 +19,12 @@ from hypothesis import strategies as st
 from scanviz import tensor as T
 from scanviz.engine.errors import ScanvizError
 from scanviz.engine.graph.declaration import Declaration
+from scanviz.engine.graph.evaluate import evaluate
 from scanviz.engine.graph.nodes import Apply, Array, Constant, Variable, tensor_type
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.graph.types import DTYPES
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops import linalg
-from scanviz.engine.ops.evaluate import evaluate
 from scanviz.engine.ops.index import LAST_ROW
 from scanviz.engine.ops.shape import alloc, dimension
 from scanviz.engine.ops.support import constant

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scanviz import tensor as T
 from scanviz.engine.config import config
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError, ShapeError
-from scanviz.engine.ops.evaluate import evaluate
+from scanviz.engine.graph.evaluate import evaluate
 from tests.engine.ops.checking import check, dtypes, shapes, tame
 
 

@@ -14,8 +14,8 @@ import scanviz
 from scanviz import tensor as T
 from scanviz.engine.errors import ScanvizTypeError, ShapeError
 from scanviz.engine.graph.declaration import declarations
+from scanviz.engine.graph.evaluate import evaluate
 from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
-from scanviz.engine.ops.evaluate import evaluate
 from scanviz.tensor import elementwise
 
 DECLARED = {

@@ -11,7 +11,7 @@ from hypothesis.extra import numpy as hnp
 import scanviz
 from scanviz import tensor as T
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError
-from scanviz.engine.ops.evaluate import evaluate
+from scanviz.engine.graph.evaluate import evaluate
 from tests.engine.ops.checking import check, dtypes, shapes, tame
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from scanviz import tensor as T
 from scanviz.engine.errors import ScanvizTypeError
-from scanviz.engine.ops.evaluate import evaluate
+from scanviz.engine.graph.evaluate import evaluate
 from tests.engine.ops.checking import check
 from tests.tensor.test_shapes import arrays
 

@@ -9,7 +9,7 @@ from scipy import special
 from scanviz import tensor as T
 from scanviz.engine.config import config
 from scanviz.engine.errors import ScanvizIndexError, ScanvizTypeError, ScanvizValueError
-from scanviz.engine.ops.evaluate import evaluate
+from scanviz.engine.graph.evaluate import evaluate
 from tests.engine.ops.checking import check, dtypes, shapes, tame
 
 

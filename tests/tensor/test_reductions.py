@@ -8,7 +8,7 @@ from scipy import special
 
 from scanviz import tensor as T
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError, ShapeError
-from scanviz.engine.ops.evaluate import evaluate
+from scanviz.engine.graph.evaluate import evaluate
 from tests.engine.ops.checking import check, dtypes, float_dtypes, shapes, tame
 
 REDUCTIONS = ["sum", "prod", "max", "min", "mean", "var", "std", "all", "any", "argmax", "argmin"]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from scanviz import tensor as T
 from scanviz.engine.errors import ScanvizValueError, ShapeError
-from scanviz.engine.ops.evaluate import evaluate
+from scanviz.engine.graph.evaluate import evaluate
 from tests.engine.ops.checking import check, dtypes, shapes, tame
 
 

@@ -27,9 +27,8 @@ from scanviz.engine.graph.traversal import leaves, toposort
 from scanviz.engine.graph.types import TensorType, fits
 from scanviz.engine.mode import Mode, as_mode
 from scanviz.engine.ops.elementwise import cast
-from scanviz.engine.ops.options import listed, pairs
 from scanviz.engine.ops.shape import ConstantOf
-from scanviz.engine.ops.support import as_value, as_variable, check_meant
+from scanviz.engine.ops.support import as_value, as_variable, check_meant, listed, pairs
 from scanviz.engine.scan.agreement import agree_update
 from scanviz.engine.scan.dependence import needed_leaves
 from scanviz.engine.scan.step import StepVariable, escaped_error

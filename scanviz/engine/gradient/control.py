@@ -1,13 +1,13 @@
-"""Derivatives of ``ifelse``: only the branch that was taken has one, and only its derivative is computed.
+"""Derivatives of ``ifelse``, and of the barriers that stop, zero or limit a derivative.
 
-The cotangent of a branch is an ``ifelse`` itself, of what arrived and zeros, so that the backward step of the other is left out.
+Only the branch that was taken has a derivative, and only that one is computed: the cotangent of a branch is an ``ifelse`` itself,
+of the cotangent that arrived and zeros.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from scanviz.engine.gradient.rows import zeros_like
 from scanviz.engine.gradient.table import (
     CONNECTIONS,
     PULLBACKS,
@@ -15,9 +15,14 @@ from scanviz.engine.gradient.table import (
     Arriving,
     Derivative,
     Derivatives,
+    cotangent_of,
+    nothing,
+    tangent_of,
+    zeros_like,
 )
-from scanviz.engine.graph.nodes import Apply
-from scanviz.engine.ops.control import IFELSE, ifelse
+from scanviz.engine.graph.nodes import Apply, Variable
+from scanviz.engine.ops.control import DISCONNECTED_GRAD, GRAD_CLIP, IFELSE, ZERO_GRAD, ifelse
+from scanviz.engine.ops.elementwise import clip
 
 
 @CONNECTIONS.row(IFELSE)
@@ -52,3 +57,23 @@ def _pushforward(node: Apply, tangents: Arriving) -> Derivatives:
         else:
             found.append(ifelse(test, *(zeros_like(value) if t is None else t for t, value in pair)))
     return found
+
+
+CONNECTIONS.row(DISCONNECTED_GRAD)(nothing)
+
+
+@cotangent_of(DISCONNECTED_GRAD, ZERO_GRAD)
+@tangent_of(DISCONNECTED_GRAD, ZERO_GRAD)
+def _zero(node: Apply, given: Variable) -> None:
+    return None
+
+
+@cotangent_of(GRAD_CLIP)
+def _clipped(node: Apply, cotangent: Variable) -> Variable:
+    low, high = node.op.parameters
+    return clip(cotangent, low, high)
+
+
+@tangent_of(GRAD_CLIP)
+def _passed(node: Apply, tangent: Variable) -> Variable:
+    return tangent

@@ -6,8 +6,7 @@ bound, start and step included, has a derivative.  Write ``start + step * arange
 
 from __future__ import annotations
 
-from scanviz.engine.gradient.rows import cotangent_of, linear, zeros_like
-from scanviz.engine.gradient.table import CONNECTIONS, nothing
+from scanviz.engine.gradient.table import CONNECTIONS, cotangent_of, linear, nothing, zeros_like
 from scanviz.engine.graph.nodes import Apply, Variable, build_one
 from scanviz.engine.ops import creation as c
 from scanviz.engine.ops.assign import inc_subtensor

@@ -19,7 +19,6 @@ from collections.abc import Sequence
 
 from scanviz.engine.gradient.factorise import symmetric_part
 from scanviz.engine.gradient.linalg import swapped
-from scanviz.engine.gradient.rows import cotangent_of, tangent_of, tangents_of, zeros_like
 from scanviz.engine.gradient.sweeps.accumulate import added
 from scanviz.engine.gradient.table import (
     PULLBACKS,
@@ -27,6 +26,10 @@ from scanviz.engine.gradient.table import (
     Arriving,
     Derivatives,
     Undefined,
+    cotangent_of,
+    tangent_of,
+    tangents_of,
+    zeros_like,
 )
 from scanviz.engine.graph.nodes import Apply, Variable, rank, tensor_type
 from scanviz.engine.ops import decompose as d

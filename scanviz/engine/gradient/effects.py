@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scanviz.engine.gradient.rows import passes
+from scanviz.engine.gradient.table import passes
 from scanviz.engine.ops.effects import ASSERT, PRINT
 
 passes(PRINT, ASSERT)

@@ -31,7 +31,6 @@ import math
 from collections.abc import Callable, Sequence
 
 from scanviz.engine.gradient.partials import PARTIALS, POLES, STEEP, Partial, Test, is_steep, partials_of
-from scanviz.engine.gradient.rows import broadcast_like, sum_to_shape
 from scanviz.engine.gradient.sweeps.accumulate import added
 from scanviz.engine.gradient.sweeps.guards import (
     is_guarded,
@@ -47,6 +46,8 @@ from scanviz.engine.gradient.table import (
     Derivative,
     Derivatives,
     Undefined,
+    broadcast_like,
+    sum_to_shape,
 )
 from scanviz.engine.graph.declaration import Declaration
 from scanviz.engine.graph.nodes import Apply, Constant, Variable

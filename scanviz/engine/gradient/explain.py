@@ -13,8 +13,8 @@ from scanviz.engine.graph.equality import structurally_equal
 from scanviz.engine.graph.nodes import Apply, Variable, describe, is_floating
 from scanviz.engine.graph.traversal import toposort, users, variables
 from scanviz.engine.graph.types import TensorType
+from scanviz.engine.ops.control import DISCONNECTED_GRAD
 from scanviz.engine.ops.elementwise import CAST
-from scanviz.engine.ops.stop_gradient import DISCONNECTED_GRAD
 from scanviz.engine.ops.subgraph import Subgraph
 from scanviz.engine.scan.loop import Scan, ScanView
 from scanviz.engine.scan.step import find_escaped

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from scanviz.engine.gradient.linalg import swapped
-from scanviz.engine.gradient.rows import cotangent_of, cotangents_of, sum_to_shape, tangent_of, tangents_of
 from scanviz.engine.gradient.sweeps.accumulate import added
 from scanviz.engine.gradient.table import (
     PULLBACKS,
@@ -20,6 +19,11 @@ from scanviz.engine.gradient.table import (
     Arriving,
     Derivatives,
     Undefined,
+    cotangent_of,
+    cotangents_of,
+    sum_to_shape,
+    tangent_of,
+    tangents_of,
 )
 from scanviz.engine.graph.nodes import Apply, Variable, build_one, rank
 from scanviz.engine.ops import factorise as f

@@ -18,19 +18,17 @@ from scanviz.engine.errors import (
     ScanvizValueError,
     UndefinedGradientError,
 )
-from scanviz.engine.gradient.rows import full_like, zeros_like
 from scanviz.engine.gradient.sweeps.accumulate import add_cotangents, gradient_name
 from scanviz.engine.gradient.sweeps.reverse import pull_back
-from scanviz.engine.gradient.table import Derivative, Derivatives, Undefined
+from scanviz.engine.gradient.table import Derivative, Derivatives, Undefined, full_like, zeros_like
 from scanviz.engine.graph.local_names import name_by_locals
 from scanviz.engine.graph.nodes import Constant, Variable, describe, is_floating, tensor_type
 from scanviz.engine.graph.provenance import frames_around, user_line
 from scanviz.engine.graph.traversal import depending_on
 from scanviz.engine.graph.types import TensorType, fits
-from scanviz.engine.ops.options import listed, pairs
 from scanviz.engine.ops.shape import alloc
 from scanviz.engine.ops.sizes import as_size
-from scanviz.engine.ops.support import as_variable, check_meant, constant
+from scanviz.engine.ops.support import as_variable, check_meant, constant, listed, pairs
 from scanviz.engine.ops.symbolic_shape import shape_of
 
 Disconnection = Literal["raise", "warn", "ignore"]

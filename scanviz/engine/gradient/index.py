@@ -10,8 +10,19 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from scanviz.engine.gradient.rows import cotangent_of, cotangents_of, linear, sum_to_shape, zeros_like
-from scanviz.engine.gradient.table import CONNECTIONS, PUSHFORWARDS, Arriving, Derivative, Derivatives, only
+from scanviz.engine.gradient.table import (
+    CONNECTIONS,
+    PUSHFORWARDS,
+    Arriving,
+    Derivative,
+    Derivatives,
+    cotangent_of,
+    cotangents_of,
+    linear,
+    only,
+    sum_to_shape,
+    zeros_like,
+)
 from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.nodes import Apply, Constant, Variable, build_one, tensor_type
 from scanviz.engine.ops.assign import ASSIGN, AssignParameters, inc_subtensor

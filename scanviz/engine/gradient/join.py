@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from scanviz.engine.gradient.rows import cotangent_of, cotangents_of, linear, zeros_like
-from scanviz.engine.gradient.table import Derivative, Derivatives
+from scanviz.engine.gradient.table import (
+    Derivative,
+    Derivatives,
+    cotangent_of,
+    cotangents_of,
+    linear,
+    zeros_like,
+)
 from scanviz.engine.graph.nodes import Apply, Variable, tensor_type
 from scanviz.engine.ops.assign import inc_subtensor
 from scanviz.engine.ops.creation import arange

@@ -8,9 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from scanviz.engine.gradient.rows import cotangent_of, cotangents_of, linear, reshape_like, sum_to_shape
 from scanviz.engine.gradient.sweeps.accumulate import added
-from scanviz.engine.gradient.table import PUSHFORWARDS, Arriving, Derivative, Derivatives
+from scanviz.engine.gradient.table import (
+    PUSHFORWARDS,
+    Arriving,
+    Derivative,
+    Derivatives,
+    cotangent_of,
+    cotangents_of,
+    linear,
+    reshape_like,
+    sum_to_shape,
+)
 from scanviz.engine.graph.nodes import Apply, Variable, build_one, rank, tensor_type
 from scanviz.engine.ops import linalg as la
 from scanviz.engine.ops.creation import eye

@@ -29,11 +29,10 @@ from scanviz.engine.gradient.loops.connection import differentiable_sources, dow
 from scanviz.engine.gradient.loops.invariants import Invariants
 from scanviz.engine.gradient.loops.residuals import Residuals, row_name
 from scanviz.engine.gradient.loops.rows import LoopRows, reversed_rows
-from scanviz.engine.gradient.rows import zeros_like
 from scanviz.engine.gradient.sweeps.accumulate import add_cotangents, gradient_name
 from scanviz.engine.gradient.sweeps.guards import chosen_inside, wild_inside
 from scanviz.engine.gradient.sweeps.reverse import pull_back
-from scanviz.engine.gradient.table import PULLBACKS, Arriving, Derivative, Derivatives, Undefined
+from scanviz.engine.gradient.table import PULLBACKS, Arriving, Derivative, Derivatives, Undefined, zeros_like
 from scanviz.engine.graph.nodes import Apply, Constant, Variable, build
 from scanviz.engine.graph.replace import replace
 from scanviz.engine.graph.traversal import depending_on, toposort

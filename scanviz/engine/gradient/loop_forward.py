@@ -10,9 +10,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from scanviz.engine.gradient.loops.connection import downstream
-from scanviz.engine.gradient.rows import zeros_like
 from scanviz.engine.gradient.sweeps.forward import push_forward
-from scanviz.engine.gradient.table import PUSHFORWARDS, Arriving, Derivative, Derivatives, Undefined
+from scanviz.engine.gradient.table import (
+    PUSHFORWARDS,
+    Arriving,
+    Derivative,
+    Derivatives,
+    Undefined,
+    zeros_like,
+)
 from scanviz.engine.graph.nodes import Apply, Variable, build
 from scanviz.engine.scan.loop import SCAN, Scan, ScanView, loop_of
 from scanviz.engine.scan.variables import (

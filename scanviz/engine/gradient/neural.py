@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scanviz.engine.gradient.rows import cotangent_of, tangent_of
+from scanviz.engine.gradient.table import cotangent_of, tangent_of
 from scanviz.engine.graph.nodes import Apply, Variable
 from scanviz.engine.ops.elementwise import exp
 from scanviz.engine.ops.neural import LOG_SOFTMAX, SOFTMAX

@@ -19,7 +19,6 @@ from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct
 
-from scanviz.engine.gradient.rows import broadcast_like, sum_to_shape
 from scanviz.engine.gradient.sweeps.choices import CHOICES, Choice
 from scanviz.engine.gradient.table import (
     CONNECTIONS,
@@ -29,7 +28,9 @@ from scanviz.engine.gradient.table import (
     Derivative,
     Derivatives,
     Undefined,
+    broadcast_like,
     nothing,
+    sum_to_shape,
 )
 from scanviz.engine.graph.declaration import Declaration
 from scanviz.engine.graph.nodes import Apply, Variable, build, is_floating

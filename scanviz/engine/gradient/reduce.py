@@ -15,7 +15,7 @@ sum divided by x, which is faster; which of the two is computed is decided when 
 
 from __future__ import annotations
 
-from scanviz.engine.gradient.rows import (
+from scanviz.engine.gradient.table import (
     broadcast_like,
     cotangent_of,
     full_like,

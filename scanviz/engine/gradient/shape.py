@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from scanviz.engine.gradient.rows import (
+from scanviz.engine.gradient.table import (
+    CONNECTIONS,
+    Derivatives,
     cotangent_of,
     cotangents_of,
     linear,
+    nothing,
     passes,
     reshape_like,
     sum_to_shape,
 )
-from scanviz.engine.gradient.table import CONNECTIONS, Derivatives, nothing
 from scanviz.engine.graph.nodes import Apply, Variable, tensor_type
 from scanviz.engine.ops import shape as s
 from scanviz.engine.ops.index import getitem

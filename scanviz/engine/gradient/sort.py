@@ -8,8 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from scanviz.engine.gradient.rows import cotangent_of, cotangents_of, linear, reshape_like, tangent_of
-from scanviz.engine.gradient.table import Derivatives
+from scanviz.engine.gradient.table import (
+    Derivatives,
+    cotangent_of,
+    cotangents_of,
+    linear,
+    reshape_like,
+    tangent_of,
+)
 from scanviz.engine.graph.nodes import Apply, Variable, tensor_type
 from scanviz.engine.ops.creation import arange
 from scanviz.engine.ops.index import getitem

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from scanviz.engine.errors import ScanvizTypeError
 from scanviz.engine.gradient.explain import is_connected
-from scanviz.engine.gradient.rows import zeros_like
 from scanviz.engine.gradient.sweeps.choices import CHOICES, FLOWS, Choice, choices_of, flowing_into
 from scanviz.engine.gradient.sweeps.forward import push_forward
 from scanviz.engine.gradient.sweeps.reverse import pull_back
@@ -17,6 +16,7 @@ from scanviz.engine.gradient.table import (
     Arriving,
     Derivative,
     Derivatives,
+    zeros_like,
 )
 from scanviz.engine.graph.nodes import Apply, Variable, is_floating, tensor_type
 from scanviz.engine.graph.replace import replace

@@ -87,7 +87,7 @@ class Facts(Struct, frozen=True):
     axes : callable or None
         ``axes(op, given, made)``, with the shapes of inputs and outputs, says for each output and each of its axes which axes of
         inputs it goes along: element i there is made of element i there, and of inputs that are not named as a whole.  None where
-        every axis of every input is mixed (:mod:`scanviz.engine.ops.axes`).
+        every axis of every input is mixed (:mod:`scanviz.engine.graph.axes`).
     placed : callable or None
         ``placed(op)`` gives axes that its result goes along although it counts where an element stands there: some of the
         elements alone would be others.  None where there is none.

@@ -15,8 +15,7 @@ from scanviz.engine.graph.nodes import Variable, describe
 from scanviz.engine.graph.replace import replace as replaced
 from scanviz.engine.graph.traversal import variables
 from scanviz.engine.graph.types import TensorType, fits
-from scanviz.engine.ops.options import pairs
-from scanviz.engine.ops.support import as_value
+from scanviz.engine.ops.support import as_value, pairs
 
 
 def clone(outputs: Any, replace: Any = None) -> Any:

@@ -1,24 +1,27 @@
-"""``ifelse``: one of two values as a whole, of which only the chosen one is computed.
+"""What is computed, and what is differentiated: ``ifelse``, and the barriers ``disconnected_grad``, ``zero_grad``, ``grad_clip``.
 
-In a graph it is an operation of three inputs; lowering makes a branch of it.  So what stands in a branch may never be computed,
-and must not fail or cost anything where it is not chosen: whoever moves work asks :func:`always_computed` first.
+``ifelse`` computes only the chosen one of two values.  In a graph it is an operation of three inputs; lowering makes a branch of
+it.  Work in a branch may never be computed, and must not fail or cost anything where it is not chosen: rules that move work ask
+:func:`always_computed` first.  Barriers pass a value unchanged and change its derivative; they are taken out before a graph is run.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from scanviz.engine.errors import ScanvizTypeError
+from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError
+from scanviz.engine.graph import axes
 from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.facts import Facts
-from scanviz.engine.graph.nodes import Apply, Array, Variable, build, describe, tensor_type
+from scanviz.engine.graph.nodes import Apply, Array, Variable, build, build_one, describe, tensor_type
 from scanviz.engine.graph.types import TensorType, Type
 from scanviz.engine.ops.elementwise import cast
 from scanviz.engine.ops.elementwise_declaration import is_truth
-from scanviz.engine.ops.support import as_value, as_variable, constant
+from scanviz.engine.ops.support import as_value, as_variable, constant, kept_shape
 from scanviz.engine.sizes.dims import Dims
 
 
@@ -165,3 +168,106 @@ def always_computed(outputs: Sequence[Variable]) -> set[Apply]:
         elif node.inputs[0].owner is not None:
             stack.append(node.inputs[0].owner)
     return found
+
+
+class BoundsParameters(NamedTuple):
+    """The least and the largest derivative that passes."""
+
+    low: float
+    high: float
+
+
+def _declare(name: str, doc: str) -> Declaration:
+    return Declaration(
+        name,
+        "control",
+        arity=1,
+        doc=doc,
+        infer=lambda op, inputs: (inputs[0].type,),
+        perform=lambda op, values: (values[0],),
+        shapes=kept_shape,
+        views=0,
+        facts=Facts(cheap=True, raises=False, axes=axes.elementwise),
+    )
+
+
+DISCONNECTED_GRAD = _declare("disconnected_grad", "The same value, as if it depended on nothing.")
+ZERO_GRAD = _declare("zero_grad", "The same value, with derivative zero.")
+GRAD_CLIP = _declare("grad_clip", "The same value, its derivative limited to an interval.")
+
+
+def disconnected_grad(value: Any) -> Variable:
+    """Return ``value`` unchanged, taken as a constant by derivatives: what it is computed from is not connected.
+
+    Examples
+    --------
+    >>> import scanviz
+    >>> from scanviz import tensor as T
+    >>> x = T.scalar("x")
+    >>> scanviz.grad(x * scanviz.disconnected_grad(x), x).eval({x: 3.0})
+    array(3.)
+    """
+    return build_one(Op(DISCONNECTED_GRAD), as_variable(value))
+
+
+def zero_grad(value: Any) -> Variable:
+    """Return ``value`` unchanged, with derivative zero: what it is computed from counts as connected.
+
+    Examples
+    --------
+    >>> import scanviz
+    >>> from scanviz import tensor as T
+    >>> x = T.scalar("x")
+    >>> scanviz.grad(scanviz.zero_grad(x) ** 2, x).eval({x: 3.0})
+    array(0.)
+    """
+    return build_one(Op(ZERO_GRAD), as_variable(value))
+
+
+def consider_constant(value: Any) -> Variable:
+    """Return ``value`` unchanged, taken as a constant by derivatives: :func:`zero_grad` under its name in old scripts.
+
+    Examples
+    --------
+    >>> import scanviz
+    >>> from scanviz import tensor as T
+    >>> x = T.scalar("x")
+    >>> scanviz.grad(x * scanviz.consider_constant(x), x).eval({x: 3.0})
+    array(3.)
+    """
+    return zero_grad(value)
+
+
+def grad_clip(value: Any, lower_bound: float, upper_bound: float) -> Variable:
+    """Return ``value`` unchanged; each element of the gradient that comes back to it is limited to an interval.
+
+    Tangents of forward mode pass unchanged: a limit is no linear map, so it has a meaning in reverse mode alone.
+
+    Parameters
+    ----------
+    value : array_like
+        What passes.
+    lower_bound, upper_bound : float
+        The interval.
+
+    Raises
+    ------
+    ScanvizValueError
+        If the bounds are no interval.
+
+    Examples
+    --------
+    >>> import scanviz
+    >>> from scanviz import tensor as T
+    >>> x = T.scalar("x")
+    >>> scanviz.grad(scanviz.grad_clip(x, -1, 1) ** 2, x).eval({x: 3.0})
+    array(1.)
+    """
+    variable = as_variable(value)
+    tensor_type(variable)
+    low, high = float(lower_bound), float(upper_bound)
+    if math.isnan(low) or math.isnan(high) or low > high:
+        raise ScanvizValueError.here(
+            "grad_clip needs an interval", expected="lower_bound <= upper_bound", found=(low, high)
+        )
+    return build_one(Op(GRAD_CLIP, BoundsParameters(low, high)), variable)

@@ -13,13 +13,12 @@ import numpy as np
 
 from scanviz.engine.config import config
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError, ShapeError
+from scanviz.engine.graph import axes
 from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, tensor_type
 from scanviz.engine.graph.notation import WrittenTerm, called
 from scanviz.engine.graph.types import INTEGERS, canonical_dtype
-from scanviz.engine.ops import axes
-from scanviz.engine.ops.options import whole
 from scanviz.engine.ops.support import (
     as_integer,
     as_variable,
@@ -27,6 +26,7 @@ from scanviz.engine.ops.support import (
     infer_by,
     kept_dtype,
     kept_shape,
+    whole,
 )
 from scanviz.engine.sizes.dims import Dims
 

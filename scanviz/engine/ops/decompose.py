@@ -17,11 +17,11 @@ import numpy as np
 
 from scanviz.engine import cost
 from scanviz.engine.errors import NumericalError, ScanvizTypeError
+from scanviz.engine.graph import axes
 from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build, build_one
 from scanviz.engine.graph.types import TensorType
-from scanviz.engine.ops import axes
 from scanviz.engine.ops.linalg import (
     contracted,
     floating_dtypes,

@@ -21,12 +21,12 @@ import numpy as np
 
 from scanviz.engine.display import WRITERS
 from scanviz.engine.errors import AssertFailedError, ScanvizTypeError, ScanvizValueError
+from scanviz.engine.graph import axes
 from scanviz.engine.graph.declaration import Declaration, Op, fitted
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, tensor_type
 from scanviz.engine.graph.provenance import current_scans, holding
 from scanviz.engine.graph.types import Type
-from scanviz.engine.ops import axes
 from scanviz.engine.ops.support import as_value, as_variable, kept_shape
 
 ATTRIBUTES = ("shape", "dtype", "size", "min", "max", "mean", "std", "sum")

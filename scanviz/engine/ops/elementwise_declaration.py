@@ -16,11 +16,11 @@ from msgspec.structs import replace
 
 from scanviz.engine import cost
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError
+from scanviz.engine.graph import axes
 from scanviz.engine.graph.declaration import Declaration, Notation, Op
 from scanviz.engine.graph.facts import ALL_INPUTS, Facts
 from scanviz.engine.graph.nodes import Array, Constant, Variable, build_one, tensor_type
 from scanviz.engine.graph.types import BOOLEAN, TensorType, canonical_dtype
-from scanviz.engine.ops import axes
 from scanviz.engine.ops.support import as_value, as_variable, constant, infer_by, located
 
 if TYPE_CHECKING:

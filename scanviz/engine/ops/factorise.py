@@ -16,10 +16,10 @@ import numpy as np
 
 from scanviz.engine import cost
 from scanviz.engine.errors import NumericalError, ScanvizTypeError, ScanvizValueError
+from scanviz.engine.graph import axes
 from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build, build_one
-from scanviz.engine.ops import axes
 from scanviz.engine.ops.linalg import (
     NOT_POSITIVE,
     SINGULAR,
@@ -31,9 +31,8 @@ from scanviz.engine.ops.linalg import (
     square,
     which_fails,
 )
-from scanviz.engine.ops.options import truth
 from scanviz.engine.ops.scalar_functions import scipy_module
-from scanviz.engine.ops.support import as_variable, float_dtype, infer_by
+from scanviz.engine.ops.support import as_variable, float_dtype, infer_by, truth
 from scanviz.engine.sizes.dims import Dims
 
 

@@ -9,13 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from scanviz.engine.errors import ScanvizIndexError, ScanvizTypeError
-from scanviz.engine.graph import notation
+from scanviz.engine.graph import axes, notation
 from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, tensor_type
 from scanviz.engine.graph.syntax import meaning
 from scanviz.engine.graph.types import BOOLEAN, Type
-from scanviz.engine.ops import axes
 from scanviz.engine.ops.index_pattern import (
     INPUT,
     IndexEntry,

@@ -13,11 +13,11 @@ from typing import Any, Final, Literal, NamedTuple
 import numpy as np
 
 from scanviz.engine.errors import ScanvizIndexError, ScanvizTypeError, some
+from scanviz.engine.graph.axes import Shapes, broadcast
 from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.facts import Along, Shape
 from scanviz.engine.graph.nodes import Variable, describe, tensor_type
 from scanviz.engine.graph.types import BOOLEAN, INTEGERS
-from scanviz.engine.ops.axes import Shapes, broadcast
 from scanviz.engine.ops.support import as_integer, as_variable, constant_integer
 
 # A number in a pattern: an int, None where nothing is written, INPUT where an input of the op holds it, or "mask" (of an array).

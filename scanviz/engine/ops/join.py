@@ -13,16 +13,15 @@ from typing import Any
 import numpy as np
 
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError, ShapeError, some
+from scanviz.engine.graph import axes
 from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, tensor_type
 from scanviz.engine.graph.syntax import meaning
 from scanviz.engine.graph.types import INTEGERS, canonical_dtype
-from scanviz.engine.ops import axes
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops.elementwise import cast
 from scanviz.engine.ops.index import getitem
-from scanviz.engine.ops.options import listed
 from scanviz.engine.ops.shape import AxisParameters, dimension, dimshuffle, normal_axis, reshape, shape
 from scanviz.engine.ops.size_checks import specify_shape
 from scanviz.engine.ops.sizes import as_size, given_size, size_of
@@ -33,6 +32,7 @@ from scanviz.engine.ops.support import (
     constant_integer,
     infer_by,
     kept_dtype,
+    listed,
 )
 from scanviz.engine.sizes.dims import SIZES, Dims
 

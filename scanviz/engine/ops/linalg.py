@@ -18,17 +18,16 @@ from msgspec.structs import replace
 
 from scanviz.engine import cost
 from scanviz.engine.errors import NumericalError, ScanvizTypeError, ScanvizValueError, ShapeError
+from scanviz.engine.graph import axes
 from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, tensor_type
 from scanviz.engine.graph.notation import WrittenTerm
 from scanviz.engine.graph.types import TensorType
-from scanviz.engine.ops import axes
 from scanviz.engine.ops import elementwise as e
-from scanviz.engine.ops.options import whole
 from scanviz.engine.ops.reduce import accumulator, normal_axes
 from scanviz.engine.ops.shape import normal_axis
-from scanviz.engine.ops.support import as_variable, float_dtype, infer_by
+from scanviz.engine.ops.support import as_variable, float_dtype, infer_by, whole
 from scanviz.engine.sizes.dims import Dim, Dims
 
 

@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from scanviz.engine import cost
+from scanviz.engine.graph import axes
 from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, tensor_type
-from scanviz.engine.ops import axes
 from scanviz.engine.ops.reduce import normal_axes
 from scanviz.engine.ops.support import as_variable, float_dtype, infer_by, kept_shape
 

@@ -17,13 +17,12 @@ from msgspec.structs import replace
 
 from scanviz.engine import cost
 from scanviz.engine.errors import ScanvizValueError, ShapeError
+from scanviz.engine.graph import axes
 from scanviz.engine.graph.declaration import Declaration, Notation, Op, fitted
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, tensor_type
 from scanviz.engine.graph.notation import WrittenTerm, called
 from scanviz.engine.graph.types import SIGNED, UNSIGNED, TensorType, Type, canonical_dtype
-from scanviz.engine.ops import axes
-from scanviz.engine.ops.options import truth
 from scanviz.engine.ops.shape import dimension, normal_axis
 from scanviz.engine.ops.sizes import product_of
 from scanviz.engine.ops.support import (
@@ -32,6 +31,7 @@ from scanviz.engine.ops.support import (
     infer_by,
     kept_dtype,
     static_dims,
+    truth,
     wanted_shape,
 )
 from scanviz.engine.sizes.dims import Dims

@@ -13,18 +13,18 @@ import numpy as np
 from msgspec.structs import replace
 
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError, ShapeError
+from scanviz.engine.graph import axes, notation
 from scanviz.engine.graph.declaration import SHORTHANDS, Declaration, Op, fitted
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Apply, Array, Constant, Variable, build_one, describe, tensor_type
 from scanviz.engine.graph.types import INTEGERS, TensorType, Type
-from scanviz.engine.ops import axes, shape_notation
-from scanviz.engine.ops.options import listed
 from scanviz.engine.ops.support import (
     as_integer,
     as_variable,
     constant_integer,
     infer_by,
     kept_dtype,
+    listed,
     static_dims,
 )
 from scanviz.engine.sizes.dims import Dims
@@ -73,7 +73,7 @@ DIMENSION = Declaration(
     infer=infer_by(_dimension_dtypes),
     perform=lambda op, values: (np.array(np.shape(values[0])[op.parameters.axis], np.int64),),
     shapes=_no_shape,
-    notation=shape_notation.size,
+    notation=notation.size_along,
     facts=Facts(weight="free", cheap=True, foldable=True, size="is", raises=False, sign="no minus zero"),
 )
 
@@ -213,7 +213,7 @@ RESHAPE = Declaration(
     infer=infer_by(kept_dtype),
     perform=lambda op, values: (reshape_values(np.asarray(values[0]), values[1:]),),
     shapes=_reshape_shapes,
-    notation=shape_notation.reshaped,
+    notation=notation.reshaped,
     views=0,
     facts=replace(_MOVED, axes=axes.reshaped),
 )
@@ -272,7 +272,7 @@ DIMSHUFFLE = Declaration(
     infer=_order_infer,
     perform=lambda op, values: (order_values(op.parameters.order, np.asarray(values[0])),),
     shapes=_order_shapes,
-    notation=shape_notation.ordered,
+    notation=notation.ordered,
     views=0,
     facts=replace(_MOVED, always_view=True, axes=axes.reordered),
 )
@@ -358,7 +358,7 @@ ALLOC = Declaration(
 )
 
 
-SHORTHANDS[ALLOC.name] = shape_notation.filled
+SHORTHANDS[ALLOC.name] = notation.filled
 
 
 def alloc(value: Any, *sizes: Any) -> Variable:

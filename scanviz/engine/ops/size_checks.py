@@ -14,19 +14,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError, ShapeError, some
+from scanviz.engine.graph import axes
 from scanviz.engine.graph.declaration import Declaration, Op, fitted
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, tensor_type
 from scanviz.engine.graph.provenance import SourceLine
 from scanviz.engine.graph.types import shape_text
-from scanviz.engine.ops import axes
-from scanviz.engine.ops.options import listed
 from scanviz.engine.ops.support import (
     as_integer,
     as_variable,
     constant,
     infer_by,
     kept_dtype,
+    listed,
     wanted_shape,
 )
 from scanviz.engine.sizes.dims import Dims

@@ -14,16 +14,15 @@ import numpy as np
 
 from scanviz.engine import cost
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError, ShapeError
+from scanviz.engine.graph import axes
 from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, tensor_type
 from scanviz.engine.graph.syntax import meaning
 from scanviz.engine.graph.types import BOOLEAN, INTEGERS, TensorType
-from scanviz.engine.ops import axes
 from scanviz.engine.ops.elementwise import cast
-from scanviz.engine.ops.options import one_of
 from scanviz.engine.ops.reduce import along_axis, single_axis
-from scanviz.engine.ops.support import as_integer, as_variable, infer_by, kept_dtype
+from scanviz.engine.ops.support import as_integer, as_variable, infer_by, kept_dtype, one_of
 
 
 class SortParameters(NamedTuple):

@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 from scanviz.engine.errors import InternalError, ScanvizTypeError, ScanvizValueError
 from scanviz.engine.graph.declaration import Declaration, GraphPart, Held, Op
 from scanviz.engine.graph.equality import structurally_equal
+from scanviz.engine.graph.evaluate import evaluate
 from scanviz.engine.graph.nodes import Apply, Array, Constant, Variable, build, describe
 from scanviz.engine.graph.replace import replace
 from scanviz.engine.graph.traversal import free_leaves, toposort
 from scanviz.engine.graph.types import TensorType, Type, fits
-from scanviz.engine.ops.evaluate import evaluate
 from scanviz.engine.ops.support import as_value
 
 # (inputs, outputs, cotangents) → a derivative for each input, None for zero

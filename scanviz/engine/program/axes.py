@@ -1,8 +1,8 @@
 """Which axes a step of a loop never mixes: row r of every result depends on row r of every state and sequence alone.
 
 Such rows can be computed apart from one another: in strips, by threads over a batch, in one kernel on a GPU.  Axes of registers
-that an operation goes along (:mod:`scanviz.engine.ops.axes`) are one *class*, as are those of a state that is read and written.  A
-class is kept unless an instruction mixes one of its axes, or a register has two of them.  What is computed of non-sequences alone
+that an operation goes along (:mod:`scanviz.engine.graph.axes`) are one *class*, as are those of a state that is read and written.
+A class is kept unless an instruction mixes one of its axes, or a register has two of them.  What is computed of non-sequences alone
 is the same in every step and may be read as a whole, so it mixes nothing.
 """
 

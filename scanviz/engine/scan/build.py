@@ -14,8 +14,7 @@ from scanviz.engine.config import config
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError
 from scanviz.engine.graph.nodes import Apply, Variable, describe
 from scanviz.engine.graph.provenance import short_path, user_line
-from scanviz.engine.ops.options import truth
-from scanviz.engine.ops.support import constant_integer
+from scanviz.engine.ops.support import constant_integer, truth
 from scanviz.engine.scan import assemble
 from scanviz.engine.scan.arguments import cut_sequences, number_of_steps
 from scanviz.engine.scan.loop import Scan, results_of

@@ -17,11 +17,11 @@ from msgspec import Struct, field
 
 from scanviz.engine.building import building
 from scanviz.engine.errors import ScanvizNotImplementedError, ScanvizTypeError, ScanvizValueError
+from scanviz.engine.graph.evaluate import evaluate
 from scanviz.engine.graph.nodes import Constant, Variable, tensor_type
 from scanviz.engine.graph.provenance import building_scan
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops.creation import arange
-from scanviz.engine.ops.evaluate import evaluate
 from scanviz.engine.ops.index import getitem, last_row, state_history
 from scanviz.engine.ops.join import concatenate
 from scanviz.engine.ops.reduce import sum as sum_over

@@ -11,8 +11,8 @@ from collections.abc import Sequence as SequenceOf
 import numpy as np
 
 from scanviz.engine.errors import InternalError, ScanvizValueError
+from scanviz.engine.graph.evaluate import evaluate
 from scanviz.engine.graph.nodes import Array, Variable, tensor_type
-from scanviz.engine.ops.evaluate import evaluate
 from scanviz.engine.scan.inference import row_type
 from scanviz.engine.scan.variables import (
     Carry,

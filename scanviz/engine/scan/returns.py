@@ -16,8 +16,7 @@ from scanviz.engine.graph.nodes import Constant, Variable, describe
 from scanviz.engine.graph.provenance import SourceLine
 from scanviz.engine.graph.shared import SharedVariable
 from scanviz.engine.graph.types import TensorType
-from scanviz.engine.ops.options import pairs
-from scanviz.engine.ops.support import as_variable, constant, python_bool
+from scanviz.engine.ops.support import as_variable, constant, pairs, python_bool
 from scanviz.engine.scan.updates import check_key
 
 ACCEPTED = """outputs                        one variable, or a list of variables

@@ -17,7 +17,7 @@ from scanviz.engine.graph.nodes import Variable, describe
 from scanviz.engine.graph.provenance import SourceLine, user_line
 from scanviz.engine.graph.shared import SharedVariable
 from scanviz.engine.graph.syntax import has_meaning
-from scanviz.engine.ops.options import pairs
+from scanviz.engine.ops.support import pairs
 
 Class = TypeVar("Class", bound=type)
 _ARITHMETIC = (

@@ -12,9 +12,8 @@ from scanviz.engine.graph.nodes import Variable, describe, tensor_type
 from scanviz.engine.ops import creation, factorise
 from scanviz.engine.ops import decompose as d
 from scanviz.engine.ops.linalg import matmul
-from scanviz.engine.ops.options import one_of, real, truth, whole
 from scanviz.engine.ops.shape import alloc, dimension
-from scanviz.engine.ops.support import as_variable
+from scanviz.engine.ops.support import as_variable, one_of, real, truth, whole
 
 
 class EighResult(NamedTuple):

@@ -11,9 +11,8 @@ from scanviz.engine.graph.nodes import Variable, describe, tensor_type
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops import reduce as r
 from scanviz.engine.ops.decompose import svdvals
-from scanviz.engine.ops.options import real, truth
 from scanviz.engine.ops.shape import dimshuffle, normal_axis
-from scanviz.engine.ops.support import as_variable
+from scanviz.engine.ops.support import as_variable, real, truth
 from scanviz.tensor.axes import squeeze
 from scanviz.tensor.statistics import root
 

@@ -7,10 +7,10 @@ from collections.abc import Sequence as SequenceOf
 import numpy as np
 
 from scanviz.engine.backends.registry import resolve
+from scanviz.engine.graph.evaluate import evaluate
 from scanviz.engine.graph.nodes import Variable, build
 from scanviz.engine.observation.probe import Probe
 from scanviz.engine.observe import Observer
-from scanviz.engine.ops.evaluate import evaluate
 from scanviz.engine.program.lower import lower
 from scanviz.engine.scan.loop import Scan
 from scanviz.engine.scan.settings import ScanSettings

@@ -7,10 +7,10 @@ from scanviz import tensor as T
 from scanviz.engine.errors import ScanvizError, ScanvizNotImplementedError
 from scanviz.engine.gradient.partials import PARTIALS, _derived, has_pole, is_steep, operation_of, partials_of
 from scanviz.engine.graph.declaration import declarations, for_now
+from scanviz.engine.graph.evaluate import evaluate
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration, elementwise
-from scanviz.engine.ops.evaluate import evaluate
 from scanviz.engine.scalar.expression import bits, cast, from_bits, primitive, select, x, y
 from scanviz.engine.scalar.formula import floats
 from tests.support.special_values import special_numbers

@@ -8,6 +8,7 @@ import pytest
 
 from scanviz import tensor as T
 from scanviz.engine.errors import ScanvizTypeError
+from scanviz.engine.graph.evaluate import evaluate
 from scanviz.engine.graph.nodes import (
     Apply,
     Constant,
@@ -19,7 +20,6 @@ from scanviz.engine.graph.nodes import (
     tensor_type,
 )
 from scanviz.engine.graph.types import RANDOM_STATE, TensorType
-from scanviz.engine.ops.evaluate import evaluate
 
 VECTOR = TensorType("float64", (None,))
 

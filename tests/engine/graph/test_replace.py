@@ -6,8 +6,8 @@ import pytest
 from scanviz import tensor as T
 from scanviz.engine.errors import InternalError
 from scanviz.engine.graph.equality import structurally_equal
+from scanviz.engine.graph.evaluate import evaluate
 from scanviz.engine.graph.replace import replace
-from scanviz.engine.ops.evaluate import evaluate
 
 
 def test_the_new_graph_reads_the_replacement_and_the_old_one_does_not_change():

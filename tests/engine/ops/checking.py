@@ -9,9 +9,9 @@ import numpy as np
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from scanviz.engine.graph.evaluate import evaluate
 from scanviz.engine.graph.nodes import Variable
 from scanviz.engine.graph.types import DTYPES, FLOATS, INTEGERS, TensorType
-from scanviz.engine.ops.evaluate import evaluate
 from scanviz.engine.ops.sizes import as_size
 from scanviz.engine.ops.symbolic_shape import shape_of
 

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from scanviz import tensor as T
 from scanviz.engine.errors import ScanvizIndexError, ScanvizTypeError, ScanvizValueError, ShapeError
 from scanviz.engine.function import function
+from scanviz.engine.graph.evaluate import evaluate
 from scanviz.engine.graph.nodes import Variable
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops.assign import inc_subtensor, set_subtensor
-from scanviz.engine.ops.evaluate import evaluate
 from scanviz.engine.ops.index import getitem
 from tests.engine.ops.checking import check, symbol, tame
 from tests.engine.ops.test_index import indexed_arrays

@@ -1,20 +1,24 @@
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scanviz.engine.errors import ScanvizTypeError
+from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError
 from scanviz.engine.function import function
+from scanviz.engine.graph.evaluate import evaluate
 from scanviz.engine.graph.nodes import Variable
 from scanviz.engine.graph.types import RANDOM_STATE, TensorType
+from scanviz.engine.mode import Mode
+from scanviz.engine.ops import control
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops.control import ifelse
-from scanviz.engine.ops.evaluate import evaluate
 from scanviz.engine.ops.shape import shape, stack_scalars
 from scanviz.engine.ops.symbolic_shape import shape_of
-from tests.engine.ops.checking import dtypes, shape_before, shapes, symbol, tame
+from tests.engine.ops.checking import check, dtypes, shape_before, shapes, symbol, tame
 
 
 @given(st.data(), shapes(), dtypes, dtypes, st.sampled_from([True, False, 0, 2, 0.0, 0.5]))
@@ -98,3 +102,49 @@ def test_asking_for_the_shape_of_a_choice_computes_neither_branch():
     assert call(1, np.zeros(4)).tolist() == [4]
     assert call(0, np.zeros(4)).tolist() == [2]
     assert not any("exp" in str(instruction.op) for instruction in call.program.instructions)
+
+
+BARRIERS = {
+    "disconnected_grad": control.disconnected_grad,
+    "zero_grad": control.zero_grad,
+    "consider_constant": control.consider_constant,
+    "grad_clip": lambda x: control.grad_clip(x, -1, 1),
+}
+
+
+@pytest.mark.parametrize("name", BARRIERS)
+@given(st.data())
+def test_a_value_passes_unchanged_whatever_its_dtype_and_shape(name, data):
+    array = data.draw(tame(data.draw(dtypes), data.draw(shapes())))
+    check(BARRIERS[name], lambda x: x, [array], data)
+
+
+@pytest.mark.parametrize("mode", ["numpy", "reference"])
+@pytest.mark.parametrize("name", BARRIERS)
+def test_nothing_of_a_barrier_is_left_when_a_graph_runs(name, mode):
+    x = Variable(TensorType("float64", (None,)), "x")
+    f = function([x], BARRIERS[name](x) * 2, mode=Mode(mode, "all"))
+    assert f([1.0, 2.0]).tolist() == [2.0, 4.0]
+    assert BARRIERS.keys().isdisjoint(instruction.op.name for instruction in f.program.instructions)
+
+
+@pytest.mark.parametrize("bounds", [(1, -1), (math.nan, 1), (0, math.nan)])
+def test_bounds_that_are_no_interval_are_refused_with_the_line(bounds):
+    with pytest.raises(ScanvizValueError, match=r"(?s)test_control\.py:\d+.*interval"):
+        control.grad_clip(Variable(TensorType("float64", ()), "x"), *bounds)
+
+
+def test_one_bound_may_be_infinite_and_both_may_be_equal():
+    x = Variable(TensorType("float64", ()), "x")
+    assert control.grad_clip(x, -math.inf, 2).owner.op.parameters == (-math.inf, 2.0)
+    assert control.grad_clip(x, 1, 1).owner.op.parameters == (1.0, 1.0)
+
+
+def test_equal_barriers_are_equal_ops():
+    x = Variable(TensorType("float64", ()), "x")
+    ops = {
+        control.grad_clip(x, np.float32(-1), 1).owner.op,
+        control.grad_clip(x, -1.0, 1.0).owner.op,
+    }
+    assert len(ops) == 1
+    assert control.grad_clip(x, -1, 2).owner.op not in ops

@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError, ShapeError
+from scanviz.engine.graph.evaluate import evaluate
 from scanviz.engine.graph.nodes import Variable
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops import creation
-from scanviz.engine.ops.evaluate import evaluate
 from scanviz.tensor import creation as filled
 from tests.engine.ops.checking import dtypes, shape_before
 

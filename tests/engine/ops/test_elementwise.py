@@ -9,11 +9,11 @@ from scipy import special
 
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError, ShapeError
 from scanviz.engine.graph.declaration import declarations
+from scanviz.engine.graph.evaluate import evaluate
 from scanviz.engine.graph.nodes import Variable
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
-from scanviz.engine.ops.evaluate import evaluate
 from tests.engine.ops.checking import check, dtypes, float_dtypes, integer_dtypes, shapes, symbol
 
 OPS = {each.name: each for each in declarations() if isinstance(each, ElementwiseDeclaration)}

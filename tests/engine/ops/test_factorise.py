@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scanviz.engine.errors import NumericalError, ScanvizTypeError, ScanvizValueError, ShapeError
+from scanviz.engine.graph.evaluate import evaluate
 from scanviz.engine.graph.nodes import Variable
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops import factorise as f
-from scanviz.engine.ops.evaluate import evaluate
 from tests.engine.ops.checking import check
 
 CLOSE = {"rtol": 1e-3, "atol": 1e-3}  # float32 too

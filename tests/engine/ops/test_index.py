@@ -10,9 +10,9 @@ import scanviz
 from scanviz import tensor as T
 from scanviz.engine.errors import ScanvizIndexError, ScanvizTypeError, ShapeError
 from scanviz.engine.function import function
+from scanviz.engine.graph.evaluate import evaluate
 from scanviz.engine.graph.nodes import Constant, Variable
 from scanviz.engine.graph.types import TensorType
-from scanviz.engine.ops.evaluate import evaluate
 from scanviz.engine.ops.index import INDEX, getitem, last_row, state_history
 from scanviz.engine.ops.shape import DIMENSION, shape
 from scanviz.engine.ops.sizes import as_size

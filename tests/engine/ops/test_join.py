@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError, ShapeError
 from scanviz.engine.function import function
+from scanviz.engine.graph.evaluate import evaluate
 from scanviz.engine.graph.nodes import Variable
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops import join
-from scanviz.engine.ops.evaluate import evaluate
 from tests.engine.ops.checking import check, dtypes, shapes, tame
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from scanviz import tensor as T
-from scanviz.engine.ops.options import listed, real, truth, whole
+from scanviz.engine.ops.support import listed, real, truth, whole
 
 x, m = T.vector("x"), T.matrix("m")
 

@@ -9,10 +9,10 @@ import scanviz
 from scanviz import tensor as T
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError, ShapeError
 from scanviz.engine.graph.declaration import Op
+from scanviz.engine.graph.evaluate import evaluate
 from scanviz.engine.graph.nodes import Variable, build_one
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops import reduce as r
-from scanviz.engine.ops.evaluate import evaluate
 from scanviz.engine.ops.support import constant
 from tests.engine.ops.checking import check, dtypes, float_dtypes, shape_before, shapes, tame
 

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError, ShapeError
 from scanviz.engine.graph.declaration import Op
+from scanviz.engine.graph.evaluate import evaluate
 from scanviz.engine.graph.nodes import Constant, Variable, build_one
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops import shape as ops
-from scanviz.engine.ops.evaluate import evaluate
 from scanviz.engine.ops.shape import BROADCAST_SIZE
 from scanviz.engine.ops.size_checks import specify_shape
 from scanviz.engine.ops.sizes import as_size

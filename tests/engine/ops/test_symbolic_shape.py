@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 import scanviz
 from scanviz import tensor as T
 from scanviz.engine.graph.declaration import Declaration, Op
+from scanviz.engine.graph.evaluate import evaluate
 from scanviz.engine.graph.nodes import Constant, Variable, build_one
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops import elementwise as e
-from scanviz.engine.ops.evaluate import evaluate
 from scanviz.engine.ops.shape import BROADCAST_SIZE, DIMENSION, dimension
 from scanviz.engine.ops.sizes import as_size, size_of
 from scanviz.engine.ops.symbolic_shape import SYMBOLIC_SHAPE_RULES, shape_of

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from scanviz.engine.graph.evaluate import evaluate
 from scanviz.engine.graph.nodes import Constant
-from scanviz.engine.ops.evaluate import evaluate
 from scanviz.engine.rewrites.history import RewriteHistory
 from scanviz.engine.rewrites.selection import Selection
 from scanviz.testing import rewritten_by

@@ -9,9 +9,9 @@ import scanviz
 from scanviz import Mode
 from scanviz import tensor as T
 from scanviz.engine.graph.declaration import Op
+from scanviz.engine.graph.evaluate import evaluate
 from scanviz.engine.graph.nodes import build_one
 from scanviz.engine.graph.traversal import leaves
-from scanviz.engine.ops.evaluate import evaluate
 from scanviz.engine.ops.shape import BROADCAST_SIZE
 from scanviz.testing import rewritten_by
 from tests.engine.rewrites.checking import after, check_kept, check_same, reasons, written

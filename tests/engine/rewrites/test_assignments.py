@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import scanviz
 from scanviz import tensor as T
-from scanviz.engine.ops.evaluate import evaluate
+from scanviz.engine.graph.evaluate import evaluate
 from scanviz.testing import rewritten_by
 from tests.engine.rewrites.checking import after, check_kept, reasons, written
 

@@ -7,8 +7,8 @@ from hypothesis import given
 import scanviz
 from scanviz import tensor as T
 from scanviz.engine.graph.equality import structurally_equal
+from scanviz.engine.graph.evaluate import evaluate
 from scanviz.engine.graph.traversal import toposort
-from scanviz.engine.ops.evaluate import evaluate
 from scanviz.engine.ops.shape import DIMENSION
 from scanviz.engine.rewrites.arithmetic.fold import merge_equal
 from scanviz.engine.rewrites.level import Level

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 import scanviz
 from scanviz import tensor as T
 from scanviz.engine.graph.declaration import Op
+from scanviz.engine.graph.evaluate import evaluate
 from scanviz.engine.graph.nodes import build_one
 from scanviz.engine.graph.types import DTYPES
 from scanviz.engine.ops.elementwise import CAST, CastParameters
-from scanviz.engine.ops.evaluate import evaluate
 from scanviz.engine.ops.shape import DIMSHUFFLE, OrderParameters
 from scanviz.engine.rewrites.arithmetic.casts import exact, one_cast
 from scanviz.testing import rewritten_by

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import scanviz
 from scanviz import Mode
 from scanviz import tensor as T
-from scanviz.engine.ops.evaluate import evaluate
+from scanviz.engine.graph.evaluate import evaluate
 from scanviz.engine.ops.index_pattern import IndexEntry
 from scanviz.engine.rewrites.indexing.places import sizes_to_try
 from scanviz.engine.rewrites.indexing.subtensor import one_row, one_slice

@@ -17,7 +17,7 @@ from scanviz.engine.graph.declaration import Op, declarations, declared
 from scanviz.engine.ops import creation, linalg, reduce, shape
 from scanviz.engine.ops import random as _random  # noqa: F401  # declares the draws
 from scanviz.engine.ops.assign import ASSIGN
-from scanviz.engine.ops.control import IFELSE
+from scanviz.engine.ops.control import DISCONNECTED_GRAD, GRAD_CLIP, IFELSE, ZERO_GRAD
 from scanviz.engine.ops.effects import ASSERT, PRINT
 from scanviz.engine.ops.index import INDEX, LAST_ROW, STATE_HISTORY, history_values
 from scanviz.engine.ops.index_pattern import IndexParameters, is_basic, numpy_index
@@ -31,7 +31,6 @@ from scanviz.engine.ops.size_checks import (
     in_shape_of_state,
 )
 from scanviz.engine.ops.sort import ARGSORT, BINCOUNT, SEARCHSORTED, SORT, check_counted
-from scanviz.engine.ops.stop_gradient import DISCONNECTED_GRAD, GRAD_CLIP, ZERO_GRAD
 from scanviz.engine.ops.support import float_dtype
 
 # creation

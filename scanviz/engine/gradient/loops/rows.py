@@ -11,8 +11,8 @@ from typing import Any
 
 from scanviz.engine.errors import InternalError
 from scanviz.engine.gradient.loops.adjoint import rows_after
-from scanviz.engine.gradient.rows import zeros_like
 from scanviz.engine.gradient.sweeps.accumulate import is_zeros
+from scanviz.engine.gradient.table import zeros_like
 from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.nodes import Apply, Variable, build_one, tensor_type
 from scanviz.engine.ops.assign import ASSIGN, AssignParameters, inc_subtensor, set_subtensor

@@ -17,7 +17,7 @@ from scanviz.engine.gradient.table import PLACE, Undefined, connection
 from scanviz.engine.graph.meaning_table import MeaningTable
 from scanviz.engine.graph.nodes import Apply, Variable
 from scanviz.engine.ops import elementwise as e
-from scanviz.engine.ops.stop_gradient import ZERO_GRAD
+from scanviz.engine.ops.control import ZERO_GRAD
 
 
 class Choice(NamedTuple):

@@ -17,6 +17,7 @@ from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops import reduce as r
 from scanviz.engine.ops import shape as s
+from scanviz.engine.ops.control import DISCONNECTED_GRAD, GRAD_CLIP, ZERO_GRAD
 from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
 from scanviz.engine.ops.index import INDEX
 from scanviz.engine.ops.index_pattern import INPUT, WHOLE, IndexEntry, IndexParameters
@@ -24,7 +25,6 @@ from scanviz.engine.ops.join import CONCATENATE, concatenate
 from scanviz.engine.ops.neural import LOG_SOFTMAX, SOFTMAX
 from scanviz.engine.ops.size_checks import STATE_SHAPE
 from scanviz.engine.ops.sizes import surely_equal
-from scanviz.engine.ops.stop_gradient import DISCONNECTED_GRAD, GRAD_CLIP, ZERO_GRAD
 from scanviz.engine.ops.symbolic_shape import shape_of
 
 Row = Callable[[Apply, Sequence[Variable], Sequence[bool]], Variable | None]

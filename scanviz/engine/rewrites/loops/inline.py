@@ -5,8 +5,8 @@ from __future__ import annotations
 from scanviz.engine.errors import some
 from scanviz.engine.graph.nodes import Apply, Variable
 from scanviz.engine.graph.replace import replace
+from scanviz.engine.ops.control import DISCONNECTED_GRAD, GRAD_CLIP, ZERO_GRAD
 from scanviz.engine.ops.index import getitem
-from scanviz.engine.ops.stop_gradient import DISCONNECTED_GRAD, GRAD_CLIP, ZERO_GRAD
 from scanviz.engine.ops.subgraph import SUBGRAPH, in_place
 from scanviz.engine.ops.support import constant_integer
 from scanviz.engine.rewrites.level import Level

@@ -15,9 +15,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Sequence
 
+from scanviz.engine.graph import axes
 from scanviz.engine.graph.nodes import Apply, Constant, Variable, describe, is_integer_scalar, tensor_type
 from scanviz.engine.graph.types import RANDOM_STATE
-from scanviz.engine.ops import axes
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops.control import always_computed
 from scanviz.engine.ops.index import INDEX, LAST_ROW, getitem

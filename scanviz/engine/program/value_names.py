@@ -76,8 +76,11 @@ class ValueNames:
         """Return the user's name of a value, a constant number itself, or in short what made the value."""
         name = name_of(self.program, number)
         maker = self._makers.get(number)
-        if name != NAMELESS or maker is None:
+        if name != NAMELESS:
             return name or NAMELESS
+        if maker is None:
+            inputs = self.program.inputs
+            return f"input{inputs.index(number) + 1}" if number in inputs else "constant"
         if isinstance(maker, Instruction):
             if maker.op.declaration.notation is fitted and maker.op.facts.weight == "free":
                 return self.of(maker.inputs[0])  # another look at it, such as at its first rows

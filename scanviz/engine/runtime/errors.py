@@ -154,13 +154,11 @@ def _input(program: Program, number: int, value: Any) -> str:
 
 
 def _called(program: Program, number: int) -> str:
-    """Return what a value without a name is: what made it, or that it was given."""
-    from scanviz.engine.program.value_names import NAMELESS, ValueNames  # needed when something has failed
+    """Return the name of a value without one: what made it, or its place among the inputs."""
+    from scanviz.engine.program.value_names import ValueNames  # needed when something has failed
 
     found = ValueNames(program).of(number)
-    if found != NAMELESS:
-        return f"`{found}`"
-    return "a constant" if number in program.constants else "unnamed"
+    return "a constant" if found == "constant" else f"`{found}`"
 
 
 def short_state(loop: LoopInstruction, slot: StateSlot, rows: int, needed: int) -> ScanvizError:

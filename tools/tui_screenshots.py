@@ -1,4 +1,4 @@
-"""Make the pictures of ``docs/tui.md``: a screenshot of each tab as SVG, from runs made on the spot.
+"""Make the pictures of ``docs/tui.md``: screenshots of tabs as SVG, from runs made on the spot.
 
     python tools/tui_screenshots.py [FOLDER]
 
@@ -43,13 +43,9 @@ f(inflow)
 """
 # What is pressed before each picture is taken.
 TRAINING = {
-    "profile": ["1"],
-    "steps": ["2", "s"],
-    "graph": ["3"],
-    "variables": ["4", "down", "down", "down"],
+    "profile": ["t", "g", "down", "1"],  # the first loop of the function that took the most time
+    "steps": ["t", "g", "down", "2", "s"],
     "rewrites": ["5", *["right_square_bracket"] * 8, "v"],
-    "source": ["6"],
-    "help": ["2", "question_mark"],
 }
 PLANTED = {"values": ["7", "f", "v"], "nan": ["7", "f", "e", *"level[t-1]<0", "enter"]}
 
@@ -60,18 +56,17 @@ def profiled(script: Path, folder: Path, *options: str) -> Path:
     subprocess.run(
         [sys.executable, "-m", "scanviz", "profile", "-q", "-o", str(target), *options, script.name],
         cwd=script.parent,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONPATH": str(ROOT), "OPENBLAS_NUM_THREADS": "1"},
         stdout=subprocess.DEVNULL,
         check=True,
     )
     return target
 
 
-async def pictures(profile: Path, wanted: dict[str, list[str]], folder: Path, theme: str) -> None:
+async def pictures(profile: Path, wanted: dict[str, list[str]], folder: Path) -> None:
     """Take screenshots of a profile."""
     for name, keys in wanted.items():
         app = ScanvizApp(Source(load(profile), profile.name))
-        app.theme = theme
         async with app.run_test(size=SIZE) as pilot:
             await pilot.pause()
             for key in keys:
@@ -112,9 +107,8 @@ def main() -> None:
         script = place / "planted_nan.py"
         script.write_text(NAN)
         training = profiled(ROOT / "examples" / "train_char_lstm.py", place)
-        asyncio.run(pictures(training, TRAINING, folder, "textual-dark"))
-        asyncio.run(pictures(training, {"light": ["1"]}, folder, "textual-light"))
-        asyncio.run(pictures(profiled(script, place, "--values"), PLANTED, folder, "textual-dark"))
+        asyncio.run(pictures(training, TRAINING, folder))
+        asyncio.run(pictures(profiled(script, place, "--values"), PLANTED, folder))
 
 
 if __name__ == "__main__":

@@ -236,8 +236,7 @@ def planted(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
     How many steps and calls have times follows what they take, which machines disagree about.
     """
-    from scanviz.engine.observation.call_sampler import CallSampler
-    from scanviz.engine.observation.step_sampler import StepSampler
+    from scanviz.engine.observation.sampling import CallSampler, StepSampler
 
     def plant(step_ns: int, call_ns: int = 20_000) -> None:
         took, ran, unseen = StepSampler.took, StepSampler.ran, StepSampler.passed

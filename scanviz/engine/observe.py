@@ -62,7 +62,7 @@ class Observer:
         """The call that has just run took so long in each instruction of the function's program, in order.
 
         ``around_ns`` of the call lie before the first instruction and after the last.  Only a sample of short calls is timed like
-        this (:mod:`scanviz.engine.observation.call_sampler`); detail ``"ops"`` times all.
+        this (:mod:`scanviz.engine.observation.sampling`); detail ``"ops"`` times all.
         """
 
     def function_returned(self, function: int, checks_ns: int, copies_ns: int, watching_ns: int) -> None:
@@ -142,7 +142,7 @@ class Observer:
         """A run of a loop ended with so many bytes of rows: of each state, then of each step output, in order."""
 
     def side_taken(self, function: int, taken: Any) -> None:
-        """A call took one side of a branch: how often and how long (:class:`~scanviz.engine.observation.sides.SideTaken`)."""
+        """A call took one side of a branch: how often and how long (:class:`~scanviz.engine.observation.events.SideTaken`)."""
 
     def measured(self, function: int, loop: int | None, index: int | None, name: str, value: float) -> None:
         """A measure of a run of a loop, or of instruction ``index`` of its step (of the function if ``loop`` is None).

@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from scanviz.engine.observation.events import StepSeries
-from scanviz.engine.observation.step_sampler import StepSampler, scheduled
+from scanviz.engine.observation.sampling import StepSampler, scheduled
 from scanviz.profiler.recording.loop_aggregate import LoopAggregate
 from scanviz.profiler.recording.overhead import OverheadCalibration
 from scanviz.record.loops import LoopRecord, Samples

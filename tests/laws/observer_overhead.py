@@ -19,7 +19,7 @@ from scanviz import Mode, function, scan
 from scanviz import tensor as T
 from scanviz.engine import function as functions
 from scanviz.engine import observation, runtime
-from scanviz.engine.observation import call_sampler, probe
+from scanviz.engine.observation import probe, sampling
 from scanviz.engine.observation.events import StepSeries
 from scanviz.engine.observe import Observer, observed_by
 from scanviz.engine.runtime.array_module import ArrayModule
@@ -130,7 +130,7 @@ def what_watching_takes_is_no_time_of_what_is_around(
     with CLOCK.instead():
         f = _built(depth)
         given = np.ones((rows, steps) if depth == 2 else (rows, 2, steps))
-        with observed_by(observer), mock.patch.object(call_sampler, "CLOSE_CALLS", close):
+        with observed_by(observer), mock.patch.object(sampling, "CLOSE_CALLS", close):
             for _ in range(calls):
                 f(given)
     for name, times in observer.times.items():

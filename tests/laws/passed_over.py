@@ -18,7 +18,7 @@ from scanviz import tensor as T
 from scanviz.engine import observe
 from scanviz.engine.errors import ScanvizError
 from scanviz.engine.function import function
-from scanviz.engine.observation import call_sampler, step_sampler
+from scanviz.engine.observation import sampling
 from scanviz.engine.runtime import specialised
 from scanviz.profiler.recording.overhead import FREE
 from scanviz.profiler.recording.recorder import Recorder
@@ -144,8 +144,7 @@ def what_is_passed_over_is_counted(case: Walk, tier: str, kinds: list[str], clos
     nesting = Nesting(around.key)
     tables = [np.array(table, "int32") for table in case.tables]
     with ExitStack() as held:
-        held.enter_context(mock.patch.object(call_sampler, "CLOSE_CALLS", close))
-        held.enter_context(mock.patch.object(step_sampler, "CLOSE_RUNS", close))
+        held.enter_context(mock.patch.object(sampling, "CLOSE_CALLS", close))
         held.enter_context(mock.patch.object(specialised, "ENTERED", entered))
         held.enter_context(observe.observed_by(recorder))
         held.enter_context(observe.observed_by(nesting))

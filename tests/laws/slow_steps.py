@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 from hypothesis import strategies as st
 
-from scanviz.engine.observation.sides import BranchTaken, SideTaken
+from scanviz.engine.observation.events import BranchTaken, SideTaken
 from scanviz.profiler.recording.sides import FEWEST, REGULAR, SideTally
 from scanviz.record.loops import LoopRecord
 from scanviz.record.summary.slow_steps import FEWEST as FEWEST_SLOW

@@ -19,8 +19,7 @@ from hypothesis import strategies as st
 import scanviz
 from scanviz import Mode
 from scanviz.engine.observation.events import StepSeries
-from scanviz.engine.observation.preemption import CLOCKS_NS, Preemption
-from scanviz.engine.observation.stamps import BlockStamps, StepStamps
+from scanviz.engine.observation.stamps import CLOCKS_NS, BlockStamps, Preemption, StepStamps
 from scanviz.profiler.recording.division import DEAREST, FEWEST, GRAIN
 from scanviz.profiler.recording.loop_aggregate import LoopAggregate
 from scanviz.profiler.recording.operations import COLD

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from scanviz.engine import observe
 from scanviz.engine.graph.nodes import Array
-from scanviz.engine.observation.step_sampler import CLOSE_RUNS
+from scanviz.engine.observation.sampling import CLOSE_CALLS
 from scanviz.profiler.recording.overhead import FREE
 from scanviz.profiler.recording.recorder import Recorder
 from scanviz.profiler.values.tracing import Tracer
@@ -76,7 +76,7 @@ def check_record(record: ProfileRecord, steps: list[int], rewrites: bool) -> Non
     for loop in record.loops:
         assert loop.running == loop.failed_runs == 0, loop.name
         known = loop.step_times.count + loop.control_steps
-        some_have_none = loop.runs > CLOSE_RUNS or _calls_out_to_look(loop, record)
+        some_have_none = loop.runs > CLOSE_CALLS or _calls_out_to_look(loop, record)
         assert known == loop.steps or (some_have_none and known < loop.steps), (loop.name, known, loop.steps)
         kept = Counter(map(tuple, loop.series[:, :2].tolist()))
         assert set(kept.values()) <= {1}, (loop.name, kept.most_common(3))

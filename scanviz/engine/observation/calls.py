@@ -16,11 +16,11 @@ from scanviz.engine import observe
 from scanviz.engine.graph.nodes import Array
 from scanviz.engine.graph.provenance import SourceLine
 from scanviz.engine.locks import lock
-from scanviz.engine.observation.call_sampler import CallSampler
 from scanviz.engine.observation.events import CompiledFunction
 from scanviz.engine.observation.levels import RUNS
 from scanviz.engine.observation.observer_overhead import THREADS, ObserverOverhead, notify_all, notify_begun
 from scanviz.engine.observation.probe import CALL_NUMBERS, Probe, note_overhead_ns
+from scanviz.engine.observation.sampling import CallSampler
 from scanviz.engine.observe import GENERATION, Observer
 from scanviz.engine.program.instructions import Program
 

@@ -1,8 +1,12 @@
-"""Probe levels: how much of a call is observed.  The module has no imports of its own since unobserved loops read it too."""
+"""Probe levels: how much of a call is observed.  Unobserved loops import this module too, so it imports little."""
 
 from __future__ import annotations
 
 from enum import IntEnum
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from scanviz.engine.observe import Observer
 
 
 class ProbeLevel(IntEnum):
@@ -15,5 +19,44 @@ class ProbeLevel(IntEnum):
 
 
 RUNS, VALUES = ProbeLevel.RUNS, ProbeLevel.VALUES
+_LEVELS = {"steps": ProbeLevel.STEPS, "ops": ProbeLevel.OPERATIONS, "values": ProbeLevel.VALUES}
 
-__all__ = ["RUNS", "VALUES", "ProbeLevel"]
+
+class Wanted(NamedTuple):
+    """The combined request of several observers: the highest level of any, and the freedoms that all of them allow.
+
+    Attributes
+    ----------
+    level : ProbeLevel
+        The highest level requested.
+    steps_a_stamp : int
+        Number of very short steps that may share one time.
+    samples : bool
+        Whether most of many short calls and runs may stay at :attr:`ProbeLevel.RUNS`.
+    control : bool
+        Whether blocks of steps may stay at that level.
+    weighs : bool
+        Whether to measure memory.
+    """
+
+    level: ProbeLevel
+    steps_a_stamp: int
+    samples: bool
+    control: bool
+    weighs: bool
+
+
+def wanted_by(observers: tuple[Observer, ...]) -> Wanted:
+    """Return the combined request of observers."""
+    level = max((_LEVELS[observer.detail] for observer in observers), default=ProbeLevel.STEPS)
+    samples = all(observer.samples for observer in observers)
+    return Wanted(
+        level,
+        min((observer.steps_a_stamp for observer in observers), default=1),
+        samples and level is ProbeLevel.STEPS,
+        samples and level is not ProbeLevel.VALUES,
+        any(observer.weighs for observer in observers),
+    )
+
+
+__all__ = ["RUNS", "VALUES", "ProbeLevel", "Wanted", "wanted_by"]

@@ -18,12 +18,10 @@ from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
 from scanviz.engine.locks import lock
-from scanviz.engine.observation.events import Run, together
+from scanviz.engine.observation.events import BranchTaken, Run, together
 from scanviz.engine.observation.ledger import BRANCHES_WEIGHED, Ledger
-from scanviz.engine.observation.levels import RUNS, ProbeLevel
+from scanviz.engine.observation.levels import RUNS, ProbeLevel, wanted_by
 from scanviz.engine.observation.observer_overhead import THREADS, ObserverOverhead, notify_all, notify_begun
-from scanviz.engine.observation.sides import BranchTaken
-from scanviz.engine.observation.wanted import wanted_by
 from scanviz.engine.observe import Observer
 
 if TYPE_CHECKING:

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
 if TYPE_CHECKING:
     from scanviz.engine.observation.observer_overhead import ObserverOverhead
+    from scanviz.engine.observation.sampling import Variant
     from scanviz.engine.observation.stamps import Clock, Stamps
-    from scanviz.engine.observation.step_sampler import Variant
     from scanviz.engine.program.plan import Plan, RunMemory
     from scanviz.engine.runtime.arena import LoopArena
     from scanviz.engine.runtime.pool import Pool
@@ -78,8 +78,6 @@ class LoopCode:
         Gives nanoseconds, when all is done that was asked before.
     samples : bool
         Whether there is a variant with one stamp a step, so that operations are timed in a sample of the steps.
-    cheap_stamps : bool
-        Whether the code takes the times of steps itself, each in some ten nanoseconds.
     steps_at_once : int or None
         How many steps one call may take at most: code that hears no ctrl+c is called for few.
     """
@@ -92,7 +90,6 @@ class LoopCode:
     keeps_buffers: bool
     clock: Clock
     samples = True
-    cheap_stamps = False
     steps_at_once: int | None = None
 
     @property

@@ -15,7 +15,7 @@ from scanviz.engine.runtime.pool import Pool
 
 if TYPE_CHECKING:
     from scanviz.engine.observation.probe import Probe
-    from scanviz.engine.observation.step_sampler import StepSampler
+    from scanviz.engine.observation.sampling import StepSampler
     from scanviz.engine.program.instructions import AnyInstruction, Program
     from scanviz.engine.program.plan import Plan
     from scanviz.engine.runtime.array_module import ArrayModule
@@ -71,7 +71,7 @@ class LoopRunner:
         """Hear how many steps a run of a loop with a stop condition took."""
 
     def _new_sampler(self) -> StepSampler:
-        from scanviz.engine.observation.step_sampler import StepSampler  # when somebody watches
+        from scanviz.engine.observation.sampling import StepSampler  # when somebody watches
 
         return StepSampler(next(all_loops(self.loop.body), None) is not None)
 

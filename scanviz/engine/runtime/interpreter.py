@@ -35,7 +35,7 @@ from scanviz.engine.runtime.errors import Failure, in_words
 from scanviz.engine.runtime.pool import Pool
 
 if TYPE_CHECKING:
-    from scanviz.engine.observation.step_sampler import Variant
+    from scanviz.engine.observation.sampling import Variant
     from scanviz.engine.runtime.arena import LoopArena
     from scanviz.engine.runtime.rows import StateRows
 

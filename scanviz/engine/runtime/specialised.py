@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from scanviz.engine.observation.observer_overhead import ObserverOverhead
     from scanviz.engine.observation.probe import Probe
+    from scanviz.engine.observation.sampling import Variant
     from scanviz.engine.observation.stamps import Stamps
-    from scanviz.engine.observation.step_sampler import Variant
     from scanviz.engine.program.instructions import AnyInstruction, LoopInstruction, Program
     from scanviz.engine.program.shapes import ConcreteShape
     from scanviz.engine.runtime.array_module import ArrayModule

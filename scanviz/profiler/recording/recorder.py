@@ -30,8 +30,7 @@ from scanviz.profiler.recording.whole_run import WholeRun
 from scanviz.record.outcome import OutcomeRecord
 
 if TYPE_CHECKING:  # a script starts without the classes of its record
-    from scanviz.engine.observation.events import CompiledFunction, Run, StepSeries
-    from scanviz.engine.observation.sides import SideTaken
+    from scanviz.engine.observation.events import CompiledFunction, Run, SideTaken, StepSeries
     from scanviz.record.model import CostRecord, LoopRecord, ProfileRecord
     from scanviz.record.operations import SideRecord
     from scanviz.record.traces.finding import FirstNanRecord

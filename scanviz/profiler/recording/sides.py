@@ -11,7 +11,7 @@ import numpy as np
 from scanviz.record.statistics import median_of
 
 if TYPE_CHECKING:
-    from scanviz.engine.observation.sides import SideTaken
+    from scanviz.engine.observation.events import SideTaken
     from scanviz.engine.program.instructions import LoopInstruction, Program
     from scanviz.record.operations import SideRecord
 

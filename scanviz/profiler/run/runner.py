@@ -39,7 +39,7 @@ from scanviz.profiler.run.load import CannotRunError, Script, load, set_path0
 # Who of scanviz imports these of Python while a program runs; then the names are the program's.
 ONE_READER = {
     "queue": ("scanviz.engine.backends.native.run.workers",),
-    "resource": ("scanviz.engine.observation.preemption", "scanviz.profiler.recording.processor"),
+    "resource": ("scanviz.engine.observation.stamps", "scanviz.profiler.recording.processor"),
 }
 # Imported then in many places, inside functions too: these names stay Python's.
 MANY_READERS = {"array", "copy", "difflib", "fractions", "hashlib", "mmap"}

@@ -13,8 +13,8 @@ import pytest
 
 import scanviz
 from scanviz import tensor as T
-from scanviz.engine.observation.call_sampler import A_SAMPLE, CLOSE_CALLS, FIRST
 from scanviz.engine.observation.observer_overhead import THREADS
+from scanviz.engine.observation.sampling import A_SAMPLE, CLOSE_CALLS, FIRST
 from scanviz.engine.observe import Observer, notify_counted, observed_by
 
 
@@ -80,9 +80,7 @@ def test_a_call_that_fails_does_not_return():
 
 
 def test_operations_of_short_calls_are_timed_in_a_sample_of_them_and_with_detail_ops_in_all(monkeypatch):
-    monkeypatch.setattr(
-        "scanviz.engine.observation.call_sampler.LONG_NS", 10**12
-    )  # short ones on any machine
+    monkeypatch.setattr("scanviz.engine.observation.sampling.LONG_NS", 10**12)  # short ones on any machine
     x = T.vector("x")
     calls = FIRST + 4 * A_SAMPLE
     for detail, least in (("steps", 0), ("ops", calls)):

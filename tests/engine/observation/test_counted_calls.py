@@ -11,8 +11,8 @@ import pytest
 import scanviz
 from scanviz import tensor as T
 from scanviz.engine.backends.registry import availability
-from scanviz.engine.observation.call_sampler import CLOSE_CALLS
 from scanviz.engine.observation.observer_overhead import THREADS
+from scanviz.engine.observation.sampling import CLOSE_CALLS
 from scanviz.engine.observe import observed_by
 from scanviz.profiler.recording.overhead import FREE
 from scanviz.profiler.recording.recorder import Recorder

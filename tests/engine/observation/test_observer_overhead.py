@@ -11,7 +11,7 @@ import pytest
 import scanviz
 from scanviz import tensor as T
 from scanviz.engine.observation.events import StepSeries
-from scanviz.engine.observation.step_sampler import CLOSE_RUNS
+from scanviz.engine.observation.sampling import CLOSE_CALLS
 from scanviz.engine.observe import Observer, observed_by
 from scanviz.engine.runtime.specialised import Specialised
 from scanviz.profiler.recording.recorder import Recorder
@@ -124,7 +124,7 @@ def test_of_very_many_short_runs_some_are_passed_over_and_all_are_counted(plante
         f(np.ones((1000, 2)))
     outer, inner = sorted(slow.runs, key=lambda key: len(slow.runs[key]))
     assert [steps for steps, _ in slow.runs[inner]] == [2] * 1000
-    assert 0 < slow.passed_over[inner] <= 1000 - CLOSE_RUNS and outer not in slow.passed_over
+    assert 0 < slow.passed_over[inner] <= 1000 - CLOSE_CALLS and outer not in slow.passed_over
     assert len(slow.steps[inner]) == 2 * (1000 - slow.passed_over[inner])
 
 
@@ -167,7 +167,7 @@ def test_a_run_of_many_more_steps_than_those_before_is_looked_at_closely(planted
     planted(step_ns=500)
     f, slow = _one(), Slow(0.0)
     with observed_by(slow):
-        for _ in range(2 * CLOSE_RUNS):
+        for _ in range(2 * CLOSE_CALLS):
             f(np.ones(2))
         f._observed.sampler.left = 0  # the next call is looked at
         f(np.ones(5000))

@@ -9,7 +9,7 @@ import pytest
 
 import scanviz
 from scanviz import tensor as T
-from scanviz.engine.observation.sides import BranchTaken, SideTaken
+from scanviz.engine.observation.events import BranchTaken, SideTaken
 from scanviz.profiler.recording.sides import SideTally
 from scanviz.profiler.report.overview import render_report
 from scanviz.profiler.report.tails import rare_sides, tail_lines, worked_ns

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
     from scanviz.engine.backends.source.emitter import Emitter
     from scanviz.engine.backends.source.library import Library
-    from scanviz.engine.observation.call_sampler import OperationSampler
     from scanviz.engine.observation.ledger import Ledger, Weigh
     from scanviz.engine.observation.probe import Probe
+    from scanviz.engine.observation.sampling import OperationSampler
 
 _Variant = Literal["plain", "timed", "weighed"]
 MakeRunner = Callable[[Program, LoopInstruction | BranchInstruction], Any]
@@ -64,7 +64,7 @@ class FlatProgram:
     def _schedule(self) -> OperationSampler:
         """Which calls have their instructions timed: made when somebody watches."""
         if self._kept_schedule is None:
-            from scanviz.engine.observation.call_sampler import OperationSampler
+            from scanviz.engine.observation.sampling import OperationSampler
 
             self._kept_schedule = OperationSampler()
         return self._kept_schedule

@@ -22,7 +22,7 @@ from scanviz.engine.runtime.calling import STOPPED
 
 if TYPE_CHECKING:
     from scanviz.engine.backends.source.library import Library
-    from scanviz.engine.observation.step_sampler import Variant
+    from scanviz.engine.observation.sampling import Variant
 
 # of states of which only the last row is kept: two rows that change places, one that is written over, or a number in a variable
 LAST_ROW_ALONE = (StoreKind.PAIR, StoreKind.SINGLE, StoreKind.HELD)

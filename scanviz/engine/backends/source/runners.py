@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from scanviz.engine.backends.source.compiled import CompiledSource
     from scanviz.engine.backends.source.library import Library
     from scanviz.engine.observation.probe import Probe
-    from scanviz.engine.observation.step_sampler import Variant
+    from scanviz.engine.observation.sampling import Variant
     from scanviz.engine.program.plan import Plan
     from scanviz.engine.runtime.calling import Entry
 

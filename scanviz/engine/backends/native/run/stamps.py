@@ -22,8 +22,8 @@ from scanviz.engine.backends.native.run.cycles import counter, is_steady, readin
 from scanviz.engine.graph.nodes import Array
 from scanviz.engine.observation.events import StepSeries
 from scanviz.engine.observation.observer_overhead import ObserverOverhead
+from scanviz.engine.observation.sampling import Variant
 from scanviz.engine.observation.stamps import RESOLUTION, Clock, stamps_a_step
-from scanviz.engine.observation.step_sampler import Variant
 from scanviz.engine.program.instructions import LoopInstruction
 
 # the first step, k - 1 where every k-th step has a stamp, the logarithm of k, the steps done, whether operations have stamps

@@ -37,8 +37,8 @@ from scanviz.engine.runtime.specialised import Specialised, SpecialisedLoop, Tie
 if TYPE_CHECKING:
     from scanviz.engine.observation.observer_overhead import ObserverOverhead
     from scanviz.engine.observation.probe import Probe
+    from scanviz.engine.observation.sampling import Variant
     from scanviz.engine.observation.stamps import Clock, Stamps
-    from scanviz.engine.observation.step_sampler import Variant
 
 WATCHED = "while it is recorded, loops and branches inside run one by one, and slower"
 LOOKS = 8  # of so many samples of operations one watches loops inside themselves
@@ -268,7 +268,6 @@ class NativeSpecialised(Specialised):
     """Native code for one set of shapes; times are taken by the code itself."""
 
     __slots__ = ()
-    cheap_stamps = True
 
     def made_entry(self, write: WriteEntry) -> Entry | None:
         """Return None: short calls that are frequent are compiled as a whole."""

@@ -11,7 +11,7 @@ import scanviz
 from scanviz import Mode
 from scanviz import tensor as T
 from scanviz.engine.backends import registry
-from scanviz.engine.backends.auto.loop import AutoLoop
+from scanviz.engine.backends.auto import AutoLoop
 from scanviz.engine.backends.base import Availability
 from scanviz.engine.config import config
 from scanviz.engine.runtime.specialised import MOST_SHAPES
@@ -304,7 +304,7 @@ def test_what_has_no_native_code_stays_and_says_why(pays_after):
 
 def test_without_llvm_numpy_serves_and_says_so(monkeypatch):
     monkeypatch.setattr(
-        "scanviz.engine.backends.auto.loop.availability",
+        "scanviz.engine.backends.auto.availability",
         lambda name: Availability(False, "llvmlite is not installed", "pip install llvmlite"),
     )
     f = bent()

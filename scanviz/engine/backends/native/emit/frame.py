@@ -122,9 +122,15 @@ class ProgramFrame:
         Register → the number that it holds.
     rows : dict
         Rows of this step → their addresses.
+    loop_around : LoopInstruction or None
+        The loop whose step it is; None of a branch.
+    side : int
+        Which side of a branch it is.
     """
 
     step: Value
+    loop_around: LoopInstruction | None = None
+    side = 0
 
     def __init__(
         self,
@@ -143,11 +149,6 @@ class ProgramFrame:
         self.places = ArrayPlaces(body, plan, fixed, shared.scratch, self.within)
         self.values: dict[int, Value] = {}
         self.rows: dict[Base, Value] = {}
-
-    @property
-    def loop_around(self) -> LoopInstruction | None:
-        """The loop whose step it is; None of a branch."""
-        return None
 
     def open(self) -> None:
         """Note the numbers that are known when code is written."""
@@ -231,11 +232,6 @@ class ProgramFrame:
         read = self.body.instructions[index].inputs
         shapes = tuple(self.places.shape(number) or () for number in read[: len(read) - told])
         return Site(self.body, index, self.loop_around, self.site, self.side, shapes)
-
-    @property
-    def side(self) -> int:
-        """Which side of a branch it is."""
-        return 0
 
     def report(self, site: int, numbers: Sequence[Value]) -> None:
         """Write down that an instruction failed, with the steps that all loops are at and some numbers, and return."""

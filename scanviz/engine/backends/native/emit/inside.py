@@ -263,13 +263,8 @@ class BranchSide(ProgramWriter):
         program, self.reads = branch.sides[side]
         plan = around.plan.inner[index][side]
         super().__init__(program, plan, {}, around.vector_bytes, around.shared, around, around.site_at(index))
-        self.outside, self.inline, self.number = around, around.inline, side
+        self.outside, self.inline, self.side = around, around.inline, side
         self.step = around.step
-
-    @property
-    def side(self) -> int:
-        """Which side it is."""
-        return self.number
 
     def write(self, outputs: Sequence[int]) -> list[Value | None]:
         """Write the side; return the numbers that it gives, None for arrays, which are copied to where the results lie."""

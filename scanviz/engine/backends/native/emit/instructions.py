@@ -16,7 +16,8 @@ from scanviz.engine.backends.native.emit.places import ArrayPlace, overlap
 from scanviz.engine.backends.native.kernels import formulas
 from scanviz.engine.backends.native.kernels.formulas import cast
 from scanviz.engine.graph.meaning_table import MeaningTable
-from scanviz.engine.ops.elementwise import CAST
+from scanviz.engine.graph.types import SIGNED
+from scanviz.engine.ops.elementwise import CAST, power
 from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
 from scanviz.engine.program.instructions import AnyInstruction, Instruction, Program, dtype_of, is_scalar
 from scanviz.engine.scalar.blocks import Block
@@ -32,9 +33,17 @@ def why_not(instruction: AnyInstruction, program: Program) -> str | None:
     """Return why there is no native code for an instruction, None where there is."""
     if not isinstance(instruction, Instruction):
         return None  # a loop or a branch: what is inside of it is looked at alone
+    if instruction.op.declaration is power and _may_be_negative(program, instruction.inputs[1]):
+        return "a power of an integer whose exponent may be negative has no native code"
     given = [program.registers[number].type for number in instruction.inputs]
     made = [program.registers[number].type for number in instruction.outputs]
     return native_support.why_not(instruction.op, given, made)
+
+
+def _may_be_negative(program: Program, exponent: int) -> bool:
+    """Return whether an exponent is an integer that may be negative: NumPy says that integers have no such powers."""
+    known = program.constants.get(exponent)
+    return dtype_of(program, exponent) in SIGNED and (known is None or bool((known < 0).any()))
 
 
 def formula_of(instruction: Instruction, program: Program) -> Block | None:

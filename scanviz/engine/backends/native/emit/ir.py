@@ -292,23 +292,22 @@ class Code:
         with self.folded(start, end, [], step) as (number, _, _):
             yield number
 
-    def over(self, start: int, end: int, step: int = 1, most: int = 1) -> Iterator[Value]:
-        """Iterate over ``range(start, end, step)``: the numbers, or one value in a loop where they are more than ``most``."""
-        numbers = range(start, end, step)
-        if len(numbers) <= most:
+    def over(self, start: Value | int, end: Value | int, step: int = 1, most: int = 1) -> Iterator[Value]:
+        """Iterate over ``range(start, end, step)``: known numbers if they are at most ``most``, else one value in a loop."""
+        numbers = self._known_range(start, end, step, most)
+        if numbers is not None:
             yield from map(_whole, numbers)
         else:
             with self.counted(start, end, step) as number:
                 yield number
 
-    @contextmanager
-    def several(self, start: int, times: int, step: int) -> Iterator[Value]:
-        """Write a body for so many numbers, ``step`` apart: once without a loop where there is but one."""
-        if times == 1:
-            yield _whole(start)
-            return
-        with self.counted(start, start + times * step, step) as number:
-            yield number
+    def _known_range(self, start: Value | int, end: Value | int, step: int, most: int) -> range | None:
+        """Return a range of at most so many known numbers, else None."""
+        first, last = (_whole(n) if isinstance(n, int) else n for n in (start, end))
+        if not (_is_number(first) and _is_number(last)):
+            return None
+        numbers = range(int(first.text), int(last.text), step)
+        return numbers if len(numbers) <= most else None
 
     @contextmanager
     def folded(
@@ -351,21 +350,24 @@ class Code:
 
     def turns(
         self,
-        numbers: range,
+        start: Value | int,
+        end: Value | int,
         initial: Sequence[Value],
         turn: Callable[[Value, Sequence[Value]], Sequence[Value]],
+        step: int = 1,
         most: int = 1,
     ) -> list[Value]:
-        """Return what is carried at the end of turns, each of which gets a number and what the one before has given.
+        """Return what is carried after the turns of a range, each of which gets a number and what the one before gave.
 
-        They are written one after another where they are no more than ``most``, else in a loop of the code.
+        At most ``most`` known turns are written one after another, others as a loop.
         """
-        if len(numbers) <= most:
+        numbers = self._known_range(start, end, step, most)
+        if numbers is not None:
             found = list(initial)
             for number in numbers:
                 found = list(turn(_whole(number), found))
             return found
-        with self.folded(numbers.start, numbers.stop, initial, numbers.step) as (value, carried, given):
+        with self.folded(start, end, initial, step) as (value, carried, given):
             given += turn(value, carried)
         return given
 

@@ -18,7 +18,6 @@ from scanviz.engine.backends.native.emit.frame import ProgramFrame, Shared
 from scanviz.engine.backends.native.emit.instructions import WRITE, source_of, why_not, write_chain
 from scanviz.engine.backends.native.emit.ir import Value, constant
 from scanviz.engine.backends.native.kernels.arrays import write_seen
-from scanviz.engine.backends.native.kernels.elementwise import may_fail
 from scanviz.engine.program.instructions import (
     AnyInstruction,
     BranchInstruction,
@@ -103,7 +102,7 @@ class ProgramWriter(ProgramFrame):
 
     def _is_chain(self, group: Sequence[AnyInstruction]) -> bool:
         """Return whether a group is written as one."""
-        return all(why_not(part, self.body) is None and not may_fail(part, self.body) for part in group)
+        return all(why_not(part, self.body) is None for part in group)
 
     def _one(self, index: int, instruction: AnyInstruction) -> None:
         if instruction.op.facts.size == "is":

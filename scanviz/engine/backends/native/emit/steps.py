@@ -53,7 +53,7 @@ class StepsWriter(ProgramWriter):
     ) -> None:
         fixed = {slot.inner: k for k, slot in enumerate(loop.non_sequences)} if around is None else {}
         super().__init__(loop.body, plan, fixed, vector_bytes, shared, around, site)
-        self.loop = loop
+        self.loop = self.loop_around = loop
         self.first = Value("%first", "int64")
         self.numbers: dict[tuple[str, int], Value] = {}
         self.held = [
@@ -66,11 +66,6 @@ class StepsWriter(ProgramWriter):
             Slot, Value
         ] = {}  # rows that lie in a ring: the number of that which the step writes
         self._single: dict[int, Value] = {}  # states of one row that is written over: its number
-
-    @property
-    def loop_around(self) -> LoopInstruction:
-        """The loop itself: its step is what is written."""
-        return self.loop
 
     def refuse(self) -> None:
         """Look whether all can be written."""

@@ -174,9 +174,8 @@ def _all_strips(
     """Write the strips of all elements, through the steps from one to another."""
     code, most, lanes = steps.code, strips.registers, strips.lanes
     whole, rest = divmod(strips.elements, most * lanes)
-    if whole:
-        with code.several(0, whole, most * lanes) as number:
-            _strip(steps, strips, operands, number, [(k * lanes, lanes) for k in range(most)], between)
+    for number in code.over(0, whole * most * lanes, most * lanes):
+        _strip(steps, strips, operands, number, [(k * lanes, lanes) for k in range(most)], between)
     # what is left, as few strips as its registers make: each of these waits for its own steps
     left = [(start + k * width, width) for start, count, width in pieces(rest, lanes) for k in range(count)]
     begin = constant(whole * most * lanes, "int64")

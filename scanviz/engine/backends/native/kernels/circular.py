@@ -154,7 +154,7 @@ def arctan2(d: Floats, up: Value, right: Value) -> Value:
     tiny, some = wide.test("olt", ratio, wide.format.least), wide.test("une", small, 0.0)
     lost = code.op(f"and {tiny.typed}, {some.text}", "bool", d.lanes)
     unknown = wide.test("uno", ratio, 0.0)
-    beyond = code.op(f"or {lost.typed}, {unknown.text}", "bool", d.lanes)
+    beyond = d.either(lost, unknown)
     return d.called_where(beyond, "atan2", [up, right], d.as_format(found, d.format.dtype))
 
 

@@ -158,9 +158,8 @@ class DrawWriter:
             self._fill_part(place, begin, count, lanes, partial(self._words_at, address))
 
         whole = count // most
-        if whole:
-            with code.several(0, whole, most) as begin:
-                part(begin, most)
+        for begin in code.over(0, whole * most, most):
+            part(begin, most)
         if count % most:
             part(constant(whole * most, "int64"), count % most)
 
@@ -201,7 +200,7 @@ class DrawWriter:
 
         whole = count // elements
         for first, several, width in pieces(whole, lanes):
-            with code.several(first, several, width) as number:
+            for number in code.over(first, first + several * width, width):
                 put(number, width, elements)
         if count % elements:
             put(constant(whole, "int64"), 1, count % elements)

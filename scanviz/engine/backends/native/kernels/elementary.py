@@ -20,7 +20,9 @@ from typing import NamedTuple
 from scanviz.engine.backends.native.cache.llvm import SPECIAL
 from scanviz.engine.backends.native.emit.ir import Code, Value
 from scanviz.engine.backends.native.emit.values import known_number
+from scanviz.engine.backends.native.kernels import circular
 from scanviz.engine.backends.native.kernels.floats import Floats
+from scanviz.engine.backends.native.kernels.powers import known_power, logarithm, product_in_two
 
 
 class ExponentialConstants(NamedTuple):
@@ -211,8 +213,6 @@ def _log1p(d: Floats, value: Value) -> Value:
 
 def _power(d: Floats, value: Value, exponent: Value) -> Value:
     """Return x^y: of many known exponents by products and roots, otherwise by the logarithm."""
-    from scanviz.engine.backends.native.kernels.powers import known_power  # of use for powers alone
-
     known = known_number(exponent)
     found = None if known is None else known_power(d, value, known)
     return _power_of_positive(d, value, exponent) if found is None else found
@@ -220,8 +220,6 @@ def _power(d: Floats, value: Value, exponent: Value) -> Value:
 
 def _power_of_positive(d: Floats, value: Value, exponent: Value) -> Value:
     """Return x^y = e^(y log x) of positive normal numbers, where that is one; the rest is the C library's."""
-    from scanviz.engine.backends.native.kernels.powers import logarithm, product_in_two
-
     wide = Floats(d.code, d.lanes, "float64")
     base, times = (d.as_format(number, "float64") for number in (value, exponent))
     if d.format.dtype == "float64":
@@ -233,11 +231,11 @@ def _power_of_positive(d: Floats, value: Value, exponent: Value) -> Value:
     part, power = _core(wide, log, lost)
     scale = wide.power_of_two(power)
     found = d.as_format(wide.fused(part, scale, scale), d.format.dtype)
-    tests = [wide.test("ult", base, wide.format.least), wide.test("ugt", base, wide.format.most)]
-    tests.append(wide.test("ugt", d.code.intrinsic("fabs", log), LARGEST_LOG))
-    beyond = tests[0]
-    for test in tests[1:]:
-        beyond = d.code.op(f"or {beyond.typed}, {test.text}", "bool", d.lanes)
+    beyond = d.either(
+        wide.test("ult", base, wide.format.least),
+        wide.test("ugt", base, wide.format.most),
+        wide.test("ugt", d.code.intrinsic("fabs", log), LARGEST_LOG),
+    )
     return d.called_where(beyond, "pow", [value, exponent], found)
 
 
@@ -251,26 +249,14 @@ def _remainder(d: Floats, value: Value, divisor: Value) -> Value:
     rest = d.fused(d.negative(whole), by, size)
     rest = d.if_(d.test("olt", rest, 0.0), d.add(rest, by), rest)
     found = d.code.intrinsic("copysign", rest, value)
-    tests = d.test("uge", whole, 2.0 ** (d.format.fraction + 1)), d.test("ueq", by, float("inf"))
-    beyond = d.code.op(f"or {tests[0].typed}, {tests[1].text}", "bool", d.lanes)
+    beyond = d.either(d.test("uge", whole, 2.0 ** (d.format.fraction + 1)), d.test("ueq", by, float("inf")))
     return d.called_where(beyond, "fmod", [value, divisor], found)
-
-
-def _of_angles(name: str) -> Callable[..., Value]:
-    """Return what writes a function of angles."""
-
-    def write(d: Floats, *operands: Value) -> Value:
-        from scanviz.engine.backends.native.kernels.circular import WRITERS  # few loops have one
-
-        return WRITERS[name](d, *operands)
-
-    return write
 
 
 OWN: dict[str, Callable[..., Value]] = {
     "exp": _exp, "expm1": _expm1, "tanh": _tanh, "log": _log, "log2": _log2, "log1p": _log1p,
     "power": _power, "remainder": _remainder,
-    **{name: _of_angles(name) for name in ("sin", "cos", "tan", "arctan", "arctan2", "hypot")},
+    **circular.WRITERS,
 }  # fmt: skip
 FUNCTIONS = frozenset({*OWN, *CALLED})
 

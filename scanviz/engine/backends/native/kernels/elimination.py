@@ -9,7 +9,7 @@ Sources: G. H. Golub and C. F. Van Loan, *Matrix Computations*, 4th edition, alg
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -26,23 +26,8 @@ LARGEST = 32  # rows: those of larger matrices are worth a call of LAPACK
 WRITTEN_OUT = 4  # turns of a loop that are written one after another
 CANCELLED = 8  # units in the last place, times the rows, that a pivot may have of rounding
 
-Turn = Callable[[Value, list[Value]], Sequence[Value]]
-
-
-def turns(
-    code: Code, start: Value | int, end: Value | int, initial: Sequence[Value], turn: Turn
-) -> list[Value]:
-    """Write ``turn(number, carried)`` for the numbers of a range, few known ones without a loop; return what is carried last."""
-    first, last = (constant(n, "int64") if isinstance(n, int) else n for n in (start, end))
-    known = [int(bound.text) for bound in (first, last) if not bound.text.startswith("%")]
-    if len(known) == 2 and known[1] - known[0] <= WRITTEN_OUT:
-        carried = list(initial)
-        for k in range(*known):
-            carried = list(turn(constant(k, "int64"), carried))
-        return carried
-    with code.folded(first, last, initial) as (number, so_far, given):
-        given += turn(number, so_far)
-    return given
+Turn = Callable[[Value, Sequence[Value]], Sequence[Value]]
+ZERO = constant(0, "int64")
 
 
 class PaddedRows(NamedTuple):
@@ -85,21 +70,16 @@ class PaddedRows(NamedTuple):
         """Store elements beside each other."""
         self.code.store(value, self.at(row, column))
 
-    def registers(self, first: Value | int, write: Callable[[Value], None]) -> None:
-        """Write lines for each register of a row from the one that has column ``first`` on."""
-        code, lanes = self.code, self.lanes
-        count = row_length(self) // lanes
-        start = constant(first, "int64") if isinstance(first, int) else first
-        if not start.text.startswith("%"):
-            begin = constant(int(start.text) // lanes, "int64")
+    def registers(self, first: Value | int = 0) -> Iterator[Value]:
+        """Iterate over the first columns of a row's registers, from the register that has column ``first`` on."""
+        code, shift = self.code, self.lanes.bit_length() - 1
+        begin: Value | int
+        if isinstance(first, int) or not first.text.startswith("%"):
+            begin = int(first if isinstance(first, int) else first.text) >> shift
         else:
-            begin = code.op(f"lshr i64 {start.text}, {lanes.bit_length() - 1}", "int64")
-
-        def one(number: Value, carried: list[Value]) -> list[Value]:
-            write(code.times(number, lanes))
-            return []
-
-        turns(code, begin, count, [], one)
+            begin = code.op(f"lshr i64 {first.text}, {shift}", "int64")
+        for number in code.over(begin, row_length(self) // self.lanes, most=WRITTEN_OUT):
+            yield code.times(number, self.lanes)
 
     def from_on(self, value: Value, column: Value, first: Value) -> Value:
         """Return the elements of a register that begins at ``column``; zeros of those before column ``first``."""
@@ -134,7 +114,8 @@ def _less(code: Code, value: Value, first: Value, second: Value) -> Value:
     return plus_product(code, value, primitive(code, "negate", [first]), second)
 
 
-def _both(code: Code, one: Value, other: Value) -> Value:
+def both(code: Code, one: Value, other: Value) -> Value:
+    """Return whether two conditions hold."""
     return code.op(f"and i1 {one.text}, {other.text}", BOOLEAN)
 
 
@@ -144,40 +125,41 @@ def _threshold(a: PaddedRows, scale: Value) -> Value:
     return primitive(a.code, "multiply", [scale, constant(bound, a.place.dtype)])
 
 
+def _rows(a: PaddedRows, start: Value | int = 0) -> Iterator[Value]:
+    """Iterate over the numbers of the rows from one on."""
+    return a.code.over(start, a.place.shape[0], most=WRITTEN_OUT)
+
+
+def _turns(a: PaddedRows, start: Value | int, initial: Sequence[Value], turn: Turn) -> list[Value]:
+    """Return what is carried after a turn for each row from one on."""
+    return a.code.turns(start, a.place.shape[0], initial, turn, most=WRITTEN_OUT)
+
+
 def column_scales(a: PaddedRows, scales: PaddedRows) -> None:
     """Write the largest absolute value of each column into a row."""
-    code, zero = a.code, constant(0, "int64")
+    code = a.code
+    for column in a.registers():
 
-    def register(column: Value) -> None:
-        def larger(row: Value, carried: list[Value]) -> list[Value]:
+        def larger(row: Value, carried: Sequence[Value], column: Value = column) -> list[Value]:
             value = primitive(code, "absolute", [a.get(row, column, a.lanes)])
             return [code.select(primitive(code, "less", [carried[0], value]), value, carried[0])]
 
-        start = [constant(0, a.place.dtype, a.lanes)]
-        scales.put(turns(code, 0, a.place.shape[0], start, larger)[0], zero, column)
-
-    a.registers(0, register)
+        (largest,) = _turns(a, 0, [constant(0, a.place.dtype, a.lanes)], larger)
+        scales.put(largest, ZERO, column)
 
 
 def diagonal_scales(a: PaddedRows, scales: PaddedRows) -> None:
     """Write the diagonal into a row."""
-
-    def one(row: Value, carried: list[Value]) -> list[Value]:
-        scales.put(primitive(a.code, "absolute", [a.get(row, row)]), constant(0, "int64"), row)
-        return []
-
-    turns(a.code, 0, a.place.shape[0], [], one)
+    for row in _rows(a):
+        scales.put(primitive(a.code, "absolute", [a.get(row, row)]), ZERO, row)
 
 
 def exchange(a: PaddedRows, one: Value, other: Value) -> None:
     """Write an exchange of two rows."""
-
-    def register(column: Value) -> None:
+    for column in a.registers():
         first, second = a.get(one, column, a.lanes), a.get(other, column, a.lanes)
         a.put(second, one, column)
         a.put(first, other, column)
-
-    a.registers(0, register)
 
 
 def factorise(a: PaddedRows, scales: PaddedRows, exchanged: PaddedRows) -> Value:
@@ -190,76 +172,61 @@ def factorise(a: PaddedRows, scales: PaddedRows, exchanged: PaddedRows) -> Value
     exchanged : PaddedRows
         One row of int64: which row each was exchanged with, in order.
     """
-    code, size = a.code, a.place.shape[0]
-    zero = constant(0, "int64")
+    code = a.code
 
-    def column(k: Value, carried: list[Value]) -> list[Value]:
+    def column(k: Value, carried: Sequence[Value]) -> list[Value]:
         best, pivot_row = _largest_below(a, k)
-        good = primitive(code, "less", [_threshold(a, scales.get(zero, k)), best])
-        exchanged.put(pivot_row, zero, k)
+        good = primitive(code, "less", [_threshold(a, scales.get(ZERO, k)), best])
+        exchanged.put(pivot_row, ZERO, k)
         exchange(a, k, pivot_row)
-        pivot, below = a.get(k, k), code.add(k, 1)
-
-        def multiplier(row: Value, none: list[Value]) -> list[Value]:
+        pivot = a.get(k, k)
+        for row in _rows(a, code.add(k, 1)):
             a.put(primitive(code, "divide", [a.get(row, k), pivot]), row, k)
-            return []
-
-        turns(code, below, size, [], multiplier)
         _take_away(a, k, lambda row: a.get(row, k))
-        return [_both(code, carried[0], good)]
+        return [both(code, carried[0], good)]
 
-    return turns(code, 0, size, [constant(True, BOOLEAN)], column)[0]
+    return _turns(a, 0, [constant(True, BOOLEAN)], column)[0]
 
 
 def _largest_below(a: PaddedRows, k: Value) -> tuple[Value, Value]:
     """Return the largest absolute value of a column from row k on, and the first row that has it."""
     code = a.code
 
-    def larger(row: Value, carried: list[Value]) -> list[Value]:
+    def larger(row: Value, carried: Sequence[Value]) -> list[Value]:
         value = primitive(code, "absolute", [a.get(row, k)])
         better = primitive(code, "less", [carried[0], value])
         return [code.select(better, value, carried[0]), code.select(better, row, carried[1])]
 
     first = primitive(code, "absolute", [a.get(k, k)])
-    best, row = turns(code, code.add(k, 1), a.place.shape[0], [first, k], larger)
+    best, row = _turns(a, code.add(k, 1), [first, k], larger)
     return best, row
 
 
 def _take_away(a: PaddedRows, k: Value, factor: Callable[[Value], Value]) -> None:
     """Write row - factor(row) · row k for all rows below row k, of the columns beyond k."""
     code, below = a.code, a.code.add(k, 1)
-
-    def register(column: Value) -> None:
+    for column in a.registers(below):
         taken = a.from_on(a.get(k, column, a.lanes), column, below)
-
-        def one(row: Value, carried: list[Value]) -> list[Value]:
+        for row in _rows(a, below):
             left = code.splat(factor(row), a.lanes)
             a.put(_less(code, a.get(row, column, a.lanes), left, taken), row, column)
-            return []
-
-        turns(code, below, a.place.shape[0], [], one)
-
-    a.registers(below, register)
 
 
 def factorise_positive(a: PaddedRows, scales: PaddedRows) -> Value:
     """Write R with A = Rᵀ R over a matrix, of which what is below the diagonal is not read; return whether there is one."""
-    code, size = a.code, a.place.shape[0]
+    code = a.code
 
-    def column(k: Value, carried: list[Value]) -> list[Value]:
+    def column(k: Value, carried: Sequence[Value]) -> list[Value]:
         found = a.get(k, k)
-        good = primitive(code, "less", [_threshold(a, scales.get(constant(0, "int64"), k)), found])
+        good = primitive(code, "less", [_threshold(a, scales.get(ZERO, k)), found])
         root = code.splat(primitive(code, "sqrt", [found]), a.lanes)
-
-        def register(start: Value) -> None:
+        for start in a.registers():
             row = primitive(code, "divide", [a.get(k, start, a.lanes), root])
             a.put(a.from_on(row, start, k), k, start)
-
-        a.registers(0, register)
         _take_away(a, k, lambda row: a.get(k, row))
-        return [_both(code, carried[0], good)]
+        return [both(code, carried[0], good)]
 
-    return turns(code, 0, size, [constant(True, BOOLEAN)], column)[0]
+    return _turns(a, 0, [constant(True, BOOLEAN)], column)[0]
 
 
 class Triangle(NamedTuple):
@@ -291,48 +258,46 @@ def substitute(triangle: Triangle, b: PaddedRows) -> None:
     def entry(row: Value, column: Value) -> Value:
         return a.get(column, row) if transposed else a.get(row, column)
 
-    def register(start: Value) -> None:
-        def one(count: Value, carried: list[Value]) -> list[Value]:
+    for start in b.registers():
+        for count in _rows(a):
             row = count if forward else code.add(code.times(count, -1), size - 1)
 
-            def less(other: Value, so_far: list[Value]) -> list[Value]:
+            def less(
+                other: Value, so_far: Sequence[Value], row: Value = row, start: Value = start
+            ) -> list[Value]:
                 left = code.splat(entry(row, other), b.lanes)
                 return [_less(code, so_far[0], left, b.get(other, start, b.lanes))]
 
             begin, end = (0, row) if forward else (code.add(row, 1), size)
-            total = turns(code, begin, end, [b.get(row, start, b.lanes)], less)[0]
+            (total,) = code.turns(begin, end, [b.get(row, start, b.lanes)], less, most=WRITTEN_OUT)
             if not unit:
                 total = primitive(code, "divide", [total, code.splat(entry(row, row), b.lanes)])
             b.put(total, row, start)
-            return []
-
-        turns(code, 0, size, [], one)
-
-    b.registers(0, register)
 
 
 def exchange_all(b: PaddedRows, exchanged: PaddedRows, size: int, backwards: bool = False) -> Value:
     """Write the exchanges of rows that a factorisation noted; return whether all rows are some of the matrix."""
     code = b.code
 
-    def one(count: Value, carried: list[Value]) -> list[Value]:
+    def one(count: Value, carried: Sequence[Value]) -> list[Value]:
         row = code.add(code.times(count, -1), size - 1) if backwards else count
-        other = exchanged.get(constant(0, "int64"), row)
+        other = exchanged.get(ZERO, row)
         inside = code.op(f"icmp ult i64 {other.text}, {size}", BOOLEAN)
         exchange(b, row, code.select(inside, other, row))
-        return [_both(code, carried[0], inside)]
+        return [both(code, carried[0], inside)]
 
-    return turns(code, 0, size, [constant(True, BOOLEAN)], one)[0]
+    return code.turns(0, size, [constant(True, BOOLEAN)], one, most=WRITTEN_OUT)[0]
 
 
 def all_finite(a: PaddedRows) -> Value:
     """Return whether all numbers are: a sum of them times 0 is 0."""
     code, none = a.code, constant(0, a.place.dtype, a.lanes)
     with code.folded(0, row_length(a), [none], a.lanes) as (column, carried, given):
-
-        def one(row: Value, so_far: list[Value]) -> list[Value]:
-            return [plus_product(code, so_far[0], a.get(row, column, a.lanes), none)]
-
-        given += turns(code, 0, a.place.shape[0], carried, one)
+        given += _turns(
+            a,
+            0,
+            carried,
+            lambda row, so_far: [plus_product(code, so_far[0], a.get(row, column, a.lanes), none)],
+        )
     total = narrowed(code, "sum", given[0], 1)
     return primitive(code, "equal", [total, constant(0, a.place.dtype)])

@@ -19,9 +19,12 @@ from scanviz.engine.backends.native.emit.places import ArrayPlace
 from scanviz.engine.backends.native.kernels.elementary import elementary
 from scanviz.engine.backends.native.kernels.elimination import (
     LARGEST,
+    WRITTEN_OUT,
+    ZERO,
     PaddedRows,
     Triangle,
     all_finite,
+    both,
     column_scales,
     diagonal_scales,
     exchange_all,
@@ -29,7 +32,6 @@ from scanviz.engine.backends.native.kernels.elimination import (
     factorise_positive,
     padded,
     substitute,
-    turns,
 )
 from scanviz.engine.backends.native.kernels.formulas import primitive
 from scanviz.engine.backends.native.kernels.linalg import for_each_matrix
@@ -115,7 +117,7 @@ class MatrixBatch(NamedTuple):
 
     def both(self, one: Value, other: Value) -> Value:
         """Return whether both hold."""
-        return self.step.code.op(f"and i1 {one.text}, {other.text}", BOOLEAN)
+        return both(self.step.code, one, other)
 
 
 def _as_matrix(place: ArrayPlace) -> ArrayPlace:
@@ -158,11 +160,8 @@ def _inverse(batch: MatrixBatch, instruction: Instruction) -> Value:
     exchanged, good = batch.factors(a)
     b = batch.room(batch.size, batch.size)
 
-    def one(row: Value, carried: list[Value]) -> list[Value]:
+    for row in batch.step.code.over(0, batch.size, most=WRITTEN_OUT):
         b.put(constant(1, batch.dtype), row, row)
-        return []
-
-    turns(batch.step.code, 0, batch.size, [], one)
     good = batch.both(good, batch.by_factors(a, exchanged, b))
     batch.give(b, batch.writes[0])
     return good
@@ -216,19 +215,19 @@ def _cholesky_solve(batch: MatrixBatch, instruction: Instruction) -> Value:
 
 
 def _diagonal(
-    batch: MatrixBatch, start: Sequence[Value], turn: Callable[[Value, list[Value]], list[Value]]
+    batch: MatrixBatch, start: Sequence[Value], turn: Callable[[Value, Sequence[Value]], list[Value]]
 ) -> tuple[Value, list[Value]]:
     """Return whether a matrix has factors, and what ``turn(number, carried)`` makes of their diagonal, signs included."""
     a, code = batch.held(batch.reads[0]), batch.step.code
     exchanged, good = batch.factors(a)
 
-    def one(row: Value, carried: list[Value]) -> list[Value]:
+    def one(row: Value, carried: Sequence[Value]) -> list[Value]:
         number = a.get(row, row)
-        other = exchanged.get(constant(0, "int64"), row)
+        other = exchanged.get(ZERO, row)
         same = code.op(f"icmp eq i64 {other.text}, {row.text}", BOOLEAN)
         return turn(code.select(same, number, primitive(code, "negate", [number])), carried)
 
-    return good, turns(code, 0, batch.size, start, one)
+    return good, code.turns(0, batch.size, start, one, most=WRITTEN_OUT)
 
 
 def _put(batch: MatrixBatch, which: int, number: Value) -> Value:
@@ -251,25 +250,14 @@ def _determinant(batch: MatrixBatch, instruction: Instruction) -> Value:
 def _sign_and_logarithm(batch: MatrixBatch, instruction: Instruction) -> Value:
     code = batch.step.code
 
-    def both(number: Value, carried: list[Value]) -> list[Value]:
-        logarithm = elementary(code, "log", [primitive(code, "absolute", [number])])
-        return [
-            primitive(
-                code,
-                "copysign",
-                [
-                    constant(1, batch.dtype),
-                    primitive(
-                        code,
-                        "multiply",
-                        [carried[0], primitive(code, "copysign", [constant(1, batch.dtype), number])],
-                    ),
-                ],
-            ),
-            primitive(code, "add", [carried[1], logarithm]),
-        ]
+    one = constant(1, batch.dtype)
 
-    good, (sign, total) = _diagonal(batch, [constant(1, batch.dtype), constant(0, batch.dtype)], both)
+    def turn(number: Value, carried: Sequence[Value]) -> list[Value]:
+        logarithm = elementary(code, "log", [primitive(code, "absolute", [number])])
+        sign = primitive(code, "multiply", [carried[0], primitive(code, "copysign", [one, number])])
+        return [primitive(code, "copysign", [one, sign]), primitive(code, "add", [carried[1], logarithm])]
+
+    good, (sign, total) = _diagonal(batch, [one, constant(0, batch.dtype)], turn)
     return batch.both(batch.both(good, _put(batch, 0, sign)), _put(batch, 1, total))
 
 

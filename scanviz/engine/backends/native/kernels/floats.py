@@ -119,6 +119,12 @@ class Floats:
         other = second if isinstance(second, Value) else self.number(second)
         return self.code.op(f"fcmp {how} {first.typed}, {other.text}", "bool", self.lanes)
 
+    def either(self, first: Value, *others: Value) -> Value:
+        """Return where any of some conditions holds."""
+        for other in others:
+            first = self.code.op(f"or {first.typed}, {other.text}", "bool", self.lanes)
+        return first
+
     def integer(self, name: str, first: Value, second: Value | int) -> Value:
         """Return an operation on integers."""
         other = second if isinstance(second, Value) else self.whole(second)
@@ -171,19 +177,13 @@ class Floats:
     def _powers(self, shifted: Value) -> list[Value]:
         """Return two powers of 2 whose product is 2 to a whole number."""
         shape = self.format
-        start = int(self.bits_of_to_whole())
+        start = (shape.bias + shape.fraction << shape.fraction) | 1 << shape.fraction - 1  # of `to_whole`
         exponent = self.integer("sub", self.bits(shifted), start)
         half = self.integer("ashr", exponent, 1)
         return [
             self.from_bits(self.integer("shl", self.integer("add", part, shape.bias), shape.fraction))
             for part in (half, self.integer("sub", exponent, half))
         ]
-
-    def bits_of_to_whole(self) -> int:
-        """Return the bits of the number that leaves whole numbers."""
-        return (
-            self.format.bias + self.format.fraction << self.format.fraction
-        ) | 1 << self.format.fraction - 1
 
     def as_format(self, value: Value, dtype: str) -> Value:
         """Return a number in another format."""
@@ -207,5 +207,4 @@ class Floats:
             mended, end = self.if_(where, self.as_format(called, dtype), found), code.block
             code.jump(after)
             code.begin(after)
-        parts = f"[ {mended.text}, %{end} ], [ {found.text}, %{before} ]"
-        return code.op(f"phi {found.type} {parts}", dtype, self.lanes)
+        return code.either(mended, end, found, before)

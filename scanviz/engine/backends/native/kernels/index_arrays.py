@@ -19,43 +19,11 @@ from scanviz.engine.backends.native.emit.ir import Value, constant
 from scanviz.engine.backends.native.emit.places import ArrayPlace, must_fit
 from scanviz.engine.backends.native.kernels.formulas import cast, primitive
 from scanviz.engine.graph.types import BOOLEAN
-from scanviz.engine.ops.index_pattern import INPUT, IndexParameters, picking
+from scanviz.engine.ops.index_pattern import IndexParameters, picking
 from scanviz.engine.program.instructions import Instruction, dtype_of
 from scanviz.engine.program.plan.location import packed
 
 _LEFT = "an index by an array beyond its axis"
-
-
-class PickingParts(NamedTuple):
-    """The parts of an index that pick, beside one another: arrays and numbers that broadcast.
-
-    Attributes
-    ----------
-    before : int
-        How many axes before them stay.
-    indices : tuple of int
-        The register of each, or the number itself where ``known`` holds.
-    known : tuple of bool
-        Which are numbers of the pattern.
-    """
-
-    before: int
-    indices: tuple[int, ...]
-    known: tuple[bool, ...]
-
-
-def _picking_parts(pattern: IndexParameters, numbers: Sequence[int]) -> PickingParts:
-    """Return the parts of an index that pick."""
-    found = picking(pattern)
-    assert found is not None  # else there is no native code
-    before, entries = found
-    known = [entry.kind == "integer" and entry.start != INPUT for entry in entries]
-    given = iter(numbers)
-    indices = [
-        int(entry.start) if isinstance(entry.start, int) and fixed else next(given)
-        for entry, fixed in zip(entries, known, strict=True)
-    ]
-    return PickingParts(before, tuple(indices), tuple(known))
 
 
 class Picks(NamedTuple):
@@ -98,26 +66,30 @@ def picks_of(
     RunError
         If they do not broadcast, or there are more than axes: an error of the run.
     """
-    block = _picking_parts(pattern, numbers)
+    found = picking(pattern)
+    assert found is not None  # else there is no native code
+    (before, entries), given = found, iter(numbers)
     arrays = [
-        _number(step, index) if known else source_of(step, index)
-        for index, known in zip(block.indices, block.known, strict=True)
+        _number(step, entry.start)
+        if entry.kind == "integer" and isinstance(entry.start, int)
+        else source_of(step, next(given))
+        for entry in entries
     ]
     try:
         shape = np.broadcast_shapes(*(array.shape for array in arrays))
     except ValueError:
         raise RunError("arrays of an index that do not broadcast are an error of the run") from None
-    axes = slice(block.before, block.before + len(arrays))
+    axes = slice(before, before + len(arrays))
     if len(place.shape[axes]) < len(arrays):
         raise RunError("an index of too many axes is an error of the run")
     # where there are no picks NumPy looks at numbers all the same, and at no array that is repeated
     shapes = [shape if array.shape or math.prod(shape) else () for array in arrays]
     held = [
-        step.operand(_in_order(step, array, given, written)).address
-        for array, given in zip(arrays, shapes, strict=True)
+        step.operand(_in_order(step, array, wanted, written)).address
+        for array, wanted in zip(arrays, shapes, strict=True)
     ]
     looked_at = tuple(map(math.prod, shapes))
-    return Picks(shape, tuple(held), looked_at, place.shape[axes], place.strides[axes], block.before)
+    return Picks(shape, tuple(held), looked_at, place.shape[axes], place.strides[axes], before)
 
 
 def _in_order(step: Step, array: ArrayPlace, shape: tuple[int, ...], written: ArrayPlace) -> ArrayPlace:
@@ -176,8 +148,8 @@ def all_inside(step: Step, picks: Picks) -> Value:
                 )
                 return [code.intrinsic("umax", from_front, carried[0])]
 
-            numbers = range(first, first + count * lanes, lanes)
-            (most,) = code.turns(numbers, [constant(0, "int64", lanes)], further, UNROLLED)
+            start = [constant(0, "int64", lanes)]
+            (most,) = code.turns(first, first + count * lanes, start, further, lanes, UNROLLED)
             while most.lanes > 1:
                 most = code.intrinsic("umax", *code.halves(most))
             farthest = most if farthest.text == "0" else code.intrinsic("umax", farthest, most)

@@ -194,24 +194,18 @@ def in_panels(step: Step, place: ArrayPlace, matrix: Matrix, dtype: str, lanes: 
 
 
 def _pack(step: Step, matrix: Matrix, memory: Operand, dtype: str, lanes: int) -> None:
-    """Write the lines that put a matrix into panels."""
+    """Write the lines that put a matrix into panels; they are seldom run, but LLVM's time goes with the lines."""
     code, size = step.code, np.dtype(dtype).itemsize
     source = Operand(matrix.operand.place, step.operand(matrix.operand.place).address)
-    for start, times, registers, width in panels(matrix.columns, lanes):
-        with code.several(start, times, registers * width) as column, code.counted(0, matrix.rows) as row:
-            begin = code.add(code.times(column, matrix.along), code.times(row, matrix.down))
-            into = code.at(memory.address, _target(step, matrix, column, row, registers * width * size, size))
-            for number in code.over(
-                0, registers * width, width
-            ):  # seldom run, but LLVM's time goes with the lines
-                value = load(code, source, code.along(begin, number, matrix.along), matrix.along, width)
-                code.store(cast(code, value, dtype), code.at(into, code.times(number, size)))
-
-
-def _target(step: Step, matrix: Matrix, column: Value, row: Value, down: int, size: int) -> Value:
-    """Return where a row of a panel begins, in bytes."""
-    code = step.code
-    return code.add(code.times(column, matrix.rows * size), code.along(constant(0, "int64"), row, down))
+    for start, end, registers, width in panels(matrix.columns, lanes):
+        for column in code.over(start, end, registers * width):
+            for row in code.over(0, matrix.rows):
+                begin = code.add(code.times(column, matrix.along), code.times(row, matrix.down))
+                panel = code.times(column, matrix.rows * size)
+                into = code.at(memory.address, code.along(panel, row, registers * width * size))
+                for number in code.over(0, registers * width, width):
+                    value = load(code, source, code.along(begin, number, matrix.along), matrix.along, width)
+                    code.store(cast(code, value, dtype), code.at(into, code.times(number, size)))
 
 
 def for_each_matrix(

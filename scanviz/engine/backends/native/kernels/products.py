@@ -60,19 +60,19 @@ class Columns(NamedTuple):
 
 
 def panels(columns: int, lanes: int) -> Iterator[tuple[int, int, int, int]]:
-    """Iterate over the blocks of columns: (first column, how many blocks like it, registers of each, lanes of a register).
+    """Iterate over columns in blocks of one size: (first column, end, registers of each block, lanes of a register).
 
     Examples
     --------
     >>> list(panels(150, 8))
-    [(0, 2, 8, 8), (128, 1, 2, 8), (144, 1, 1, 4), (148, 1, 1, 2)]
+    [(0, 128, 8, 8), (128, 144, 2, 8), (144, 148, 1, 4), (148, 150, 1, 2)]
     """
     for start, count, width in pieces(columns, lanes):
-        whole, rest = divmod(count, COLUMNS)
-        if whole:
-            yield start, whole, COLUMNS, width
+        rest, end = count % COLUMNS, start + count * width
+        if count >= COLUMNS:
+            yield start, end - rest * width, COLUMNS, width
         if rest:
-            yield start + whole * COLUMNS * width, 1, rest, width
+            yield end - rest * width, end, rest, width
 
 
 def plus_product(code: Code, total: Value, first: Value, second: Value) -> Value:
@@ -95,8 +95,8 @@ def product(code: Code, first: Matrix, second: Matrix, target: Matrix, lanes: in
     if not wide:
         _by_sums(code, first, second, target, lanes, target.operand.place.dtype)
         return
-    for start, times, registers, width in panels(target.columns, second.packed or lanes):
-        with code.several(start, times, registers * width) as column:
+    for start, end, registers, width in panels(target.columns, second.packed or lanes):
+        for column in code.over(start, end, registers * width):
             _Panel(code, first, second, target, Columns(column, registers, width)).write()
 
 
@@ -125,9 +125,8 @@ class _Panel:
         """Write the lines."""
         rows = self.target.rows
         whole = rows // ROWS * ROWS
-        if whole:
-            with self.code.several(0, whole // ROWS, ROWS) as row:
-                self._rows(row, ROWS)
+        for row in self.code.over(0, whole, ROWS):
+            self._rows(row, ROWS)
         if rows > whole:
             self._rows(constant(whole, "int64"), rows - whole)
 
@@ -257,9 +256,11 @@ def by_stretches(code: Code, dtype: str, size: int, sums: Callable[[Value, int],
     whole, rest = size // STRETCH, size % STRETCH
     totals: Sequence[Value] = sums(start, STRETCH)
     totals = code.turns(
-        range(STRETCH, whole * STRETCH, STRETCH),
+        STRETCH,
+        whole * STRETCH,
         totals,
         lambda first, carried: with_next(carried, first, STRETCH),
+        STRETCH,
     )
     return with_next(totals, constant(whole * STRETCH, "int64"), rest) if rest else list(totals)
 
@@ -302,7 +303,7 @@ def _inner_product(code: Code, first: Matrix, second: Matrix, lanes: int, dtype:
                 plus_product(code, old, *both(code.add(number, k * width))) for k, old in enumerate(totals)
             ]
 
-        ends = code.turns(range(start, start + whole * width, several * width), zeros, plus)
+        ends = code.turns(start, start + whole * width, zeros, plus, several * width)
         for k in range(whole, count):
             ends[0] = plus_product(code, ends[0], *both(constant(start + k * width, "int64")))
         part = reduce(lambda one, other: combined(code, "sum", one, other), ends)

@@ -166,7 +166,7 @@ class _Rows:
             return [self._along(further, axes, carried[0], part, axis + 1)]
 
         few = WRITTEN_OUT if prod(self.sizes) <= WRITTEN_OUT else 1
-        return self.code.turns(range(self.sizes[axis]), [so_far], turn, few)[0]
+        return self.code.turns(0, self.sizes[axis], [so_far], turn, most=few)[0]
 
     def _row(self, offset: Value) -> Value:
         """Return what the elements along the innermost axis give.
@@ -183,9 +183,11 @@ class _Rows:
 
         rest = size % STRETCH
         total = code.turns(
-            range(0, size - rest, STRETCH),
+            0,
+            size - rest,
             [constant(0, "float64")],
             lambda first, carried: [with_next(carried[0], first, STRETCH)],
+            STRETCH,
         )[0]
         if rest:
             total = with_next(total, constant(size - rest, "int64"), rest)

@@ -70,40 +70,12 @@ def table(loops: Sequence[CountedLoop]) -> Array:
     return np.zeros((max(1, len(loops)), WIDTH), np.int64)
 
 
-class Rates:
-    """What a step of each loop inside takes, where a run is one more: from code that takes their times."""
-
-    __slots__ = ("_known",)
-
-    def __init__(self) -> None:
-        self._known: dict[int, tuple[float, int]] = {}
-
-    def know(self, loop: int, elapsed_ns: float, steps: int) -> None:
-        """Take what so many took."""
-        before, count = self._known.get(loop, (0.0, 0))
-        self._known[loop] = before + elapsed_ns, count + steps
-
-    def estimate(self, loop: int, steps: int) -> int:
-        """Return what so many take, -1 where that is not known."""
-        elapsed, count = self._known.get(loop, (0.0, 0))
-        return round(elapsed / count * steps) if count else -1
-
-
-def runs_counted(loops: Sequence[CountedLoop], numbers: Array, rates: Rates) -> list[Run]:
-    """Return what was counted of loops that ran; those without times have the usual ones."""
+def runs_counted(loops: Sequence[CountedLoop], numbers: Array) -> list[Run]:
+    """Return what was counted of loops that ran; the time of a loop that is not timed is -1."""
     found: list[Run] = []
     for loop, (runs, steps, longest, ticks) in zip(loops, numbers.tolist(), strict=False):
-        if not runs:
-            continue
-        if loop.is_timed:
-            known = counter()
-            elapsed = max(0.0, ticks * known.tick_ns - runs * known.stamp_ns)
-            rates.know(loop.key, elapsed, steps + runs)
-            taken = round(elapsed)
-        else:
-            taken = rates.estimate(loop.key, steps + runs)
-        found.append((loop.key, runs, steps, longest, 0, taken, "native"))
+        if runs:
+            known = counter() if loop.is_timed else None
+            taken = -1.0 if known is None else max(0.0, ticks * known.tick_ns - runs * known.stamp_ns)
+            found.append((loop.key, runs, steps, longest, 0, round(taken), "native"))
     return found
-
-
-__all__ = ["COUNTS", "LONGEST", "Rates", "count_begin", "count_end", "runs_counted", "table"]

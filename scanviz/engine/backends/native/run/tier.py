@@ -19,7 +19,7 @@ from scanviz.engine.backends.native.run.callouts import (
     put_error,
     runs_ended,
 )
-from scanviz.engine.backends.native.run.counts import Rates, runs_counted
+from scanviz.engine.backends.native.run.counts import runs_counted
 from scanviz.engine.backends.native.run.gathered_arguments import gathered
 from scanviz.engine.backends.native.run.threads import CHUNK_NS, InParts
 from scanviz.engine.backends.source.executable import SourceExecutable
@@ -70,8 +70,6 @@ class NativeCode:
         Whether those that can be are part of the code.
     counts : bool
         Whether runs of those are counted.
-    rates : Rates, optional
-        What these take, known to all code for the same shapes.
     in_parts : InParts, optional
         Decides when threads take steps, for all code for the same shapes.
     known : dict, optional
@@ -86,7 +84,6 @@ class NativeCode:
         runners: Runners,
         inline: bool = True,
         counts: bool = False,
-        rates: Rates | None = None,
         in_parts: InParts | None = None,
         known: dict[Kind, tuple[Machine, CallArguments]] | None = None,
     ) -> None:
@@ -96,7 +93,6 @@ class NativeCode:
         self._step_ns = 0.0  # what a step took lately
         self._in_parts = None if variant == "ops" else in_parts
         self.loop, self.plan, self.variant, self.runners = loop, plan, variant, runners
-        self._rates = rates or Rates()
         self._others: dict[bool, NativeCode] = {}
         self._branches = has_branches(loop.body)
         self._looks = 0  # parts that were watched, or might have been
@@ -150,7 +146,7 @@ class NativeCode:
             self._in_parts.note(done - first, perf_counter_ns() - begun)
         probe = arena.probe if self.handed.counted else None
         if probe is not None:
-            for run in runs_counted(self.handed.counted, arrays[self._place_of("counts")], self._rates):
+            for run in runs_counted(self.handed.counted, arrays[self._place_of("counts")]):
                 probe.note(run)
         if outcome == FAILED:
             left = arrays[self._place_of("report")].tolist()
@@ -212,7 +208,6 @@ class NativeCode:
                     self.runners,
                     inline,
                     inline,
-                    self._rates,
                     known=self._known,
                 )
         return self._others[inline]._as_whole(arena, first, last)
@@ -309,15 +304,15 @@ def machine_code(
         If there is none, for the reason given.
     """
     plan = plan_loop(loop, shapes, chains, EMITS, rows)
-    rates, in_parts = Rates(), InParts(loop, plan, (chains, EMITS))
+    in_parts = InParts(loop, plan, (chains, EMITS))
     known: dict[Kind, tuple[Machine, CallArguments]] = {}
 
     def write(plan: Plan, variant: Variant) -> NativeCode:
         if variant == "plain":
             return code
-        return NativeCode(loop, plan, variant, runners, True, True, rates, in_parts, known=known)
+        return NativeCode(loop, plan, variant, runners, True, True, in_parts, known=known)
 
-    code = NativeCode(loop, plan, "plain", runners, rates=rates, in_parts=in_parts, known=known)
+    code = NativeCode(loop, plan, "plain", runners, in_parts=in_parts, known=known)
     made = NativeSpecialised(plan, native_tier(tier), write, "machine code for the shapes met")
     if code.machine.was_kept:
         made.why += ", kept on disk from an earlier run"

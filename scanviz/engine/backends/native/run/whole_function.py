@@ -16,7 +16,7 @@ import numpy as np
 from scanviz.engine.backends.native.emit import NotWrittenError
 from scanviz.engine.backends.native.emit.call_arguments import CallArguments
 from scanviz.engine.backends.native.emit.code import Kind, code_of
-from scanviz.engine.backends.native.run.counts import LONGEST, Rates, runs_counted, table
+from scanviz.engine.backends.native.run.counts import LONGEST, runs_counted, table
 from scanviz.engine.backends.native.run.tier import EMITS
 from scanviz.engine.graph.nodes import Array
 from scanviz.engine.observation.events import Run
@@ -80,7 +80,7 @@ class WorkingMemory:
         The addresses of the code's arguments.
     """
 
-    __slots__ = ("_counted", "_held", "_rates", "_told", "counts", "given", "results", "what", "where")
+    __slots__ = ("_counted", "_held", "_told", "counts", "given", "results", "what", "where")
 
     def __init__(
         self,
@@ -88,7 +88,6 @@ class WorkingMemory:
         shapes: Sequence[tuple[int, ...]],
         memory: RunMemory,
         handed: CallArguments,
-        rates: Rates,
     ) -> None:
         self.given = [
             _empty(shape, dtype_of(program, number))
@@ -121,7 +120,7 @@ class WorkingMemory:
         addresses, numbers = array("Q", map(address, arrays)), array("q", [1] * len(rows))
         self.where, self.what = addresses.buffer_info()[0], numbers.buffer_info()[0]
         self._held = arrays, addresses, numbers
-        self._counted, self._rates = handed.counted, rates
+        self._counted = handed.counted
         self._told = None if self.counts is None else self.counts.copy()
 
     def read(self) -> list[Run]:
@@ -132,7 +131,7 @@ class WorkingMemory:
         told, self._told = self._told, now
         since = now - told
         since[:, LONGEST] = now[:, LONGEST]
-        return runs_counted(self._counted, since, self._rates)
+        return runs_counted(self._counted, since)
 
 
 def _empty(shape: Sequence[int], dtype: str) -> Array:
@@ -167,9 +166,8 @@ class WholeFunction:
             raise NotWrittenError("its rows would be held between calls")
         self._machine, self._function = machine, machine.function
         memory = run_memory(plan)
-        rates = Rates()
         self.memory: Pool[WorkingMemory] = Pool(
-            lambda: WorkingMemory(program, shapes, memory, handed, rates), THREADS
+            lambda: WorkingMemory(program, shapes, memory, handed), THREADS
         )
         self._program, self._shapes = program, shapes
         self._counting: WholeFunction | None = None

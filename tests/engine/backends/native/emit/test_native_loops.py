@@ -316,20 +316,13 @@ def test_a_place_out_of_bounds_that_is_written_at_is_the_error_of_the_other_tier
 
 
 @pytest.mark.parametrize(
-    "step",
-    [
-        lambda x, n, s: s + x**n,
-        lambda x, n, s: s + x[0] ** n,
-        lambda x, n, s: T.set_subtensor(s[::2], (x + s)[::2] ** n[::-2]),
-        lambda x, n, s: s + x[1] ** T.min(n),
-        lambda x, n, s: T.abs((s + 1) ** n - x) * 2,
-    ],
+    "step", [lambda x, n, s: T.tanh(s * x) + x**n, lambda x, n, s: T.abs((x + 1) ** n - x) * 2 + T.sin(s)]
 )
 def test_a_negative_power_of_integers_is_the_error_of_the_other_tiers(step):
     x, n = T.tensor("int64", (None, 5), "x"), T.tensor("int64", (None, 5), "n")
-    rows, _ = scanviz.scan(step, [x, n], T.zeros((5,), "int64"), name="powers")
+    rows, _ = scanviz.scan(step, [x, n], T.zeros((5,)), name="powers")
     values = RNG.integers(1, 4, (300, 5)), RNG.integers(0, 4, (300, 5))
-    agree([x, n], [rows], *values, rewrites="none")
+    agree([x, n], [rows], *values)
     values[1][271, 2] = -1
     told = []
     for tier_name in ("reference", "native"):

@@ -117,7 +117,7 @@ def test_turns_are_written_out_where_they_are_few():
     few, many = Code(), Code()
     for code, most in ((few, 3), (many, 2)):
         found = code.turns(
-            range(3), [constant(0, "int64")], lambda n, so_far, code=code: [code.add(so_far[0], n)], most
+            0, 3, [constant(0, "int64")], lambda n, so_far, code=code: [code.add(so_far[0], n)], most=most
         )
         seen = [value.text for value in code.over(0, 6, 2, most)]
         assert len(found) == 1 and len(seen) == (3 if most == 3 else 1)

@@ -12,7 +12,7 @@ if not availability("native").works:
     pytest.skip(availability("native").why, allow_module_level=True)
 
 from scanviz.engine.backends.native.kernels.elementary import OWN
-from scanviz.engine.backends.native.kernels.powers import KNOWN
+from scanviz.engine.backends.native.kernels.powers import HALVES
 from tests.engine.backends.native import native_code
 
 COUNT = 20_000
@@ -90,7 +90,10 @@ def check_places(found, function, given, most):
 
 @pytest.mark.skipif(np.finfo(np.longdouble).nmant <= 52, reason="long double has no more digits here")
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize("exponent", [*KNOWN, -64.0, -7.0, -3.0, 1.0, 5.0, 6.0, 7.0, 15.0, 63.0, 1 / 3, 65.0])
+@pytest.mark.parametrize(
+    "exponent",
+    [*HALVES, 0.5, -64.0, -7.0, -3.0, -2.0, -1.0, 1.0, 3.0, 4.0, 5.0, 6.0, 7.0, 15.0, 63.0, 1 / 3, 65.0],
+)
 def test_a_power_with_a_known_exponent_is_right_to_four_places_over_its_whole_range(exponent, dtype):
     given = operands(dtype)
     block = typed([primitive("power", x, constant(exponent, dtype))], [dtype])

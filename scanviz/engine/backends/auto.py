@@ -1,4 +1,4 @@
-"""A loop that begins on NumPy and goes on in machine code from the run on in which that pays, by :class:`TierPolicy`.
+"""The default tier: loops begin on NumPy and go on in machine code from the run on in which that pays, by :class:`TierPolicy`.
 
 The number of steps is known when a run begins, so a loop that has enough to do is compiled before its first step.  A loop with a
 stop condition counts the steps that it took, and may be handed over where its rows grow: all that its steps have left lies in rows.
@@ -16,15 +16,20 @@ from functools import partial
 from operator import index as whole_number
 from typing import TYPE_CHECKING, Any
 
+from scanviz.engine.backends.base import RUNS, Availability, Executable, Support
+from scanviz.engine.backends.numpy import LIBRARY, NumpyBackend
 from scanviz.engine.backends.registry import availability
+from scanviz.engine.backends.source.runners import all_made
 from scanviz.engine.backends.tier_policy import TierPolicy, why_numpy
+from scanviz.engine.backends.whole_function import WholeFunctionExecutable
 from scanviz.engine.errors import BackendError, ScanvizError
+from scanviz.engine.program.verify import verify_program
 from scanviz.engine.program.work import step_ns
 from scanviz.engine.runtime.specialised import Specialised, SpecialisedLoop, Tier, Write
 
 if TYPE_CHECKING:
     from scanviz.engine.observation.probe import Probe
-    from scanviz.engine.program.instructions import LoopInstruction
+    from scanviz.engine.program.instructions import Instruction, LoopInstruction, Program
     from scanviz.engine.program.plan import Plan
     from scanviz.engine.runtime.arena import LoopArena
     from scanviz.engine.runtime.calling import Entry, FailedRun, LoopCode, WriteEntry
@@ -175,3 +180,39 @@ class AutoLoop(SpecialisedLoop):
             return str(refused)
         except (BackendError, OSError, MemoryError) as error:  # LLVM cannot be loaded, or code has no room
             return error.what if isinstance(error, ScanvizError) else f"{type(error).__name__}: {error}"
+
+
+class AutoExecutable(WholeFunctionExecutable):
+    """A program on NumPy, whose loops are compiled where that pays."""
+
+    def __init__(self, program: Program) -> None:
+        policy = TierPolicy()
+        super().__init__(program, LIBRARY._replace(loops=partial(AutoLoop, policy=policy)), policy)
+
+    def compile_alike(self, program: Program) -> Executable:
+        """Return the code of another Program of the same function for where this one has come to: compiled, or on NumPy alone."""
+        tiers = {made.tier.name for made in all_made(self.flat.runners).values()}
+        if not self.runs_whole and "native" not in tiers:
+            return NumpyBackend().compile(program)
+        made = AutoBackend().compile(program)
+        made.compile_all(whole=self.runs_whole)
+        return made
+
+
+class AutoBackend:
+    """NumPy, and machine code where it pays."""
+
+    name = "auto"
+
+    def availability(self) -> Availability:
+        """Return that it works: it needs NumPy alone."""
+        return NumpyBackend().availability()
+
+    def supports(self, instruction: Instruction, program: Program) -> Support:
+        """Return that it runs everything."""
+        return RUNS
+
+    def compile(self, program: Program) -> AutoExecutable:
+        """Return generated code for a program; loops get theirs when their shapes are met."""
+        verify_program(program)
+        return AutoExecutable(program)

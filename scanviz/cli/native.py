@@ -21,7 +21,7 @@ from scanviz.record.names import is_meant
 from scanviz.record.plain_text import sanitize, write_text
 
 if TYPE_CHECKING:
-    from scanviz.engine.backends.native.run.tier import LoopListing
+    from scanviz.engine.backends.native.run.tier import Listing
     from scanviz.engine.function import Function
 
 USAGE = "native [options] SCRIPT [arguments]"
@@ -68,7 +68,7 @@ def _of_profile(path: Path) -> str:
     )
 
 
-def _chosen(found: Sequence[LoopListing], name: str | None) -> list[LoopListing]:
+def _chosen(found: Sequence[Listing], name: str | None) -> list[Listing]:
     chosen = [listing for listing in found if name in (None, listing.name)]
     if not chosen:
         names = list(dict.fromkeys(listing.name for listing in found))
@@ -81,7 +81,7 @@ def _chosen(found: Sequence[LoopListing], name: str | None) -> list[LoopListing]
     return chosen
 
 
-def _show(listing: LoopListing, assembly: bool, out: TextIO) -> None:
+def _show(listing: Listing, assembly: bool, out: TextIO) -> None:
     width, comment = terminal_columns(out), "#" if assembly else ";"
     heading = f"loop `{sanitize(listing.name)}`: {sanitize(listing.why)}"
     write_text("".join(f"{part}\n" for part in code_line(heading, width, comment)), out)

@@ -58,7 +58,7 @@ class NumpyCode(Specialised):
         self.whole_step_ns = step_ns(loop.body, plan) if plan.inner else self.step_ns
 
 
-class AutoLoop(SpecialisedLoop):
+class AutoRunner(SpecialisedLoop):
     """The code of one loop by shapes: NumPy's, and machine code once that pays.
 
     Parameters
@@ -187,7 +187,7 @@ class AutoExecutable(WholeFunctionExecutable):
 
     def __init__(self, program: Program) -> None:
         policy = TierPolicy()
-        super().__init__(program, LIBRARY._replace(loops=partial(AutoLoop, policy=policy)), policy)
+        super().__init__(program, LIBRARY._replace(loops=partial(AutoRunner, policy=policy)), policy)
 
     def compile_alike(self, program: Program) -> Executable:
         """Return the code of another Program of the same function for where this one has come to: compiled, or on NumPy alone."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from scanviz.engine.runtime.array_module import ArrayModule
 
 
-class OtherTierLoop:
+class OtherTierRunner:
     """A loop as a program of its own, compiled by the backend that its mode names.
 
     Parameters

@@ -11,7 +11,7 @@ import scanviz
 from scanviz import Mode
 from scanviz import tensor as T
 from scanviz.engine.backends import registry
-from scanviz.engine.backends.auto import AutoLoop
+from scanviz.engine.backends.auto import AutoRunner
 from scanviz.engine.backends.base import Availability
 from scanviz.engine.config import config
 from scanviz.engine.runtime.specialised import MOST_SHAPES
@@ -171,7 +171,7 @@ def test_a_short_function_counts_the_steps_that_its_loop_took_not_those_it_may_t
 def test_where_machine_code_is_refused_numpy_serves_further_calls_and_says_why(monkeypatch):
     asked = []
     monkeypatch.setattr(
-        AutoLoop, "_machine_code", lambda self, shapes, rows: asked.append(self) or "a reason"
+        AutoRunner, "_machine_code", lambda self, shapes, rows: asked.append(self) or "a reason"
     )
     f, plain, given = bent(), bent("numpy"), RNG.normal(size=100_000)
     for _ in range(3):

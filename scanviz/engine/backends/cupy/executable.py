@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from scanviz.engine.backends.cupy.table import CUPY
-from scanviz.engine.backends.other_tier import OtherTierLoop
+from scanviz.engine.backends.other_tier import OtherTierRunner
 from scanviz.engine.backends.source.emitter import Emitter
 from scanviz.engine.backends.source.executable import SourceExecutable
 from scanviz.engine.backends.source.library import Library
@@ -172,7 +172,7 @@ def device_executable(program: Program, xp: Any, name: str) -> SourceExecutable:
     perform = DevicePerform(module)
 
     def interpreted(program: Program) -> DeviceInterpreter:
-        return DeviceInterpreter(program, perform, module, name, OtherTierLoop)
+        return DeviceInterpreter(program, perform, module, name, OtherTierRunner)
 
     tier = Tier(name, Emits(writes, overwrites), module, interpreted)
     return SourceExecutable(program, Library(tier, partial(statements, perform)))

@@ -22,9 +22,9 @@ __all__ = ["LIBRARY", "NativeBackend"]
 
 
 def _loop(*given: Any) -> SpecialisedLoop:
-    from scanviz.engine.backends.native.run.tier import NativeLoop  # much code, while LLVM is opened
+    from scanviz.engine.backends.native.run.tier import NativeRunner  # much code, while LLVM is opened
 
-    return NativeLoop(*given)
+    return NativeRunner(*given)
 
 
 LIBRARY = NUMPY._replace(tier=NUMPY.tier._replace(name="native", module=AlignedNumpy()), loops=_loop)

@@ -56,11 +56,11 @@ class AlignedNumpy(AlignedArrays, NumpyModule):
 
 
 def _interpreted(program: Program) -> Interpreter:
-    from scanviz.engine.backends.other_tier import OtherTierLoop  # seldom needed
+    from scanviz.engine.backends.other_tier import OtherTierRunner  # seldom needed
     from scanviz.engine.backends.reference import perform
     from scanviz.engine.runtime.interpreter import Interpreter
 
-    return Interpreter(program, perform, AlignedArrays(), other_tier=OtherTierLoop)
+    return Interpreter(program, perform, AlignedArrays(), other_tier=OtherTierRunner)
 
 
 LIBRARY = Library(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from scanviz.engine.backends.base import Availability
-from scanviz.engine.backends.other_tier import OtherTierLoop
+from scanviz.engine.backends.other_tier import OtherTierRunner
 from scanviz.engine.graph.declaration import Op
 from scanviz.engine.program.instructions import Program
 from scanviz.engine.program.verify import verify_program
@@ -33,4 +33,4 @@ class ReferenceBackend:
     def compile(self, program: Program) -> Interpreter:
         """Return an interpreter of a program."""
         verify_program(program)
-        return Interpreter(program, perform, ArrayModule(), self.name, OtherTierLoop)
+        return Interpreter(program, perform, ArrayModule(), self.name, OtherTierRunner)

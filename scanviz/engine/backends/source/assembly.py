@@ -9,10 +9,10 @@ from scanviz.engine.program.plan import wraps
 from scanviz.engine.runtime.calling import DONE
 
 if TYPE_CHECKING:
-    from scanviz.engine.backends.source.loop import LoopWriter
+    from scanviz.engine.backends.source.loop import SourceWriter
 
 
-def assembled(writer: LoopWriter) -> CompiledSource:
+def assembled(writer: SourceWriter) -> CompiledSource:
     """Return the code of a loop whose lines are written."""
     lines: list[str] = []
     where: dict[int, int] = {}
@@ -28,7 +28,7 @@ def assembled(writer: LoopWriter) -> CompiledSource:
     return compile_source(text, name, emitter.namespace, where, emitter.names(), f"loop {writer.loop.name}")
 
 
-def put_steps(writer: LoopWriter, lines: list[str], where: dict[int, int]) -> None:
+def put_steps(writer: SourceWriter, lines: list[str], where: dict[int, int]) -> None:
     """Put the lines of the steps, and of what is done before the first of them, behind others; ``where`` has what they run."""
     indent = " " * 8
     opened = ["counted, ticks = arena.record"] if writer.variant == "steps" else []
@@ -45,7 +45,7 @@ def put_steps(writer: LoopWriter, lines: list[str], where: dict[int, int]) -> No
             where[len(lines)] = instruction
 
 
-def _fixed_arrays(writer: LoopWriter) -> list[str]:
+def _fixed_arrays(writer: SourceWriter) -> list[str]:
     """Return the lines that make 0-d arrays of the scalars that ufuncs of arrays read in every step."""
     emitter = writer.emitter
     wanted = [
@@ -54,7 +54,7 @@ def _fixed_arrays(writer: LoopWriter) -> list[str]:
     return [f"{name} = {writer.as_array()}({scalar})" for scalar, name in wanted]
 
 
-def _taken(writer: LoopWriter) -> list[str]:
+def _taken(writer: SourceWriter) -> list[str]:
     """Return the lines that take from the arena what the steps read and write."""
     states, outputs = writer.row_stores[: len(writer.states)], writer.row_stores[len(writer.states) :]
     parts = (
@@ -77,7 +77,7 @@ def _taken(writer: LoopWriter) -> list[str]:
     return [*lines, "probe = arena.probe"] if writer.runners else lines
 
 
-def _header(writer: LoopWriter) -> str:
+def _header(writer: SourceWriter) -> str:
     """Return the head of the loop; in the steps variant the clock is read by the iteration itself, before each step."""
     counted = [("t", f"range({writer.first}, last)")]
     if writer.variant == "steps":

@@ -33,11 +33,11 @@ from scanviz.engine.runtime.errors import in_words
 from scanviz.engine.runtime.rows import OutputForm, last_rows
 
 if TYPE_CHECKING:
-    from scanviz.engine.backends.source.loop import LoopWriter
+    from scanviz.engine.backends.source.loop import SourceWriter
     from scanviz.engine.runtime.calling import Entry
 
 
-def written_entry(writer: LoopWriter) -> Entry | None:
+def written_entry(writer: SourceWriter) -> Entry | None:
     """Return what enters and runs a loop, with 0 for the number of its first step; None where the plan does not say all.
 
     The loop has no stop condition and no effects, and its arrays are NumPy's.
@@ -77,7 +77,7 @@ class EntryWriter:
         Lines that make rows, and numbers of what is given.
     """
 
-    def __init__(self, writer: LoopWriter) -> None:
+    def __init__(self, writer: SourceWriter) -> None:
         self.writer, self.loop, self.plan, self.emitter = writer, writer.loop, writer.plan, writer.emitter
         self.module = writer.library.tier.module
         self.given = [self.emitter.fresh(f"given{k}") for k in range(len(self.loop.inputs))]

@@ -29,7 +29,7 @@ LAST_ROW_ALONE = (StoreKind.PAIR, StoreKind.SINGLE, StoreKind.HELD)
 LONGEST_HISTORY = 6  # deepest tap for which a state's rows are kept in variables
 
 
-class LoopWriter:
+class SourceWriter:
     """Writes one variant of one loop for one plan; what it decides itself are names alone."""
 
     def __init__(
@@ -49,7 +49,7 @@ class LoopWriter:
         self.once: list[tuple[str, int]] = []  # lines of instructions that are run before the first step
         self.iterated: list[tuple[str, str]] = []  # (name of the step's value, what to iterate over)
 
-    def write(self) -> LoopWriter:
+    def write(self) -> SourceWriter:
         """Write the lines of the step and of what is around the steps, and return itself."""
         fresh = self.emitter.fresh
         loop = self.loop

@@ -35,9 +35,9 @@ def make_runner(
     if isinstance(instruction, BranchInstruction):
         return BranchRunner(instruction, library)
     if not instruction.runs_on(library.tier.name):
-        from scanviz.engine.backends.other_tier import OtherTierLoop  # seldom needed
+        from scanviz.engine.backends.other_tier import OtherTierRunner  # seldom needed
 
-        return OtherTierLoop(program, instruction, library.tier.module)
+        return OtherTierRunner(program, instruction, library.tier.module)
     runners = {
         k: make_runner(library, instruction.body, inner)
         for k, inner in enumerate(instruction.body.instructions)
@@ -46,15 +46,15 @@ def make_runner(
 
     def write(plan: Plan, variant: Variant) -> CompiledSource:
         from scanviz.engine.backends.source.assembly import assembled  # where machine code is read nothing is
-        from scanviz.engine.backends.source.loop import LoopWriter
+        from scanviz.engine.backends.source.loop import SourceWriter
 
-        return assembled(LoopWriter(instruction, plan, variant, runners, library).write())
+        return assembled(SourceWriter(instruction, plan, variant, runners, library).write())
 
     def write_entry(plan: Plan) -> Entry | None:
         from scanviz.engine.backends.source.entry import written_entry  # few loops run often enough
-        from scanviz.engine.backends.source.loop import LoopWriter
+        from scanviz.engine.backends.source.loop import SourceWriter
 
-        return written_entry(LoopWriter(instruction, plan, "plain", runners, library, first="0"))
+        return written_entry(SourceWriter(instruction, plan, "plain", runners, library, first="0"))
 
     runner = library.loops(instruction, runners, library.tier, write)
     # the number of steps is known, nobody is told of them, and arrays are NumPy's

@@ -48,7 +48,7 @@ class Site(NamedTuple):
         return self.program.instructions[self.number]
 
 
-class CountedLoop(NamedTuple):
+class RunCounter(NamedTuple):
     """A loop inside whose runs are counted.
 
     Attributes
@@ -106,7 +106,7 @@ class CallArguments(Struct, frozen=True):
         Those that are called out.
     holds_inside : bool
         Whether loops or branches inside are part of the code: nobody who observes is notified of them.
-    counted : tuple of CountedLoop
+    counted : tuple of RunCounter
         The loops inside whose runs the code counts.
     in_strips : bool
         Whether it takes strips of elements through many steps, one after the other.
@@ -120,5 +120,5 @@ class CallArguments(Struct, frozen=True):
     sites: tuple[Site, ...]
     callouts: tuple[Callout, ...]
     holds_inside: bool
-    counted: tuple[CountedLoop, ...]
+    counted: tuple[RunCounter, ...]
     in_strips: bool

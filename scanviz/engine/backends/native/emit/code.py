@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from scanviz.engine.backends.native.run.stamps import StampWriter
 
 
-class LoopEmitter(StepsWriter):
+class FunctionWriter(StepsWriter):
     """Writes one variant of a loop for a plan, as a function.
 
     Parameters
@@ -207,7 +207,7 @@ def text_of(loop: LoopInstruction, plan: Plan, kind: Kind, marked: bool = False)
     NotWrittenError
         If an instruction has no native code, or one of a part may fail: that is done for the whole loop.
     """
-    emitter = LoopEmitter(
+    emitter = FunctionWriter(
         loop,
         plan,
         kind.variant,

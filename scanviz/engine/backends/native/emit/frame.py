@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 import numpy as np
 
 from scanviz.engine.backends.native.cache.jit import module_text
-from scanviz.engine.backends.native.emit.call_arguments import Callout, CountedLoop, Site
+from scanviz.engine.backends.native.emit.call_arguments import Callout, RunCounter, Site
 from scanviz.engine.backends.native.emit.elements import Operand
 from scanviz.engine.backends.native.emit.ir import Code, Value, constant
 from scanviz.engine.backends.native.emit.places import (
@@ -58,7 +58,7 @@ class Shared:
         How many loops and branches inside are among them, and how many operations have native code.
     counts : bool
         What is counted of loops inside: ``"nothing"``, ``"runs"`` and their steps, or their ``"times"`` too.
-    counted : list of CountedLoop
+    counted : list of RunCounter
         The loops of which it is, in order.
     """
 
@@ -69,7 +69,7 @@ class Shared:
 
     def __init__(self, code: Code, counts: bool = False) -> None:
         self.code, self.scratch, self.counts = code, Scratch(), counts
-        self.counted: list[CountedLoop] = []
+        self.counted: list[RunCounter] = []
         self.addresses: dict[Base, Value] = {}
         self.constants: dict[Base, Array] = {}
         self.sites: list[Site] = []

@@ -32,7 +32,7 @@ from scanviz.engine.program.plan.arena import inner_steps
 from scanviz.engine.program.work import step_ns
 
 
-class InnerLoop(StepsWriter):
+class InlineWriter(StepsWriter):
     """Writes a loop inside the program of ``around``, of which it is the instruction of that number."""
 
     def __init__(self, around: ProgramWriter, index: int, loop: LoopInstruction, plan: Plan) -> None:
@@ -243,7 +243,7 @@ def write_inner_loop(around: ProgramWriter, index: int, loop: LoopInstruction) -
     """
     if not loop.runs_on("native"):
         raise NotWrittenError(f"`{loop.name}` asks for mode={loop.mode!r}")
-    InnerLoop(around, index, loop, around.plan.inner[index][0]).write()
+    InlineWriter(around, index, loop, around.plan.inner[index][0]).write()
 
 
 LONG_NS = 5e7  # a run that is heard in time

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from scanviz.engine.backends.native.emit.call_arguments import Callout, Site
-from scanviz.engine.backends.other_tier import OtherTierLoop
+from scanviz.engine.backends.other_tier import OtherTierRunner
 from scanviz.engine.errors import InternalError
 from scanviz.engine.graph.nodes import Array
 from scanviz.engine.program.instructions import Instruction, dtype_of
@@ -55,7 +55,7 @@ def _runners_of(site: Site, runners: Runners) -> Runners:
     if site.around is None:
         return runners
     around = _runners_of(site.around, runners)[site.around.number]
-    if isinstance(around, OtherTierLoop):  # that says native, and is written inside of one that does not
+    if isinstance(around, OtherTierRunner):  # that says native, and is written inside of one that does not
         around = around.runner
     found: Runners = around.sides[site.side][0].runners if site.loop is None else around.runners
     return found

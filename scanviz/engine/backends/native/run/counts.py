@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scanviz.engine.backends.native.emit.call_arguments import CountedLoop
+from scanviz.engine.backends.native.emit.call_arguments import RunCounter
 from scanviz.engine.backends.native.run.cycles import counter, is_steady, write_now
 from scanviz.engine.graph.nodes import Array
 
@@ -38,7 +38,7 @@ def count_begin(shared: Shared, key: int, is_inner: bool) -> tuple[int, Value | 
     if not shared.counts:
         return -1, None
     is_timed = not is_inner and is_steady()
-    shared.counted.append(CountedLoop(key, is_timed))
+    shared.counted.append(RunCounter(key, is_timed))
     shared.address(COUNTS)
     return len(shared.counted) - 1, write_now(shared.code, False) if is_timed else None
 
@@ -65,12 +65,12 @@ def count_end(shared: Shared, began: tuple[int, Value | None], done: Value) -> N
         add(3, ticks)
 
 
-def table(loops: Sequence[CountedLoop]) -> Array:
+def table(loops: Sequence[RunCounter]) -> Array:
     """Return a table of nothing counted."""
     return np.zeros((max(1, len(loops)), WIDTH), np.int64)
 
 
-def runs_counted(loops: Sequence[CountedLoop], numbers: Array) -> list[Run]:
+def runs_counted(loops: Sequence[RunCounter], numbers: Array) -> list[Run]:
     """Return what was counted of loops that ran; the time of a loop that is not timed is -1."""
     found: list[Run] = []
     for loop, (runs, steps, longest, ticks) in zip(loops, numbers.tolist(), strict=False):

@@ -321,7 +321,7 @@ def machine_code(
     return made
 
 
-class NativeLoop(SpecialisedLoop):
+class NativeRunner(SpecialisedLoop):
     """Runs one loop by native code where it can be written, by NumPy's elsewhere."""
 
     def __init__(self, loop: LoopInstruction, runners: Mapping[int, Any], tier: Tier, write: Write) -> None:
@@ -343,7 +343,7 @@ class NativeLoop(SpecialisedLoop):
         return native_tier(self.tier)
 
 
-class LoopListing(NamedTuple):
+class Listing(NamedTuple):
     """The code of one loop.
 
     Attributes
@@ -375,7 +375,7 @@ class LoopListing(NamedTuple):
         return assembly_of(text)
 
 
-def listings(executable: Any) -> Iterator[LoopListing]:
+def listings(executable: Any) -> Iterator[Listing]:
     """Iterate over the loops of an executable that have run, for the shapes that they met last."""
     if not isinstance(executable, SourceExecutable):
         return
@@ -383,4 +383,4 @@ def listings(executable: Any) -> Iterator[LoopListing]:
     for key, made in all_made(executable.flat.runners).items():
         code = made.written("plain")
         ir = code.text if isinstance(code, NativeCode) else ""
-        yield LoopListing(loops[key].name, made.why, ir, loops[key], made.plan)
+        yield Listing(loops[key].name, made.why, ir, loops[key], made.plan)

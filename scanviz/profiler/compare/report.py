@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from scanviz.profiler.compare.comparison import CHANGES, Compared, Comparison
 from scanviz.profiler.compare.figures import Kind
+from scanviz.profiler.compare.intervals import ConfidenceInterval
 from scanviz.profiler.report.text import HEADING, HOT, QUIET, TITLE, WARNING, ReportLine, styled, table
 from scanviz.profiler.report.units import counted, duration, quantity
 from scanviz.record.model import ProfileRecord
@@ -142,167 +143,137 @@ def render_refusal(comparison: Comparison, *, width: int = 80, color: bool = Fal
         profile one program, in either version
     --anyway compares them all the same
     """
+    heading = "scanviz: these runs are not alike, so their times say nothing about the code"
     lines = [
-        ReportLine(
-            "scanviz: these runs are not alike, so their times say nothing about the code", HEADING, True
-        )
+        _wrapped(heading, HEADING),
+        *_unlike(comparison),
+        _wrapped("--anyway compares them all the same"),
     ]
-    lines.extend(_unlike(comparison))
-    lines.append(ReportLine("--anyway compares them all the same", "", True))
     return "".join(styled(line, max(NARROWEST, width), color) + "\n" for line in lines)
 
 
+def _wrapped(text: str, style: str = "") -> ReportLine:
+    return ReportLine(text, style, wraps=True)
+
+
 def _unlike(comparison: Comparison) -> Iterator[ReportLine]:
-    for difference in comparison.unlike[:12]:
-        what, a, b, fix = map(sanitize, difference)
-        yield ReportLine(f"  {what}: A {a}, B {b}", WARNING, wraps=True)
-        yield ReportLine(f"    {fix}", QUIET, wraps=True)
+    for what, a, b, fix in comparison.unlike[:12]:
+        yield _wrapped(f"  {what}: A {a}, B {b}", WARNING)
+        yield _wrapped(f"    {fix}", QUIET)
     if len(comparison.unlike) > 12:
         yield ReportLine(f"  and {counted(len(comparison.unlike) - 12, 'more difference')}", WARNING)
 
 
 def _header(comparison: Comparison) -> Iterator[ReportLine]:
-    a, b = comparison.a, comparison.b
-    names = dict.fromkeys(
-        sanitize(" ".join([run.script, *run.arguments]).strip() or "profile") for run in (a, b)
-    )
-    yield ReportLine(" → ".join(names), HEADING, wraps=True)
-    yield ReportLine(f"A: {_run(a)} · B: {_run(b)}{', in turns' if comparison.rounds else ''}", wraps=True)
+    a, b, runs = comparison.a, comparison.b, min(comparison.runs)
+    names = dict.fromkeys(" ".join([run.script, *run.arguments]).strip() or "profile" for run in (a, b))
+    yield _wrapped(" → ".join(names), HEADING)
+    yield _wrapped(f"A: {_run(a)} · B: {_run(b)}{', in turns' if comparison.rounds else ''}")
     net = headline(comparison)
     if net:
-        yield ReportLine(net, HEADING, wraps=True)
+        yield _wrapped(net, HEADING)
     if comparison.unlike:
-        yield ReportLine("not alike: these times compare more than the code", WARNING, wraps=True)
+        yield _wrapped("not alike: these times compare more than the code", WARNING)
         yield from _unlike(comparison)
     for warning in comparison.warnings:
-        yield ReportLine(sanitize(warning), WARNING, wraps=True)
+        yield _wrapped(warning, WARNING)
     if not comparison.rows:
-        yield ReportLine("nothing to compare: no scanviz function was called", WARNING)
+        yield _wrapped("nothing to compare: no scanviz function was called", WARNING)
         return
     yield from _busy(comparison)
     floor = f"below {100 * comparison.floor:.0f} % counts as noise"
-    if comparison.rounds and min(comparison.runs) < FEW:
-        told = f"{counted(min(comparison.runs), 'round')}: {FEW} or more tell smaller changes (--seconds, --rounds)"
-        yield ReportLine(told, QUIET, wraps=True)
-    if min(comparison.runs) > 1:
-        yield ReportLine(f"intervals hold, all at once, in 95 of 100 comparisons; {floor}", QUIET, wraps=True)
-        return
-    yield ReportLine(f"with one run on a side {floor}; runs may differ by more:", QUIET, wraps=True)
-    yield ReportLine("scanviz profile --repeat 5 shows by how much", QUIET, wraps=True)
+    if comparison.rounds and runs < FEW:
+        more = f"{FEW} or more tell smaller changes (--seconds, --rounds)"
+        yield _wrapped(f"{counted(runs, 'round')}: {more}", QUIET)
+    if runs > 1:
+        yield _wrapped(f"intervals hold, all at once, in 95 of 100 comparisons; {floor}", QUIET)
+    else:
+        yield _wrapped(f"with one run on a side {floor}; runs may differ by more:", QUIET)
+        yield _wrapped("scanviz profile --repeat 5 shows by how much", QUIET)
 
 
 def _busy(comparison: Comparison) -> Iterator[ReportLine]:
     """Yield how busy the machine was, where that is worth a word or leaves no verdict."""
-    off = comparison.off_processor
+    a, b = (share or 0.0 for share in comparison.off_processor)
     if comparison.unequally_busy:
-        shares = " and ".join(f"{100 * share:.0f} %" for share in off if share is not None)
-        told = (
-            f"the machine was not as busy for both: calls of A and B were off the CPU {shares} of their time"
-        )
-        yield ReportLine(f"{told}; scanviz compare --run runs both in turns", WARNING, wraps=True)
-    elif max(share or 0.0 for share in off) > BUSY:
-        shares = ", ".join(
-            f"{name} {100 * (share or 0):.0f} %" for name, share in zip("AB", off, strict=True)
-        )
-        yield ReportLine(
-            f"the machine was busy: calls were off the CPU {shares} of their time", WARNING, wraps=True
-        )
+        told = f"calls of A and B were off the CPU {100 * a:.0f} % and {100 * b:.0f} % of their time"
+        what = f"the machine was not as busy for both: {told}; scanviz compare --run runs both in turns"
+        yield _wrapped(what, WARNING)
+    elif max(a, b) > BUSY:
+        told = f"calls were off the CPU A {100 * a:.0f} %, B {100 * b:.0f} % of their time"
+        yield _wrapped(f"the machine was busy: {told}", WARNING)
 
 
 def _run(record: ProfileRecord) -> str:
     walls = [repeat.wall_ns for repeat in (record, *record.repeats)]
-    parts = [
-        counted(len(walls), "run"),
-        duration(sum(walls) / len(walls)) + (" each" if len(walls) > 1 else ""),
-    ]
-    return ", ".join([*parts, *([sanitize(record.started[:16].replace("T", " "))] if record.started else [])])
+    each = " each" if len(walls) > 1 else ""
+    started = f", {record.started[:16].replace('T', ' ')}" if record.started else ""
+    return f"{counted(len(walls), 'run')}, {duration(sum(walls) / len(walls))}{each}{started}"
 
 
 def _changes(comparison: Comparison, top: int) -> Iterator[ReportLine]:
     """Yield what is slower, faster, new or gone; what is inside of something new or gone goes without saying."""
     told = [row for row in comparison.rows if row.verdict in CHANGES and not row.of_new]
-    least = _WORTH * sum(
-        abs(row.b_ns or 0) * row.figure.count for row in comparison.rows if not row.figure.owner
-    )
-    changed = [
-        compared for compared in told if compared.interval is not None or abs(compared.lost_ns) >= least
-    ]
-    small = len(told) - len(changed)
+    functions = (row for row in comparison.rows if not row.figure.owner)
+    least = _WORTH * sum(abs(row.b_ns or 0) * row.figure.count for row in functions)
+    changed = [row for row in told if row.interval is not None or abs(row.lost_ns) >= least]
     if comparison.rows and not told and not headline(comparison):
         some = any(row.verdict == "no verdict" for row in comparison.rows)
+        nothing = "no difference that is more than noise" if some else "the same within noise everywhere"
+        yield from (ReportLine(""), ReportLine(nothing, TITLE))
+    for row in changed[:top]:
         yield ReportLine("")
-        yield ReportLine(
-            "no difference that is more than noise" if some else "the same within noise everywhere", TITLE
-        )
-    for compared in changed[:top]:
-        yield ReportLine("")
-        yield from _change(compared)
+        yield from _change(row)
     if len(changed) > top:
-        yield ReportLine("")
-        yield ReportLine(
-            f"{counted(len(changed) - top, 'more change')} (--top {len(changed)} shows them)", QUIET
-        )
-    if small:
-        yield ReportLine("")
-        what = f"{counted(small, 'more part')} of the program new or gone, each below 1 % of the time (--json has them)"
-        yield ReportLine(what, QUIET, wraps=True)
+        more = f"{counted(len(changed) - top, 'more change')} (--top {len(changed)} shows them)"
+        yield from (ReportLine(""), ReportLine(more, QUIET))
+    if len(told) > len(changed):
+        small = f"{counted(len(told) - len(changed), 'more part')} of the program new or gone"
+        yield from (ReportLine(""), _wrapped(f"{small}, each below 1 % of the time (--json has them)", QUIET))
 
 
 def _change(row: Compared) -> Iterator[ReportLine]:
-    figure = row.figure
-    yield ReportLine(f"{row.verdict:<7} {figure.kind} {_named(row)}", _STYLES[row.verdict], wraps=False)
+    figure, indent = row.figure, " " * 8
+    yield ReportLine(f"{row.verdict:<7} {figure.kind} {_named(row)}", _STYLES[row.verdict])
     if row.was:
-        yield ReportLine(f"        in A: {sanitize(row.was)}", QUIET)
-    yield ReportLine(f"        {_times(row)}", wraps=True)
+        yield ReportLine(f"{indent}in A: {row.was}", QUIET)
+    yield _wrapped(f"{indent}{_times(row)}")
     if figure.source is not None:
-        yield ReportLine(
-            f"        {sanitize(str(figure.source))}: {sanitize(figure.source.text)}".rstrip(": "), QUIET
-        )
+        yield ReportLine(f"{indent}{figure.source}: {figure.source.text}".rstrip(": "), QUIET)
 
 
 def _named(row: Compared) -> str:
     inside = f" in {sanitize(' > '.join(row.figure.path))}" if row.figure.path else ""
-    name = sanitize(row.figure.name)
-    return f"{name if len(name) <= 44 else name[:43] + '…'}{inside}"
+    return _name(row) + inside
 
 
 def _times(row: Compared) -> str:
     per = _PER[row.figure.kind]
+    lost = f"{duration(abs(row.lost_ns))} {'lost' if row.lost_ns >= 0 else 'saved'} in all"
     if row.interval is None:
         ns = row.b_ns if row.a_ns is None else row.a_ns
-        return f"{'not timed' if ns is None else duration(ns) + ' ' + per}, {_lost(row.lost_ns)}"
-    times = f"{duration(row.a_ns or 0)} → {duration(row.b_ns or 0)} {per}"
+        return f"{'not timed' if ns is None else f'{duration(ns)} {per}'}, {lost}"
     of = " of CPU time" if row.interval.of == "cpu time" else ""
-    return f"{times}{of}, {_ratio(row)}, {_lost(row.lost_ns)}"
+    return f"{duration(row.a_ns or 0)} → {duration(row.b_ns or 0)} {per}{of}, {_ratio(row.interval)}, {lost}"
 
 
-def _ratio(row: Compared) -> str:
-    assert row.interval is not None
-    low, high = (_factor(number) for number in (row.interval.low, row.interval.high))
-    if row.interval.high > _HOPELESS * row.interval.ratio:
-        return f"×{_factor(row.interval.ratio)} (too noisy to tell)"
-    return f"×{_factor(row.interval.ratio)} ({low} to {high})"
-
-
-def _factor(value: float) -> str:
-    return f"{value:.2f}" if value < 10 else f"{value:.0f}" if value < 1000 else "1000+"
-
-
-def _lost(ns: float) -> str:
-    return f"{duration(abs(ns))} {'lost' if ns >= 0 else 'saved'} in all"
+def _ratio(found: ConfidenceInterval) -> str:
+    ratio, low, high = (
+        f"{value:.2f}" if value < 10 else f"{value:.0f}" if value < 1000 else "1000+" for value in found[:3]
+    )
+    hopeless = found.high > _HOPELESS * found.ratio
+    return f"×{ratio} ({'too noisy to tell' if hopeless else f'{low} to {high}'})"
 
 
 def _undecided(comparison: Comparison, width: int, top: int) -> Iterator[ReportLine]:
-    """Yield a table of what got no verdict, for runs of the same program differ too much."""
+    """Yield a table of rows without a verdict, where runs of the same program differ too much."""
     rows = [row for row in comparison.rows if row.verdict == "no verdict"]
-    if not rows:
-        return
-    yield ReportLine("")
-    yield ReportLine(f"no verdict: {_counts(rows)}", WARNING, wraps=True)
-    if not comparison.unequally_busy:
-        told = "runs of one program differ too much, the machine was too busy: more rounds, or a quieter hour"
-        yield ReportLine(f"  {told}", QUIET, wraps=True)
-    yield from _table(rows, width, top)
+    if rows:
+        yield from (ReportLine(""), _wrapped(f"no verdict: {_counts(rows)}", WARNING))
+        if not comparison.unequally_busy:
+            why = "runs of one program differ too much, the machine was too busy"
+            yield _wrapped(f"  {why}: more rounds, or a quieter hour", QUIET)
+        yield from _table(rows, width, top)
 
 
 def _same(comparison: Comparison, width: int, top: int) -> Iterator[ReportLine]:
@@ -310,8 +281,7 @@ def _same(comparison: Comparison, width: int, top: int) -> Iterator[ReportLine]:
     same = [row for row in comparison.rows if row.verdict == "same"]
     unmeasured = sum(row.verdict == "not measured" for row in comparison.rows)
     if same:
-        yield ReportLine("")
-        yield ReportLine(f"same within noise: {_counts(same)}", TITLE, wraps=True)
+        yield from (ReportLine(""), _wrapped(f"same within noise: {_counts(same)}", TITLE))
     yield from _table(same, width, top)
     if unmeasured:
         yield ReportLine(f"not measured in both: {unmeasured}", QUIET)
@@ -324,18 +294,19 @@ def _counts(rows: list[Compared]) -> str:
 
 def _table(rows: list[Compared], width: int, top: int) -> Iterator[ReportLine]:
     """Yield the functions and loops among some rows, with their times."""
-    larger = [row for row in rows if row.figure.kind != "operation"]
+    larger = [row for row in rows if row.figure.kind != "operation" and row.interval is not None]
     larger.sort(key=lambda row: -(row.b_ns or 0) * row.figure.count)
     cells = [
         [
             f"  {row.figure.kind} {_named(row)}",
             duration(row.a_ns or 0),
             duration(row.b_ns or 0),
-            _ratio(row),
+            _ratio(row.interval),
         ]
         for row in larger[:top]
+        if row.interval is not None
     ]
-    yield from (ReportLine(text) for text in table(cells, 1, width))
+    yield from map(ReportLine, table(cells, 1, width))
     if len(larger) > top:
         yield ReportLine(f"  and {len(larger) - top} more (--top {len(larger)} shows them)", QUIET)
 
@@ -345,7 +316,7 @@ def _numbers(comparison: Comparison, width: int, top: int) -> Iterator[ReportLin
     rows = [["  sizes and counts that differ", "A", "B"]]
     for number in comparison.numbers[:top]:
         values = ["–" if one is None else quantity(one, number.measure.unit) for one in (number.a, number.b)]
-        rows.append([f"  loop {sanitize(number.loop.name)}: {number.measure.title}", *values])
+        rows.append([f"  loop {number.loop.name}: {number.measure.title}", *values])
     if len(rows) > 1:
         heading, *others = table(rows, 1, width)
         yield from (ReportLine(""), ReportLine(heading, TITLE), *map(ReportLine, others))
@@ -355,11 +326,11 @@ def _numbers(comparison: Comparison, width: int, top: int) -> Iterator[ReportLin
 
 def _failures(comparison: Comparison, fail_over: float) -> Iterator[ReportLine]:
     failed = comparison.slower_than(fail_over)
-    asked = f"{100 * fail_over:.6g} %"
+    asked = f"{100 * fail_over:.6g} %, noise allowed for"
     yield ReportLine("")
     if not failed:
-        yield ReportLine(f"passes: nothing is slower by more than {asked}, noise allowed for", wraps=True)
+        yield _wrapped(f"passes: nothing is slower by more than {asked}")
         return
-    names = ", ".join(f"{compared.figure.kind} {_named(compared)}" for compared in failed[:4])
+    names = ", ".join(f"{row.figure.kind} {_named(row)}" for row in failed[:4])
     more = f" and {len(failed) - 4} more" if len(failed) > 4 else ""
-    yield ReportLine(f"fails: slower by more than {asked}, noise allowed for: {names}{more}", HOT, wraps=True)
+    yield _wrapped(f"fails: slower by more than {asked}: {names}{more}", HOT)

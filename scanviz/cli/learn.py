@@ -10,24 +10,18 @@ right. --notebooks writes them as Jupyter notebooks, whose cells run, draw and c
 from __future__ import annotations
 
 import shutil
-import subprocess
 import sys
-import tempfile
 from collections.abc import Sequence
+from io import StringIO
 from pathlib import Path
 from textwrap import wrap
-from typing import TYPE_CHECKING
 
-from scanviz.child_process import scanviz_command
 from scanviz.cli.options import Option, UsageError, parse
-from scanviz.lessons.exercise import SECONDS, Stopped, never, run_process
-from scanviz.lessons.source import Lesson, lesson, lessons, reflowed
-from scanviz.record.errors import CannotReadError, ScanvizValueError
+from scanviz.lessons.source import Lesson, lesson, lessons
+from scanviz.profiler.report.text import wants_color
+from scanviz.record.errors import CannotReadError
 from scanviz.record.plain_text import write_text
 from scanviz.record.storage.reading import open_file
-
-if TYPE_CHECKING:
-    from scanviz.record.model import ProfileRecord
 
 USAGE = "learn [options] [N]"
 OPTIONS = (
@@ -60,13 +54,24 @@ def main(arguments: list[str]) -> int:
         hints = "".join(f"- {hint}\n" for hint in chosen.hints) if given.hints else ""
         text = chosen.page + hints
         if sys.stdout.isatty():
-            text = reflowed(text, min(WIDEST, shutil.get_terminal_size().columns))
-        write_text(text, sys.stdout)
+            text = _rendered(text, min(WIDEST, shutil.get_terminal_size().columns))
+        write_text(text, sys.stdout, colours=True)
         return 0
     from scanviz.lessons.app import LearnApp
 
-    LearnApp(chosen.number, draw_in_characters, with_steps).run()
+    LearnApp(chosen.number).run()
     return 0
+
+
+def _rendered(page: str, columns: int) -> str:
+    """Return a page of Markdown as a terminal shows it."""
+    from rich.console import Console
+    from rich.markdown import Markdown
+
+    text = StringIO()
+    console = Console(file=text, width=columns, force_terminal=wants_color(sys.stdout))
+    console.print(Markdown(page, hyperlinks=False))
+    return text.getvalue()
 
 
 def _listed(columns: int) -> str:
@@ -99,6 +104,7 @@ def _write(chosen: Lesson, path: Path) -> int:
 
 
 def _write_notebooks(wanted: Sequence[Lesson], folder: Path) -> int:
+    from scanviz.lessons.exercise import svg_of
     from scanviz.lessons.notebook import notebook_name, notebook_text
 
     try:
@@ -136,62 +142,3 @@ def _check(chosen: Lesson, path: Path) -> int:
         told = f"{path}:{outcome.line + before}, in {outcome.part}: {outcome.message}"
     write_text(f"not yet: {told}\n", sys.stdout)
     return 1
-
-
-def draw_in_characters(path: Path, options: Sequence[str], width: int, stopped: Stopped = never) -> str:
-    """Return the picture of a program in characters.
-
-    Raises
-    ------
-    ScanvizValueError
-        If there is none: the program fails, or has no such loop.
-    """
-    done = _command(path, ["graph", "--width", str(width), *options, path.name], stopped)
-    if not done.stdout:
-        raise ScanvizValueError(done.stderr.strip().rpartition("scanviz: ")[2] or "the program was not drawn")
-    return done.stdout
-
-
-def svg_of(program: str, options: Sequence[str]) -> str:
-    """Return the picture of a program's loop as SVG.
-
-    Raises
-    ------
-    ScanvizValueError
-        If there is none: the program fails.
-    """
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "lesson.py"
-        path.write_text(program, "utf-8")
-        drawn = path.with_suffix(".svg")
-        done = _command(path, ["graph", *options, "-o", drawn.name, path.name])
-        if not drawn.exists():
-            raise ScanvizValueError(done.stderr.strip() or "the program was not drawn")
-        return drawn.read_text("utf-8")
-
-
-def with_steps(path: Path, options: Sequence[str], stopped: Stopped = never) -> ProfileRecord:
-    """Run a program and return its profile, with the values of its loops.
-
-    Raises
-    ------
-    ScanvizValueError
-        If there is none: the program cannot be read.
-    """
-    from scanviz.record.storage.file import load
-
-    profile = path.with_suffix(".scanviz")
-    done = _command(path, ["profile", "--values", *options, "-o", profile.name, path.name], stopped)
-    if not profile.exists():
-        raise ScanvizValueError(done.stderr.strip() or "the program was not recorded")
-    return load(profile)
-
-
-def _command(
-    path: Path, arguments: Sequence[str], stopped: Stopped = never
-) -> subprocess.CompletedProcess[str]:
-    """Run a command of scanviz beside a program."""
-    try:
-        return run_process(scanviz_command(*arguments), folder=path.parent, stopped=stopped)
-    except subprocess.TimeoutExpired:
-        raise ScanvizValueError(f"the program did not end within {SECONDS:g} seconds") from None

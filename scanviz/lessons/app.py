@@ -19,7 +19,17 @@ from textual.events import DescendantFocus, Resize
 from textual.widgets import Markdown, RichLog, Static, TextArea
 from textual.worker import Worker, WorkerState, get_current_worker
 
-from scanviz.lessons.exercise import ANSWER, PROGRAM, SECONDS, Outcome, Stopped, check_exercise, run_program
+from scanviz.lessons.exercise import (
+    ANSWER,
+    PROGRAM,
+    SECONDS,
+    Outcome,
+    Stopped,
+    check_exercise,
+    draw_in_characters,
+    run_program,
+    with_steps,
+)
 from scanviz.lessons.player import KEYS, LessonHelp, Player
 from scanviz.lessons.source import Lesson, lessons
 from scanviz.record.errors import ScanvizValueError
@@ -55,12 +65,6 @@ class LearnApp(TerminalApp):
     ----------
     number : int
         The lesson to begin with.
-    draw : callable
-        Gives the picture of a program in characters: from its path, options of ``scanviz graph``, columns, and what tells
-        that nobody waits any more. Where there is none it raises a ScanvizValueError.
-    record : callable
-        Runs the program at a path and gives a profile with the values of its loops: from the path, options of ``scanviz
-        profile``, and the same.
     """
 
     CSS_PATH: ClassVar[Any] = ["../tui/app.tcss", "app.tcss"]
@@ -82,14 +86,12 @@ class LearnApp(TerminalApp):
         Binding("ctrl+q", "quit", "quit", priority=True),
     ]
 
-    def __init__(
-        self,
-        number: int,
-        draw: Callable[[Path, Sequence[str], int, Stopped], str],
-        record: Callable[[Path, Sequence[str], Stopped], ProfileRecord],
-    ) -> None:
+    draw = staticmethod(draw_in_characters)
+    record = staticmethod(with_steps)
+
+    def __init__(self, number: int) -> None:
         super().__init__()
-        self.number, self.draw, self.record = number, draw, record
+        self.number = number
         self.written: dict[int, tuple[str, str]] = {}  # program and answer, by lesson
         self.hints_given: dict[int, int] = {}
         self.stop: Stop = "text"

@@ -10,17 +10,22 @@ import ast
 import json
 import re
 import subprocess
+import tempfile
 import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from scanviz.child_process import isolated_code
+from scanviz.child_process import isolated_code, scanviz_command
 from scanviz.lessons.source import Lesson
+from scanviz.record.errors import ScanvizValueError
+
+if TYPE_CHECKING:
+    from scanviz.record.model import ProfileRecord
 
 SECONDS = 60.0  # that a lesson's program, or a check, may take
 LOOK = 0.1  # seconds between two looks whether anybody still waits
@@ -234,3 +239,62 @@ def run_process(
                 printed, complained = process.communicate()
                 raise subprocess.TimeoutExpired(command, seconds, printed, complained) from None
             return subprocess.CompletedProcess(command, process.returncode, printed, complained)
+
+
+def draw_in_characters(path: Path, options: Sequence[str], width: int, stopped: Stopped = never) -> str:
+    """Return the picture of a program in characters.
+
+    Raises
+    ------
+    ScanvizValueError
+        If there is none: the program fails, or has no such loop.
+    """
+    done = _command(path, ["graph", "--width", str(width), *options, path.name], stopped)
+    if not done.stdout:
+        raise ScanvizValueError(done.stderr.strip().rpartition("scanviz: ")[2] or "the program was not drawn")
+    return done.stdout
+
+
+def svg_of(program: str, options: Sequence[str]) -> str:
+    """Return the picture of a program's loop as SVG.
+
+    Raises
+    ------
+    ScanvizValueError
+        If there is none: the program fails.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "lesson.py"
+        path.write_text(program, "utf-8")
+        drawn = path.with_suffix(".svg")
+        done = _command(path, ["graph", *options, "-o", drawn.name, path.name])
+        if not drawn.exists():
+            raise ScanvizValueError(done.stderr.strip() or "the program was not drawn")
+        return drawn.read_text("utf-8")
+
+
+def with_steps(path: Path, options: Sequence[str], stopped: Stopped = never) -> ProfileRecord:
+    """Run a program and return its profile, with the values of its loops.
+
+    Raises
+    ------
+    ScanvizValueError
+        If there is none: the program cannot be read.
+    """
+    from scanviz.record.storage.file import load
+
+    profile = path.with_suffix(".scanviz")
+    done = _command(path, ["profile", "--values", *options, "-o", profile.name, path.name], stopped)
+    if not profile.exists():
+        raise ScanvizValueError(done.stderr.strip() or "the program was not recorded")
+    return load(profile)
+
+
+def _command(
+    path: Path, arguments: Sequence[str], stopped: Stopped = never
+) -> subprocess.CompletedProcess[str]:
+    """Run a command of scanviz beside a program."""
+    try:
+        return run_process(scanviz_command(*arguments), folder=path.parent, stopped=stopped)
+    except subprocess.TimeoutExpired:
+        raise ScanvizValueError(f"the program did not end within {SECONDS:g} seconds") from None

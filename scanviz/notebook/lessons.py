@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from scanviz.cli.learn import svg_of
-from scanviz.lessons.exercise import check_here
+from scanviz.lessons.exercise import check_here, svg_of
 from scanviz.lessons.source import lesson
 
 

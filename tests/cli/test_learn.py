@@ -1,5 +1,7 @@
 """``scanviz learn`` without a terminal: listed, printed, written to a file, checked."""
 
+import re
+
 from scanviz.cli import main
 from scanviz.cli.learn import DIVIDER
 from scanviz.lessons.source import lesson, lessons
@@ -16,6 +18,14 @@ def test_the_lessons_are_listed_and_one_is_printed_with_its_hints_if_asked(capsy
     assert capsys.readouterr().out == lesson(6).page
     assert main(["learn", "6", "--hints"]) == 0
     assert lesson(6).hints[-1] in capsys.readouterr().out
+
+
+def test_a_terminal_shows_a_lesson_in_lines_that_fit(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    assert main(["learn", "6", "--text"]) == 0
+    printed = re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().out)
+    assert "Folding the backward walk" in printed and max(map(len, printed.splitlines())) <= 60
 
 
 def test_an_exercise_is_written_to_a_new_file_and_checked_there(tmp_path, capsys):

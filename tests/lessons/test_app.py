@@ -60,10 +60,15 @@ def steps(path: Path, options, stopped) -> ProfileRecord:
     return ProfileRecord() if "nothing to show" in stepped[-1][0] else recording()
 
 
-class ShortLessons(LearnApp):
-    """The lessons with a line of text each: a whole page takes a second to lay out."""
+class Lessons(LearnApp):
+    """The lessons, with a picture and steps that are there at once."""
 
+    draw, record = staticmethod(draw), staticmethod(steps)
     CSS_PATH: ClassVar = [Path(inspect.getfile(LearnApp)).parent / each for each in LearnApp.CSS_PATH]
+
+
+class ShortLessons(Lessons):
+    """The lessons with a line of text each: a whole page takes a second to lay out."""
 
     @property
     def lesson(self) -> Lesson:
@@ -83,7 +88,7 @@ def use(
     app_type=ShortLessons,
 ) -> None:
     async def run() -> None:
-        app = unseen(app_type(number, draw, steps))
+        app = unseen(app_type(number))
         async with app.run_test(size=size) as pilot:
             await walk(app, pilot)
             app.screen._compositor.render_strips()
@@ -258,7 +263,7 @@ def test_a_program_that_cannot_be_stepped_through_is_told_where_it_is_written():
         assert "NameError: broken" in told(app) and "desk" in seen(app)
         assert "Folding the backward walk" in str(app.query_one("#text").children[0].render())
 
-    use(6, walk, app_type=LearnApp)
+    use(6, walk, app_type=Lessons)
 
 
 def test_a_program_that_fails_says_its_own_error_where_there_is_nothing_to_show():

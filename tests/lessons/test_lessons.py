@@ -14,9 +14,8 @@ import numpy as np
 import pytest
 
 import scanviz
-from scanviz.cli.learn import draw_in_characters, with_steps
-from scanviz.lessons.exercise import check_exercise, run_program
-from scanviz.lessons.source import Lesson, lesson, lesson_from, lessons, reflowed
+from scanviz.lessons.exercise import check_exercise, draw_in_characters, run_program, with_steps
+from scanviz.lessons.source import Lesson, lesson, lesson_from, lessons
 from scanviz.record.errors import ScanvizValueError
 from scanviz.tui.text.ruler import rows_held
 from tests.lessons.wrong_answers import WRONG_ANSWERS
@@ -196,12 +195,3 @@ def test_a_program_that_does_not_end_is_ended():
 def test_a_lesson_that_lacks_a_part_is_refused():
     with pytest.raises(ScanvizValueError, match="lacks a part"):
         lesson_from("# 1. Nothing\n")
-
-
-@pytest.mark.parametrize("one", lessons(), ids=lambda one: one.title)
-def test_a_lesson_fills_the_lines_of_a_terminal_and_keeps_its_programs(one: Lesson):
-    shown = reflowed(one.page, 80)
-    assert shown.split() == one.page.split()
-    assert one.program in shown and one.output.rstrip() in shown and one.exercise in shown
-    kept = set(one.page.split("\n"))
-    assert not [line for line in shown.split("\n") if len(line) > 80 and line not in kept]

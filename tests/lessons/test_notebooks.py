@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scanviz.cli import learn, main
+from scanviz.cli import main
+from scanviz.lessons import exercise
 from scanviz.lessons.notebook import notebook_name, notebook_text
 from scanviz.lessons.source import Lesson, lesson, lessons
 from scanviz.notebook import lessons as in_cells
@@ -85,7 +86,7 @@ def test_an_error_of_scanviz_is_told_without_the_file_of_the_cell(capsys):
 
 
 def test_notebooks_are_written_to_new_files_alone(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(learn, "svg_of", lambda *what: SVG)
+    monkeypatch.setattr(exercise, "svg_of", lambda *what: SVG)
     folder = tmp_path / "new" / "notebooks"
     assert main(["learn", "--notebooks", str(folder)]) == 0
     assert sorted(each.name for each in folder.iterdir()) == [notebook_name(one) for one in lessons()]

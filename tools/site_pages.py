@@ -25,13 +25,13 @@ from profile_format import tables  # noqa: E402
 import scanviz  # noqa: E402
 import scanviz.tensor  # noqa: E402
 from scanviz.cli import COMMANDS  # noqa: E402
-from scanviz.cli.learn import svg_of  # noqa: E402
 from scanviz.engine.backends.native.emit.instructions import WRITE  # noqa: E402
 from scanviz.engine.gradient.table import PULLBACKS  # noqa: E402
 from scanviz.engine.graph.declaration import declarations  # noqa: E402
 from scanviz.engine.rewrites.batching.operations import BATCHING  # noqa: E402
 from scanviz.engine.rewrites.families import all_rules  # noqa: E402
 from scanviz.engine.rewrites.rule import PHASES  # noqa: E402
+from scanviz.lessons.exercise import svg_of  # noqa: E402
 from scanviz.lessons.notebook import hints_that_open, notebook_name, notebook_text  # noqa: E402
 from scanviz.lessons.source import Lesson, lessons  # noqa: E402
 
@@ -200,19 +200,19 @@ def command_pages() -> Iterable[tuple[Path, str]]:
 
 def command_page(text: str) -> str:
     """Return a command's help as Markdown: how it is called, paragraphs that fit any screen, and a table of options."""
-    usage, *about = text.rstrip().split("\n\n")
-    *about, options = about
-    parts = []
-    for paragraph in about:
-        listed = any(line.startswith(" ") for line in paragraph.splitlines())
-        parts.append(f"```text\n{paragraph}\n```" if listed else escaped(paragraph))
-    parts.insert(1, f"```text\n{usage}\n```")
-    rows = []
-    for line in options.splitlines()[1:]:
-        option = OPTION.match(line)
-        assert option is not None, line
-        rows.append([f"`{option.group(1)}`", escaped(option.group(2))])
-    return "\n\n".join([*parts, table(["option", "what it does"], rows)])
+    usage, first, *more = text.rstrip().split("\n\n")
+    parts = [escaped(first), f"```text\n{usage}\n```"]
+    for paragraph in more:
+        heading, *lines = paragraph.splitlines()
+        if heading == "options:":
+            rows = [OPTION.match(line) for line in lines]
+            assert all(rows), lines
+            cells = [[f"`{row[1]}`", escaped(row[2])] for row in rows if row is not None]
+            parts.append(table(["option", "what it does"], cells))
+        else:
+            listed = any(line.startswith(" ") for line in lines)
+            parts.append(f"```text\n{paragraph}\n```" if listed else escaped(paragraph))
+    return "\n\n".join(parts)
 
 
 def escaped(text: str) -> str:

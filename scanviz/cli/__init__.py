@@ -13,23 +13,29 @@ from scanviz.record.plain_text import cannot_write, write_text
 from scanviz.starting import interrupts_are_raised
 
 COMMANDS = {
-    "profile": "run a script and show where its loops spend their time",
-    "run": "run a script as python does, with scanviz's own error messages",
-    "check": "run a script and stop at the first NaN or other value that should not be",
-    "report": "print the report of a saved profile again",
-    "rewrites": "show what rewrites did to a script's loops, and why one did not fire",
-    "program": "print the instructions that a script's functions run, with their registers and lines",
-    "native": "print the machine code of a script's loops, with the user's lines beside it",
-    "memory": "tell how much memory a script's calls will hold, before they are made",
-    "graph": "draw a script's or profile's graph with its loops open",
-    "advise": "say what a saved profile gives reason to change, with estimates",
-    "html": "write a saved profile as one page for a browser",
-    "tui": "walk through a profile in the terminal, or through a script while it runs",
-    "compare": "say what became faster or slower from one program or saved profile to another",
-    "merge": "merge saved profiles into one, with the origin of each function",
-    "export": "write a saved profile in the format of another tool",
-    "learn": "ten lessons on scan, with programs to change and exercises that are checked",
-    "doctor": "say which backends and extras work here, and how to get the others",
+    "profile": "show where its loops spend their time",
+    "check": "stop at the first NaN, infinity or other unwanted value",
+    "run": "run it as python does, with scanviz's error messages",
+    "memory": "forecast how much memory its calls need",
+    "report": "print the report again",
+    "advise": "list changes that would make the run faster or smaller",
+    "compare": "say what became faster or slower, also between two scripts",
+    "tui": "explore it in the terminal, or a script while it runs",
+    "html": "write it as one page for a browser",
+    "export": "write it in the format of another tool",
+    "merge": "merge several profiles into one",
+    "graph": "draw the graph with its loops open",
+    "rewrites": "show how rewrites changed the graph, and why one did not apply",
+    "program": "print the instructions that run",
+    "native": "print the machine code of the loops",
+    "learn": "ten lessons on scan, with exercises that are checked",
+    "doctor": "show which backends and libraries work here",
+}
+_GROUPS = {  # by the first command of each
+    "profile": "run a script",
+    "report": "read a saved profile",
+    "graph": "look into the functions of a script",
+    "learn": "start",
 }
 
 
@@ -168,5 +174,18 @@ def _show(text: str) -> None:
 
 
 def _help() -> str:
-    rows = "\n".join(f"  {name:<9} {text}" for name, text in COMMANDS.items())
-    return f"usage: scanviz COMMAND [options] …\n\nscan loops you can look inside\n\n{rows}\n\nscanviz COMMAND --help says more.\n"
+    rows = []
+    for name, text in COMMANDS.items():
+        rows += ["", _GROUPS[name]] if name in _GROUPS else []
+        rows.append(f"  {name:<9} {text}")
+    return _HELP + "\n".join(rows) + "\n\nscanviz COMMAND --help shows its options and examples.\n"
+
+
+_HELP = """usage: scanviz COMMAND [options] …
+
+Profile, debug and draw scan loops. For example:
+
+  scanviz profile train.py   where does the time go?
+  scanviz check train.py     where does the NaN come from?
+  scanviz graph train.py     what does the loop compute?
+"""

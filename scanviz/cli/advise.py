@@ -1,7 +1,10 @@
-"""Say what a saved profile gives reason to change, each with its line and an estimate.
+"""List changes that would make the run of a saved profile faster or smaller, each with its line and the expected gain.
 
-Advice comes from the figures of the record alone: nothing is said without evidence in it, nor about what takes less than 2 % of
-the run. Estimates say how they were made. With --json, the same as data.
+Advice rests on the figures of the profile alone: there is none without evidence, and none about less than 2 % of the run. The
+text says how each gain was estimated.
+
+for example:
+  scanviz advise train.scanviz
 """
 
 from __future__ import annotations

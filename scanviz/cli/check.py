@@ -1,10 +1,14 @@
-"""Run a script, a module (-m) or code (-c) and stop at the first value that should not be.
+"""Run a script, a module (-m) or code (-c) and stop at the first NaN, infinity or other unwanted value.
 
-By default that is the first NaN or infinity which an operation gives. Function, loop, run, step, operation, line, and what the
-operation was made of go to standard error; the script's output stays its own. The exit code is 1 if something was found and 0
-if not; a script that fails by itself keeps its own. Every value is computed one by one, so the script runs slower.
+The finding goes to standard error: the loop, its step, the operation, your line, and the values that the operation was given. The
+exit code is 1 if something was found, else that of the script. Every operation is computed one by one, so the script runs slower.
 
-With one of --nan, --inf, --big, --dtype and --shape only what is named is looked for.
+Without options, check looks for NaN and infinities. With --nan, --inf, --big, --dtype or --shape it looks for these alone.
+
+for example:
+  scanviz check train.py                      where does the NaN come from?
+  scanviz check --big 1e6 train.py            which number grows too large?
+  scanviz check --dtype train.py              where does float32 become float64?
 """
 
 from __future__ import annotations
@@ -15,12 +19,10 @@ USAGE = "check [options] SCRIPT [arguments]"
 OPTIONS = (
     Option(("--nan",), "", "stop at NaN"),
     Option(("--inf",), "", "stop at an infinity"),
-    Option(("--big",), "X", "stop at a number larger than X, without its sign", real("a positive number")),
-    Option(
-        ("--dtype",), "", "stop at a result that is wider than a floating input, such as float64 of float32"
-    ),
-    Option(("--shape",), "", "stop at a result whose shape is not that of the step before"),
-    Option(("--json",), "", "print what was found as JSON, on standard output"),
+    Option(("--big",), "X", "stop at a number above X or below -X", real("a positive number")),
+    Option(("--dtype",), "", "stop at a result of a wider dtype than an input, such as float64 from float32"),
+    Option(("--shape",), "", "stop at a result whose shape changed since the last step"),
+    Option(("--json",), "", "print the finding as JSON on standard output"),
 )
 
 

@@ -1,15 +1,20 @@
-"""Compare two programs, or two saved profiles: what became faster, what slower, and what is the same within noise.
+"""Compare two programs or two saved profiles: what became faster, what slower, what stayed the same.
 
---run profiles two scripts in turns, each time in a fresh process, and compares them: A is the program before, B after it was
-changed. Everything after B is given to both; a program with arguments of its own is one quoted word ("rnn.py --wide").
-It takes about a minute (--seconds). Without --run, A and B are profiles; make both with `scanviz profile --repeat 8`.
+With --run, A.py and B.py run in turns for about a minute (--seconds), each time in a fresh process. Arguments after B go to both
+programs; a program with its own arguments is one quoted word. Without --run, A and B are profiles, best made with
+`scanviz profile --repeat 8`.
 
-Steps are compared by their medians, calls by their CPU time. What was edited, moved or copied to another file is matched by its
-place in the graph and by its expression. Where the machine was too busy to tell there is no verdict. Profiles of runs that did not
-do the same (other arguments, tier, dtypes, numbers of steps, machine) are refused unless --anyway is given; with --run it is told.
+Steps are compared by their median, calls by their CPU time. Edited, moved or copied code is matched by its place in the graph and
+its expression. On a busy machine there may be no verdict. Profiles of different work (arguments, tier, dtypes, number of steps,
+machine) are refused unless --anyway is given.
 
-Exit code 0; with --fail-over 1 if a function, loop or operation is slower by more than that with the whole of its interval; 2 if
-the runs are not alike, a program failed, or something is wrong with the command line or the files.
+The exit code is 0; with --fail-over 1 if something is slower by more than that, noise allowed for; 2 if the runs cannot be
+compared.
+
+for example:
+  scanviz compare --run before.py after.py
+  scanviz compare --run "train.py --wide" "train.py --narrow"
+  scanviz compare --fail-over 5% before.scanviz after.scanviz
 """
 
 from __future__ import annotations
@@ -41,15 +46,15 @@ def _share(text: str) -> float:
 
 USAGE = "compare [options] A B\n       scanviz compare --run [options] A.py B.py [arguments]"
 OPTIONS = (
-    Option(("--run",), "", "run two scripts in turns instead of reading profiles"),
-    Option(("--seconds",), "N", "with --run: how long (60)", positive),
-    Option(("--rounds",), "N", "with --run: how many rounds, however long they take", positive),
-    Option(("--detail",), "LEVEL", "with --run: as of scanviz profile (steps, ops)", one_of("steps", "ops")),
-    Option(("--mode",), "NAME", "with --run: tier of functions which name none"),
-    Option(("--fail-over",), "PERCENT", "exit with 1 if something is slower by more, such as 5%", _share),
+    Option(("--run",), "", "run two scripts in turns, instead of reading profiles"),
+    Option(("--seconds",), "N", "with --run: for how long (60)", positive),
+    Option(("--rounds",), "N", "with --run: how many rounds, instead of --seconds", positive),
+    Option(("--detail",), "LEVEL", "with --run: what is timed (steps, ops)", one_of("steps", "ops")),
+    Option(("--mode",), "NAME", "with --run: tier for functions that name none"),
+    Option(("--fail-over",), "PERCENT", "exit with 1 if something is slower by more than, say, 5%", _share),
     Option(("--json",), "", "print the comparison as JSON"),
-    Option(("--top",), "N", "changes that are shown", positive, 12),
-    Option(("--anyway",), "", "compare runs that are not alike"),
+    Option(("--top",), "N", "show N changes (12)", positive, 12),
+    Option(("--anyway",), "", "compare runs of different work all the same"),
 )
 _PIPE_COLUMNS = 80
 

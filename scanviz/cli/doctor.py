@@ -1,4 +1,4 @@
-"""Say which backends, engines and extras work here, and how to get the others."""
+"""Show which backends, libraries and programs work here, and how to get the others."""
 
 from __future__ import annotations
 

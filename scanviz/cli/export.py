@@ -1,8 +1,11 @@
 """Write a saved profile in the format of another tool.
 
-The result goes to a file beside where you are, named after the profile; tables (csv, parquet) go to a folder, one file
-each, or with --table one of them to one file. -o - writes to standard output. Nothing that is there is replaced unless
---force is given.
+The result goes to a file in the working folder, named after the profile. Tables (csv, parquet) go to a folder, one file each;
+--table writes one of them to one file. -o - writes to standard output. Files are replaced only with --force.
+
+for example:
+  scanviz export -f speedscope train.scanviz  a flame graph for speedscope.app
+  scanviz export -f csv --table loops -o - train.scanviz
 """
 
 from __future__ import annotations
@@ -28,10 +31,10 @@ from scanviz.record.storage.writing import replacing
 
 USAGE = "export [options] FILE"
 OPTIONS = (
-    Option(("-f", "--format"), "FORMAT", f"which: {', '.join(FORMATS)}, or what another distribution adds"),
+    Option(("-f", "--format"), "FORMAT", f"{', '.join(FORMATS)}, or one that a plug-in adds"),
     Option(("-o", "--output"), "OUT", "file, or folder for tables; - for standard output"),
-    Option(("--table",), "NAME", "of csv and parquet, this table alone"),
-    Option(("--force",), "", "replace what is there"),
+    Option(("--table",), "NAME", "this table alone, of csv and parquet"),
+    Option(("--force",), "", "replace files that exist"),
 )
 
 

@@ -134,7 +134,7 @@ def write_to_standard_output(data: bytes) -> None:
 RECOMPUTE = Option(
     ("--recompute",),
     "[=SECONDS]",
-    "compute values of steps that were not kept, from the Programs in the profile, each within SECONDS (20)",
+    "compute values of other steps too, each within SECONDS (20)",
     real("a number of seconds"),
 )
 

@@ -1,15 +1,20 @@
 """Draw the graph of a script's function, or of a saved profile, with its loops open.
 
-Without -o the picture is drawn in characters on standard output; -o writes a file, whose ending says its format: svg, png,
-pdf, dot, html, txt, json (node-link) or graphml; of --film svg or html. A script is profiled as `scanviz profile` does
-it (what it prints goes to standard error, its profile is not saved), so that the picture shows where the time went. Options
-stand before SCRIPT: what stands behind it is the script's. scanviz lays pictures out itself;
---engine dot asks Graphviz, which alone writes a pdf.
+Without -o the picture is drawn in characters on standard output. The ending of FILE gives the format: svg, png, pdf, dot, html,
+txt, json (node-link) or graphml; for --film svg or html. A script is profiled first, so that the picture shows where the time
+went; its own output goes to standard error, and the profile is not saved. Options stand before SCRIPT: what follows it belongs to
+the script. scanviz lays pictures out itself; --engine dot asks Graphviz, which alone writes a pdf.
 
-A large picture (svg, png, pdf, html) is folded until it can be read: formulas stand in the place of single operations, loops
-are closed, of many steps those in the middle are one box. Notes say what was folded; --whole draws all.
+A large picture (svg, png, pdf, html) is folded until it can be read: formulas replace single operations, loops are closed, and of
+many steps those in the middle become one box. Notes say what was folded; --whole draws everything.
 
-A picture that scanviz drew before is replaced, any other file only with --force.
+A picture drawn by scanviz is replaced, any other file only with --force.
+
+for example:
+  scanviz graph train.py                      in the terminal
+  scanviz graph -o rnn.svg --scan rnn train.py
+  scanviz graph --unrolled 3 -o bptt.svg train.py
+  scanviz graph --diff PushOutSeqScan train.scanviz
 """
 
 from __future__ import annotations
@@ -56,32 +61,30 @@ def _from(least: int) -> Callable[[str], int]:
 USAGE = "graph [options] SCRIPT|FILE.scanviz [arguments]"
 OPTIONS = (
     Option(("-o", "--output"), "FILE", "x.svg, png, pdf, dot, html, txt, json or graphml"),
-    Option(("--function",), "NAME", "this function; by default the one that took the most time"),
+    Option(("--function",), "NAME", "this function (default: the one that took the most time)"),
     Option(("--scan",), "NAME", "this loop alone"),
-    Option(("--depth",), "N", "loops nested deeper are closed; 0 closes all", _from(0)),
-    Option(("--closed",), "NAME", "this loop as one box; again for others", several=True),
-    Option(
-        ("--open",), "NAME", "this loop open, in a picture so large that it would be closed", several=True
-    ),
-    Option(("--whole",), "", "nothing folded, however large the picture is"),
+    Option(("--depth",), "N", "close loops nested deeper than N; 0 closes all", _from(0)),
+    Option(("--closed",), "NAME", "draw this loop as one box; may be repeated", several=True),
+    Option(("--open",), "NAME", "keep this loop open in a large picture; may be repeated", several=True),
+    Option(("--whole",), "", "fold nothing"),
     Option(("--types",), "", "write dtypes and shapes"),
     Option(("--plumbing",), "", "draw sizes, broadcasts and other plumbing as well"),
-    Option(("--before",), "", "the graph as it was built, before the rewrites"),
-    Option(("--unrolled",), "N", "N steps of a loop side by side, its back-propagation below", _from(1)),
-    Option(("--connections",), "[=FROM,TO]", "which input reaches which output, or the path of one"),
+    Option(("--before",), "", "draw the graph as built, before rewrites"),
+    Option(("--unrolled",), "N", "draw N steps of a loop side by side, its gradient below", _from(1)),
+    Option(("--connections",), "[=FROM,TO]", "show which inputs reach which outputs, or one path"),
     Option(
         ("--mappings",),
         "",
-        "outer inputs, inner inputs, inner outputs and outer outputs, and what joins them",
+        "show how outer and inner inputs and outputs of a loop belong together",
     ),
-    Option(("--diff",), "RULE|N", "before and after a rewrite in one picture"),
-    Option(("--film",), "", "go through the rewrites, a frame each: -o x.html or svg"),
-    Option(("--engine",), "NAME", "who lays it out (auto, dot, own)", one_of("auto", "dot", "own"), "auto"),
-    Option(("--seconds",), "N", "how long dot may take (10)", _from(1), 10),
-    Option(("--dark",), "", "in the colours of the dark: svg, png, pdf, html and dot"),
-    Option(("--ascii",), "", "with characters of ASCII alone"),
-    Option(("--width",), "N", "columns of a picture in characters", _from(20)),
-    Option(("--force",), "", "replace FILE whatever it is"),
+    Option(("--diff",), "RULE|N", "draw the graph before and after a rewrite in one picture"),
+    Option(("--film",), "", "show the rewrites one by one: -o x.html or x.svg"),
+    Option(("--engine",), "NAME", "layout engine (auto, dot, own)", one_of("auto", "dot", "own"), "auto"),
+    Option(("--seconds",), "N", "time limit of dot (10)", _from(1), 10),
+    Option(("--dark",), "", "dark colours, for svg, png, pdf, html and dot"),
+    Option(("--ascii",), "", "use only ASCII characters"),
+    Option(("--width",), "N", "width of a picture in characters", _from(20)),
+    Option(("--force",), "", "replace FILE even if scanviz did not draw it"),
     MODE,
 )
 DRAWN = ("svg", "png", "pdf", "dot")

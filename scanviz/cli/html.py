@@ -1,9 +1,12 @@
 """Write a saved profile as one HTML page that needs no network.
 
-The page goes to the working folder, named after the profile; `scanviz profile --html SCRIPT` profiles and writes it at once. An
-earlier page of scanviz is replaced, any other file only with --force. Pictures are drawn by Graphviz where it is installed, else by
-scanviz itself. With --recompute, runs of a profile with values have all their steps in the page, or windows of them: the first, the
-last, and those around the first NaN.
+The page goes to the working folder, named after the profile; `scanviz profile --html SCRIPT` profiles and writes it at once. A
+page of scanviz is replaced, any other file only with --force. --recompute puts values of more steps into the page: all of a short
+run; of a long one the first, the last, and those around the first NaN.
+
+for example:
+  scanviz html train.scanviz                  writes train.html
+  scanviz html -o - train.scanviz > page.html
 """
 
 from __future__ import annotations

@@ -1,10 +1,15 @@
-"""Ten lessons on scan: from a for-loop to the gradient of a loop, its rewrites, and finding what is slow or NaN.
+"""Learn scan in ten lessons: from a for-loop to its gradient, its rewrites, and finding what is slow or NaN.
 
-Without a number the lessons are listed. With one the lesson opens in the terminal: its text, its program, which can be changed, run
-and stepped through, and an exercise that is checked. Where there is no terminal, or with --text, the lesson is printed.
+Without a number the lessons are listed. Lesson N opens in the terminal with its text, a program to change, run and step through,
+and an exercise that is checked. Without a terminal, or with --text, it is printed.
 
---write puts the program and the exercise into a file, to be worked on in an editor; --check says whether the exercise in it is
-right. --notebooks writes them as Jupyter notebooks, whose cells run, draw and check the same.
+--write puts the program and the exercise into a file for your editor; --check checks the exercise in it. --notebooks writes
+Jupyter notebooks that run, draw and check the same.
+
+for example:
+  scanviz learn 1                             open the first lesson
+  scanviz learn 3 --write three.py            work in an editor
+  scanviz learn 3 --check three.py
 """
 
 from __future__ import annotations
@@ -26,9 +31,9 @@ from scanviz.record.storage.reading import open_file
 USAGE = "learn [options] [N]"
 OPTIONS = (
     Option(("--text",), "", "print the lesson"),
-    Option(("--hints",), "", "print its hints too"),
-    Option(("--write",), "FILE", "write the lesson's program and exercise, to be completed"),
-    Option(("--check",), "FILE", "check the exercise in a file that --write wrote"),
+    Option(("--hints",), "", "print its hints as well"),
+    Option(("--write",), "FILE", "write the program and the exercise to a new file"),
+    Option(("--check",), "FILE", "check the exercise in a file made by --write"),
     Option(("--notebooks",), "FOLDER", "write the lessons, or lesson N, as Jupyter notebooks"),
 )
 INDENT = " " * 5

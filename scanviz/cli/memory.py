@@ -1,8 +1,12 @@
-"""Tell how much memory the calls of a script will hold, each before it is made, and beside it what they then held.
+"""Forecast how much memory the calls of a script need, and show beside it what they held.
 
-A script is run as under python; what it prints goes to standard error, and when it ends one line a function is printed on standard
-output: of the call for which most was forecast. Counted are arrays that the engine makes: rows and buffers of loops, results of
-operations outside of loops, results of calls. With --limit a call that would hold more is not made: it raises OutOfMemoryError.
+One line per function is printed on standard output when the script ends: the call with the largest forecast. The script's own
+output goes to standard error. Counted are arrays of scanviz: rows and buffers of loops, results of operations and of calls. With
+--limit, a call that would need more raises OutOfMemoryError before it starts.
+
+for example:
+  scanviz memory train.py
+  scanviz memory --limit 4G train.py          stop before a call that needs more
 """
 
 from __future__ import annotations
@@ -32,7 +36,7 @@ def _bytes(text: str) -> int:
 
 USAGE = "memory [options] SCRIPT [arguments]"
 OPTIONS = (
-    Option(("--limit",), "SIZE", "make no call that would hold more, such as 500M or 4G", _bytes),
+    Option(("--limit",), "SIZE", "refuse calls that need more, such as 500M or 4G", _bytes),
     MODE,
 )
 

@@ -1,8 +1,10 @@
-"""Merge saved profiles into one: of the processes of a program, of the parts of a pipeline, of the scripts of a day.
+"""Merge saved profiles into one: of several processes, parts of a pipeline, or scripts.
 
-Functions stand beside one another, each with its origin, the profile that it comes from, which reports, tables, the page and the
-terminal application show. Times and counts of the runs add up, as if they had run one after the other. The result is a profile like
-any other; profiles that are merged already may be merged further. Nothing that is there is replaced unless --force is given.
+Each function keeps the name of its profile as its origin, which all views show. Times and counts add up as if the runs had
+followed one another. Merged profiles can be merged further.
+
+for example:
+  scanviz merge worker-1.scanviz worker-2.scanviz -o all.scanviz
 """
 
 from __future__ import annotations
@@ -17,9 +19,9 @@ from scanviz.record.plain_text import sanitize, write_text
 
 USAGE = "merge [options] A B … -o C"
 OPTIONS = (
-    Option(("-o", "--output"), "FILE", "where the merged profile is saved"),
+    Option(("-o", "--output"), "FILE", "where to save the merged profile"),
     Option(("-q", "--quiet"), "", "print nothing"),
-    Option(("--force",), "", "replace FILE"),
+    Option(("--force",), "", "replace FILE if it exists"),
 )
 
 

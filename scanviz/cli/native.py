@@ -1,8 +1,11 @@
-"""Print the machine code of a script's loops, with the user's lines beside it.
+"""Print the machine code of a script's loops, with your lines beside it.
 
-A script is run as under python, on the native tier where its functions name none; what it prints goes to standard error. When it
-ends, the code of each loop that ran is printed on standard output, for the shapes that it met last: in LLVM's language (--ir, the
-default), or as the processor's instructions (--asm). Of a loop that has no native code the reason is told.
+The script runs on the native tier where its functions name no tier; its own output goes to standard error. When it ends, the code
+of each loop that ran is printed, for the shapes that the loop met last. A loop without machine code is listed with the reason.
+
+for example:
+  scanviz native train.py                     in LLVM's language
+  scanviz native --asm --scan rnn train.py    the processor's instructions of one loop
 """
 
 from __future__ import annotations
@@ -28,8 +31,8 @@ USAGE = "native [options] SCRIPT [arguments]"
 OPTIONS = (
     Option(("--function",), "NAME", "this function alone"),
     Option(("--scan",), "NAME", "this loop alone"),
-    Option(("--ir",), "", "in LLVM's language"),
-    Option(("--asm",), "", "as the processor's instructions"),
+    Option(("--ir",), "", "print LLVM's language (the default)"),
+    Option(("--asm",), "", "print the processor's instructions"),
 )
 
 

@@ -69,7 +69,7 @@ class Given(argparse.Namespace):
 
 
 HELP = Option(("-h", "--help"), "", "show this help")
-MODE = Option(("--mode",), "NAME", "tier that runs functions which name none")
+MODE = Option(("--mode",), "NAME", "tier for functions that name none")
 MODE_OF_RUN = MODE._replace(help=f"{MODE.help} (numpy, native, reference, cupy, …)")
 
 
@@ -124,7 +124,7 @@ def rows_of_tables(given: Given) -> int | None:
 DETAIL = Option(
     ("--detail",),
     "LEVEL",
-    "time each step, or each operation of every step (steps, ops)",
+    "what is timed: each step, or each operation of every step (steps, ops)",
     one_of("steps", "ops"),
     "steps",
 )
@@ -326,10 +326,13 @@ def ran_program() -> bool:
 
 
 def help_text(usage: str, about: str | None, options: Sequence[Option]) -> str:
-    """Return a command's help."""
-    rows = []
+    """Return a command's help: how it is called, its first sentence, its options, then notes and examples."""
+    first, _, notes = (about or "").strip().partition("\n\n")
+    rows = ["options:"]
     for option in (*options, HELP):
         space = "" if option.may_lack_value else " "
         names = ", ".join(option.names) + (f"{space}{option.value}" if option.value else "")
         rows.append(f"  {names:<24} {option.help}")
-    return f"usage: scanviz {usage}\n\n{(about or '').strip()}\n\noptions:\n" + "\n".join(rows) + "\n"
+    return (
+        "\n\n".join([f"usage: scanviz {usage}", first, "\n".join(rows), *([notes] if notes else [])]) + "\n"
+    )

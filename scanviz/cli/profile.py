@@ -1,11 +1,16 @@
 """Run a script, a module (-m) or code (-c) and show where its loops spend their time.
 
-The program runs as under python: same arguments, streams and exit code. The report goes to standard error when the
-program ends, however it ends; the profile is saved as SCRIPT.scanviz in the working folder. Only what ends a process at
-once (os._exit, SIGKILL, a crash) leaves no profile. Options stand before the script; everything after it is the program's.
+The program runs as under python, with the same arguments, streams and exit code. At its end the report is printed on standard
+error, and the profile is saved as SCRIPT.scanviz in the working folder. Options stand before the script: everything after it
+belongs to the program.
 
-An earlier profile of the same name is replaced, any other file never: without -o the new one is then numbered, with -o
-it is an error unless --force is given. NO_COLOR is honoured.
+An earlier profile of the same name is replaced, no other file is: without -o the new profile gets a number, with -o it is an
+error unless --force is given. A process that is killed (os._exit, SIGKILL, a crash) leaves no profile.
+
+for example:
+  scanviz profile train.py --epochs 2         --epochs 2 goes to train.py
+  scanviz profile --html -m package.train     write a page for the browser too
+  scanviz profile --values train.py           keep the numbers of each step, to find a NaN
 """
 
 from __future__ import annotations
@@ -39,24 +44,26 @@ if TYPE_CHECKING:
 
 USAGE = "profile [options] SCRIPT [arguments]"
 OPTIONS = (
-    Option(("-o", "--output"), "FILE", "where the profile is saved"),
+    Option(("-o", "--output"), "FILE", "where to save the profile (SCRIPT.scanviz)"),
     Option(("-q", "--quiet"), "", "print no report and no progress line"),
     *TABLES,
     Option(("--scan",), "NAME", "show this loop alone, in full"),
     DETAIL,
-    Option(("--steps-a-stamp",), "N", "let so many very short steps share one time", positive, 1),
+    Option(("--steps-a-stamp",), "N", "time N steps together, for very short steps", positive, 1),
     Option(
         ("--values",),
         "[=PATTERN]",
-        "keep values of loops (named so) step by step: each call is computed twice",
+        "keep the values of loops (named PATTERN) step by step; each call is computed twice",
     ),
     MODE_OF_RUN,
     Option(("--html",), "[=PAGE]", "write the profile as one HTML page too"),
-    Option(("--children",), "", "record processes made by multiprocessing too, and merge their profiles"),
+    Option(("--children",), "", "also profile processes of multiprocessing, and merge their profiles"),
     Option(
-        ("--roofline",), "", "measure the machine's limits after the run: how far operations are from them"
+        ("--roofline",),
+        "",
+        "measure the machine's limits after the run, and how close operations come to them",
     ),
-    Option(("--repeat",), "N", "run the program N times, in fresh processes, for scanviz compare", positive),
+    Option(("--repeat",), "N", "run the program N times in fresh processes, for scanviz compare", positive),
     Option(("--force",), "", "replace FILE even if it is no profile"),
 )
 

@@ -1,9 +1,13 @@
-"""Print the Programs that a script's functions run: registers and where they live, loops with their steps, the user's lines.
+"""Print the Programs that a script's functions run: instructions, registers, loops with their steps, and your lines.
 
-A script is run as under python; what it prints goes to standard error, and when it ends the Programs of its functions are
-printed on standard output, as they were after all rewrites and memory rules. Where registers of a step live is known of loops that
-were run on the NumPy tier, for the shapes that they met last. -o writes one of them to a file, FILE.program, which
-this command prints again and a backend can run. A profile, FILE.scanviz, holds the Programs of its functions too.
+They are printed on standard output when the script ends, as they are after all rewrites; the script's own output goes to standard
+error. Where registers live in memory is known for loops that ran on the NumPy tier, for the shapes that they met last. -o writes
+one Program to a file, FILE.program, which this command prints again and a backend can run. A profile holds Programs too.
+
+for example:
+  scanviz program train.py                    all functions
+  scanviz program --scan rnn train.scanviz    one loop, from a profile
+  scanviz program --function train -o train.program train.py
 """
 
 from __future__ import annotations
@@ -46,7 +50,7 @@ OPTIONS = (
     Option(("--scan",), "NAME", "this loop alone"),
     Option(("-o", "--output"), "FILE", "write the Program of one function to FILE.program"),
     Option(("--hash",), "", "print structural hashes, equal for Programs that compute the same"),
-    Option(("--force",), "", "replace FILE whatever it is"),
+    Option(("--force",), "", "replace FILE even if it is no Program"),
     MODE,
 )
 

@@ -1,7 +1,12 @@
 """Print the report of a saved profile.
 
-With --json the whole record goes to standard output, for other programs. With --values, what the variables of loops were, for
-a profile that was made with `scanviz profile --values`; with --recompute at any step, computed again from what the profile holds.
+--values prints the values of loop variables at one step, for profiles made with `scanviz profile --values`. --recompute computes
+steps that the profile does not hold.
+
+for example:
+  scanviz report train.scanviz                the answer in 20 lines
+  scanviz report --full train.scanviz         all tables
+  scanviz report --values --step 731 train.scanviz
 """
 
 from __future__ import annotations
@@ -23,11 +28,9 @@ OPTIONS = (
     Option(("--json",), "", "print the record as JSON"),
     *TABLES,
     Option(("--scan",), "NAME", "show this loop alone, in full"),
-    Option(("--values",), "", "show the values of loops' variables at a step"),
-    Option(
-        ("--step",), "N", "with --values: at step N, counted from 0, or the nearest that was kept", _count
-    ),
-    Option(("--run",), "N", "with --values: in run N of the loop alone, counted from 0", _count),
+    Option(("--values",), "", "show the values of loop variables at a step"),
+    Option(("--step",), "N", "with --values: at step N, counted from 0, or the nearest one kept", _count),
+    Option(("--run",), "N", "with --values: in run N of the loop, counted from 0", _count),
     RECOMPUTE,
 )
 

@@ -1,9 +1,14 @@
-"""Show what rewrites did to the functions of a script, or of a saved profile, and why one did not fire.
+"""Show how rewrites changed the functions of a script or of a saved profile, and why a rewrite did not apply.
 
-Without more, the list of rewrites of each function: what each did and what it bought. A script is run as under python, and
-what it prints stays what it is; the list goes to standard error when it ends. With --json it is the other way round: what the
-script prints goes to standard error, and standard output is JSON and nothing else. --verify and --bisect give the exit code 1
-where a rewrite changed a value. NO_COLOR is honoured.
+Without options: the rewrites of each function, and what each gained. The list goes to standard error when the script ends. With
+--json the script's output goes to standard error, and standard output holds JSON alone. --verify and --bisect exit with 1 if a
+rewrite changed a value.
+
+for example:
+  scanviz rewrites train.py                   what was rewritten?
+  scanviz rewrites --step 3 train.py          rewrite 3, line by line
+  scanviz rewrites --why-not PushOutSeqScan train.py
+  scanviz rewrites --verify train.py          are all values still the same?
 """
 
 from __future__ import annotations
@@ -46,29 +51,29 @@ USAGE = "rewrites [options] SCRIPT|FILE.scanviz [arguments]"
 STYLES = ("unified", "side-by-side", "tree", "costs")
 OPTIONS = (
     Option(("--function",), "NAME", "this function alone"),
-    Option(("--scan",), "NAME", "what was done to this loop"),
-    Option(("--rule",), "RULE", "what this rule did"),
+    Option(("--scan",), "NAME", "changes of this loop"),
+    Option(("--rule",), "RULE", "changes by this rule"),
     Option(
-        ("--step",), "N", "one rewrite line by line, before and after", number("the number of a rewrite", 0)
+        ("--step",), "N", "rewrite N line by line, before and after", number("the number of a rewrite", 0)
     ),
-    Option(("--unified",), "", "lines that changed, one list (the default)"),
-    Option(("--side-by-side",), "", "before at the left, after at the right"),
-    Option(("--tree",), "", "the whole graph with what changed in it"),
-    Option(("--costs",), "", "what the graph costs before and after, in the sizes that you named"),
+    Option(("--unified",), "", "changed lines in one list (the default)"),
+    Option(("--side-by-side",), "", "before on the left, after on the right"),
+    Option(("--tree",), "", "the whole graph with its changes marked"),
+    Option(("--costs",), "", "cost of the graph before and after, in your sizes"),
     Option(("--all",), "", "also how often each rule refused"),
-    Option(("--why",), "NAME|LINE", "where something comes from, down to the line of the script"),
-    Option(("--why-not",), "RULE", "why a rule did not fire, nearest first"),
+    Option(("--why",), "NAME|LINE", "where a variable or line comes from, down to the script"),
+    Option(("--why-not",), "RULE", "why this rule did not apply, the nearest miss first"),
     Option(
         ("--verify",),
         "",
-        "compare values and gradients before and after every rewrite, on the script's inputs",
+        "compare values and gradients before and after every rewrite",
     ),
     Option(("--bisect",), "", "find the first rewrite that changed a value, by halving"),
-    Option(("--ablate",), "", "measure each function without each rule in turn, time and memory"),
-    Option(("--into",), "FILE.scanviz", "also put what --ablate measures into this profile"),
+    Option(("--ablate",), "", "measure what each rule gains, by leaving it out: time and memory"),
+    Option(("--into",), "FILE.scanviz", "save the results of --ablate in this profile"),
     Option(("--budget",), "SECONDS", "how long --ablate may measure (60)", positive),
-    Option(("--json",), "", "print everything as JSON, alone on standard output"),
-    Option(("--rules",), "", "list all rules, and what they do"),
+    Option(("--json",), "", "print everything as JSON on standard output"),
+    Option(("--rules",), "", "list all rules"),
     MODE,
 )
 MEASURED = ("ablate", "bisect", "verify")

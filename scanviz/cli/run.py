@@ -1,7 +1,10 @@
-"""Run a script, a module (-m) or code (-c) as python does.
+"""Run a script, a module (-m) or code (-c) as python does, with scanviz's own error messages.
 
-Tracebacks show the program's own frames; errors of scanviz come without frames inside scanviz.
-SCANVIZ_TRACEBACK=full shows them all.
+Tracebacks show the frames of your program, not those inside scanviz; SCANVIZ_TRACEBACK=full shows all.
+
+for example:
+  scanviz run train.py --epochs 2             --epochs 2 goes to train.py
+  scanviz run --mode native train.py          run all functions as machine code
 """
 
 from __future__ import annotations

@@ -1,8 +1,12 @@
-"""Walk through a profile in the terminal, or through a script while it runs.
+"""Explore a profile in the terminal, or a script while it runs.
 
-FILE is a saved profile. A SCRIPT (or -m module, -c code) runs in a process of its own, with its arguments; what it prints is in
-the tab Output, its profile is saved as `scanviz profile` does, and the application stays on it when the script has ended.
-Keys: ? helps, 1 to 8 choose tabs, q quits.
+A SCRIPT (or -m module, -c code) runs in its own process, with its arguments. The tab Output shows what it prints; its profile is
+saved as `scanviz profile` does, and stays on the screen when the script has ended. Keys: ? for help, 1 to 8 for tabs, q to quit.
+
+for example:
+  scanviz tui train.scanviz                   a saved profile
+  scanviz tui train.py --epochs 2             a script while it runs
+  scanviz tui --web train.scanviz             in a browser
 """
 
 from __future__ import annotations
@@ -37,18 +41,16 @@ GARBAGE = 1_000_000  # objects more than before at which those are looked for th
 FRAMES = "240"  # a second, at most: keys are answered one by one
 USAGE = "tui [options] FILE, or: tui [options] SCRIPT [arguments]"
 OPTIONS = (
-    Option(("-o", "--output"), "FILE", "where the profile of a script is saved"),
+    Option(("-o", "--output"), "FILE", "where to save the profile of a script"),
     Option(("--force",), "", "replace FILE of -o even if it is no profile"),
     Option(
-        ("--values",), "[=PATTERN]", "keep values of a script's loops (named so): each call is computed twice"
+        ("--values",), "[=PATTERN]", "keep the values of loops (named PATTERN); each call is computed twice"
     ),
     DETAIL,
-    MODE._replace(
-        help="tier that runs a script's functions which name none (numpy, native, reference, cupy, …)"
-    ),
+    MODE._replace(help="tier for functions of a script that name none (numpy, native, reference, cupy, …)"),
     RECOMPUTE,
-    Option(("--theme",), "NAME", "textual-dark, textual-light or another theme of Textual"),
-    Option(("--web",), "", "in a browser, served on this machine alone (extra: tui-web)"),
+    Option(("--theme",), "NAME", "a theme of Textual, such as textual-light"),
+    Option(("--web",), "", "show it in a browser, on this machine alone (extra: tui-web)"),
     Option(("--port",), "PORT", "with --web: the port, 8000 by default", positive, 8000),
 )
 

@@ -53,7 +53,7 @@ PROGRAMS = {
         (["run.scanviz"], "write: scanviz report run.scanviz"),
         (["-o", "x", "nested.py"], "options stand behind the command: scanviz COMMAND -o …"),
         (["reprot", "nested.py"], "there is no command 'reprot'; did you mean report?"),
-        (["folder"], "there is no command 'folder'; commands: profile, run"),
+        (["folder"], "there is no command 'folder'; commands: profile, check"),
         (["\x1b[31mred.py"], r"write: scanviz profile '\x1b[31mred.py'"),
     ],
 )

@@ -162,7 +162,7 @@ def _no_command(arguments: list[str]) -> str:
         return f"there is no command {first!r}; write: scanviz {meant}"
     commands = f"commands: {', '.join(COMMANDS)}"
     if first.startswith("-"):
-        return f"options stand behind the command: scanviz COMMAND {sanitize(first)} …; {commands}"
+        return f"options follow the command: scanviz COMMAND {sanitize(first)} …; {commands}"
     return f"there is no command {first!r}{suggestion(first, COMMANDS)}; {commands}"
 
 

@@ -115,9 +115,11 @@ def _of_profiles(given: Given) -> Comparison:
 
     for name in ("seconds", "rounds", "detail", "mode"):
         if getattr(given, name) is not None:
-            raise UsageError(f"--{name} is for --run: A and B are profiles that were made")
+            raise UsageError(f"--{name} needs --run: A and B are saved profiles")
     if len(given.rest) != 2:
-        raise UsageError(f"which profiles? scanviz compare takes two, A and B, found {len(given.rest)}")
+        raise UsageError(
+            f"scanviz compare takes two profiles, A and B, found {len(given.rest)}; --run compares scripts"
+        )
     return compare(*map(_loaded, given.rest))
 
 
@@ -160,7 +162,7 @@ def two_programs(words: list[str]) -> tuple[list[str], list[str]]:
         else:
             found.append([word] if Path(word).exists() else shlex.split(word))
     if len(found) != 2 or not all(found):
-        raise UsageError(f"which programs? scanviz compare --run takes two, A and B, found {len(found)}")
+        raise UsageError(f"scanviz compare --run takes two programs, A and B, found {len(found)}")
     return [*found[0], *waiting], [*found[1], *waiting]
 
 

@@ -48,7 +48,7 @@ def main(arguments: list[str]) -> int:
         raise HelpWanted("\n".join(["\nformats:", *listed, *failed])) from None
     path, name = one_file(given.rest, "export"), given.format
     if name is None:
-        raise UsageError(f"which format? --format {'|'.join(formats()[0])}")
+        raise UsageError(f"no format given: --format {'|'.join(formats()[0])}")
     try:
         form = _format(name)
         record = loaded(path)
@@ -94,7 +94,7 @@ def _target(given: Given, path: Path, table: str | None, form: Format) -> Path |
 def _deliver(pieces: dict[str, bytes], target: Path | None, suffix: str, force: bool) -> None:
     if target is None:
         if len(pieces) > 1:
-            raise UsageError(f"only one table fits into standard output: --table {'|'.join(pieces)}")
+            raise UsageError(f"standard output takes one table: --table {'|'.join(pieces)}")
         write_to_standard_output(*pieces.values())
         return
     whole = "" in pieces

@@ -34,7 +34,7 @@ def one_file(rest: Sequence[str], command: str) -> Path:
     """
     if len(rest) != 1:
         found = f", found {len(rest)}" if rest else ""
-        raise UsageError(f"which profile? scanviz {command} takes one FILE{found}")
+        raise UsageError(f"scanviz {command} takes one FILE, a saved profile{found}")
     return Path(rest[0])
 
 
@@ -70,7 +70,7 @@ def profile_place(path: Path, *, force: bool) -> Path:
     from scanviz.record.storage.archive import is_profile
 
     if str(path) in STANDARD_OUTPUT:
-        raise UsageError("a profile is saved as a file, not on standard output: -o names one")
+        raise UsageError("a profile cannot go to standard output: -o FILE names a file")
     return free_place(path.absolute(), force=force, ours=is_profile, what="scanviz profile")
 
 
@@ -126,7 +126,7 @@ def write_to_standard_output(data: bytes) -> None:
         text = data.decode("utf-8")
     except UnicodeDecodeError:
         raise UsageError(
-            "this format is no text, and standard output is a terminal: -o names a file"
+            "this format is no text, and cannot go to a terminal: -o FILE names a file"
         ) from None
     write_text(text, sys.stdout)
 

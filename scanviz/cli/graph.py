@@ -136,7 +136,7 @@ def _target(given: Given) -> DrawTarget:
     out, film = given.output, given.film
     if out is None or out in STANDARD_OUTPUT:
         if film:
-            raise UsageError("a film is a file: --film -o x.html or x.svg")
+            raise UsageError("--film needs a file: -o x.html or x.svg")
         return DrawTarget(None, "txt")
     from scanviz.render.marks import is_picture
 
@@ -145,8 +145,9 @@ def _target(given: Given) -> DrawTarget:
     forms = FILMED if film else (*DRAWN, *WRITTEN)
     if form not in forms:
         known = ", ".join(f".{text}" for text in forms)
-        what = "no format of a film" if film else "no format"
-        raise UsageError(f"the ending of {out} says {what}{suggestion(form, forms)}; endings: {known}")
+        raise UsageError(
+            f"unsupported extension {path.suffix or out}{suggestion(form, forms)}; supported: {known}"
+        )
     free_place(path, force=given.force, ours=is_picture, what="picture of scanviz", fix="--force replaces it")
     return DrawTarget(path, form)
 
@@ -181,7 +182,7 @@ def _made(record: ProfileRecord, given: Given, form: str, out: TextIO) -> tuple[
     other = [f"--{name}" for name in NO_LOOPS_CLOSED if getattr(given, name) not in (None, False)]
     for name in ("closed", "open"):
         if other and getattr(given, name):
-            raise UsageError(f"--{name} is for the picture of a graph, and {other[0]} draws another one")
+            raise UsageError(f"--{name} and {other[0]} cannot be combined")
     if given.connections is not None or given.mappings:
         return _table(record, function, given, form, _columns(given, out)), "", ()
     if given.film:
@@ -223,9 +224,7 @@ def _function(record: ProfileRecord, given: Given) -> FunctionRecord:
         function for function in record.functions if function.graph is not None and function.key in keys
     ]
     if not functions:
-        raise UsageError(
-            "no function was called, or their graphs were too large to keep: there is nothing to draw"
-        )
+        raise UsageError("nothing to draw: no function was called, or its graph was too large to keep")
     return max(functions, key=lambda function: function.total_ns)
 
 
@@ -256,9 +255,7 @@ def _diagram(record: ProfileRecord, function: FunctionRecord, given: Given, form
     built = function.rewrites.snapshot(0) if function.rewrites is not None else None
     if given.before:
         if built is None:
-            raise UsageError(
-                "only the list of this function's rewrites was kept: its first graph is not in the profile"
-            )
+            raise UsageError("the profile has this function's list of rewrites, but no graphs of them")
         graph, record_for = built, None
     else:
         record_for = record
@@ -305,9 +302,7 @@ def _moments(function: FunctionRecord, wanted: str):  # type: ignore[no-untyped-
         )
     before, after = history.snapshot(found[0]), history.snapshot(found[-1] + 1)
     if before is None or after is None:
-        raise UsageError(
-            "only the list of this function's rewrites was kept: their graphs are not in the profile"
-        )
+        raise UsageError("the profile has this function's list of rewrites, but no graphs of them")
     return before, after
 
 

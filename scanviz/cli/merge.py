@@ -29,11 +29,11 @@ def main(arguments: list[str]) -> int:
     """Merge profiles and return the exit code."""
     given = parse(arguments, OPTIONS)
     if len(given.rest) < 2:
-        raise UsageError(f"which profiles? scanviz merge takes two or more, found {len(given.rest)}")
+        raise UsageError(f"scanviz merge takes two profiles or more, found {len(given.rest)}")
     if given.output is None:
-        raise UsageError(f"where to? scanviz merge {' '.join(given.rest)} -o FILE")
+        raise UsageError(f"no output given: scanviz merge {' '.join(given.rest)} -o FILE")
     if given.output in STANDARD_OUTPUT:
-        raise UsageError("a profile is saved as a file, not on standard output: -o names one")
+        raise UsageError("a profile cannot go to standard output: -o FILE names a file")
     place = free_place(Path(given.output).absolute(), force=given.force, ours=_nothing, what="", fix=FORCE)
     from scanviz.record.storage.file import save
     from scanviz.record.storage.merging import merged

@@ -40,7 +40,7 @@ def main(arguments: list[str]) -> int:
     """Print the code and return the exit code; a script that fails ends the process by its own."""
     given = parse(arguments, OPTIONS, program=True)
     if given.ir and given.asm:
-        raise UsageError("--ir and --asm are two forms of one listing: choose one")
+        raise UsageError("--ir and --asm cannot be combined")
     if given.rest and given.rest[0].endswith(".scanviz"):
         raise UsageError(_of_profile(Path(given.rest[0])))
     program = program_of(given.rest, "native")
@@ -66,7 +66,7 @@ def _of_profile(path: Path) -> str:
 
     script = loaded(path).script
     return (
-        f"{path} holds no machine code: that is made for the shapes which a loop meets, so the script is run;"
+        f"{path} holds no machine code, which depends on the shapes that loops meet: run the script,"
         f" scanviz native {sanitize(shlex.quote(script)) if script.endswith('.py') else 'SCRIPT'}"
     )
 

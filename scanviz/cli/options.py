@@ -268,9 +268,7 @@ def program_of(rest: list[str], command: str) -> Script:
         If it names none.
     """
     if not rest:
-        raise UsageError(
-            f"what is to be run? scanviz {command} SCRIPT [arguments]  (or -m module, or -c code)"
-        )
+        raise UsageError(f"no script given: scanviz {command} SCRIPT [arguments]  (or -m module, or -c code)")
     _ran.set(True)
     return script_of(rest)
 
@@ -298,16 +296,13 @@ def options_behind(rest: Sequence[str], options: Sequence[Option]) -> list[str]:
     Examples
     --------
     >>> options_behind(["rnn.py", "8", "-o", "x.svg"], [Option(("-o", "--output"), "FILE", "")])
-    ['-o behind rnn.py is an argument of rnn.py: what is for scanviz stands before it']
+    ['-o after rnn.py goes to rnn.py: options of scanviz stand before it']
     """
     named = 2 if rest and rest[0] in ("-m", "-c") else 1
     program = " ".join(rest[:named]) if rest[:1] != ["-c"] else "the code"
     known = {name for option in options for name in option.names}
     met = dict.fromkeys(name for word in rest[named:] if (name := word.partition("=")[0]) in known)
-    return [
-        f"{name} behind {program} is an argument of {program}: what is for scanviz stands before it"
-        for name in met
-    ]
+    return [f"{name} after {program} goes to {program}: options of scanviz stand before it" for name in met]
 
 
 @contextlib.contextmanager

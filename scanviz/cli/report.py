@@ -44,9 +44,9 @@ def main(arguments: list[str]) -> int:
 
     for name in ("step", "run"):
         if getattr(given, name) is not None and not given.values:
-            raise UsageError(f"--{name} goes with --values")
+            raise UsageError(f"--{name} needs --values")
     if given.recompute is not None and given.step is None:
-        raise UsageError("--recompute goes with --values --step N")
+        raise UsageError("--recompute needs --values --step N")
     record, wanted = loaded(path), given.scan
     problem = "" if wanted is None else not_one_loop(record, wanted)
     if problem:

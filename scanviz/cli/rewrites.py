@@ -94,7 +94,7 @@ def main(arguments: list[str]) -> int:
     into = None if given.into is None else Path(given.into).absolute()
     if into is not None:
         if not given.ablate:
-            raise UsageError("--into goes with --ablate")
+            raise UsageError("--into needs --ablate")
         loaded(into)  # before anything is run
     if flags:
         from scanviz.cli.rewrites_measured import MeasurementOptions, run_and_measure
@@ -176,9 +176,9 @@ def _go_together(given: Given) -> None:
     ]
     for one, other in apart:
         if _has(given, one) and _has(given, other):
-            raise UsageError(f"--{one} and --{other} do not go together")
+            raise UsageError(f"--{one} and --{other} cannot be combined")
     if given.budget is not None and not given.ablate:
-        raise UsageError("--budget is how long --ablate may measure; there is no --ablate")
+        raise UsageError("--budget needs --ablate, whose measuring time it limits")
 
 
 def _known_rule(name: str) -> None:
@@ -203,7 +203,7 @@ def _of_file(given: Given) -> int:
         raise UsageError(problem)
     asked = [f"--{name}" for name in ("verify", "bisect", "ablate") if getattr(given, name)]
     if asked:
-        raise UsageError(f"{asked[0]} runs functions again: it takes a SCRIPT, not a saved profile")
+        raise UsageError(f"{asked[0]} runs the functions again: it needs a SCRIPT, not a saved profile")
     _show(record, view, given.json, sys.stdout)
     return 0
 

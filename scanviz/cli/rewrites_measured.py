@@ -120,7 +120,7 @@ def _show_measured(
             with contextlib.suppress(Exception):  # the terminal may be gone
                 progress.erase()
     except KeyboardInterrupt:
-        write_text("\nscanviz: interrupted; what stands above is measured\n", stream)
+        write_text("\nscanviz: interrupted; the results above are complete\n", stream)
         return INTERRUPTED
     except BrokenPipeError:  # nobody reads any more
         return 141

@@ -59,7 +59,7 @@ def main(arguments: list[str]) -> int:
     """Show a profile and return the exit code."""
     given = parse(arguments, OPTIONS, program=True)
     if not given.rest:
-        raise UsageError("what is to be shown? scanviz tui FILE, or scanviz tui SCRIPT [arguments]")
+        raise UsageError("no profile or script given: scanviz tui FILE, or scanviz tui SCRIPT [arguments]")
     of_file = _is_file(given.rest)
     if of_file:
         given = options_after_file(given, OPTIONS, "tui")

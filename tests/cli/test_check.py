@@ -130,7 +130,7 @@ def test_options_choose_what_is_looked_for(script: Path) -> None:
         (["--big=-1", "rnn.py"], "--big takes a positive number"),
         (["--big=nan", "rnn.py"], "--big takes a positive number"),
         (["--nann", "rnn.py"], "unknown option --nann; did you mean --nan?"),
-        ([], "what is to be run?"),
+        ([], "no script given"),
         (["missing.py"], "can't open file"),
     ],
 )
@@ -200,9 +200,9 @@ def test_a_plain_profile_keeps_no_values(script: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--step", "3"], "--step goes with --values"),
-        (["--run", "3"], "--run goes with --values"),
-        (["--values", "--recompute"], "--recompute goes with --values --step N"),
+        (["--step", "3"], "--step needs --values"),
+        (["--run", "3"], "--run needs --values"),
+        (["--values", "--recompute"], "--recompute needs --values --step N"),
         (["--values", "--recompute=soon", "--step", "1"], "takes a number of seconds"),
         (["--values", "--step", "x"], "--step takes a number of 0 or more"),
         (["--values=rnn"], "--values takes no value"),

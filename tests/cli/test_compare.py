@@ -307,9 +307,9 @@ def test_a_program_that_fails_while_it_is_compared_is_told_with_what_it_wrote(fo
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["--run", "rnn.py"], "takes two, A and B, found 1"),
-        (["--run"], "takes two, A and B, found 0"),
-        (["--rounds", "3", "a.scanviz", "b.scanviz"], "--rounds is for --run"),
+        (["--run", "rnn.py"], "takes two programs, A and B, found 1"),
+        (["--run"], "takes two programs, A and B, found 0"),
+        (["--rounds", "3", "a.scanviz", "b.scanviz"], "--rounds needs --run"),
         (["--run", "--seconds", "soon", "rnn.py", "rnn.py"], "--seconds takes a positive number"),
     ],
 )

@@ -51,7 +51,7 @@ PROGRAMS = {
         (["-m", "nested"], "write: scanviz profile -m nested"),
         (["package"], "write: scanviz profile package"),
         (["run.scanviz"], "write: scanviz report run.scanviz"),
-        (["-o", "x", "nested.py"], "options stand behind the command: scanviz COMMAND -o …"),
+        (["-o", "x", "nested.py"], "options follow the command: scanviz COMMAND -o …"),
         (["reprot", "nested.py"], "there is no command 'reprot'; did you mean report?"),
         (["folder"], "there is no command 'folder'; commands: profile, check"),
         (["\x1b[31mred.py"], r"write: scanviz profile '\x1b[31mred.py'"),
@@ -219,7 +219,7 @@ def test_a_report_of_a_loop_that_is_not_there_names_those_that_are(script):  # n
     one = launch(script.folder, "report", "p.scanviz", "--scan", "wave")
     assert one.returncode == 0 and "wave" in one.stdout
     two = launch(script.folder, "report", "p.scanviz", "q.scanviz")
-    assert two.returncode == 2 and "takes one FILE, found 2" in two.stderr
+    assert two.returncode == 2 and "takes one FILE, a saved profile, found 2" in two.stderr
 
 
 def test_doctor_as_json_tells_how_to_get_what_is_missing(tmp_path):

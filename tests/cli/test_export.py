@@ -43,15 +43,15 @@ def test_standard_output_takes_one_piece(folder, capfdbinary):
     out = capfdbinary.readouterr().out
     assert json.loads(out)["traceEvents"]
     assert main(["export", "-f", "csv", "-o", "-", "rnn.scanviz"]) == 2
-    assert b"only one table fits" in capfdbinary.readouterr().err
+    assert b"standard output takes one table" in capfdbinary.readouterr().err
 
 
 @pytest.mark.parametrize(
     "arguments, said",
     [
-        (["rnn.scanviz"], "which format?"),
+        (["rnn.scanviz"], "no format given"),
         (["-f", "crome", "rnn.scanviz"], "takes chrome or perfetto"),
-        (["-f", "chrome"], "which profile?"),
+        (["-f", "chrome"], "takes one FILE"),
         (["-f", "chrome", "nothing.scanviz"], "cannot be read"),
         (["-f", "csv", "--table", "lops", "rnn.scanviz"], "did you mean loops?"),
         (["-f", "chrome", "--table", "loops", "rnn.scanviz"], "it is one piece"),

@@ -216,7 +216,7 @@ USAGE = {
     "an unknown option": (["profile", "--bogus", "s.py"], "unknown option --bogus"),
     "a misspelt option": (["profile", "--quite", "s.py"], "did you mean --quiet?"),
     "a missing value": (["profile", "-o"], "-o needs a value"),
-    "no script": (["profile"], "what is to be run?"),
+    "no script": (["profile"], "no script given"),
     "an unknown command": (["profil", "s.py"], "did you mean profile?"),
     "a bad number": (["profile", "--top", "none", "s.py"], "takes a positive number"),
     "a bad choice": (["profile", "--detail", "all", "s.py"], "steps or ops"),

@@ -65,7 +65,7 @@ def test_a_page_goes_to_standard_output_where_that_is_asked_for(folder):
 @pytest.mark.parametrize(
     "arguments, code, said",
     [
-        ((), 2, "which profile?"),
+        ((), 2, "takes one FILE"),
         (("nothing.scanviz",), 2, "cannot be read"),
         (("script.py",), 1, "is no scanviz profile"),
         (("-o", "nowhere/x.html", "script.py"), 2, "there is no folder"),

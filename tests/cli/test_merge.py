@@ -45,10 +45,10 @@ def test_nothing_is_replaced_unasked(folder: Path, capsys: pytest.CaptureFixture
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["a.scanviz", "-o", "c.scanviz"], "takes two or more, found 1"),
-        (["a.scanviz", "b.scanviz"], "where to? scanviz merge a.scanviz b.scanviz -o FILE"),
+        (["a.scanviz", "-o", "c.scanviz"], "takes two profiles or more, found 1"),
+        (["a.scanviz", "b.scanviz"], "no output given: scanviz merge a.scanviz b.scanviz -o FILE"),
         (["a.scanviz", "nowhere.scanviz", "-o", "c.scanviz"], "nowhere.scanviz cannot be read"),
-        (["a.scanviz", "b.scanviz", "-o", "-"], "saved as a file"),
+        (["a.scanviz", "b.scanviz", "-o", "-"], "cannot go to standard output"),
         (["a.scanviz", "b.scanviz", "-o", "no/c.scanviz"], "there is no folder"),
     ],
 )

@@ -46,7 +46,7 @@ def test_a_loop_without_native_code_has_its_reason(folder):
 
 def test_what_cannot_be_shown_is_refused_in_words(folder):
     done = command("native", "--ir", "--asm", "s.py", cwd=folder, COLUMNS="")
-    assert done.returncode == 2 and "choose one" in done.stderr
+    assert done.returncode == 2 and "cannot be combined" in done.stderr
     done = command("native", "--scan", "chian", "s.py", cwd=folder, COLUMNS="")
     assert done.returncode == 2 and "did you mean chain?" in done.stderr
 
@@ -54,7 +54,7 @@ def test_what_cannot_be_shown_is_refused_in_words(folder):
 def test_options_behind_the_script_and_profiles_are_told_in_words(folder):
     done = command("native", "s.py", "--asm", cwd=folder, COLUMNS="")
     assert done.returncode == 0
-    told = "scanviz: --asm behind s.py is an argument of s.py: what is for scanviz stands before it"
+    told = "scanviz: --asm after s.py goes to s.py: options of scanviz stand before it"
     assert done.stderr.splitlines() == [told, "ran"]
     assert command("profile", "-o", "p.scanviz", "s.py", cwd=folder, COLUMNS="").returncode == 0
     done = command("native", "p.scanviz", "--scan", "chain", cwd=folder, COLUMNS="")

@@ -98,7 +98,7 @@ def test_an_interrupt_shows_what_was_measured_and_no_traceback(run, tmp_path):
     process.send_signal(signal.SIGINT)
     _, rest = process.communicate(timeout=300)
     assert process.returncode == 130
-    assert rest.endswith("scanviz: interrupted; what stands above is measured\n") and "Traceback" not in rest
+    assert rest.endswith("scanviz: interrupted; the results above are complete\n") and "Traceback" not in rest
 
 
 def test_colours_are_for_terminals_and_can_be_switched_off(run, tmp_path):
@@ -153,7 +153,7 @@ def test_what_is_measured_can_be_put_into_a_profile_and_is_shown_with_each_rewri
     [
         (("--into", "nothing.scanviz", "--ablate", "rnn.py"), "cannot be read"),
         (("--into", "rnn.py", "--ablate", "rnn.py"), "is no scanviz profile"),
-        (("--into", "x.scanviz", "rnn.py"), "--into goes with --ablate"),
+        (("--into", "x.scanviz", "rnn.py"), "--into needs --ablate"),
     ],
 )
 def test_a_profile_that_cannot_take_it_is_told_before_the_script_runs(run, arguments, said):

@@ -100,12 +100,12 @@ def test_a_function_whose_own_call_fails_is_told_apart(run, tmp_path):
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (["--verify", "--step", "1"], "--verify and --step do not go together"),
-        (["--ablate", "--json"], "--ablate and --json do not go together"),
-        (["--bisect", "--rule", "ScanMerge"], "--bisect and --rule do not go together"),
-        (["--why", "h", "--why-not", "ScanMerge"], "--why and --why-not do not go together"),
-        (["--tree", "--unified"], "--unified and --tree do not go together"),
-        (["--budget", "3"], "--budget is how long --ablate may measure; there is no --ablate"),
+        (["--verify", "--step", "1"], "--verify and --step cannot be combined"),
+        (["--ablate", "--json"], "--ablate and --json cannot be combined"),
+        (["--bisect", "--rule", "ScanMerge"], "--bisect and --rule cannot be combined"),
+        (["--why", "h", "--why-not", "ScanMerge"], "--why and --why-not cannot be combined"),
+        (["--tree", "--unified"], "--unified and --tree cannot be combined"),
+        (["--budget", "3"], "--budget needs --ablate, whose measuring time it limits"),
         (["--ablate", "--budget", "soon"], "--budget takes a positive number"),
     ],
 )
@@ -119,4 +119,4 @@ def test_a_saved_profile_cannot_be_run_again(run, tmp_path):
     profile = subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=300)
     assert profile.returncode == 0
     done = run("--verify", "rnn.scanviz")
-    assert done.returncode == 2 and "takes a SCRIPT, not a saved profile" in done.stderr
+    assert done.returncode == 2 and "needs a SCRIPT, not a saved profile" in done.stderr

@@ -206,9 +206,9 @@ def _busy(comparison: Comparison) -> Iterator[ReportLine]:
 
 def _run(record: ProfileRecord) -> str:
     walls = [repeat.wall_ns for repeat in (record, *record.repeats)]
-    each = " each" if len(walls) > 1 else ""
+    a_run = " each" if len(walls) > 1 else ""
     started = f", {record.started[:16].replace('T', ' ')}" if record.started else ""
-    return f"{counted(len(walls), 'run')}, {duration(sum(walls) / len(walls))}{each}{started}"
+    return f"{counted(len(walls), 'run')}, {duration(sum(walls) / len(walls))}{a_run}{started}"
 
 
 def _changes(comparison: Comparison, top: int) -> Iterator[ReportLine]:

@@ -129,7 +129,7 @@ def _drawing(
     update_wrapper(method, function)
     method.__doc__ = (
         f"{(function.__doc__ or '').partition(chr(10))[0]}\n\n"
-        f"Arguments are those of ``T.random.{function.__name__}`` after its state."
+        f"Arguments are those of ``T.random.{function.__name__}`` after its state.\n"
     )
     return method
 

@@ -8,7 +8,7 @@ import io
 from msgspec.structs import replace
 
 from scanviz.profiler.export import export
-from scanviz.profiler.report.parts import outside_lines
+from scanviz.profiler.report.run_tables import outside_lines
 from scanviz.record.loops import LoopRecord
 from scanviz.record.model import FunctionRecord, ProfileRecord
 from scanviz.record.operations import OperationRecord

@@ -1,4 +1,4 @@
-"""What a check found, as text and as JSON data."""
+"""The finding of `scanviz check` as text and as JSON data."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MEANT = "an infinity on purpose, such as a mask or the logarithm of 0: to look f
 
 
 def render_check(record: CheckedRecord, *, width: int = 100, color: bool = False) -> str:
-    """Return what a check found, or what it looked at.
+    """Return the finding of a check, or the counts of what it checked.
 
     Examples
     --------
@@ -39,7 +39,7 @@ def render_check(record: CheckedRecord, *, width: int = 100, color: bool = False
 
 
 def check_as_json(record: CheckedRecord) -> Any:
-    """Return the same as data for JSON; numbers that are not finite become strings."""
+    """Return a check as JSON data; NaN and infinities become strings."""
     return _strict(to_builtins(record))
 
 
@@ -106,7 +106,7 @@ def _found(found: FindingRecord) -> list[ReportLine]:
 
 
 def _where(found: FindingRecord) -> str:
-    """Return all loops that a finding stands in, innermost first; those that read what was computed for all their steps too."""
+    """Return the loops and steps of a finding, innermost first."""
     read = [f"for {_step(loop_place)}" for loop_place in found.read_at[:1]]
     read += [f"of what {_step(loop_place, ' gave')}" for loop_place in found.made_of[:1]]
     if not found.loops:

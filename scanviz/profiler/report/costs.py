@@ -1,4 +1,4 @@
-"""What a graph costs before and after a rewrite, in the sizes that the user named."""
+"""Costs of a graph before and after a rewrite, in the sizes that the user named."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MEASURES = (
 
 
 def cost_lines(rewrites: RewritesRecord, entry: RewriteRecord) -> Iterator[ReportLine]:
-    """Return what the graph cost before and after an application, and how many operations a step of each loop has.
+    """Return the costs before and after an application, and the number of operations per step of each loop.
 
     Examples
     --------
@@ -62,14 +62,14 @@ def cost_lines(rewrites: RewritesRecord, entry: RewriteRecord) -> Iterator[Repor
 
 
 def size_lines(rewrites: RewritesRecord, indent: str) -> Iterator[ReportLine]:
-    """Return the sizes that numbers follow from, if there are any."""
+    """Return the sizes for which numbers were computed."""
     if rewrites.sizes:
-        told = ", ".join(f"{sanitize(name)} = {amount(size)}" for name, size in rewrites.sizes.items())
-        yield ReportLine(f"{indent}with the sizes of the last call: {told}", QUIET, wraps=True)
+        text = ", ".join(f"{sanitize(name)} = {amount(size)}" for name, size in rewrites.sizes.items())
+        yield ReportLine(f"{indent}with the sizes of the last call: {text}", QUIET, wraps=True)
 
 
 def step_costs(rewrites: RewritesRecord, before: int, after: int, *, changed: bool = True) -> Iterator[str]:
-    """Return what a step of each loop costs after so many applications and after others, in words.
+    """Return the cost per step of each loop at two points of the rewriting, in words.
 
     Parameters
     ----------
@@ -101,23 +101,23 @@ def step_costs(rewrites: RewritesRecord, before: int, after: int, *, changed: bo
         elif new is None:
             yield f"{name} ({old} operations a step) is gone"
         else:
-            told = _step_change((old, new), [step.get(loop) for step in steps], changed)
-            if told:
-                yield f"{name}: {told}"
+            text = _step_change((old, new), [step.get(loop) for step in steps], changed)
+            if text:
+                yield f"{name}: {text}"
 
 
 def _step_change(counts: tuple[int, int], steps: Sequence[StepNumbersRecord | None], changed: bool) -> str:
-    """Return what a step costs before and after in words; what stayed is left out, if that is wanted."""
-    told = list(_changes(*counts, "operations", amount, changed))
+    """Return the cost per step before and after, with unchanged numbers left out on request."""
+    text = list(_changes(*counts, "operations", amount, changed))
     if steps[0] is not None and steps[1] is not None:
         for kind, words, shown in _OF_STEP:
             old, new = (getattr(step, kind) for step in steps)
-            told += _changes(old, new, words, shown, changed)
-    return ", ".join([f"{told[0]} a step", *told[1:]]) if told else ""
+            text += _changes(old, new, words, shown, changed)
+    return ", ".join([f"{text[0]} a step", *text[1:]]) if text else ""
 
 
 def call_cost(before: CostNumbersRecord | None, after: CostNumbersRecord | None) -> str:
-    """Return what a call costs before and after in words, as far as it changed and is known.
+    """Return the cost of a call before and after, as far as it changed and is known.
 
     Examples
     --------
@@ -137,7 +137,7 @@ def call_cost(before: CostNumbersRecord | None, after: CostNumbersRecord | None)
 def _changes(
     old: int | None, new: int | None, words: str, shown: Callable[[int], str], changed: bool = True
 ) -> Iterator[str]:
-    """Give a number before and after in words if both are known, and it is another one as far as one sees."""
+    """Format a number before and after if both are known and differ as printed."""
     if old is not None and new is not None:
         texts = list(dict.fromkeys((shown(old), shown(new))))
         if len(texts) == 2 or not changed:
@@ -150,7 +150,7 @@ _OF_CALL = (("operations", "operations", amount), *_OF_STEP, ("buffer_bytes", "r
 
 
 def run_cost_lines(record: ProfileRecord, function: FunctionRecord) -> Iterator[ReportLine]:
-    """Return what a step of each loop of a function does as it runs, and what is outside of loops: with the shapes it met last.
+    """Return the work per step of each loop and outside of loops, with the shapes of the last call.
 
     Examples
     --------
@@ -168,10 +168,10 @@ def run_cost_lines(record: ProfileRecord, function: FunctionRecord) -> Iterator[
         if loop.function == function.key
     ]
     rows.append(("outside of loops, a call", function.operations))
-    told = [f"    {name}: {_work(operations)}" for name, operations in rows if _is_known(operations)]
-    if told:
+    message = [f"    {name}: {_work(operations)}" for name, operations in rows if _is_known(operations)]
+    if message:
         yield ReportLine("  as it runs, with the shapes of the last call", TITLE)
-        yield from (ReportLine(text, wraps=True) for text in told)
+        yield from (ReportLine(text, wraps=True) for text in message)
 
 
 def _is_known(operations: Sequence[OperationRecord]) -> bool:
@@ -186,7 +186,7 @@ def _work(operations: Sequence[OperationRecord]) -> str:
 
 
 def cost_at(rewrites: RewritesRecord, after: int) -> GraphCostRecord | None:
-    """Return what the graph costs after so many applications."""
+    """Return the cost of the graph after ``after`` applications."""
     known = [
         application.cost for application in rewrites.applications[:after] if application.cost is not None
     ]

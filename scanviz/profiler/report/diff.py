@@ -1,4 +1,4 @@
-"""Two versions of a graph's lines as one list with marks, or next to one another."""
+"""Diffs of two versions of a graph: one list with marks, or two columns."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ CONTEXT = 2  # unchanged lines around a change
 
 
 def marked(before: Sequence[str], after: Sequence[str], whole: bool) -> Iterator[ReportLine]:
-    """Return two versions as one list of lines with + and -, unchanged ones left out but for a few around."""
+    """Return a unified diff: lines with + and -, and a few unchanged ones around them."""
     matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
     for kind, a, b, c, d in matcher.get_opcodes():
         if kind == "equal":
@@ -31,7 +31,7 @@ def marked(before: Sequence[str], after: Sequence[str], whole: bool) -> Iterator
 
 
 def side_by_side(before: Sequence[str], after: Sequence[str], width: int) -> Iterator[ReportLine]:
-    """Return two versions next to one another, clipped to a width."""
+    """Return two versions in two columns, clipped to a width."""
     half = max(20, (width - 7) // 2)
 
     def row(left: str, mark: str, right: str, style: str) -> ReportLine:
@@ -55,7 +55,7 @@ def side_by_side(before: Sequence[str], after: Sequence[str], width: int) -> Ite
 
 
 def _where_they_differ(left: str, right: str, width: int) -> tuple[str, str]:
-    """Return two lines; where a cut to the width would hide how they differ, what is in front of that is left out."""
+    """Return two lines, cut in front where a cut behind would hide their difference."""
     if not (left and right) or clipped(left, width) != clipped(right, width):
         return left, right
     longest, shortest = max(len(left), len(right)), min(len(left), len(right))
@@ -71,7 +71,7 @@ def _where_they_differ(left: str, right: str, width: int) -> tuple[str, str]:
 
 
 def _paired(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Return lines before and after side by side: those that give the same name stand together."""
+    """Pair lines before and after by the name that they define."""
     given, places, taken = [_given(text) for text in new], [], 0
     for line in old:
         name = _given(line)
@@ -90,7 +90,7 @@ def _paired(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[str, str]]
 
 
 def _given(line: str) -> str:
-    """Return what a line gives a value: what stands before its sign, else nothing."""
+    """Return the name that a line defines; empty if it defines none."""
     if line.startswith("return "):
         return "return"
     for sign in (" := ", " = "):

@@ -1,4 +1,4 @@
-"""Loops beside their gradients: a row a forward loop in the report."""
+"""Forward loops beside their backward loops: one row for each forward loop."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from scanviz.record.plain_text import sanitize
 
 
 def pairs(record: ProfileRecord) -> list[tuple[list[LoopRecord], list[LoopRecord]]]:
-    """Return the loops that ran and whose gradients ran, with these, in the order of the record.
+    """Return pairs of forward loops and their backward loops that ran, in the order of the record.
 
     A loop that is the gradient of several stands beside them all, so that no time is in two pairs.
     """
@@ -37,7 +37,7 @@ def pairs(record: ProfileRecord) -> list[tuple[list[LoopRecord], list[LoopRecord
 
 
 def gradient_lines(record: ProfileRecord, width: int, top: int) -> list[ReportLine]:
-    """Return a table with one line a loop that has a gradient; nothing where there is none.
+    """Return a table of forward loops and their gradients; empty without gradients.
 
     Time and steps of a loop are those of all its runs, without making its code and that of loops inside, which says nothing of
     what a gradient costs; the gradient's of all its backward loops.  "keeps" are the rows that the forward loop stores for it, and
@@ -72,7 +72,7 @@ def gradient_lines(record: ProfileRecord, width: int, top: int) -> list[ReportLi
 
 
 def _code_ns(record: ProfileRecord) -> dict[int, int]:
-    """Return how long making code took in the time of each loop: its own code, and that of the loops inside."""
+    """Return the compile time in the time of each loop, loops inside included."""
     found: dict[int, int] = {}
     inside: dict[int | None, int] = {}
     for loop in reversed(record.loops):  # those inside come after it

@@ -1,10 +1,10 @@
-"""The report's parts about loops: a function with the tree of its loops, and one loop with its operations."""
+"""Tables of loops: a function with the tree of its loops, and one loop with its operations."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from scanviz.profiler.report.parts import OF_RUN
+from scanviz.profiler.report.run_tables import OF_RUN
 from scanviz.profiler.report.tails import tail_lines
 from scanviz.profiler.report.text import HOT, QUIET, TITLE, WARNING, ReportLine, clipped, table
 from scanviz.profiler.report.units import amount, counted, duration, quantity, share, sparkline
@@ -32,7 +32,7 @@ _COSTLY = 0.05  # a share of a loop's time that recording may take before it is 
 
 
 def place(name: str, source: SourceRecord | None) -> str:
-    """Return where something was made, in brackets, unless its name says it already."""
+    """Return the source line in brackets, unless the name contains it."""
     return f" ({sanitize(str(source))})" if source is not None and str(source) not in name else ""
 
 
@@ -44,7 +44,7 @@ def function_lines(
     width: int,
     top: int,
 ) -> list[ReportLine]:
-    """Return a function's line and a table of its loops and of what is outside of them, which add up to its time."""
+    """Return a function with a table of its loops and of its time outside of loops; rows add up to its time."""
     outside, whole = _outside(function, parts), times.whole(function)
     head = f"{sanitize(function.name)}{place(function.name, function.source)}: {counted(function.calls, 'call')}, "
     head += f"{duration(whole)} ({share(whole, times.run_ns)})"
@@ -69,7 +69,7 @@ def function_lines(
 
 
 def _outside(function: FunctionRecord, parts: Sequence[RunPart]) -> list[tuple[str, int]]:
-    """Return what a function spent outside of its loops, by what it is."""
+    """Return the time of a function outside of its loops, by kind."""
     places = [k for k, part in enumerate(parts) if part.kind == "function" and part.function == function.key]
     mine = [part for k, part in enumerate(parts) if k in places or part.parent in places]
     found = [(title, sum(part.own_ns for part in mine if part.kind in kinds)) for title, kinds in _OUTSIDE]
@@ -77,7 +77,7 @@ def _outside(function: FunctionRecord, parts: Sequence[RunPart]) -> list[tuple[s
 
 
 def _row(cells: list[str], width: int) -> list[str]:
-    """Return the cells that a terminal of this width has columns for."""
+    """Return the cells that fit a terminal of this width."""
     count = 9 if width >= WIDE else 8 if width >= MIDDLE else 5
     return (cells + [""] * count)[:count]
 
@@ -113,7 +113,7 @@ def _tree(
 def other_loop_lines(
     loops: Sequence[tuple[str, LoopRecord]], times: OperationTimes, width: int, top: int
 ) -> list[ReportLine]:
-    """Return loops with their titles in short, a line each: a step's time, and what takes most of it."""
+    """Return one line for each loop: the time per step and its most expensive operation."""
     if not loops:
         return []
     rows = [["other loops", "per step", OF_RUN]]
@@ -142,7 +142,7 @@ def step_ns(loop: LoopRecord) -> float:
 def loop_lines(
     loop: LoopRecord, title: str, times: OperationTimes, width: int, top: int, whole: bool = False
 ) -> list[ReportLine]:
-    """Return one loop: a heading, how its time divides, its operations, and with ``whole`` its variables too."""
+    """Return one loop: heading, parts of its time, operations, and with ``whole`` its variables."""
     parts = [
         f"{sanitize(title)}{place(loop.name, loop.source)}",
         f"{counted(loop.runs, 'run')}, {counted(loop.steps, 'step')}"
@@ -171,12 +171,12 @@ def loop_lines(
 
 
 def headings(record: LoopRecord | FunctionRecord) -> list[str]:
-    """Return the declared numbers that stand in the heading of a loop or function, each with its title."""
+    """Return the measures shown in the heading of a loop or function, each with its title."""
     return [f"{measure.title} {quantity(value, measure.unit)}" for measure, value in shown(record, "heading")]
 
 
 def _notes(loop: LoopRecord) -> list[ReportLine]:
-    """Return what must be known before the numbers are believed."""
+    """Return the limits of the numbers: failures, samples, profiler overhead."""
     found = [busy] if (busy := off_cpu(loop)) else []
     if loop.failed_runs:
         found.append(f"{counted(loop.failed_runs, 'run')} ended by an error")
@@ -228,7 +228,7 @@ def _slowest(loop: LoopRecord) -> str:
 
 
 def _series_line(loop: LoopRecord, width: int) -> list[ReportLine]:
-    """Return a sparkline of the run with the most steps kept: in each part of it, the slowest of them."""
+    """Return a sparkline of the run with most recorded steps; each bar is the slowest step of its part."""
     series = loop.drawn()
     if len(series) < 4:
         return []
@@ -247,7 +247,7 @@ def _series_line(loop: LoopRecord, width: int) -> list[ReportLine]:
 
 
 def _filled(bins: list[float]) -> list[float]:
-    """Return bins with the empty ones given the value before them."""
+    """Fill empty bins with the value before them."""
     found, before = [], next((number for number in bins if number), 0.0)
     for number in bins:
         before = number or before
@@ -288,7 +288,7 @@ def _operation_table(
 
 
 def _numbers(operations: list[OperationRecord], width: int, whole: bool) -> list[Measure]:
-    """Return the numbers that have a column: rates need room, and averages are for whoever looks at one loop."""
+    """Return the measures that have a column: rates need width, averages are for the report of one loop."""
     return [
         measure
         for measure in columns(operations)
@@ -322,5 +322,5 @@ def _variables(loop: LoopRecord, width: int) -> list[ReportLine]:
         )
     heading, *others = table(rows, 7, width)
     meanings = glosses(variable.kind for variable in loop.variables)
-    told = [ReportLine(f"  {meaning}", QUIET, wraps=True) for meaning in meanings]
-    return [ReportLine(heading, QUIET), *map(ReportLine, others), *told]
+    text = [ReportLine(f"  {meaning}", QUIET, wraps=True) for meaning in meanings]
+    return [ReportLine(heading, QUIET), *map(ReportLine, others), *text]

@@ -11,8 +11,8 @@ from typing import TextIO
 
 from scanviz.profiler.report.gradients import gradient_lines
 from scanviz.profiler.report.loops import function_lines, loop_lines, other_loop_lines
-from scanviz.profiler.report.parts import by_line_lines, gone_lines, outside_lines, whole_lines
 from scanviz.profiler.report.roofline import roofline_lines
+from scanviz.profiler.report.run_tables import by_line_lines, gone_lines, outside_lines, whole_lines
 from scanviz.profiler.report.summary import NOT_CALLED, render_summary
 from scanviz.profiler.report.text import (
     HEADING,
@@ -40,7 +40,7 @@ from scanviz.record.summary.verdict import VerdictSentence, verdict
 
 
 def origin_lines(record: ProfileRecord, width: int, top: int) -> list[ReportLine]:
-    """Return the profiles that a record was merged from, longest first; nothing where it was not merged.
+    """Return the profiles that a record was merged from, longest first; empty without a merge.
 
     Examples
     --------
@@ -192,7 +192,7 @@ def _body(
 
 
 def _hottest(record: ProfileRecord, times: OperationTimes, width: int, top: int) -> list[ReportLine]:
-    """Return the loops that take most, each with its operations: two, or more where more rows are asked for."""
+    """Return the two slowest loops with their operations; more where more rows are asked for."""
     own, titles = {loop.key: own_ns(record, loop) for loop in record.loops}, loop_titles(record)
     whole = sum(own.values())
     loops = sorted((loop for loop in record.loops if loop.runs), key=lambda loop: -own[loop.key])
@@ -208,7 +208,7 @@ def _hottest(record: ProfileRecord, times: OperationTimes, width: int, top: int)
 
 
 def own_ns(record: ProfileRecord, loop: LoopRecord) -> int:
-    """Return a loop's time less that of the loops directly inside it."""
+    """Return the time of a loop without the loops inside it."""
     inside = sum(inner.total_ns for inner in record.loops if inner.parent == loop.key)
     return max(0, loop.total_ns - inside)
 

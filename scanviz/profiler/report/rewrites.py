@@ -1,4 +1,4 @@
-"""What rules did to functions, as text: the list, one change line by line, why a line is there and why a rule did not fire.
+"""The rewrites of functions as text: the list, one change line by line, and why a rule did not fire.
 
 It reads records and nothing else; text from scripts is made harmless first.
 """
@@ -24,7 +24,7 @@ MORE = "--step N shows one rewrite line by line; --why NAME tells where somethin
 
 
 class RewritesOptions(NamedTuple):
-    """What is asked for.
+    """Options of the view of rewrites.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class RewritesOptions(NamedTuple):
 def render_rewrites(
     record: ProfileRecord, view: RewritesOptions | None = None, *, width: int = 100, color: bool = False
 ) -> str:
-    """Return what rules did to the functions of a run, as text.
+    """Return the rewrites of the functions of a run, as text.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def _has_step(function: FunctionRecord, step: int) -> bool:
 
 
 def chosen(record: ProfileRecord, view: RewritesOptions) -> list[FunctionRecord]:
-    """Return the functions that are asked for, those that took most time first."""
+    """Return the selected functions, slowest first."""
     found = list(record.functions) if view.function is None else functions_called(record, view.function)
     return sorted(found, key=lambda function: -function.total_ns)
 
@@ -111,7 +111,7 @@ def _function_lines(
     function: FunctionRecord, rewrites: RewritesRecord, view: RewritesOptions, width: int
 ) -> Iterator[ReportLine]:
     count = len(rewrites.applications)
-    yield ReportLine(f"{sanitize(function.name)}: {_told(function, rewrites)}", TITLE)
+    yield ReportLine(f"{sanitize(function.name)}: {_summary(function, rewrites)}", TITLE)
     if view.why is not None:
         yield from why_lines(rewrites, view.why)
     elif view.why_not is not None:
@@ -126,23 +126,23 @@ def _function_lines(
         yield from _list_or_steps(rewrites, view, width)
 
 
-def _told(function: FunctionRecord, rewrites: RewritesRecord) -> str:
-    """Return in a few words how much was done to a function."""
+def _summary(function: FunctionRecord, rewrites: RewritesRecord) -> str:
+    """Return a one-line summary of the rewrites of a function."""
     count, rules = (
         len(rewrites.applications),
         len({application.rule for application in rewrites.applications}),
     )
-    told = f"{_some(count, 'rewrite')} by {_some(rules, 'rule')}" if count else "no rewrites"
+    text = f"{_some(count, 'rewrite')} by {_some(rules, 'rule')}" if count else "no rewrites"
     chosen_rules = "" if rewrites.selection == "all" else f", of {sanitize(rewrites.selection)}"
     spent = (
         f", {duration(sum(application.time_ns for application in rewrites.applications))}" if count else ""
     )
     called = "" if function.calls or function.errors or function.running else ", never called"
-    return told + chosen_rules + spent + called
+    return text + chosen_rules + spent + called
 
 
 def _list_or_steps(rewrites: RewritesRecord, view: RewritesOptions, width: int) -> Iterator[ReportLine]:
-    """Return the list; where one rule or loop leaves few of it, or a style is asked for, these line by line."""
+    """Return the list of rewrites, or each one line by line where few are selected."""
     narrow = applications_of(rewrites, view) if view.rule or view.scan else []
     if not narrow or not (len(narrow) <= FEW or view.style):
         yield from _list(rewrites, view)
@@ -163,20 +163,20 @@ def _some(count: int, noun: str) -> str:
 
 
 def applications_of(rewrites: RewritesRecord, view: RewritesOptions) -> list[RewriteRecord]:
-    """Return the applications that a view asks for."""
+    """Return the selected applications."""
     found = [application for application in rewrites.applications if view.rule in (None, application.rule)]
     return found if view.scan is None else [rewrite for rewrite in found if _concerns(rewrite, view.scan)]
 
 
 def _concerns(entry: RewriteRecord, scan: str) -> bool:
-    """Return whether an application did something to a loop: it says so, matched in it, or changed what is in its step."""
-    told = (entry.message, *entry.loop_variables, *entry.moved_out, *entry.moved_in)
+    """Return whether an application concerns a loop: by its message, its match or a change of its step."""
+    message = (entry.message, *entry.loop_variables, *entry.moved_out, *entry.moved_in)
     paths = [*entry.loops, *((*entry.cost.per_step, *entry.cost.gone) if entry.cost is not None else ())]
-    return any(f"`{scan}`" in text for text in told) or any(_is_in(scan, path) for path in paths)
+    return any(f"`{scan}`" in text for text in message) or any(_is_in(scan, path) for path in paths)
 
 
 def _is_in(scan: str, path: str) -> bool:
-    """Return whether a loop is one of those on a path; names of loops hold a ``/`` where they name a file."""
+    """Return whether a path contains a loop; names of loops may contain a ``/``."""
     return f"/{scan}/" in f"/{path}/"
 
 
@@ -194,7 +194,7 @@ def _list(rewrites: RewritesRecord, view: RewritesOptions) -> Iterator[ReportLin
         effect = rewrites.effect(rewrite.rule)
         if effect is not None:
             yield ReportLine(f"       {effect.words()}", QUIET, wraps=True)
-        for text in _bought(rewrites, rewrite, LONGEST):
+        for text in _cost_change(rewrites, rewrite, LONGEST):
             yield ReportLine(f"       {text}", QUIET, wraps=True)
         for text in rewrite.loop_variables[:4]:
             yield ReportLine(f"       {sanitize(text)}", QUIET, wraps=True)
@@ -207,7 +207,7 @@ def _list(rewrites: RewritesRecord, view: RewritesOptions) -> Iterator[ReportLin
 
 
 def _in_all(rewrites: RewritesRecord) -> Iterator[ReportLine]:
-    """Return what all applications together changed in the cost."""
+    """Return the change of cost by all applications together."""
     for text in step_costs(rewrites, 0, len(rewrites.applications)):
         yield ReportLine(f"  in all: {text}", HEADING, wraps=True)
     in_numbers = call_cost(rewrites.numbers(0), rewrites.numbers(len(rewrites.applications)))
@@ -217,7 +217,7 @@ def _in_all(rewrites: RewritesRecord) -> Iterator[ReportLine]:
 
 
 def _nodes(entry: RewriteRecord) -> str:
-    """Return how many operations are gone, new or elsewhere."""
+    """Return the counts of removed, added and moved operations."""
     parts = [f"-{entry.removed} +{entry.added} operations"] if entry.removed or entry.added else []
     parts += [f"{len(entry.moved_out)} moved out"] if entry.moved_out else []
     parts += [f"{len(entry.moved_in)} moved in"] if entry.moved_in else []
@@ -225,15 +225,15 @@ def _nodes(entry: RewriteRecord) -> str:
 
 
 def _moved(entry: RewriteRecord) -> Iterator[str]:
-    """Return which operations left loops or went into them."""
+    """Return the operations moved out of loops or into them."""
     if entry.moved_out:
         yield f"moved out: {', '.join(entry.moved_out)}"
     if entry.moved_in:
         yield f"moved in: {', '.join(entry.moved_in)}"
 
 
-def _bought(rewrites: RewritesRecord, entry: RewriteRecord, longest: int | None = None) -> Iterator[str]:
-    """Return what an application changed in the cost, in words: in numbers as far as they are known, and in named sizes.
+def _cost_change(rewrites: RewritesRecord, entry: RewriteRecord, longest: int | None = None) -> Iterator[str]:
+    """Return the change of cost by an application, in numbers where known, and in named sizes.
 
     Where there is room for so many characters alone, sizes stand where there are no numbers, of long sums the first terms.
     """
@@ -257,7 +257,7 @@ def _bought(rewrites: RewritesRecord, entry: RewriteRecord, longest: int | None 
 
 
 def shortened(text: str, longest: int | None) -> str:
-    """Return the first terms of a sum, as many as there is room for; one at least.
+    """Return the first terms of a sum that fit the width; at least one.
 
     Examples
     --------
@@ -290,7 +290,7 @@ def _refused(rewrites: RewritesRecord) -> Iterator[ReportLine]:
 
 
 def refusals_of(rewrites: RewritesRecord, scan: str | None) -> list[RefusalRecord]:
-    """Return where rules did not fire: at a loop or in its step, or anywhere."""
+    """Return refusals at a loop or in its step, or all."""
     return [
         refusal
         for refusal in rewrites.refusals
@@ -299,7 +299,7 @@ def refusals_of(rewrites: RewritesRecord, scan: str | None) -> list[RefusalRecor
 
 
 def why_not_lines(rewrites: RewritesRecord, view: RewritesOptions) -> Iterator[ReportLine]:
-    """Return where the rule that is asked about did not fire, and why, under the rule's name."""
+    """Return where and why a rule did not fire."""
     found = [refusal for refusal in refusals_of(rewrites, view.scan) if refusal.rule == view.why_not]
     times = sum(application.rule == view.why_not for application in rewrites.applications)
     if times:
@@ -321,7 +321,7 @@ def why_not_lines(rewrites: RewritesRecord, view: RewritesOptions) -> Iterator[R
 def step_lines(
     rewrites: RewritesRecord, entry: RewriteRecord, view: RewritesOptions, width: int
 ) -> Iterator[ReportLine]:
-    """Return one application: what it did and bought, and the graph's lines before and after."""
+    """Return one application: its message, its change of cost, and the graph before and after."""
     spent = duration(entry.time_ns)
     heading = f"  {entry.index}  {entry.rule}{_nodes(entry)}  {spent}  ({entry.phase}, {entry.where})"
     yield ReportLine(heading, HEADING, wraps=True)
@@ -329,7 +329,7 @@ def step_lines(
     effect = rewrites.effect(entry.rule)
     if effect is not None:
         yield ReportLine(f"     {effect.words()}", QUIET, wraps=True)
-    for text in (*_bought(rewrites, entry), *map(sanitize, (*_moved(entry), *entry.loop_variables))):
+    for text in (*_cost_change(rewrites, entry), *map(sanitize, (*_moved(entry), *entry.loop_variables))):
         yield ReportLine(f"     {text}", QUIET, wraps=True)
     yield ReportLine("")
     if view.style == "costs":

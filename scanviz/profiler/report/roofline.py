@@ -1,4 +1,4 @@
-"""The part of the report on the machine's limits: how far the operations that take most are from them."""
+"""Roofline table: how near the most expensive operations are to the machine's limits."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ BEYOND = "  more than 100 %: the limit of memory is that of copying, and reading
 
 
 def roofline_lines(record: ProfileRecord, width: int, top: int) -> list[ReportLine]:
-    """Return the operations that take most with the least time that each needs on the machine; nothing where that is not known."""
+    """Return the most expensive operations with their lower bounds on this machine; empty if limits were not measured."""
     found = worth_showing(record)[:top]
     if not found:
         return []
@@ -45,7 +45,7 @@ def _row(bounded: Bounded, width: int) -> list[str]:
 
 
 def limits_in_words(record: ProfileRecord) -> str:
-    """Return the machine's limits; nothing where they were not measured.
+    """Return the machine's limits in words; empty if they were not measured.
 
     Examples
     --------

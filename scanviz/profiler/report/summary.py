@@ -1,4 +1,4 @@
-"""The report that answers first: at most twenty lines, from the slowest line of the script to where more stands."""
+"""The default report: the answer in at most twenty lines, the slowest line of the script first."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def _line(sentence: VerdictSentence) -> ReportLine:
 
 
 def _head(record: ProfileRecord, parts: Sequence[RunPart]) -> ReportLine:
-    """Return the whole time, what it is made of and how the script ended."""
+    """Return the run time, its parts, and how the script ended."""
     whole = run_time_ns(parts)
     called = sanitize(" ".join([record.script, *record.arguments]).strip() or "The profile")
     text = f"{called} took {duration(whole or record.wall_ns)}"
@@ -107,7 +107,7 @@ def _head(record: ProfileRecord, parts: Sequence[RunPart]) -> ReportLine:
 
 
 def _ended(record: ProfileRecord) -> list[ReportLine]:
-    """Return the error that a script ended by."""
+    """Return the error that ended the script."""
     if record.outcome.status == "ok" or not record.outcome.message:
         return []
     return [ReportLine(sanitize(record.outcome.message.split("\n")[0]), WARNING, wraps=True)]
@@ -136,7 +136,7 @@ def _line_table(record: ProfileRecord, parts: Sequence[RunPart], width: int, mos
 
 
 def _footnotes(record: ProfileRecord, parts: Sequence[RunPart]) -> list[ReportLine]:
-    """Return what limits the figures: other work on the machine, threads, the profiler's own time."""
+    """Return the limits of the figures: profiler overhead, a busy machine, threads, merged profiles."""
     notes = []
     if spent := overhead_ns(parts):
         notes.append(f"profiler overhead of {duration(spent)} is in none of these figures")

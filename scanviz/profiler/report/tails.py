@@ -1,4 +1,4 @@
-"""The slow steps of a loop: how much of its time the slowest hundredth takes, which sides of its branches they ran, or why else."""
+"""Slow steps of a loop: the share of the slowest hundredth, and its cause."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MUCH = (
 
 
 def tail_lines(loop: LoopRecord) -> list[ReportLine]:
-    """Return what is to be said of a loop's slow steps; nothing where they are few and fast.
+    """Return lines about slow steps; empty if they take little time.
 
     Examples
     --------
@@ -50,7 +50,7 @@ def tail_lines(loop: LoopRecord) -> list[ReportLine]:
 
 
 def rare_sides(loop: LoopRecord) -> list[SideRecord]:
-    """Return the sides of branches that few steps took and much of the time went into, the costliest first."""
+    """Return rare but expensive sides of branches, the most expensive first."""
     found = [
         side
         for side in loop.sides
@@ -60,7 +60,7 @@ def rare_sides(loop: LoopRecord) -> list[SideRecord]:
 
 
 def worked_ns(loop: LoopRecord) -> float:
-    """Return how long a loop worked: its CPU time, or its time on the clock where that is not known."""
+    """Return the CPU time of a loop, or its wall time where that is unknown."""
     return min(float(loop.total_ns), loop.measures.get("cpu_ns", float(loop.total_ns)))
 
 

@@ -1,4 +1,4 @@
-"""Lines and tables of the report: made harmless, cut to the width, styled where the terminal wants it.
+"""Lines and tables of the report: sanitised, cut to the width, coloured where the terminal allows.
 
 Widths are columns of a terminal: East Asian wide characters take two, combining ones none.
 """
@@ -41,7 +41,7 @@ def wants_color(file: TextIO) -> bool:
 
 
 def width_of(file: TextIO) -> int:
-    """Return how wide a file is: as ``COLUMNS`` says, as its terminal is, or 100."""
+    """Return the width of a file: ``COLUMNS``, else that of its terminal, else 100."""
     wanted = os.environ.get("COLUMNS", "")
     if wanted.isdecimal() and int(wanted) > 0:
         return int(wanted)
@@ -71,7 +71,7 @@ def _columns_of(character: str) -> int:
 
 
 def clipped(text: str, width: int) -> str:
-    """Return text of at most ``width`` columns; what is cut off leaves a sign, and a number that tells equal names apart stays.
+    """Return text cut to ``width`` columns with an ellipsis; a number after ``#`` stays.
 
     Examples
     --------
@@ -98,7 +98,7 @@ def _padded(text: str, width: int, left: bool) -> str:
 
 
 def styled(line: ReportLine, width: int, color: bool) -> str:
-    """Return a line fitted to the width, perhaps as several, with its style where colours are wanted.
+    """Return a line wrapped or cut to the width, coloured on request.
 
     Examples
     --------
@@ -121,7 +121,7 @@ def _colored(text: str, style: str) -> str:
 
 
 def table(rows: list[list[str]], left: int, width: int) -> list[str]:
-    """Return rows as aligned lines: the first ``left`` columns to the left, the rest to the right.
+    """Return rows as aligned lines: the first ``left`` columns left-aligned, the rest right-aligned.
 
     Columns are as wide as their longest cell; the first gives way, down to 12, where the whole is wider than ``width``.
 

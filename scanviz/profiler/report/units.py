@@ -1,4 +1,4 @@
-"""Numbers for people: times, shares, bytes and counts, never 0.0 for something that was there."""
+"""Numbers for people: times, shares, bytes and counts; a small number is never printed as 0."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def size(count: float) -> str:
 
 
 def _rate(a_second: float, unit: str) -> str:
-    """Return a rate in billions, so that rates are compared at a glance."""
+    """Return a rate in billions per second."""
     billions = a_second / 1e9
     return f"{three_digits(billions) if billions >= 0.0995 else format(billions, '.3f')} {unit}"
 
 
 def amount(value: int) -> str:
-    """Return a count with its thousands apart.
+    """Return a count with thousands separators.
 
     Examples
     --------
@@ -42,7 +42,7 @@ def amount(value: int) -> str:
 
 
 def quantity(value: float, unit: Unit) -> str:
-    """Return a declared number with its unit.
+    """Return a measure with its unit.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def quantity(value: float, unit: Unit) -> str:
 
 
 def counted(value: int, noun: str) -> str:
-    """Return a count of things.
+    """Return a count with its noun.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Values over time as text: the variables of a step in a table, where the first NaN came up, and what a state reads and writes.
+"""Values over time as text: the variables of a step, the first NaN, and the rows that a state reads and writes.
 
 It reads the record and nothing else.
 """
@@ -122,7 +122,7 @@ def _lines(
 def _forward(
     record: ProfileRecord, trace: TraceRecord, loop: LoopRecord, titles: dict[int, str], step: int
 ) -> str:
-    """Return which step of the forward loop a step of its gradient goes back over."""
+    """Return the step of the forward loop that a backward step belongs to."""
     for other in record.traces:
         if other.loop == loop.gradient_of and other.run == trace.run and step < other.total_steps:
             name = sanitize(titles[other.loop])
@@ -161,9 +161,9 @@ def _trace_lines(
         note += ", which --recompute computes"
     forward = _forward(record, trace, loop, titles, trace.steps[place])
     why = _REASONS.get(trace.reasons[place], "")
-    said = "" if asked else f" ({why})"
+    message = "" if asked else f" ({why})"
     lines.append(
-        ReportLine(f"  at step {amount(trace.steps[place])}{said}{forward}{note}", QUIET, wraps=True)
+        ReportLine(f"  at step {amount(trace.steps[place])}{message}{forward}{note}", QUIET, wraps=True)
     )
     lines += _variables(trace, place, width)
     for variable in loop.variables:
@@ -189,7 +189,7 @@ def _blame_line(link: BlameLink) -> ReportLine:
 
 
 def _place_of(trace: TraceRecord, step: int | None, events: list[int]) -> tuple[int, str]:
-    """Return which of the steps kept is shown, and what to say of it."""
+    """Return the recorded step to show, and a note about it."""
     if step is None:
         return (trace.steps.index(min(events)), "") if events else (len(trace.steps) - 1, "")
     nearest = min(range(len(trace.steps)), key=lambda k: (abs(trace.steps[k] - step), k))
@@ -241,7 +241,7 @@ def number(value: float, missing: str = "–") -> str:
 
 
 def ruler(variable: LoopVariableRecord, step: int, width: int = 100) -> list[str]:
-    r"""Return the rows of a state's buffer around a step: which are read, by which tap, and which is written.
+    r"""Return the rows of a state's buffer around a step, with the taps that read them and the row written.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Where something in a function's graph comes from: the chain of rewrites behind it, down to the user's line.
+"""The origin of a node: the chain of rewrites behind it, down to the user's line.
 
 What is asked for may be called by the name of its line, or as it was called before a rule made it anew (``h`` for ``h~2``), by the
 name of a loop or of one of its results, or by a line of the script.
@@ -21,7 +21,7 @@ _AGAIN = re.compile(r"~\d+$")  # what is added to a name that is taken
 
 
 def why_lines(rewrites: RewritesRecord, asked: str) -> Iterator[ReportLine]:
-    """Return where what is asked for comes from, as lines."""
+    """Return the origins of the selected nodes, as lines."""
     if rewrites.graphs is None or not rewrites.has_versions:
         yield ReportLine(
             "  only the list was kept of this function: its graphs were too large", QUIET, wraps=True
@@ -33,13 +33,13 @@ def why_lines(rewrites: RewritesRecord, asked: str) -> Iterator[ReportLine]:
         found = _meant(rewrites.graphs, origins, f"∂{asked.removeprefix(TYPED)}")
     if not found:
         yield ReportLine(f"  {_nothing(rewrites.graphs, origins, asked)}", WARNING, wraps=True)
-    known, told = {origin.name: origin for origin in origins}, set[str]()
+    known, text = {origin.name: origin for origin in origins}, set[str]()
     for origin in found:
-        yield from _chain(origin, known, "  ", told)
+        yield from _chain(origin, known, "  ", text)
 
 
 def _meant(graphs: VersionsRecord, origins: Sequence[OriginRecord], asked: str) -> list[OriginRecord]:
-    """Return the operations that are asked for: those of the last graph, else those that there were."""
+    """Return the selected operations: of the last graph, else of earlier ones."""
     found = [
         origin
         for origin in origins
@@ -55,7 +55,7 @@ def _meant(graphs: VersionsRecord, origins: Sequence[OriginRecord], asked: str) 
 
 
 def _as_before(name: str) -> str:
-    """Return what something was called before a rule made it anew."""
+    """Return the name of a node before a rule rebuilt it."""
     return _AGAIN.sub("", name)
 
 
@@ -64,14 +64,14 @@ def _is_loop(origin: OriginRecord, asked: str) -> bool:
 
 
 def _is_at(origin: OriginRecord, asked: str) -> bool:
-    """Return whether a line of the script is meant: a number, or with as much of the path as is wanted."""
+    """Return whether a selection names a line of the script: by number, or by path and number."""
     path, _, number = origin.source.rpartition(":")
     name, _, wanted = asked.rpartition(":")
     return bool(number) and wanted == number and (not name or f"/{path}".endswith(f"/{name}"))
 
 
 def _nothing(graphs: VersionsRecord, origins: Sequence[OriginRecord], asked: str) -> str:
-    """Return why nothing is told, and what else may be meant."""
+    """Return why nothing was selected, with near names."""
     leaves = {node.key for node in graphs.nodes if node.role != "computed"}
     if asked in leaves or asked in map(_as_before, leaves):
         return (
@@ -92,10 +92,10 @@ def _number(origin: OriginRecord) -> str:
 
 
 def _chain(
-    origin: OriginRecord, known: Mapping[str, OriginRecord], indent: str, told: set[str]
+    origin: OriginRecord, known: Mapping[str, OriginRecord], indent: str, shown: set[str]
 ) -> Iterator[ReportLine]:
-    """Return a node, the rule that made it and what it was made from, down to the user's line, but for what was told before."""
-    told.add(origin.name)
+    """Return a node, its rule and its origins down to the user's line, without nodes shown before."""
+    shown.add(origin.name)
     made = f"made by {sanitize(origin.rule)}" if origin.rule else "written"
     at = f" at {sanitize(origin.source)}" if origin.source and not origin.rule else ""
     style = HEADING if indent == "  " else ""
@@ -106,5 +106,5 @@ def _chain(
     if not parents and origin.rule and origin.source:
         yield ReportLine(f"{indent}  for the line {sanitize(origin.source)}", QUIET)
     for parent in parents if len(indent) < 2 * DEEPEST else ():
-        if parent.name not in told:
-            yield from _chain(parent, known, indent + "  ", told)
+        if parent.name not in shown:
+            yield from _chain(parent, known, indent + "  ", shown)

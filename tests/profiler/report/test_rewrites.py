@@ -157,7 +157,7 @@ twice: 1 rewrite by 1 rule, TIME
 
 
 def without_times(text):
-    return re.sub(r"merge.py:\d+", "merge.py:LINE", re.sub(r"[\d.]+ (ns|µs|ms|s)\b", "TIME", text))
+    return re.sub(r"fold.py:\d+", "fold.py:LINE", re.sub(r"[\d.]+ (ns|µs|ms|s)\b", "TIME", text))
 
 
 def recorded(function, name):

@@ -11,7 +11,7 @@ from scanviz import tensor as T
 from scanviz.profiler.export.frames import frames_of, stacks
 from scanviz.profiler.export.tables import TABLES
 from scanviz.profiler.report.overview import render_report
-from scanviz.profiler.report.parts import by_line_lines, gone_lines, outside_lines, whole_lines
+from scanviz.profiler.report.run_tables import by_line_lines, gone_lines, outside_lines, whole_lines
 from scanviz.record.model import ProfileRecord
 from scanviz.record.run_times import ThreadTimesRecord
 from scanviz.record.summary.run_breakdown import (
@@ -74,10 +74,10 @@ def test_a_loop_that_a_rewrite_removed_keeps_its_row_with_what_became_of_it(reco
     found = {loop.name: loop for loop in gone_loops(record, parts)}
     assert set(found) == {"encoder", "single"}
     assert found["encoder"].rule == "PushOutSeqScan" and found["encoder"].total_ns > 0
-    assert found["encoder"].source.startswith("tests/profiler/report/test_parts.py:")
+    assert found["encoder"].source.startswith("tests/profiler/report/test_run_tables.py:")
     shown = "\n".join(line.text for line in gone_lines(record, parts))
     assert "encoder: gone, 1 dot, 1 tanh of all rows at once" in shown
-    assert "(PushOutSeqScan, tests/profiler/report/test_parts.py:" in shown
+    assert "(PushOutSeqScan, tests/profiler/report/test_run_tables.py:" in shown
     assert "encoder" not in {loop.name for loop in record.loops}
 
 
@@ -87,7 +87,7 @@ def test_operations_outside_of_loops_have_their_line_and_the_loop_they_left(reco
     ]  # else they may be too small a part
     shown = [line.text for line in outside_lines(record, parts, 120, 30)]
     dot = next(text for text in shown if text.lstrip().startswith("dot(X, W)"))  # not its tanh
-    assert "test_parts.py:" in dot and "out of encoder by PushOutSeqScan" in dot
+    assert "test_run_tables.py:" in dot and "out of encoder by PushOutSeqScan" in dot
 
 
 def test_the_line_of_a_step_counts_what_runs_of_it_in_loops_and_outside(record):

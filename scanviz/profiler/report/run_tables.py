@@ -1,4 +1,4 @@
-"""The report's rows about the whole run: its parts, operations outside of loops, loops that are gone, and totals by line."""
+"""Tables of the whole run: its parts, operations outside of loops, removed loops, and totals by line."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _FEW = 5  # rows of a table of the whole run, where not more are asked for
 
 
 def whole_lines(record: ProfileRecord, parts: Sequence[RunPart]) -> list[ReportLine]:
-    """Return a table of what the run time is made of, and the profiler's own time beside it."""
+    """Return a table of the parts of run time, with profiler overhead beside them."""
     whole = run_time_ns(parts)
     rows = [[f"  {row.title}", duration(row.total_ns), share(row.total_ns, whole)] for row in totals(parts)]
     rows.append([f"  {PROFILER_OVERHEAD} (excluded)", duration(overhead_ns(parts)), "–"])
@@ -45,7 +45,7 @@ def whole_lines(record: ProfileRecord, parts: Sequence[RunPart]) -> list[ReportL
 
 
 def outside_lines(record: ProfileRecord, parts: Sequence[RunPart], width: int, top: int) -> list[ReportLine]:
-    """Return the operations outside of loops that take most, with rates, their lines and where rewrites moved them from."""
+    """Return the most expensive operations outside of loops, with rates, lines and the loops they left."""
     found = [part for part in parts if part.kind == "operation" and part.loop is None and part.own_ns]
     found.sort(key=lambda part: -part.own_ns)
     whole, took = run_time_ns(parts), sum(part.own_ns for part in found)
@@ -77,7 +77,7 @@ def outside_lines(record: ProfileRecord, parts: Sequence[RunPart], width: int, t
 
 
 def _operations(record: ProfileRecord) -> dict[tuple[int | None, int | None], OperationRecord]:
-    """Return the operations outside of loops by their function and their place in it."""
+    """Return the operations outside of loops by function and index."""
     return {
         (function.key, operation.index): operation
         for function in record.functions
@@ -86,7 +86,7 @@ def _operations(record: ProfileRecord) -> dict[tuple[int | None, int | None], Op
 
 
 def _origin(part: RunPart) -> str:
-    """Return the line of an operation and the loop that it was moved out of, else its text."""
+    """Return the line of an operation with its text, or with the loop that it was moved out of."""
     place = sanitize(str(part.source or ""))
     text = sanitize(part.source.text) if part.source is not None else ""
     if part.moved_from:
@@ -96,7 +96,7 @@ def _origin(part: RunPart) -> str:
 
 
 def gone_lines(record: ProfileRecord, parts: Sequence[RunPart]) -> list[ReportLine]:
-    """Return a line for each loop that was written and is not run as one."""
+    """Return one line for each loop that rewrites removed."""
     found = gone_loops(record, parts)
     listed = [ReportLine(f"  {_gone(loop)}", wraps=True) for loop in found[:MOST_GONE]]
     if len(found) > MOST_GONE:
@@ -110,7 +110,7 @@ def _gone(loop: RemovedScan) -> str:
 
 
 def by_line_lines(parts: Sequence[RunPart], width: int, top: int) -> list[ReportLine]:
-    """Return the lines of the script that take most, in loops and outside; what has no line stands last."""
+    """Return the slowest lines of the script, in loops and outside; time without a line is last."""
     *found, rest = lines(parts)
     whole = run_time_ns(parts)
     if not found:

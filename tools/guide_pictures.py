@@ -24,9 +24,9 @@ from tui_screenshots import NAN, ROOT
 
 DOCS = ROOT / "docs"
 COLOURS = 32  # of a screenshot
-PICTURES = {  # by guide
-    "scan.md": {"graph-power.svg": ("--before", "--unrolled", "3")},
-    "pictures.md": {
+PICTURES = {  # by guide and the name of its program
+    ("scan.md", "power.py"): {"graph-power.svg": ("--before", "--unrolled", "3")},
+    ("pictures.md", "rnn.py"): {
         "graph-loop.svg": ("--scan", "rnn"),
         "graph-unrolled.svg": ("--before", "--unrolled", "3"),
         "graph-diff.svg": ("--diff", "PushOutSeqScan"),
@@ -61,11 +61,11 @@ def program(guide: Path) -> str:
 
 def graphs(work: Path, folder: Path) -> None:
     """Draw the program of each guide as the guide does."""
-    for guide, pictures in PICTURES.items():
-        (work / "rnn.py").write_text(program(DOCS / guide), encoding="utf-8")
-        scanviz(work, "profile", "-q", "--force", "rnn.py")
+    for (guide, script), pictures in PICTURES.items():
+        (work / script).write_text(program(DOCS / guide), encoding="utf-8")
+        scanviz(work, "profile", "-q", "-o", f"{script}.scanviz", script)
         for name, options in pictures.items():
-            scanviz(work, "graph", *options, "--engine", "own", "-o", name, "rnn.scanviz")
+            scanviz(work, "graph", *options, "-o", name, f"{script}.scanviz")
             (folder / name).write_text((work / name).read_text("utf-8"), encoding="utf-8")
             print(f"{name}: {(folder / name).stat().st_size} bytes")
 

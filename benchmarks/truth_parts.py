@@ -19,7 +19,8 @@ from truth_workloads import Case
 
 import scanviz
 from scanviz.record.model import ProfileRecord
-from scanviz.record.summary.run_breakdown import RunPart, parts_of, unattributed_ns
+from scanviz.record.summary.run_breakdown import RunPart, parts_of
+from scanviz.record.summary.totals import totals
 
 CLOCK = "script's clock"
 OWN_NS = 20_000_000  # what the script does itself, between building and calling
@@ -114,7 +115,7 @@ def claims(case: Case) -> tuple[list[Claim], float]:
     if clocks.outside:
         outside = sum(part.own_ns for part in parts if part.kind == "operation" and part.loop is None)
         found.append(Claim("operations outside of loops", "by hand", outside, _times(clocks.outside)))
-    return found, unattributed_ns(parts) / parts[0].total_ns
+    return found, totals(parts)[-1].total_ns / parts[0].total_ns
 
 
 @cache

@@ -135,7 +135,7 @@ WRITERS.append(_print_line)
 
 
 def _picture(what: Any) -> dict[str, str]:
-    from scanviz.notebook.bundle import bundle
+    from scanviz.notebook.shown import bundle
 
     return bundle(what)
 

@@ -80,7 +80,7 @@ def page_of(record: ProfileRecord, file: str = "") -> str:
     """Return the page of a record, with the advice that it gives rise to; commands in it name the record's file."""
     from scanviz.profiler.advice import advice_of
     from scanviz.profiler.advice.report import to_try
-    from scanviz.record.summary.threads import beyond_the_clock
+    from scanviz.record.processor import beyond_the_clock
     from scanviz.render.page import Extras, page
 
     beside = beyond_the_clock(record)

@@ -1,6 +1,6 @@
-"""A record or a loop of it as HTML for a notebook's cell: a verdict, bars and tables, no script.
+"""Objects of scanviz in a notebook's cell: pictures, and records and loops as HTML with bars and tables, without a script.
 
-A notebook keeps what its cells show, so this is small (a few kilobytes); the whole page is in ``frame``.  Everything
+A notebook keeps what its cells show, so this is small (a few kilobytes); the whole page is in ``magic``.  Everything
 from the record is escaped.
 """
 
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from html import escape
+from typing import Any
 
 from scanviz.profiler.advice.report import to_try
 from scanviz.profiler.report.summary import render_summary
@@ -23,6 +24,24 @@ from scanviz.record.summary.typical import typical_step
 from scanviz.record.summary.verdict import verdict
 from scanviz.record.values import SourceRecord
 from scanviz.render.buffers import called, why_kind
+from scanviz.render.draw import notebook_bundle
+
+
+def bundle(what: Any) -> dict[str, str]:
+    """Return what a notebook shows, by media type.
+
+    Examples
+    --------
+    >>> sorted(bundle(ProfileRecord(script="rnn.py")))
+    ['text/html', 'text/plain']
+    """
+    record = getattr(what, "record", what)
+    if isinstance(record, ProfileRecord):
+        return record_bundle(record)
+    if isinstance(what, LoopRecord):
+        return loop_bundle(what)
+    return notebook_bundle(what)
+
 
 MOST = 8  # rows of a table
 _CELL = "text-align:left;padding:1px 12px 1px 0"
@@ -139,6 +158,3 @@ def _heading(text: str) -> str:
 
 def _within(blocks: Iterable[str]) -> str:
     return f'<div style="line-height:1.5">{"".join(blocks)}</div>'
-
-
-__all__ = ["loop_bundle", "record_bundle"]

@@ -22,6 +22,7 @@ from scanviz.render.diagram.build import diagram_of
 from scanviz.render.diagram.model import Diagram
 from scanviz.render.engines import Drawing, drawn
 from scanviz.render.marks import MARK, is_picture, marked
+from scanviz.render.svg import inline_svg
 
 NOTEBOOK_NODES = 200  # that a picture in a notebook has
 
@@ -106,10 +107,9 @@ def written(
 
 def _page(diagram: Diagram, options: DrawOptions, unfolded: Sequence[tuple[str, Diagram]]) -> Drawing:
     """Return a page with the picture alone, and below it what is folded in it."""
-    from scanviz.render.page.drawings import inline_svg
 
     def drawing_of(one: Diagram) -> Drawing:
-        return drawn(one, "svg", options.engine, options.seconds, types=options.types, dark=options.dark)
+        return drawn(one, types=options.types, dark=options.dark)
 
     drawing = drawing_of(diagram)
     more = "".join(

@@ -179,24 +179,8 @@ def fitting(order: Sequence[str], reads: Reads, most: int) -> frozenset[str]:
         rows, last = {name: k for k, name in enumerate(order)}, last_reads(order, drawn)
         if not last:  # rows that nothing joins stand on two lanes in turn
             return frozenset(named)
-        worst = _most_crowded(rows, last)
-        crossing = [name for name, end in last.items() if rows[name] <= worst <= end]
-        crossing.sort(key=lambda name: rows[name] - last[name])
-        named.update(crossing[: max(1, over // 2)])
-
-
-def _most_crowded(rows: Mapping[str, int], last: Mapping[str, int]) -> int:
-    """Return the row beside which most lines run."""
-    change = [0] * (len(rows) + 2)
-    for name, end in last.items():
-        change[rows[name]] += 1
-        change[end + 1] -= 1
-    count, most, found = 0, -1, 0
-    for k, by in enumerate(change):
-        count += by
-        if count > most:
-            most, found = count, k
-    return found
+        longest = sorted(last, key=lambda name: rows[name] - last[name])
+        named.update(longest[: max(1, over // 2)])
 
 
 def without(reads: Reads, named: Collection[str]) -> dict[str, list[str]]:

@@ -5,6 +5,7 @@ Light colours stand as attributes, which every reader understands; classes are f
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from html import escape
 
@@ -116,6 +117,20 @@ def document(title: str, head: list[tuple[str, float]], body: str, placed: Place
         body,
     ]
     return "\n".join([*lines, "</g>", "</svg>", ""])
+
+
+def inline_svg(markup: str, *, named: bool = True) -> str:
+    """Return a picture as it stands in a page, without its own style; its parts keep their ids where they are ``named``.
+
+    All text in a picture is escaped, quotes too, so what looks like markup is markup.
+
+    Examples
+    --------
+    >>> inline_svg('<svg><style>g{}</style><g id="a" class="sv-node"><text>h &lt; 3</text></g></svg>')
+    '<svg><g id="a"><text>h &lt; 3</text></g></svg>'
+    """
+    bare = re.sub(r'<style>.*?</style>|<!--.*?-->\n?| class="[^"]*"', "", markup, flags=re.DOTALL)
+    return bare if named else re.sub(r' id="[^"]*"', "", bare)
 
 
 def svg_parts(diagram: Diagram, placed: Placed, types: bool = False) -> Iterator[tuple[str | int, str]]:

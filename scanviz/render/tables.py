@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from scanviz.render.colours import FAINT, LOOP_KINDS, NODE_KINDS, Paint
 from scanviz.render.diagram.connections import ConnectionMatrix
-from scanviz.render.diagram.entries import COLUMNS, ListEntry
-from scanviz.render.diagram.mappings import HEADINGS, MappingsTable
+from scanviz.render.diagram.mappings import COLUMNS, HEADINGS, ListEntry, MappingsTable
 from scanviz.render.labels import loop_kind_item, short, text_width
 from scanviz.render.layout.placed import LETTER, Box, Placed
 from scanviz.render.svg import document, rect, swatches, text_at, title_row, words_row

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import scanviz
 from scanviz.record.traces.blame import chain_of_blame
-from scanviz.record.traces.first_bad import first_bad_of
+from scanviz.record.traces.model import first_bad_of
 from scanviz.testing.loop_case import LoopCase
 from scanviz.testing.loops import random_loops
 from tests.laws.law import law

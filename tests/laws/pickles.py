@@ -24,7 +24,7 @@ from scanviz.engine.program.instructions import (
 )
 from scanviz.engine.scan.loop import Scan
 from scanviz.engine.scan.variables import LoopVariable
-from scanviz.record.graphs.gradient_pairs import forward_loop
+from scanviz.record.program_snapshot import forward_loop
 from scanviz.testing.loop_case import LoopCase
 from scanviz.testing.loops import random_loops
 from tests.laws.law import law

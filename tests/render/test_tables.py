@@ -6,8 +6,7 @@ import pytest
 
 from scanviz.render.colours import LOOP_KINDS, darkened
 from scanviz.render.diagram.connections import connection_matrix
-from scanviz.render.diagram.entries import COLUMNS
-from scanviz.render.diagram.mappings import HEADINGS, mappings_table
+from scanviz.render.diagram.mappings import COLUMNS, HEADINGS, mappings_table
 from scanviz.render.tables import connections_svg, mappings_svg
 from tests.render.diagram.graphs import run_of_several_taps
 from tests.render.pictures import texts_of, xml_of

@@ -31,9 +31,8 @@ from scanviz.profiler.report.values import TWICE
 from scanviz.record.model import LoopRecord, ProfileRecord
 from scanviz.record.names import loop_titles, loops_called, not_one_loop
 from scanviz.record.plain_text import sanitize, write_text
-from scanviz.record.processor import off_cpu
+from scanviz.record.processor import beyond_the_clock, off_cpu
 from scanviz.record.summary.run_breakdown import OperationTimes, parts_of
-from scanviz.record.summary.threads import beyond_the_clock
 from scanviz.record.summary.verdict import VerdictSentence, verdict
 
 # The profiles that one was merged from, as a table of the report.

@@ -10,9 +10,8 @@ from scanviz.profiler.report.values import TWICE
 from scanviz.record.model import ProfileRecord
 from scanviz.record.names import loop_titles
 from scanviz.record.plain_text import sanitize
-from scanviz.record.processor import off_cpu
+from scanviz.record.processor import beyond_the_clock, off_cpu
 from scanviz.record.summary.run_breakdown import RunPart, overhead_ns, parts_of, run_time_ns
-from scanviz.record.summary.threads import beyond_the_clock
 from scanviz.record.summary.totals import totals
 from scanviz.record.summary.verdict import VerdictSentence, slow_lines, verdict
 

@@ -16,8 +16,7 @@ from scanviz.record.model import ProfileRecord
 from scanviz.record.names import loop_titles, loops_called, not_one_loop
 from scanviz.record.plain_text import sanitize
 from scanviz.record.traces.blame import BlameLink, chain_of_blame
-from scanviz.record.traces.first_bad import FirstBad, first_bad, first_bad_of
-from scanviz.record.traces.model import TracedVariableRecord, TraceRecord
+from scanviz.record.traces.model import FirstBad, TracedVariableRecord, TraceRecord, first_bad, first_bad_of
 
 Look = Callable[[int, int, int, int], TraceRecord]  # of a loop's key, a run, the first and the last step
 NARROWEST = 40

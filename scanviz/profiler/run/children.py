@@ -35,7 +35,7 @@ from scanviz.profiler.run.exits import answer
 from scanviz.record.model import OutcomeRecord, ProfileRecord
 from scanviz.record.storage.file import load, save
 from scanviz.record.storage.merging import merged
-from scanviz.record.storage.signals import signals_wait
+from scanviz.record.storage.writing import signals_wait
 
 # Deliver a signal to Python's handler even if it arrives just before the main thread begins to wait.
 #

@@ -37,7 +37,7 @@ from scanviz.record.outcome import OutcomeRecord
 from scanviz.record.paths import seen_from
 from scanviz.record.plain_text import sanitize, write_text
 from scanviz.record.storage.archive import is_profile
-from scanviz.record.storage.signals import signals_wait
+from scanviz.record.storage.writing import signals_wait
 
 if TYPE_CHECKING:
     from scanviz.profiler.values.tracing import Tracer

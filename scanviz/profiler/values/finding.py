@@ -15,9 +15,14 @@ from scanviz.engine.program.instructions import AnyInstruction, LoopInstruction
 from scanviz.engine.program.value_names import as_written
 from scanviz.engine.scan.loop import Scan
 from scanviz.profiler.values.kept import statistics_of
-from scanviz.record.graphs.gradient_pairs import forward_loop
 from scanviz.record.operations import OperationRecord
-from scanviz.record.program_snapshot import function_record, loop_records, source_record, value_name
+from scanviz.record.program_snapshot import (
+    forward_loop,
+    function_record,
+    loop_records,
+    source_record,
+    value_name,
+)
 from scanviz.record.traces.finding import FindingRecord, StepPlaceRecord, ValueRecord
 from scanviz.record.traces.origins import Frame, Origin, origins
 

@@ -34,9 +34,8 @@ from scanviz.profiler.values.window import Deadline, Enough, OutOfTime, StepWind
 from scanviz.record.errors import RecomputeError
 from scanviz.record.model import FunctionRecord, LoopRecord, ProfileRecord
 from scanviz.record.plain_text import sanitize
-from scanviz.record.traces.first_bad import first_bad
 from scanviz.record.traces.held_calls import Array, CheckpointRecord, HeldCallRecord
-from scanviz.record.traces.model import TracedVariableRecord, TraceRecord
+from scanviz.record.traces.model import TracedVariableRecord, TraceRecord, first_bad
 
 MOST_STEPS = 256  # of a window
 

@@ -5,16 +5,15 @@ Nodes keep their names from the first version to the last, so lines that differ 
 
 from __future__ import annotations
 
-import bisect
+import difflib
 import itertools
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
 from scanviz.engine.errors import ScanvizValueError
 from scanviz.record.graphs.graph import LoopVariableRecord, NodeRecord
-from scanviz.record.graphs.reading import DEEPEST, LevelNodes, levels_of, taken
+from scanviz.record.graphs.reading import DEEPEST, LevelNodes, levels_of, no_graph, taken
 from scanviz.record.graphs.versions import GraphVersion, VersionsRecord
 
 INDENT = "    "
@@ -43,12 +42,8 @@ def version_lines(record: VersionsRecord, version: GraphVersion) -> list[str]:
     try:
         return _Lines(levels_of(record.nodes, version)).function(record.output_names, version.outputs)
     except (KeyError, IndexError, ValueError) as error:
-        found = (
-            error.what
-            if isinstance(error, ScanvizValueError)
-            else f"{type(error).__name__}: {str(error)[:80]}"
-        )
-        return [f"this graph cannot be read: {found}"]
+        refused = no_graph(error)
+        return [f"this graph cannot be read: {refused.found or refused.what}"]
 
 
 def edits_of_versions(record: VersionsRecord) -> Iterator[list[LineEdit]]:
@@ -130,42 +125,11 @@ def _shown(nodes: LevelNodes, key: str) -> str:
 def line_edits(before: Sequence[str], after: Sequence[str]) -> list[LineEdit]:
     """Return what turns one list of lines into another, the last edit first.
 
-    Lines that are in both once hold the two together, as many as stand in one order (the longest increasing subsequence, as in
-    Hunt and McIlroy's diff, 1976); a line has its own name, so nearly all do.
-
     Examples
     --------
     >>> line_edits(["a", "b", "c"], ["a", "d", "c"])
     [LineEdit(start=1, stop=2, lines=('d',))]
     """
-    anchors = [(-1, -1), *_anchors(before, after), (len(before), len(after))]
-    found: list[LineEdit] = []
-    for (a, c), (b, d) in itertools.pairwise(anchors):
-        old, new = before[a + 1 : b], after[c + 1 : d]
-        if list(old) != list(new):
-            found.append(LineEdit(a + 1, b, tuple(new)))
-    return found[::-1]
-
-
-def _anchors(before: Sequence[str], after: Sequence[str]) -> list[tuple[int, int]]:
-    """Return the places of lines that are once in both and stand in one order, as many as there can be."""
-    places = {line: k for k, line in enumerate(after)}
-    counts, others = Counter(before), Counter(after)
-    pairs = [(k, places[line]) for k, line in enumerate(before) if counts[line] == 1 == others[line]]
-    tails: list[int] = []  # the smallest last place of a sequence of each length, and its pair
-    last: list[int] = []
-    earlier: list[int] = []
-    for index, (_, place) in enumerate(pairs):
-        length = bisect.bisect_left(tails, place)
-        earlier.append(last[length - 1] if length else -1)
-        if length == len(tails):
-            tails.append(place)
-            last.append(index)
-        else:
-            tails[length], last[length] = place, index
-    found: list[tuple[int, int]] = []
-    index = last[-1] if last else -1
-    while index >= 0:
-        found.append(pairs[index])
-        index = earlier[index]
-    return found[::-1]
+    changes = difflib.SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
+    edits = (LineEdit(a, b, tuple(after[c:d])) for kind, a, b, c, d in changes if kind != "equal")
+    return [*edits][::-1]

@@ -2,21 +2,23 @@
 
 Nothing that a user made is lost: a write that fails or is interrupted leaves what was there before, and nothing beside it; what
 scanviz did not make is replaced only if that is asked for, and folders, FIFOs and devices never are.  Links are followed, as the
-shell's ``>`` does.  Ctrl+c and termination wait until a file stands in its place (:mod:`scanviz.record.storage.signals`).
+shell's ``>`` does.  Ctrl+c and termination wait until a file stands in its place (:mod:`scanviz.record.storage.writing`).
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import signal
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 from typing import IO
 
 from scanviz.record.errors import CannotWriteError
 from scanviz.record.storage.reading import kind_at
-from scanviz.record.storage.signals import signals_wait
 
 TEMPORARY = ".scanviz-"  # begins the name of a file that is not finished
 
@@ -114,3 +116,45 @@ def _cannot(path: Path, error: OSError) -> CannotWriteError:
     found = CannotWriteError(f"{path} cannot be written: {error.strerror or error}")
     found.errno = error.errno
     return found
+
+
+# Ctrl+c last: while others are exchanged it still does what it did, and it is the first to do so again.
+_ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP", "SIGINT") if hasattr(signal, name))
+
+
+@contextmanager
+def signals_wait() -> Iterator[None]:
+    """Hold back what would end the process until the block is over, then deliver it in the order in which it came.
+
+    Signals that are ignored stay ignored; those that the program handles itself reach its handlers.
+
+    Examples
+    --------
+    >>> told = []
+    >>> before = signal.signal(signal.SIGINT, lambda number, frame: told.append("interrupted"))
+    >>> with signals_wait():
+    ...     signal.raise_signal(signal.SIGINT)
+    ...     told.append("saved")
+    >>> _ = signal.signal(signal.SIGINT, before)
+    >>> told
+    ['saved', 'interrupted']
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    arrived: list[int] = []
+
+    def note(number: int, frame: FrameType | None) -> None:
+        arrived.append(number)
+
+    handlers = {number: signal.getsignal(number) for number in _ENDING}
+    exchanged = [number for number, handler in handlers.items() if handler not in (None, signal.SIG_IGN)]
+    try:
+        for number in exchanged:
+            signal.signal(number, note)
+        yield
+    finally:
+        for number in exchanged:
+            signal.signal(number, handlers[number])
+        for number in dict.fromkeys(arrived):
+            signal.raise_signal(number)

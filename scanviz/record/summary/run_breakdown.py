@@ -4,15 +4,15 @@ The whole is the wall time of the thread in which the recording began, plus what
 a part holds that none of the parts inside it accounts for is its own time: of a leaf all of it, of a function what is unattributed.
 So own times add up to the whole, whatever the record is.
 
-What was measured as a whole (calls, loops, building, the script between them) stands as it is.  Operations are estimates from the
-steps and calls in which they were timed one by one: of a loop's the average over all steps times their number.  What slow calls
-took beyond typical ones is a sum over those that were measured (:mod:`scanviz.record.summary.beyond`).  Where all this comes to
-more than there is room for, all that share the room are scaled down alike.  Where it comes to less, the rest is unattributed: no
-other part is what is left.
+Calls, loops, building and the script between them were measured as a whole.  Operations are estimates from the steps and calls in
+which they were timed one by one: of a loop's the average over all steps times their number.  The excess of slow calls is a sum over
+the calls that were measured.  Where all this comes to more than there is room for, all that share the room are scaled down alike.
+Where it comes to less, the rest is unattributed: no other part is what is left.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
@@ -22,7 +22,6 @@ from msgspec.structs import replace
 from scanviz.record.loops import LoopRecord
 from scanviz.record.model import FunctionRecord, ProfileRecord
 from scanviz.record.operations import OperationRecord
-from scanviz.record.summary.beyond import beyond_calls, is_sampled
 from scanviz.record.values import SourceRecord
 
 PartKind = Literal[
@@ -118,11 +117,6 @@ def parts_of(record: ProfileRecord) -> tuple[RunPart, ...]:
     whole = max(record.wall_ns + threads.beside_ns, known + script)
     own = RunPart("script", "the script's own time", script)
     return tuple(_flat(_Tree(RunPart("run", record.script, whole), [_Tree(own), *inside])))
-
-
-def unattributed_ns(parts: Iterable[RunPart]) -> int:
-    """Return the time that no part accounts for."""
-    return sum(part.own_ns for part in parts if part.kind in CONTAINERS)
 
 
 def overhead_ns(parts: Iterable[RunPart]) -> int:
@@ -221,39 +215,26 @@ def _building(record: ProfileRecord) -> _Tree:
 
 
 def _function(record: ProfileRecord, function: FunctionRecord) -> _Tree:
-    around, key = function.call_parts, function.key
+    around, sampled = function.call_parts, is_sampled(function)
     program = max(0, function.total_ns - around.inside_ns) + around.running_ns
-    loops = [loop for loop in record.loops if loop.function == key and loop.parent is None]
+    loops = [loop for loop in record.loops if loop.function == function.key and loop.parent is None]
     found = _fitted([_loop(record, loop, 0) for loop in loops if loop.runs or loop.running], program)
     room = program - _time_of(found)
-    timed = [*_outside(function, found), *_around_loops(function, found)]
-    timed.append(
-        _Tree(
-            RunPart(
-                "entry",
-                "entering and leaving the program",
-                round(around.around_ns * function.calls),
-                source=function.source,
-                function=key,
-                estimated=is_sampled(function),
-            )
-        )
-    )
-    parts: list[tuple[PartKind, str, int]] = [
-        ("checks", "checking arguments", around.checks_ns),
-        ("copies", "copying results", around.copies_ns),
-        ("recording", "recording around calls", around.recording_ns),
+    entry_ns = round(around.around_ns * function.calls)
+    beyond_ns = beyond_calls(function, [tree.part.total_ns for tree in found])
+    timed = [
+        *_operations(function, found, sampled),
+        *_around_loops(function, found),
+        _leaf(function, "entry", "entering and leaving the program", entry_ns, sampled),
+        _Tree(RunPart("slow", SLOW_CALLS, beyond_ns, function=function.key)),
     ]
     edges = [
-        _Tree(RunPart(kind, label, total, source=function.source, function=key))
-        for kind, label, total in parts
+        _leaf(function, "checks", "checking arguments", around.checks_ns),
+        _leaf(function, "copies", "copying results", around.copies_ns),
+        _leaf(function, "recording", "recording around calls", around.recording_ns),
     ]
-    beyond = beyond_calls(function, [tree.part.total_ns for tree in found])
-    timed.append(_Tree(RunPart("slow", SLOW_CALLS, beyond, function=key)))
-    timed = _fitted(timed, room)
-    inside = [tree for tree in (*found, *timed, *edges) if tree.part.total_ns]
-    whole = program + _time_of(edges)
-    return _Tree(RunPart("function", function.name, whole, source=function.source, function=key), inside)
+    inside = [tree for tree in (*found, *_fitted(timed, room), *edges) if tree.part.total_ns]
+    return _Tree(_part(function, "function", function.name, program + _time_of(edges)), inside)
 
 
 def _around_loops(function: FunctionRecord, loops: Sequence[_Tree]) -> list[_Tree]:
@@ -267,39 +248,31 @@ def _around_loops(function: FunctionRecord, loops: Sequence[_Tree]) -> list[_Tre
     trees = []
     for operation in function.operations:
         if operation.kind == "loop" and operation.loop in ran:
-            more = round(function.ran_ns(operation)) - ran[operation.loop]
-            part = RunPart("around", "entering and leaving the loop", max(0, more), source=operation.source)
-            trees.append(_Tree(replace(part, function=function.key, loop=operation.loop)))
+            more = max(0, round(function.ran_ns(operation)) - ran[operation.loop])
+            part = _part(function, "around", "entering and leaving the loop", more)
+            trees.append(_Tree(replace(part, source=operation.source, loop=operation.loop)))
     return trees
 
 
-def _outside(function: FunctionRecord, loops: Sequence[_Tree]) -> list[_Tree]:
-    """Return the operations outside of loops."""
+def _operations(
+    owner: FunctionRecord | LoopRecord, loops: Sequence[_Tree], estimated: bool = True
+) -> list[_Tree]:
+    """Return the operations of a loop's step, or of a function outside of loops, without the loops in their branches."""
     trees = [
-        _operation(operation, function.ran_ns(operation), function.key, None, is_sampled(function))
-        for operation in function.operations
+        _Tree(
+            replace(
+                _part(owner, "operation", operation.label, 0, estimated),
+                total_ns=round(owner.ran_ns(operation)) if operation.samples else 0,
+                source=operation.source,
+                operation=operation.index,
+                moved_from=operation.moved_from,
+                rule=operation.rule,
+            )
+        )
+        for operation in owner.operations
         if operation.kind != "loop"
     ]
-    return _without_loops(trees, function.operations, loops)
-
-
-def _operation(
-    operation: OperationRecord, took_ns: float, function: int, loop: int | None, estimated: bool
-) -> _Tree:
-    return _Tree(
-        RunPart(
-            "operation",
-            operation.label,
-            round(took_ns) if operation.samples else 0,
-            source=operation.source,
-            function=function,
-            loop=loop,
-            operation=operation.index,
-            estimated=estimated,
-            moved_from=operation.moved_from,
-            rule=operation.rule,
-        )
-    )
+    return _without_loops(trees, owner.operations, loops)
 
 
 def _without_loops(
@@ -329,8 +302,7 @@ def _loop(record: ProfileRecord, loop: LoopRecord, depth: int) -> _Tree:
     edges = _edges(loop, room)
     steps = _steps(loop, inner, room - _time_of(edges))
     inside = [tree for tree in (*inner, *steps, *edges) if tree.part.total_ns]
-    part = RunPart("loop", loop.name, whole, source=loop.source, function=loop.function, loop=loop.key)
-    return _Tree(part, inside)
+    return _Tree(_part(loop, "loop", loop.name, whole), inside)
 
 
 def _edges(loop: LoopRecord, room: int) -> list[_Tree]:
@@ -338,28 +310,23 @@ def _edges(loop: LoopRecord, room: int) -> list[_Tree]:
     code = min(sum(tier.total_ns for tier in loop.tiers), room)
     recording = min(round(loop.cost_ns), room - code)
     around = max(0, min(loop.setup_ns, room) - code)
-    parts: list[tuple[PartKind, str, int]] = [
-        ("code", "making code", code),
-        ("around", "around the steps", min(around, room - code - recording)),
-        ("recording", "recording", recording),
+    return [
+        _leaf(loop, "code", "making code", code),
+        _leaf(loop, "around", "around the steps", min(around, room - code - recording)),
+        _leaf(loop, "recording", "recording", recording, True),
     ]
-    return [_Tree(_of(loop, kind, label, total, kind == "recording")) for kind, label, total in parts]
 
 
 def _steps(loop: LoopRecord, inner: Sequence[_Tree], room: int) -> list[_Tree]:
     """Return what the steps of a loop were spent on, beside loops in them."""
     if not loop.sampled_steps or loop.typical_ns <= 0:
-        return [_Tree(_of(loop, "steps", "steps, not timed one by one", _undivided(loop, inner, room)))]
+        return [_leaf(loop, "steps", "steps, not timed one by one", _undivided(loop, inner, room))]
+    rows_ns, round_ns = loop.mean_copy_ns * loop.steps, loop.mean_overhead_ns * loop.steps
     trees = [
-        _operation(operation, loop.ran_ns(operation), loop.function, loop.key, True)
-        for operation in loop.operations
-        if operation.kind != "loop"
+        *_operations(loop, inner),
+        _leaf(loop, "rows", "storing rows", round(rows_ns), True),
+        _leaf(loop, "round", "the loop itself", round(round_ns), True),
     ]
-    trees = _without_loops(trees, loop.operations, inner)
-    trees.append(_Tree(_of(loop, "rows", "storing rows", round(loop.mean_copy_ns * loop.steps), True)))
-    trees.append(
-        _Tree(_of(loop, "round", "the loop itself", round(loop.mean_overhead_ns * loop.steps), True))
-    )
     return _fitted(trees, room)
 
 
@@ -378,13 +345,35 @@ def _worked(tree: _Tree) -> int:
     return tree.part.total_ns - sum(inner.part.total_ns - _worked(inner) for inner in tree.inside)
 
 
-def _of(loop: LoopRecord, kind: PartKind, label: str, total: int, estimated: bool = False) -> RunPart:
-    return RunPart(
-        kind,
-        label,
-        total,
-        source=loop.source,
-        function=loop.function,
-        loop=loop.key,
-        estimated=estimated,
+def _leaf(
+    owner: FunctionRecord | LoopRecord, kind: PartKind, label: str, total: int, estimated: bool = False
+) -> _Tree:
+    return _Tree(_part(owner, kind, label, total, estimated))
+
+
+def _part(
+    owner: FunctionRecord | LoopRecord, kind: PartKind, label: str, total: int, estimated: bool = False
+) -> RunPart:
+    function, loop = (owner.function, owner.key) if isinstance(owner, LoopRecord) else (owner.key, None)
+    return RunPart(kind, label, total, source=owner.source, function=function, loop=loop, estimated=estimated)
+
+
+def beyond_calls(function: FunctionRecord, loops_ns: Iterable[float]) -> int:
+    """Return the nanoseconds that the calls of a function took beyond the typical one, outside of loops.
+
+    ``loops_ns`` is what each of its loops took.  Where every call was timed operation by operation there is nothing to be said of
+    typical ones: rows are sums.
+    """
+    times = function.call_times
+    if not is_sampled(function):
+        return 0
+    typical = sum(
+        operation.typical_ns * function.calls for operation in function.operations if operation.kind == "loop"
     )
+    inside = function.call_parts.inside_ns + max(0.0, math.fsum(loops_ns) - typical)
+    return max(0, round(times.total_ns - times.p50_ns * times.count - inside))
+
+
+def is_sampled(function: FunctionRecord) -> bool:
+    """Return whether operations outside of loops were timed in some calls alone."""
+    return 0 < function.call_parts.timed < function.calls

@@ -20,8 +20,7 @@ from scanviz.record.processor import off_cpu_share
 from scanviz.record.summary.roofline import bound_of
 from scanviz.record.summary.run_breakdown import PartKind, RunPart, parts_of, run_time_ns
 from scanviz.record.summary.slow_steps import in_other_code, other_code_ns, reasons, slowest_share
-from scanviz.record.traces.first_bad import first_bad_of
-from scanviz.record.traces.model import STATISTICS
+from scanviz.record.traces.model import STATISTICS, first_bad_of
 from scanviz.record.units import duration, share
 from scanviz.record.values import SourceRecord
 

@@ -26,9 +26,8 @@ from scanviz.engine.program.instructions import (
 )
 from scanviz.engine.program.value_names import as_written
 from scanviz.record.model import ProfileRecord
-from scanviz.record.traces.first_bad import FirstBad, first_bad_of
 from scanviz.record.traces.layout import trace_heads
-from scanviz.record.traces.model import TracedVariableRecord, TraceRecord
+from scanviz.record.traces.model import FirstBad, TracedVariableRecord, TraceRecord, first_bad_of
 from scanviz.record.traces.origins import Frame, Origin, Place, moves_only, origins
 from scanviz.record.values import SourceRecord
 

@@ -17,9 +17,9 @@ from scanviz.record.graphs.graph import GraphSnapshot
 from scanviz.record.loops import LoopRecord
 from scanviz.record.plain_text import sanitize
 from scanviz.render.diagram.build import whole_picture
-from scanviz.render.diagram.entries import ListEntry, entries_of
 from scanviz.render.diagram.folding import inside
 from scanviz.render.diagram.heat import HeatMap
+from scanviz.render.diagram.mappings import ListEntry, entries_of
 from scanviz.render.diagram.model import Cluster, Diagram, Node
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from scanviz.record.graphs.graph import GraphSnapshot, LoopVariableRecord, NodeR
 from scanviz.record.graphs.plumbing import plumbing, shown_variable
 from scanviz.record.names import TakenNames
 from scanviz.record.traces.cell_names import cell_name
+from scanviz.render.diagram.formulas import SHORT, constant_text, operation_label
 from scanviz.render.diagram.heat import HeatMap
 from scanviz.render.diagram.model import Cluster, Edge, EdgeRole, Node, NodeKind
-from scanviz.render.diagram.operation_label import SHORT, constant_text, operation_label
 from scanviz.render.diagram.taps import lags, steps_text, taps, with_taps
 
 _LEAVES: dict[str, NodeKind] = {"shared": "shared", "constant": "constant"}

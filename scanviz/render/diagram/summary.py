@@ -35,9 +35,9 @@ def summarised(diagram: Diagram, limit: int = USUAL_LIMIT) -> Diagram:
     >>> from scanviz.render.diagram.model import Edge
     >>> chain = tuple(Node(f"n{k}", "operation", "add") for k in range(1000))
     >>> edges = tuple(Edge(f"n{k}", f"n{k + 1}") for k in range(999))
-    >>> small = summarised(Diagram("f", chain, (), edges))
-    >>> [node.label for node in small.nodes], small.notes
-    (['1,000 operations: 1,000 add'], ('1,000 nodes are more than 400: 1,000 operations are drawn as 1 group',))
+    >>> small = summarised(Diagram("f", chain, (), edges), 16)
+    >>> small.nodes[0].label, small.notes
+    ('63 operations: 63 add', ('1,000 nodes are more than 16: 1,000 operations are drawn as 16 groups',))
     """
     limit = max(limit, _LEAST)
     count = len(diagram.nodes)

@@ -17,11 +17,10 @@ from scanviz.record.graphs.plumbing import plumbing as plumbing_of_step
 from scanviz.record.loops import LoopRecord
 from scanviz.record.model import ProfileRecord
 from scanviz.render.diagram.build import plumbing_note, unknown_loop, whole_picture
-from scanviz.render.diagram.cells import Side
+from scanviz.render.diagram.cells import SequenceRows, Side, rows_of_sequences
 from scanviz.render.diagram.folding import close_loops, with_nodes
 from scanviz.render.diagram.heat import HeatMap, function_of
 from scanviz.render.diagram.model import Cluster, Diagram, Node
-from scanviz.render.diagram.sequence_rows import SequenceRows, rows_of_sequences
 from scanviz.render.diagram.stepwise import draw
 
 MOST_STEPS = 8  # side by side

@@ -12,11 +12,10 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from scanviz.render.diagram.model import Diagram, Edge, Node
-from scanviz.render.layout.lanes import Lanes
 from scanviz.render.layout.level import running
 from scanviz.render.layout.placed import Box, Placed, Point, port_boxes
 from scanviz.render.layout.step_block import PAD, TRACK, StepBlock
-from scanviz.render.layout.time_parts import Place, TimeParts
+from scanviz.render.layout.time_parts import Lanes, Place, TimeParts
 
 MARGIN = 14.0
 BESIDE = 22.0  # between a step and the lines beside it

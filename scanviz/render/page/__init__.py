@@ -1,7 +1,6 @@
 """The page: one HTML file with a whole profile in it, which needs no network and no server.
 
-``data`` picks from a record what the page shows, ``build`` puts it together with the style and the scripts in ``assets``, and
-``drawings`` lets the pictures in only as plain shapes.
+``data`` picks from a record what the page shows, ``build`` puts it together with the style and the scripts in ``assets``.
 """
 
 from scanviz.render.page.build import Extras, page

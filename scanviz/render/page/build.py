@@ -29,7 +29,7 @@ from scanviz.render.engines import drawn
 from scanviz.render.film.drawing import SECONDS, FilmDrawing, Seen, laid_out
 from scanviz.render.film.frames import FilmFrame, versions_of
 from scanviz.render.page.data import page_data
-from scanviz.render.page.drawings import inline_svg
+from scanviz.render.svg import inline_svg
 
 # Films of rewrites in the page: of each loop alone, slowest first, and of a small function whole, as many as there is room for.
 #

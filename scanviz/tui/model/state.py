@@ -14,8 +14,7 @@ from scanviz.record.names import loop_titles
 from scanviz.record.operations import OperationRecord
 from scanviz.record.summary.run_breakdown import parts_of
 from scanviz.record.traces.blame import BlameLink, chain_of_blame
-from scanviz.record.traces.first_bad import FirstBad, first_bad_of
-from scanviz.record.traces.model import TraceRecord
+from scanviz.record.traces.model import FirstBad, TraceRecord, first_bad_of
 
 
 class ViewState(Struct, frozen=True):

@@ -9,7 +9,7 @@ from scanviz.record.graphs.plumbing import plumbing
 from scanviz.record.snapshot import snapshot
 from scanviz.render.diagram import build
 from scanviz.render.diagram.folding import depths
-from scanviz.render.diagram.operation_label import constant_text
+from scanviz.render.diagram.formulas import constant_text
 from scanviz.testing import random_loops
 from tests.render.diagram.graphs import assert_sound, history, with_gradients
 

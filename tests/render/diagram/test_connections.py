@@ -11,8 +11,7 @@ from scanviz.record.graphs.graph import LoopVariableRecord
 from scanviz.record.loops import LoopRecord
 from scanviz.render.diagram.build import diagram_of
 from scanviz.render.diagram.connections import connecting_path, connection_matrix
-from scanviz.render.diagram.entries import COLUMNS, entries_of
-from scanviz.render.diagram.mappings import MappingLine, mappings_table
+from scanviz.render.diagram.mappings import COLUMNS, MappingLine, entries_of, mappings_table
 from scanviz.testing import random_loops
 from tests.render.diagram.graphs import compiled, run_of_several_taps
 

@@ -13,7 +13,7 @@ import scanviz
 from scanviz import tensor as T
 from scanviz.engine.errors import ScanvizError
 from scanviz.record.snapshot import snapshot
-from scanviz.render.diagram.sequence_rows import at_time
+from scanviz.render.diagram.cells import at_time
 from scanviz.render.diagram.unrolled import unrolled
 from scanviz.testing import random_loops
 from tests.render.diagram.graphs import (

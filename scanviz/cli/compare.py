@@ -91,7 +91,7 @@ def _of_programs(given: Given) -> Comparison:
     """
     from scanviz.profiler.compare.comparison import compare
     from scanviz.profiler.run.exits import terminations_as_interrupts
-    from scanviz.profiler.run.in_turns import SECONDS, ProgramFailedError, run_in_turns
+    from scanviz.profiler.run.repeats import SECONDS, ProgramFailedError, run_in_turns
 
     a, b = two_programs(given.rest)
     both = as_given(given, "detail", "mode")

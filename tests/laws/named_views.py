@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from scanviz.engine.mode import Mode
 from scanviz.profiler.recording.recorder import Recorder
-from scanviz.profiler.run.live_file import LiveFile
+from scanviz.profiler.run.live import LiveFile
 from scanviz.record.model import FunctionRecord, LoopRecord, ProfileRecord
 from scanviz.record.storage.file import load
 from scanviz.render.diagram.build import diagram_of

@@ -6,7 +6,7 @@ saves the profile first and then dies by that signal.
 
 from __future__ import annotations
 
-import bisect  # noqa: F401  # for the record: when the program has run, a file of its own might be found by this name
+import bisect  # noqa: F401  # for the record: after the program, a file of its own might be found by this name
 import gc
 import os
 import shlex
@@ -30,8 +30,7 @@ from scanviz.profiler.run.exits import (
     note_interrupts,
     watch_the_end,
 )
-from scanviz.profiler.run.live_file import live_file
-from scanviz.profiler.run.progress import Progress
+from scanviz.profiler.run.live import Progress, live_file
 from scanviz.profiler.run.runner import CannotRunError, Script, run
 from scanviz.record.outcome import OutcomeRecord
 from scanviz.record.paths import seen_from

@@ -17,9 +17,8 @@ import os
 import signal
 import sys
 import types
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.machinery import ModuleSpec, PathFinder
 from types import CodeType, ModuleType, TracebackType
 
 from scanviz.engine.config import config
@@ -27,80 +26,49 @@ from scanviz.engine.tracebacks import frames, is_own, tidy_chain
 from scanviz.profiler.run.exits import EXIT, descriptors_held
 from scanviz.profiler.run.load import CannotRunError, Script, load, set_path0
 
-# Files of a program that have the names of Python's own modules, such as ``resource.py`` or ``select.py`` beside the script.
+# A program's folder may have files with the names of Python's own modules, such as ``resource.py``.  The program imports its own
+# files, as under python; scanviz needs Python's modules.  So what scanviz imports late is imported before the program runs, and
+# after the program its folder is searched last.
 #
-# Python finds a program's own files first.  So ``import resource`` means the program's file in the program, as without scanviz, and
-# whatever scanviz imported of Python by such a name makes room for it.  In scanviz it means Python's module: what imports one while
-# the program runs is imported before, and after the program these names are Python's.
-#
-# Limits: what scanviz imports before, such as ``random``, or in many places, such as ``array``, is Python's in the program, too.  A
-# thread of the program that goes on when its main thread has ended, and first imports a file of such a name then, gets Python's.
+# Limits: modules that scanviz imports before, such as ``random``, or in many places, such as ``array``, stay Python's.
 
-# Who of scanviz imports these of Python while a program runs; then the names are the program's.
+# Python's modules → the modules of scanviz that import them while a program runs; then the names are the program's.
 ONE_READER = {
     "queue": ("scanviz.engine.backends.native.run.workers",),
     "resource": ("scanviz.engine.observation.stamps", "scanviz.profiler.recording.processor"),
 }
-# Imported then in many places, inside functions too: these names stay Python's.
-MANY_READERS = {"array", "copy", "difflib", "fractions", "hashlib", "mmap"}
+MANY_READERS = {"array", "copy", "difflib", "fractions", "hashlib", "mmap"}  # these names stay Python's
 
 
 @contextmanager
 def program_in(folder: str) -> Iterator[None]:
-    """Let a program's files have names of Python's modules while it runs, and scanviz have Python's modules."""
+    """Let files in a program's folder have the names of Python's modules while the program runs."""
     place = os.path.realpath(folder or os.getcwd())
     names = _names_in(place)
     if not names:
         yield
         return
-    finder = _PythonsOwn(names, place)
-    sys.meta_path.insert(0, finder)
+    _search_last(folder)
     for name in names & (ONE_READER.keys() | MANY_READERS):
         for module in ONE_READER.get(name, (name,)):
             importlib.import_module(module)
-    sys.meta_path.remove(finder)
+    if sys.path and sys.path[-1] == folder:
+        sys.path.insert(0, sys.path.pop())
     pythons = {name: sys.modules.pop(name) for name in names & ONE_READER.keys() if name in sys.modules}
     try:
         yield
     finally:
-        sys.meta_path.insert(0, finder)
+        _search_last(folder)
         for name in names:
             if _is_in(sys.modules.get(name), place):
                 del sys.modules[name]
         sys.modules.update(pythons)
 
 
-class _PythonsOwn:
-    """Finds Python's modules of some names before files of a program.
-
-    Parameters
-    ----------
-    names : set of str
-        The names of modules.
-    place : str
-        The folder with the program's files.
-    """
-
-    def __init__(self, names: set[str], place: str) -> None:
-        self.names, self.place = names, place
-
-    def find_spec(
-        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        """Return where Python's module is; None for others, and for those that are part of Python itself.
-
-        Raises
-        ------
-        ModuleNotFoundError
-            If Python has none of this name on this system.
-        """
-        if name not in self.names or path is not None or name in sys.builtin_module_names:
-            return None
-        elsewhere = [entry for entry in sys.path if os.path.realpath(entry or os.getcwd()) != self.place]
-        found = PathFinder.find_spec(name, elsewhere, target)
-        if found is None:  # such as msvcrt, whose presence means Windows to Python's subprocess
-            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-        return found
+def _search_last(folder: str) -> None:
+    if folder in sys.path:
+        sys.path.remove(folder)
+        sys.path.append(folder)
 
 
 def _names_in(place: str) -> set[str]:

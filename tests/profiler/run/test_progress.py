@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from scanviz.profiler.run import progress
+from scanviz.profiler.run import live as progress
 
 
 class Terminal(io.StringIO):

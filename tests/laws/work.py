@@ -17,7 +17,7 @@ from scanviz.engine.ops.assign import ASSIGN
 from scanviz.engine.ops.index import INDEX
 from scanviz.engine.ops.index_pattern import numpy_index
 from scanviz.engine.program.instructions import Instruction, Program, all_loops
-from scanviz.profiler.recording.work import work_of_function
+from scanviz.profiler.recording.deferred import work_of_function
 from scanviz.testing.loop_case import READINGS, LoopCase, Reading
 from scanviz.testing.loops import EVERY_DTYPE, random_loops
 from scanviz.testing.unrolled import run_plainly

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from msgspec.structs import replace
@@ -26,54 +26,6 @@ if TYPE_CHECKING:
 
 MOST_WAITING = 4096  # calls gathered before they are counted
 CALLS_WAITING = 256  # calls with times of operations gathered before they are summed
-
-
-WAITING = 4096  # times gathered before they are counted
-
-
-class GatheredTimes:
-    """Arrays of some hundred times, gathered and counted some thousand at once, which takes a quarter of the time.
-
-    Parameters
-    ----------
-    histogram : Histogram
-        Counts the times.
-
-    Attributes
-    ----------
-    waiting : int
-        Number of gathered times.
-
-    Examples
-    --------
-    >>> times = GatheredTimes(Histogram())
-    >>> times.add(np.array([10, 20, 30]))
-    >>> times.waiting, times.histogram.count
-    (3, 0)
-    >>> times.count()
-    >>> times.waiting, times.histogram.count
-    (0, 3)
-    """
-
-    __slots__ = ("_pieces", "histogram", "waiting")
-
-    def __init__(self, histogram: Histogram) -> None:
-        self.histogram, self.waiting = histogram, 0
-        self._pieces: list[np.ndarray[Any, Any]] = []
-
-    def add(self, times: np.ndarray[Any, Any]) -> None:
-        """Add times, int64, shape (n,)."""
-        self._pieces.append(times)
-        self.waiting += len(times)
-        if self.waiting >= WAITING:
-            self.count()
-
-    def count(self) -> None:
-        """Count the gathered times."""
-        if self._pieces:
-            self.histogram.add(np.concatenate(self._pieces))
-            self._pieces.clear()
-            self.waiting = 0
 
 
 class _Call(NamedTuple):
@@ -106,7 +58,7 @@ class FunctionAggregate:
 
     __slots__ = (
         "_elapsed", "_errors", "_first_ns", "_histogram", "_measures", "_open", "_operations", "_parts", "_processor", "_timed",
-        "_unobserved", "_what", "loops", "operations",
+        "_what", "loops", "operations",
     )  # fmt: skip
 
     def __init__(self, what: KnownFunction | FunctionRecord, operations: int | None = None) -> None:
@@ -114,7 +66,6 @@ class FunctionAggregate:
         self.loops: list[LoopAggregate] = []
         self._histogram = Histogram()
         self._elapsed: list[int] = []  # gathered times of calls
-        self._unobserved = GatheredTimes(self._histogram)  # of calls
         self._timed: list[Sequence[int]] = []  # gathered times of operations, call by call
         self.operations = len(self.record.operations) if operations is None else operations
         self._operations = OperationTally(self.operations)
@@ -136,7 +87,7 @@ class FunctionAggregate:
     @property
     def calls(self) -> int:
         """Number of calls that ended."""
-        return self._histogram.count + len(self._elapsed) + self._unobserved.waiting
+        return self._histogram.count + len(self._elapsed)
 
     def describe(self, whole: FunctionRecord) -> None:
         """Set the description, as far as memory allows; the rewrites stay."""
@@ -173,13 +124,14 @@ class FunctionAggregate:
             for loop, count in zip(self.loops, kept, strict=True):
                 loop.abandon(thread, count, now)
 
-    def count_unobserved(self, elapsed_ns: np.ndarray[Any, Any]) -> None:
+    def count_unobserved(self, elapsed_ns: Sequence[int]) -> None:
         """Count unobserved calls."""
-        self._unobserved.add(elapsed_ns)
+        self._elapsed.extend(elapsed_ns)
+        if len(self._elapsed) >= MOST_WAITING:
+            self._count()
 
     def _count(self) -> None:
         """Count the calls gathered."""
-        self._unobserved.count()
         if self._elapsed:
             self._histogram.add(np.array(self._elapsed, np.int64))
             self._elapsed.clear()

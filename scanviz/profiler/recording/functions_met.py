@@ -1,4 +1,4 @@
-"""The functions and loops of a recording, as far as memory allows."""
+"""The functions and loops of a recording in bounded memory: by estimate, those that do not fit are reduced to totals, or dropped."""
 
 from __future__ import annotations
 
@@ -7,14 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from scanviz.profiler.recording.budget import (
-    Budget,
-    Kept,
-    affordable,
-    function_size,
-    loop_size,
-    totals_alone,
-)
 from scanviz.profiler.recording.deferred import DeferredRewrites, Descriptions, PlansMet
 from scanviz.profiler.recording.function_aggregate import FunctionAggregate, KnownFunction
 from scanviz.profiler.recording.loop_aggregate import KnownLoop, LoopAggregate
@@ -23,11 +15,67 @@ from scanviz.profiler.recording.steps import DETAIL_BYTES
 
 if TYPE_CHECKING:  # a script starts without the classes of its record
     from scanviz.engine.observation.events import CompiledFunction
+    from scanviz.engine.program.instructions import LoopInstruction, Program
     from scanviz.record.graphs.rewrites_snapshot import Written
     from scanviz.record.model import FunctionRecord, LoopRecord
 
+BARE = 2_000  # a loop or function with only totals
+OPERATION = 700  # an operation's record with its labels
+VARIABLE = 800  # a loop variable's record
+ENTRY = 150  # an entry of a mapping
+CELL = 8  # an entry of a connection pattern
+MAPPINGS = 6  # entries of mappings per loop variable
 REWRITES = 4  # at most one part in so many of the memory holds graphs of rewrites: loops come first
 PROGRAMS = 16  # at most one part in so many holds Programs
+
+
+class Budget:
+    """A byte budget whose last eighth is reserved for totals.
+
+    Examples
+    --------
+    >>> budget = Budget(80_000)
+    >>> budget.take(60_000), budget.take(60_000), budget.take(5_000, last=True)
+    (True, False, True)
+    """
+
+    __slots__ = ("_limit", "_used")
+
+    def __init__(self, limit: int) -> None:
+        self._limit, self._used = limit, 0
+
+    def take(self, count: int, last: bool = False) -> bool:
+        """Use bytes if available and return whether they were; ``last`` allows the last eighth."""
+        limit = self._limit if last else self._limit * 7 // 8
+        if self._used + count > limit:
+            return False
+        self._used += count
+        return True
+
+
+def function_size(program: Program) -> int:
+    """Estimate the bytes of a program's description, beyond its totals."""
+    return 2 * OPERATION * len(program.instructions)
+
+
+def loop_size(loop: LoopInstruction) -> int:
+    """Estimate the bytes of a loop's description, beyond its totals."""
+    slots = (*loop.sequences, *loop.states, *loop.step_outputs, *loop.carries, *loop.non_sequences)
+    cells = 2 * len(loop.inputs) * max(1, len(loop.outputs))
+    entries = MAPPINGS * len(slots)
+    return OPERATION * len(loop.body.instructions) + VARIABLE * len(slots) + CELL * cells + ENTRY * entries
+
+
+def totals_alone(record: LoopRecord) -> LoopRecord:
+    """Return a loop's record without the description of its step."""
+    return replace(
+        record,
+        operations=(),
+        variables=(),
+        var_mappings={},
+        connection_pattern=(),
+        inner_connection_pattern=(),
+    )
 
 
 class FunctionsMet:
@@ -75,13 +123,13 @@ class FunctionsMet:
         if event.key in self.functions or event.key in self._dropped:
             return
         program, count = event.program, len(event.program.instructions)
-        kept = affordable(function_size(program), self._budget)
-        self.left_out += kept is not Kept.WHOLE
-        if kept is None:
+        is_whole = self._budget.take(BARE + function_size(program))
+        self.left_out += not is_whole
+        if not is_whole and not self._budget.take(BARE, last=True):
             self._dropped.add(event.key)
             return
         named = KnownFunction(event.key, event.name, event.backend)
-        function = FunctionAggregate(named, count if kept is Kept.WHOLE else 0)
+        function = FunctionAggregate(named, count if is_whole else 0)
         self.functions[event.key] = function
         self._meet_loops(event, function)
         self._descriptions.add(event)
@@ -93,12 +141,12 @@ class FunctionsMet:
 
         for loop, around, _ in nested_loops(event.program):
             parent = None if around is None else around.key
-            is_inside = parent is None or parent in self.loops
-            kept = affordable(loop_size(loop), self._budget) if is_inside else None
-            self.left_out += kept is not Kept.WHOLE
-            if kept is not None:
+            is_known = parent is None or parent in self.loops
+            is_whole = is_known and self._budget.take(BARE + loop_size(loop))
+            self.left_out += not is_whole
+            if is_whole or (is_known and self._budget.take(BARE, last=True)):
                 placed = KnownLoop(loop.key, event.key, parent, loop.name)
-                count = len(loop.body.instructions) if kept is Kept.WHOLE else 0
+                count = len(loop.body.instructions) if is_whole else 0
                 around_it = None if parent is None else self.loops[parent]
                 self.loops[loop.key] = LoopAggregate(placed, self._calibration, count, around_it)
                 function.loops.append(self.loops[loop.key])

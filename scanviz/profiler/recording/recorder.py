@@ -25,8 +25,7 @@ from scanviz.engine.observe import Building, Observer, notify_counted
 from scanviz.profiler.recording.functions_met import FunctionsMet
 from scanviz.profiler.recording.overhead import MeasuredOverhead, Prices
 from scanviz.profiler.recording.sides import SidesTaken
-from scanviz.profiler.recording.timeline import Timeline
-from scanviz.profiler.recording.whole_run import WholeRun
+from scanviz.profiler.recording.timeline import Timeline, WholeRun
 from scanviz.record.outcome import OutcomeRecord
 
 if TYPE_CHECKING:  # a script starts without the classes of its record
@@ -185,7 +184,7 @@ class Recorder(Observer):
             found, around_ns = self._met.functions.get(function), checks_ns + copies_ns + observing_ns
             entered = self._timeline.returned(thread, sum(elapsed_ns) + around_ns, len(elapsed_ns))
             if found is not None:
-                found.count_unobserved(np.array(elapsed_ns, np.int64))
+                found.count_unobserved(elapsed_ns)
                 found.returned(checks_ns, copies_ns, observing_ns, entered)
             self.loop_counted(function, runs, False)
 
@@ -299,7 +298,7 @@ class Recorder(Observer):
 
     def record(self) -> ProfileRecord:
         """Return the record so far, independent of later events; any thread may ask for it at any moment."""
-        from scanviz.profiler.recording.work import with_work
+        from scanviz.profiler.recording.deferred import with_work
         from scanviz.record.model import ProfileRecord
         from scanviz.record.names import numbered
 

@@ -3,15 +3,9 @@
 from __future__ import annotations
 
 from scanviz.engine.program.instructions import LoopInstruction
-from scanviz.profiler.recording.budget import Budget, Kept, affordable, function_size, loop_size, totals_alone
+from scanviz.profiler.recording.functions_met import Budget, function_size, loop_size, totals_alone
 from tests.profiler.events import nested
 from tests.profiler.records import RNN
-
-
-def test_what_fits_is_kept_whole_then_its_totals_then_nothing() -> None:
-    assert affordable(5_000, Budget(100_000)) is Kept.WHOLE
-    assert affordable(5_000, Budget(4_000)) is Kept.TOTALS
-    assert affordable(5_000, Budget(1_000)) is None
 
 
 def test_a_loop_of_which_totals_are_kept_loses_what_describes_its_step() -> None:

@@ -1,4 +1,4 @@
-"""The functions and loops of a recording in bounded memory: by estimate, those that do not fit are reduced to totals, or dropped."""
+"""The functions and loops of a recording in bounded memory: those that do not fit are reduced to totals, or dropped."""
 
 from __future__ import annotations
 

@@ -103,6 +103,14 @@ def sizes_to_try(size: Any, *entries: IndexEntry) -> Sequence[int]:
     return range(least, max(least, reach) + 2 * period + 1)
 
 
+def rows_at(entry: IndexEntry, size: int) -> range | None:
+    """Return the rows that a part with known numbers picks of so many, None for an error."""
+    if entry.kind == "slice":
+        return range(size)[as_slice(entry)]
+    index = int(entry.start or 0)
+    return range(size)[index : index + 1 or None] if -size <= index < size else None
+
+
 def has_row(size: Any, index: int) -> bool:
     """Return whether an axis of a size surely has a row."""
     return surely_at_most(index + 1 if index >= 0 else -index, size)

@@ -36,6 +36,7 @@ from scanviz.engine.rewrites.indexing.places import (
     is_known,
     is_whole,
     picked,
+    rows_at,
     sizes_to_try,
     with_entry,
 )
@@ -327,30 +328,21 @@ def surely_elsewhere(read: Sequence[IndexEntry], written: Sequence[IndexEntry], 
         if not surely_there and not _both_errors(reads, writes, sizes):
             return False
         if not apart and sizes is not None:
-            apart = all(_apart(_rows(reads, n), _rows(writes, n)) for n in sizes)
+            apart = all(_apart(rows_at(reads, n), rows_at(writes, n)) for n in sizes)
     return apart
 
 
 def _both_errors(reads: IndexEntry, writes: IndexEntry, sizes: Sequence[int] | None) -> bool:
     """Return whether what is read does not exist wherever what is written does not."""
-    return sizes is not None and all(_rows(writes, n) is not None or _rows(reads, n) is None for n in sizes)
+    return sizes is not None and all(
+        rows_at(writes, n) is not None or rows_at(reads, n) is None for n in sizes
+    )
 
 
 def _sizes(first: IndexEntry, second: IndexEntry, size: Any) -> Sequence[int] | None:
     """Return the numbers of rows to try, None where they are too many, or rows are."""
     sizes = [size] if isinstance(size, int) else sizes_to_try(size, first, second)
     return sizes if sizes and sizes[-1] <= MOST_ROWS else None
-
-
-def _rows(entry: IndexEntry, size: int) -> range | None:
-    """Return the rows that a part picks, None for an error."""
-    if entry.kind == "slice":
-        return range(size)[as_slice(entry)]
-    index = int(entry.start or 0)
-    if not -size <= index < size:
-        return None
-    place = index % size
-    return range(place, place + 1)
 
 
 def _apart(first: range | None, second: range | None) -> bool:

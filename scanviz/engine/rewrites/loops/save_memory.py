@@ -10,7 +10,7 @@ the last row of a loop of so many steps (:mod:`scanviz.engine.rewrites.loops.few
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -22,6 +22,7 @@ from scanviz.engine.ops.index_pattern import INPUT, IndexEntry, input_entries, i
 from scanviz.engine.ops.shape import DIMENSION, dimension
 from scanviz.engine.ops.sizes import size_of, surely_not_negative
 from scanviz.engine.ops.support import constant
+from scanviz.engine.rewrites.indexing.places import is_known, rows_at, sizes_to_try
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.rule import Match, Refusal, rule
 from scanviz.engine.scan.loop import SCAN, ScanView, loop_of
@@ -60,13 +61,8 @@ class Read(Struct, frozen=True):
     exists: Dim
 
 
-def first_entry(node: Apply, position: int) -> IndexEntry | None:
-    """Return the part of an index that is about rows, None of what is no index of its input at ``position``."""
-    found = _rows_entry(node, position)
-    return None if found is None else node.op.parameters.entries[found]
-
-
-def _rows_entry(node: Apply, position: int) -> int | None:
+def rows_entry(node: Apply, position: int) -> int | None:
+    """Return which part of an index is about rows, None of what is no index of its input at ``position``."""
     if node.op.declaration is not INDEX or position != 0:
         return None
     entries = node.op.parameters.entries
@@ -75,65 +71,56 @@ def _rows_entry(node: Apply, position: int) -> int | None:
 
 def read_of(node: Apply, position: int, n: Dim) -> Read | None:
     """Return what a reader needs of a result with n rows; None if that may be the last row."""
-    k = _rows_entry(node, position)
-    if k is None:
+    k = rows_entry(node, position)
+    if k is None or node.op.parameters.entries[k].kind == "array":
         return None
-    entry = node.op.parameters.entries[k]
-    start, stop, step = _numbers(node, k)
+    entry, first, _ = list(input_entries(node.op.parameters))[k]
+    given, numbers = map(size_of, node.inputs[1 + first :]), list[Dim](entry.numbers())
+    start, stop, step = (next(given) if number == INPUT else number for number in numbers)
     if isinstance(step, Polynomial):
         return None
-    if entry.kind == "integer":
-        return _read_of_row(node, k, start, n)
-    if entry.kind != "slice":
+    is_row = entry.kind == "integer"
+    front: Dim
+    if is_known([entry]):
+        front, back = _first_rows(entry)
+        return (
+            None
+            if back == 0
+            else Read(node, k, start, stop, front, back, start if is_row and start < 0 else None)
+        )
+    # the bound of the last row, and how many rows it means beyond itself
+    bound, beyond = (start, 1) if is_row or (step is not None and step < 0) else (stop, 0)
+    if bound is None or bound == -beyond:
         return None
-    if step is None or step > 0:
-        return _read_of_rising(node, k, start, stop, step or 1, n)
-    return _read_of_falling(node, k, start, stop, n)
-
-
-def _numbers(node: Apply, k: int) -> tuple[Dim, Dim, Dim]:
-    """Return start, stop and step of an entry: ints, sizes, or None where nothing is written."""
-    entry, first, _ = list(input_entries(node.op.parameters))[k]
-    given = map(size_of, node.inputs[1 + first :])
-    start, stop, step = (next(given) if number == INPUT else number for number in entry.numbers())
-    return start, stop, step
-
-
-def _read_of_row(node: Apply, k: int, index: Dim, n: Dim) -> Read | None:
-    if isinstance(index, int):
-        if index == -1:
-            return None
-        if index >= 0:
-            return Read(node, k, index, None, index + 1, None, None)
-        return Read(node, k, index, None, None, -index - 1, index)
-    certain = surely_not_negative(index)
-    row = SIZES.minimum(index, SIZES.subtract(n, 1)) if certain else from_start(index, n, n)
-    return Read(node, k, index, None, SIZES.add(row, 1), None, None if certain else index)
-
-
-def _read_of_rising(node: Apply, k: int, start: Dim, stop: Dim, step: int, n: Dim) -> Read | None:
-    if stop is None:
-        return None
-    if counted(start) and isinstance(stop, int) and stop >= 0:
-        rows = range(start or 0, stop, step)
-        return Read(node, k, start, stop, rows[-1] + 1 if rows else 0, None, None)
-    if isinstance(start, int) and isinstance(stop, int) and stop <= start < 0:
-        return Read(node, k, start, stop, 0, None, None)  # no rows
-    if isinstance(stop, int):
-        back, front = (-stop, None) if stop < 0 else (None, stop)
+    if isinstance(bound, int):
+        front, back = (None, -bound - beyond) if bound < 0 else (bound + beyond, None)
         return Read(node, k, start, stop, front, back, None)
-    return Read(node, k, start, stop, from_start(stop, n, n), None, None)
+    front = SIZES.add(from_start(bound, SIZES.subtract(n, beyond), n), beyond)
+    exists = bound if is_row and not surely_not_negative(bound) else None
+    return Read(node, k, start, stop, front, None, exists)
 
 
-def _read_of_falling(node: Apply, k: int, start: Dim, stop: Dim, n: Dim) -> Read | None:
-    if start is None or start == -1:
-        return None
-    if isinstance(start, int) and isinstance(stop, int) and start <= stop and (start < 0) == (stop < 0):
-        return Read(node, k, start, stop, 0, None, None)  # no rows
-    if isinstance(start, int):
-        back, front = (-start - 1, None) if start < 0 else (None, start + 1)
-        return Read(node, k, start, stop, front, back, None)
-    return Read(node, k, start, stop, SIZES.add(from_start(start, SIZES.subtract(n, 1), n), 1), None, None)
+def _first_rows(entry: IndexEntry) -> tuple[int | None, int | None]:
+    """Return how many first rows a part by known numbers needs, or how many of the last it can do without; the other is None."""
+    sizes = sizes_to_try(0, entry)
+    needed = {n: max(rows) + 1 for n in sizes if (rows := rows_at(entry, n))}
+    most = _bound(needed, entry, sizes)
+    return (
+        (most, None) if most is not None else (None, min((n - each for n, each in needed.items()), default=0))
+    )
+
+
+def _bound(found: Mapping[int, int], entry: IndexEntry, sizes: Sequence[int]) -> int | None:
+    """Return the most that is found for any number of rows, None where it grows with that."""
+    last = (
+        sizes[-1] - abs(entry.step)
+        if sizes and isinstance(entry.step, int)
+        else sizes[-1] - 1
+        if sizes
+        else 0
+    )
+    most = max(found.values(), default=0)
+    return most if sizes and most <= max((each for n, each in found.items() if n < last), default=0) else None
 
 
 def counted(bound: Dim) -> bool:
@@ -258,20 +245,25 @@ def _depth(node: Apply, position: int, level: Level) -> int | None:
     if node.op.declaration is STATE_HISTORY and position == 0:
         return _greatest(node.outputs[0], level, _depth)
 
-    first = first_entry(node, position)
-    if first is None:
+    k = rows_entry(node, position)
+    first = None if k is None else node.op.parameters.entries[k]
+    if first is None or not is_known([first]):
         return None
-    if first.kind == "integer":
-        return -first.start if isinstance(first.start, int) and first.start < 0 else None
-    if first.kind != "slice":
+    return _last_rows(first) or (_falling_depth(node, first, level) if first.step == -1 else None)
+
+
+def _last_rows(entry: IndexEntry) -> int | None:
+    """Return how many last rows a part by known numbers picks from, whatever their number; None where it counts from the start."""
+    sizes = sizes_to_try(0, entry)
+    found = {n: rows for n in sizes if (rows := rows_at(entry, n)) is not None}
+    kept = _bound({n: n - min(rows) for n, rows in found.items() if rows}, entry, sizes)
+    if not kept:
         return None
-    if first.step == -1:
-        return _falling_depth(node, first, level)
-    if first.step not in (None, 1):
-        return None
-    from_end = isinstance(first.start, int) and first.start < 0
-    to_end = first.stop is None or (isinstance(first.stop, int) and first.stop < 0)
-    return -int(first.start or 0) if from_end and to_end else None
+    for n, rows in found.items():
+        of_kept = rows_at(entry, min(n, kept))
+        if of_kept is None or [row + max(n - kept, 0) for row in of_kept] != list(rows):
+            return None
+    return kept
 
 
 def _falling_depth(node: Apply, first: IndexEntry, level: Level) -> int | None:

@@ -20,7 +20,7 @@ from scanviz.engine.rewrites.arithmetic import (  # noqa: F401  # they register 
     split,
     unsafe,
 )
-from scanviz.engine.rewrites.indexing import assignments, subtensor, subtensor_lift  # noqa: F401
+from scanviz.engine.rewrites.indexing import subtensor, subtensor_lift  # noqa: F401
 from scanviz.engine.rewrites.loops import (  # noqa: F401
     batch_draws,
     fewer_steps,

@@ -132,7 +132,6 @@ ORDER: Sequence[str] = (
     "simplify_reshapes",
     "subtensor_chains",
     "subtensor_lift",
-    "simplify_assignments",
     "simplify_reductions",
     "unfill",
     "merge_equal",

@@ -8,11 +8,8 @@ from hypothesis import strategies as st
 import scanviz
 from scanviz import Mode
 from scanviz import tensor as T
-from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.evaluate import evaluate
-from scanviz.engine.graph.nodes import build_one
 from scanviz.engine.graph.traversal import leaves
-from scanviz.engine.ops.shape import BROADCAST_SIZE
 from scanviz.testing import rewritten_by
 from tests.engine.rewrites.checking import after, check_kept, check_same, reasons, written
 
@@ -61,38 +58,17 @@ GOLDEN = [
     (x + (-y), "subtract(x, y)"),
     ((-x) + y, "subtract(y, x)"),
     ((-x) * (-m), "multiply(x, m)"),
-    (-(i - j), "subtract(j, i)"),
-    (abs(-x), "absolute(x)"),
-    (abs(abs(x)), "absolute(x)"),
-    (T.square(-x), "square(x)"),
-    (T.square(abs(i)), "square(i)"),
-    ((i + 2) + 3, "add(i, 5)"),
-    ((i + 2) - 3, "subtract(i, 1)"),
-    ((i - 2) + 2, "i"),
-    ((i * 2) * 3, "multiply(i, 6)"),
-    ((x * 2.0) * 3.0, "multiply(x, 6.0)"),
     (T.maximum(x, x), "x"),
     (T.fmin(m, m), "m"),
     (T.clip(x, 0.5, None), "maximum(x, 0.5)"),
     (T.clip(x, None, y), "minimum(x, y)"),
     (i & i, "i"),
-    (T.logical_not(T.logical_not(b)), "b"),
-    (T.logical_and(b, T.constant(True)), "b"),
-    (T.logical_or(T.constant(False), b), "b"),
     (T.where(T.constant(True), x, x * 2), "x"),
     (T.where(T.lt(x, 0), x, x), "x"),
     (T.where(T.constant(False), T.cast(x, "float32"), x), "x"),
     (T.ifelse(T.constant(0), x, y), "y"),
     (T.ifelse(n, x, x), "x"),
-    (T.eq(n, n), "True"),
-    (T.lt(size, size), "False"),
-    (T.lt(size, 0), "False"),
-    (T.ge(size + 1, 0), "True"),
-    (T.maximum(size, 0), "dimension<0>(x)"),
     (n - n, "0"),
-    (T.where(T.lt(size, 0), size + 5, size), "dimension<0>(x)"),
-    (build_one(Op(BROADCAST_SIZE), size, T.constant(1)), "dimension<0>(x)"),
-    (build_one(Op(BROADCAST_SIZE), size, size), "dimension<0>(x)"),
 ]
 
 
@@ -109,18 +85,11 @@ def test_what_gives_what_it_was_given_is_left_out(before, expected):
 STAY = [
     (x + 0.0, "adding 0.0 turns -0.0 into 0.0"),
     (x - T.constant(-0.0), "adding 0.0 turns -0.0 into 0.0"),
-    (-(x - y), "-(a - b) is -0.0 where a equals b, and b - a is 0.0"),
-    ((x + 1.0) + 2.0, "constants added to floats one after another round differently from their sum"),
-    ((x * 3.0) * 2.0, "factors of floats multiplied one after another round differently from their product"),
-    ((x * 0.5) * 0.5, "factors of floats multiplied one after another round differently from their product"),
-    ((x * 2.0) * 0.5, "factors of floats multiplied one after another round differently from their product"),
-    (T.eq(x, x), "NaN differs from itself"),
     (x * T.constant([[1.0]]), "the other operand gives the result more dimensions"),
     (x * T.constant([1.0]), None),
     (T.where(T.constant(True), x, y), "the size along axis 0 is not known to stay the same"),
     (T.where(T.constant(True), i, x), "the size along axis 0 is not known to stay the same"),
     (i / 1, "the result is float64 and not int64"),
-    (abs(-u), "-x of an unsigned x is the number that makes 0 with it, and not of equal size"),
     (w - (-u), "-b wraps around in the dtype of b before the result's, which is wider"),
     (w + (-i8), "-b wraps around in the dtype of b before the result's, which is wider"),
     ((-i8) * (-w), "-b wraps around in the dtype of b before the result's, which is wider"),

@@ -133,12 +133,6 @@ def with_number(node: Apply) -> tuple[Variable, Constant, int] | None:
     return None
 
 
-def one_dtype(*variables: Variable) -> bool:
-    """Return whether variables are tensors of one dtype."""
-    kinds = {variable.type.dtype if isinstance(variable.type, TensorType) else "" for variable in variables}
-    return len(kinds) == 1
-
-
 def is_positive_zero(number: Any) -> bool:
     """Return whether a number is 0 without a minus sign."""
     return bool(number == 0) and not np.signbit(number)

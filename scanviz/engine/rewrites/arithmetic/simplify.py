@@ -1,49 +1,49 @@
-"""Arithmetic that gives what it was given: ``x * 1``, ``--x``, ``a - (-b)``, ``(n + 1) - 1``, ``where(True, a, b)``.
+"""Arithmetic that gives what it was given: ``x * 1``, ``--x``, ``a - (-b)``, ``where(True, a, b)``.
 
 What is done, and only where every bit of the result, its dtype and its shape stay:
 
 - neutral operands: ``x - 0``, ``x + 0`` of integers, ``x + (-0.0)``, ``x * 1``, ``x / 1``, ``n // 1``, ``x ** 1``.
   ``x + 0.0`` turns -0.0 into 0.0 and stays, unless ``x`` is made by an operation that never gives -0.0;
 - ``x ** 2`` is ``square(x)``: NumPy multiplies for one exponent 2 too, but takes two to four times as long;
-- signs: ``--x``, ``a - (-b)``, ``a + (-b)``, ``(-a) * (-b)``, ``x * -1``, ``abs(-x)``, ``abs(abs(x))``, ``square(-x)``;
-  ``-(a - b)`` is ``b - a`` for integers, for floats it is not where they are equal;
-- constants in a chain, ``(n + 2) - 1`` and ``(n * 2) * 3``: of integers always, they wrap around alike; of floats where the
-  first factor is a power of two of at least 1, so that its product is exact;
-- ``maximum(x, x)`` and its like; ``not not b``, ``b and True``;
-- ``where`` and ``ifelse`` with a known condition or equal branches;
-- sizes: ``n - n``, ``n == n``, ``n < 0``, ``maximum(n, 0)``, sizes of 1 in a broadcast.
+- signs: ``--x``, ``a - (-b)``, ``a + (-b)``, ``(-a) * (-b)``, ``x * -1``;
+- ``maximum(x, x)`` and its like, ``clip`` without a limit on one side, ``n - n`` of sizes;
+- ``where`` and ``ifelse`` with a known condition or equal branches.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
+import math
 
 from scanviz.engine.graph.declaration import Declaration
-from scanviz.engine.graph.nodes import Apply, Constant, Variable, build_one, is_floating, tensor_type
-from scanviz.engine.graph.types import FLOATS, SIGNED, UNSIGNED, TensorType
+from scanviz.engine.graph.nodes import (
+    Apply,
+    Variable,
+    build_one,
+    is_floating,
+    is_integer_scalar,
+    tensor_type,
+)
+from scanviz.engine.graph.types import BOOLEAN, FLOATS, INTEGERS, SIGNED, UNSIGNED, TensorType
 from scanviz.engine.ops import elementwise as e
-from scanviz.engine.rewrites.arithmetic.choices import CHOICES, difference_of_equals
+from scanviz.engine.ops.control import IFELSE
+from scanviz.engine.ops.sizes import surely_equal
 from scanviz.engine.rewrites.arithmetic.identities import (
     Answer,
     Rewriting,
     answer,
     elementwise,
+    filled,
     is_positive_zero,
     number_of,
-    one_dtype,
     operand_of,
     replaced,
     rewritten,
     undone,
     unfit,
-    with_number,
 )
 from scanviz.engine.rewrites.level import Level
-from scanviz.engine.rewrites.rule import GENERAL, Refusal, rule
+from scanviz.engine.rewrites.rule import GENERAL, Match, Refusal, rule
 
-# Operations whose results are never -0.0, whatever they are given.
 KEEPS_MINUS_ZERO = Refusal("adding 0.0 turns -0.0 into 0.0", 1)
 WIDENED = Refusal("-b wraps around in the dtype of b before the result's, which is wider", 1)
 
@@ -125,23 +125,6 @@ def sign_moves(operand: Variable, node: Apply) -> bool:
     return own in FLOATS or (own in (*SIGNED, *UNSIGNED) and own == tensor_type(node.outputs[0]).dtype)
 
 
-def _sign_ignored(node: Apply, level: Level) -> Answer:
-    inner = operand_of(node.inputs[0], e.negative)
-    if inner is None and node.op.declaration is e.square:
-        inner = operand_of(node.inputs[0], e.absolute)
-    if inner is None:
-        return None
-    if node.op.declaration is e.absolute and tensor_type(inner).dtype in UNSIGNED:
-        return Refusal("-x of an unsigned x is the number that makes 0 with it, and not of equal size", 1)
-    return rewritten(node, build_one(node.op, inner), f"{node.op.name} needs no sign")
-
-
-def _absolute_twice(node: Apply, level: Level) -> Answer:
-    if operand_of(node.inputs[0], e.absolute) is None:
-        return None
-    return rewritten(node, node.inputs[0], "abs(abs(x)) is abs(x)")
-
-
 def _subtracted_negative(node: Apply, level: Level) -> Answer:
     inner = operand_of(node.inputs[1], e.negative)
     if inner is None:
@@ -171,92 +154,87 @@ def _negative_factors(node: Apply, level: Level) -> Answer:
     return rewritten(node, build_one(node.op, first, second), "(-a) * (-b) is a * b")
 
 
-def _negative_difference(node: Apply, level: Level) -> Answer:
-    source = node.inputs[0].owner
-    if source is None or source.op.declaration is not e.subtract:
+# ---- choices and sizes
+
+
+def _same_operands(node: Apply, level: Level) -> Answer:
+    first, second = node.inputs
+    if first is not second:
         return None
-    if is_floating(node.outputs[0]):
-        return Refusal("-(a - b) is -0.0 where a equals b, and b - a is 0.0", 1)
-    first, second = source.inputs
-    return rewritten(node, elementwise(e.subtract, second, first), "-(a - b) is b - a")
+    return rewritten(node, first, f"{node.op.name} of x and x is x")
 
 
-# ---- constants in a chain
-
-
-def _gathered_sum(node: Apply, level: Level) -> Answer:
-    outer = with_number(node)
-    if outer is None or outer[0].owner is None or outer[0].owner.op.declaration not in (e.add, e.subtract):
+def _chosen(node: Apply, level: Level) -> Answer:
+    """Simplify ``where``."""
+    condition, first, second = node.inputs
+    number = number_of(condition)
+    if first is not second and number is None:
         return None
-    inner = with_number(outer[0].owner)
-    if inner is None or not one_dtype(node.outputs[0], *node.inputs, *outer[0].owner.inputs):
-        return None
-    if is_floating(node.outputs[0]):
-        return Refusal("constants added to floats one after another round differently from their sum", 2)
-    subtracts = [apply.op.declaration is e.subtract for apply in (node, outer[0].owner)]
-    if any(minus and place == 0 for minus, place in zip(subtracts, (outer[2], inner[2]), strict=True)):
-        return None  # a number minus something
+    chosen = first if number is None or bool(number) else second
     kind = node.outputs[0].type
     assert isinstance(kind, TensorType)
-    numbers = [
-        -x.value if minus else x.value for x, minus in zip((outer[1], inner[1]), subtracts, strict=True)
-    ]
-    total = np.add(*numbers, dtype=kind.dtype)
-    if total == 0:
-        return replaced(node, inner[0], "constants of a sum cancel", level)
-    fewer = total < 0 and kind.dtype.startswith("int") and total != np.iinfo(kind.dtype).min
-    declaration, number = (e.subtract, -total) if fewer else (e.add, total)
-    summed = elementwise(declaration, inner[0], _scalar(number, kind))
-    return replaced(node, summed, "constants of a sum are one", level)
+    says = "both branches of where are one" if number is None else "where has a known condition"
+    return replaced(node, e.cast(chosen, kind.dtype), says, level)
 
 
-def _gathered_product(node: Apply, level: Level) -> Answer:
-    outer = with_number(node)
-    if outer is None or outer[0].owner is None or outer[0].owner.op.declaration is not e.multiply:
+def _chosen_whole(node: Apply, level: Level) -> Answer:
+    """Simplify ``ifelse``, whose branches may be many."""
+    half = (len(node.inputs) - 1) // 2
+    firsts, seconds = node.inputs[1 : 1 + half], node.inputs[1 + half :]
+    number = number_of(node.inputs[0])
+    mapping: dict[Variable, Variable] = {}
+    for result, a, b in zip(node.outputs, firsts, seconds, strict=True):
+        if (number is not None or a is b) and level.is_read(result):
+            mapping[result] = a if number is None or bool(number) else b
+    if not mapping:
         return None
-    inner = with_number(outer[0].owner)
-    if inner is None or not one_dtype(node.outputs[0], *node.inputs, *outer[0].owner.inputs):
-        return None
+    return Match(
+        mapping, "ifelse has a known condition" if number is not None else "branches of ifelse are one"
+    )
+
+
+def _equal_integers(node: Apply) -> bool:
+    first, second = node.inputs
+    if first is second:
+        kind = first.type
+        return isinstance(kind, TensorType) and (kind.dtype in INTEGERS or kind.dtype == BOOLEAN)
+    return all(map(is_integer_scalar, node.inputs)) and surely_equal(first, second)
+
+
+def _difference_of_equals(node: Apply, level: Level) -> Answer:
+    """Take 0 for an integer less itself."""
     kind = node.outputs[0].type
-    assert isinstance(kind, TensorType)
-    with np.errstate(all="ignore"):
-        product = np.multiply(inner[1].value, outer[1].value, dtype=kind.dtype)
-    if is_floating(node.outputs[0]) and not _exact_product(inner[1].value, outer[1].value, product):
-        return Refusal(
-            "factors of floats multiplied one after another round differently from their product", 2
-        )
-    found = elementwise(e.multiply, inner[0], _scalar(product, kind))
-    return rewritten(node, found, "constants of a product are one")
+    if not isinstance(kind, TensorType) or kind.ndim != 0:
+        return None
+    if kind.dtype in INTEGERS and _equal_integers(node):
+        return replaced(node, filled(0, node, level), "n - n is 0", level)
+    return None
 
 
-def _exact_product(first: Any, second: Any, product: Any) -> bool:
-    """Return whether ``(x * first) * second`` is ``x * product`` in every bit.
-
-    A power of two of at least 1 changes no digit of x, and where it overflows the second, of at least 1, does too.
-    """
-    if not np.isfinite(product):
-        return False
-    digits, _ = np.frexp(first)
-    return bool(abs(digits) == 0.5 and abs(first) >= 1 and abs(second) >= 1)
-
-
-def _scalar(value: Any, kind: TensorType) -> Constant:
-    return Constant(TensorType(kind.dtype, ()), np.asarray(value, kind.dtype))
+def _without_limit(node: Apply, level: Level) -> Answer:
+    """A limit of infinity is none, but for the derivatives of ``clip``, which have been taken."""
+    value, low, high = node.inputs
+    if number_of(high) == math.inf:
+        return rewritten(node, e.maximum(value, low), "no number is above infinity")
+    if number_of(low) == -math.inf:
+        return rewritten(node, e.minimum(value, high), "no number is below minus infinity")
+    return None
 
 
 TABLE: dict[Declaration, tuple[Rewriting, ...]] = {
-    **CHOICES,
-    e.add: (_plus_zero, _added_negative, _gathered_sum),
-    e.subtract: (_minus_zero, _subtracted_negative, difference_of_equals, _gathered_sum),
-    e.multiply: (_times_one, _negative_factors, _gathered_product),
+    e.add: (_plus_zero, _added_negative),
+    e.subtract: (_minus_zero, _subtracted_negative, _difference_of_equals),
+    e.multiply: (_times_one, _negative_factors),
     e.divide: (_second_is_one,),
     e.floor_divide: (_second_is_one,),
     e.power: (_second_is_one, _squared),
     e.positive: (_itself,),
-    e.negative: (undone(e.negative, "--x is x"), _negative_difference),
+    e.negative: (undone(e.negative, "--x is x"),),
     e.invert: (undone(e.invert, "~~n is n"),),
-    e.absolute: (_absolute_twice, _sign_ignored),
-    e.square: (_sign_ignored,),
+    **dict.fromkeys((e.maximum, e.minimum, e.fmax, e.fmin, e.bitwise_and, e.bitwise_or), (_same_operands,)),
+    e.where: (_chosen,),
+    e.clip: (_without_limit,),
+    IFELSE: (_chosen_whole,),
 }
 
 

@@ -14,7 +14,6 @@ from typing import Any
 
 from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.nodes import Apply, Variable, build_one, rank, tensor_type
-from scanviz.engine.ops.assign import ASSIGN
 from scanviz.engine.ops.elementwise import CAST, cast
 from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
 from scanviz.engine.ops.index import INDEX
@@ -28,7 +27,6 @@ from scanviz.engine.ops.shape import (
     stack_scalars,
 )
 from scanviz.engine.ops.sizes import as_size, surely_equal, surely_not_negative
-from scanviz.engine.ops.symbolic_shape import same_shape
 from scanviz.engine.rewrites.arithmetic.identities import Answer, rewritten
 from scanviz.engine.rewrites.indexing.places import (
     as_slice,
@@ -36,8 +34,6 @@ from scanviz.engine.rewrites.indexing.places import (
     is_known,
     is_whole,
     picked,
-    rows_at,
-    sizes_to_try,
     with_entry,
 )
 from scanviz.engine.rewrites.level import Level
@@ -187,21 +183,6 @@ def of_vector(node: Apply, source: Apply, entries: Sequence[IndexEntry], level: 
     return stack_scalars([cast(variable, dtype) for variable in chosen])
 
 
-def _assigned(node: Apply, source: Apply, entries: Sequence[IndexEntry], level: Level) -> Lifted:
-    """Read an array as it was before another place of it was changed."""
-    array, value = source.inputs[:2]
-    place = source.op.parameters.pattern
-    if not is_known(place.entries):
-        return None
-
-    shape = level.shape(array)
-    if not surely_elsewhere(entries, place.entries, shape):
-        return None
-    if rank(value) and not same_shape(build_one(Op(INDEX, place), array), value):
-        return Refusal("the value may not fit its place, which would be an error", 2)
-    return picked(array, entries)
-
-
 def _concatenate(node: Apply, source: Apply, entries: Sequence[IndexEntry], level: Level) -> Lifted:
     axis, arrays = source.op.parameters.axis, list(source.inputs)
     shapes = [level.shape(array) for array in arrays]
@@ -300,50 +281,4 @@ LIFTS: dict[Declaration, Lift] = {
     ALLOC: _alloc,
     DIMSHUFFLE: _dimshuffle,
     MAKE_VECTOR: of_vector,
-    ASSIGN: _assigned,
 }
-
-
-MOST_ROWS = 1_000  # that are compared one by one
-
-
-def surely_elsewhere(read: Sequence[IndexEntry], written: Sequence[IndexEntry], shape: Sequence[Any]) -> bool:
-    """Return whether what is read is surely no part of what is written, and the place that is written surely there.
-
-    All parts are integers and slices with known numbers, one an axis.
-
-    Examples
-    --------
-    >>> first, last = IndexEntry("integer", 0), IndexEntry("integer", -1)
-    >>> from scanviz import tensor as T
-    >>> from scanviz.engine.ops.sizes import size_of
-    >>> n = size_of(T.vector("x").shape[0])
-    >>> surely_elsewhere([IndexEntry("integer", 1)], [first], [n]), surely_elsewhere([last], [first], [n])
-    (True, False)
-    """
-    apart = False
-    for reads, writes, size in zip(read, written, shape, strict=True):
-        sizes = _sizes(reads, writes, size)
-        surely_there = writes.kind == "slice" or has_row(size, int(writes.start or 0))
-        if not surely_there and not _both_errors(reads, writes, sizes):
-            return False
-        if not apart and sizes is not None:
-            apart = all(_apart(rows_at(reads, n), rows_at(writes, n)) for n in sizes)
-    return apart
-
-
-def _both_errors(reads: IndexEntry, writes: IndexEntry, sizes: Sequence[int] | None) -> bool:
-    """Return whether what is read does not exist wherever what is written does not."""
-    return sizes is not None and all(
-        rows_at(writes, n) is not None or rows_at(reads, n) is None for n in sizes
-    )
-
-
-def _sizes(first: IndexEntry, second: IndexEntry, size: Any) -> Sequence[int] | None:
-    """Return the numbers of rows to try, None where they are too many, or rows are."""
-    sizes = [size] if isinstance(size, int) else sizes_to_try(size, first, second)
-    return sizes if sizes and sizes[-1] <= MOST_ROWS else None
-
-
-def _apart(first: range | None, second: range | None) -> bool:
-    return first is None or second is None or not set(first) & set(second)

@@ -106,7 +106,7 @@ def _first_rows(entry: IndexEntry) -> tuple[int | None, int | None]:
     needed = {n: max(rows) + 1 for n in sizes if (rows := rows_at(entry, n))}
     most = _bound(needed, entry, sizes)
     return (
-        (most, None) if most is not None else (None, min((n - each for n, each in needed.items()), default=0))
+        (most, None) if most is not None else (None, min((n - rows for n, rows in needed.items()), default=0))
     )
 
 
@@ -120,7 +120,11 @@ def _bound(found: Mapping[int, int], entry: IndexEntry, sizes: Sequence[int]) ->
         else 0
     )
     most = max(found.values(), default=0)
-    return most if sizes and most <= max((each for n, each in found.items() if n < last), default=0) else None
+    return (
+        most
+        if sizes and most <= max((number for n, number in found.items() if n < last), default=0)
+        else None
+    )
 
 
 def counted(bound: Dim) -> bool:

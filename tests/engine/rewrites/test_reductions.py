@@ -9,7 +9,6 @@ import scanviz
 from scanviz import Mode
 from scanviz import tensor as T
 from scanviz.engine.graph.declaration import Op
-from scanviz.engine.graph.evaluate import evaluate
 from scanviz.engine.graph.nodes import build_one
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.ops.reduce import SUM_TO_SHAPE

@@ -58,22 +58,6 @@ def test_nothing_to_advise_is_said_with_what_takes_most_and_its_line(tmp_path: P
     assert data["advice"] == [] and [each["kind"] for each in data["dominant"]] == ["script", "operation"]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ([], "takes one FILE"),
-        (["a", "b"], "found 2"),
-        (["gone.scanviz"], "gone.scanviz cannot be read"),
-        (["--jsn", "a"], "did you mean --json"),
-    ],
-)
-def test_what_cannot_be_understood_is_said_with_exit_code_2(
-    arguments: list[str], message: str, tmp_path: Path
-) -> None:
-    done = command("advise", *arguments, cwd=tmp_path)
-    assert done.returncode == 2 and message in done.stderr and done.stdout == ""
-
-
 def test_a_file_that_is_no_profile_is_an_error_without_a_traceback(tmp_path: Path) -> None:
     (tmp_path / "x.scanviz").write_text("hello")
     done = command("advise", "x.scanviz", cwd=tmp_path)

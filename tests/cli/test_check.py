@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -123,28 +122,6 @@ def test_options_choose_what_is_looked_for(script: Path) -> None:
     assert both.returncode == 0 and both.stdout == "before\nafter\n"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--big", "rnn.py"], "--big takes a positive number, not 'rnn.py'"),
-        (["--big=-1", "rnn.py"], "--big takes a positive number"),
-        (["--big=nan", "rnn.py"], "--big takes a positive number"),
-        (["--nann", "rnn.py"], "unknown option --nann; did you mean --nan?"),
-        ([], "no script given"),
-        (["missing.py"], "can't open file"),
-    ],
-)
-def test_a_wrong_command_line_is_2(arguments: list[str], message: str, script: Path) -> None:
-    done = command("check", *arguments, cwd=script)
-    assert done.returncode == 2 and message in done.stderr and done.stdout == ""
-
-
-def test_help_says_what_it_does(tmp_path: Path) -> None:
-    done = command("check", "--help", cwd=tmp_path)
-    assert done.returncode == 0 and "usage: scanviz check [options] SCRIPT" in done.stdout
-    assert "--values[=PATTERN]" in command("profile", "--help", cwd=tmp_path).stdout
-
-
 def test_a_profile_with_values_is_saved_and_reported(script: Path) -> None:
     done = command("profile", "--values", "rnn.py", "bad", cwd=script)
     assert done.returncode == 0 and done.stdout == "before\nafter\n"
@@ -195,19 +172,3 @@ def test_a_plain_profile_keeps_no_values(script: Path) -> None:
     assert record.traces == () and record.detail == "steps"
     shown = command("report", "rnn.scanviz", "--values", cwd=script)
     assert shown.returncode == 0 and "scanviz profile --values SCRIPT records them" in shown.stdout
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--step", "3"], "--step needs --values"),
-        (["--run", "3"], "--run needs --values"),
-        (["--values", "--recompute"], "--recompute needs --values --step N"),
-        (["--values", "--recompute=soon", "--step", "1"], "takes a number of seconds"),
-        (["--values", "--step", "x"], "--step takes a number of 0 or more"),
-        (["--values=rnn"], "--values takes no value"),
-    ],
-)
-def test_wrong_options_of_a_report_are_refused(arguments: list[str], message: Any, script: Path) -> None:
-    done = command("report", *arguments, "rnn.scanviz", cwd=script)
-    assert done.returncode == 2 and message in done.stderr

@@ -3,18 +3,10 @@
 from __future__ import annotations
 
 import multiprocessing
-import sys
-from concurrent.futures.process import _process_worker
-from multiprocessing.pool import worker
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
-from scanviz.profiler.report.overview import origin_lines, render_report
-from scanviz.profiler.run.children import waits_for_a_task
-from scanviz.record.model import MergedRecord, ProfileRecord
-from scanviz.record.outcome import OutcomeRecord
 from scanviz.record.storage.file import load
 from tests.cli.commands import command
 
@@ -133,48 +125,6 @@ def test_workers_of_pools_leave_whole_profiles_and_say_that_their_pool_ended_the
     assert ended.count((True, "interrupted", "terminated in the middle of its work")) == 1
     whole = {(False, "ok", ""), (False, "ok", "ended by its pool")}  # by its last message or by SIGTERM
     assert len([one for one in ended if one in whole]) == len(ended) - 1
-
-
-def test_a_worker_waits_where_it_has_no_task() -> None:
-    """The workers of Python's pools are run here with queues that look who called them, tasks that look too, and no process."""
-    seen: list[bool] = []
-
-    def look() -> None:
-        seen.append(waits_for_a_task(sys._getframe(), None))
-
-    class Tasks:
-        def __init__(self, *tasks: object) -> None:
-            self.left = [*tasks, None]
-
-        def get(self, block: bool = True) -> object:
-            look()
-            return self.left.pop(0)
-
-        def put(self, result: object) -> None:
-            look()
-
-    def task() -> int:
-        look()
-        return 0
-
-    worker(Tasks((0, 0, task, (), {})), Tasks())
-    assert seen == [
-        True,
-        False,
-        True,
-        True,
-    ]  # asking for a task, in it, telling what came of it, asking for another
-    seen.clear()
-    _process_worker(Tasks(SimpleNamespace(fn=task, args=(), kwargs={}, work_id=0)), Tasks(), None, ())
-    assert seen == [True, False, True, True, True]  # and telling that it is over
-    frame = sys._getframe()  # of no worker: one that has not begun yet, or some other process
-    assert [waits_for_a_task(frame, target) for target in (worker, _process_worker, look, None)] == [
-        True, True, False, False,
-    ]  # fmt: skip
-    ended = OutcomeRecord("ok", 143, "ended by its pool")
-    record = ProfileRecord(origins=(MergedRecord("ForkPoolWorker-1", outcome=ended),), outcome=ended)
-    assert "· ended by its pool" in render_report(record)
-    assert "ended by its pool" in origin_lines(record, 80, 8)[2].text
 
 
 def test_a_process_that_fails_says_so_in_its_profile_and_is_no_failure_of_the_program(folder: Path) -> None:

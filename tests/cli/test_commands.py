@@ -33,27 +33,8 @@ def test_arguments_streams_folder_and_exit_code_are_its_own(tmp_path, monkeypatc
     assert words[0] != "run" or (one.returncode == 7 and "42" in one.stdout and "goodbye" in one.stdout)
 
 
-def test_standard_input_and_more_variables_are_given(tmp_path):
-    (tmp_path / "s.py").write_text(SCRIPT)
-    (tmp_path / "given").write_text("typed")
-    with (tmp_path / "given").open() as given:
-        done = command("run", "s.py", cwd=tmp_path, stdin=given, ANSWER="43")
-    assert "43 __main__ typed" in done.stdout
-
-
 def test_a_command_leaves_nothing_to_the_next(tmp_path):
     (tmp_path / "s.py").write_text("import os, sys; os.environ['LEFT'] = sys.path_left = '1'; os.chdir('/')")
     assert command("run", "s.py", cwd=tmp_path).returncode == 0
     (tmp_path / "s.py").write_text("import os, sys; print(os.environ.get('LEFT'), hasattr(sys, 'path_left'))")
     assert command("run", "s.py", cwd=tmp_path).stdout == "None False\n"
-
-
-def test_what_is_read_at_the_start_asks_for_a_fresh_process(tmp_path):
-    (tmp_path / "s.py").write_text("import sys; print(sys.flags.hash_randomization)")
-    assert command("run", "s.py", cwd=tmp_path, PYTHONHASHSEED="0").stdout == "0\n"
-    assert command("run", "s.py", cwd=tmp_path).stdout == "1\n"
-
-
-def test_a_signal_that_ends_it_is_its_exit_code(tmp_path):
-    (tmp_path / "s.py").write_text("import os, signal; os.kill(os.getpid(), signal.SIGKILL)")
-    assert command("run", "s.py", cwd=tmp_path).returncode == -9

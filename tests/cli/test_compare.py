@@ -8,16 +8,14 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 from msgspec.structs import replace
 
 from scanviz.cli import main
-from scanviz.record.errors import ScanvizError
 from scanviz.record.model import ProfileRecord
 from scanviz.record.storage.file import load, save
 from tests.cli.commands import command
-from tests.profiler.compare.test_compare import SLOW_DOT, repeated, run, with_loop
+from tests.profiler.compare.test_compare import SLOW_DOT, repeated, run
 
 SCRIPT = """
 import sys, os
@@ -117,15 +115,6 @@ def test_a_program_that_is_not_there_leaves_no_profile(folder: Path) -> None:
     assert not list(folder.glob("*.scanviz"))
 
 
-@pytest.mark.parametrize("number", ["0", "x", "-3", "101"])
-def test_a_number_of_runs_that_makes_no_sense_is_refused(
-    folder: Path, number: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["profile", f"--repeat={number}", "rnn.py"]) == 2
-    assert "--repeat takes" in capsys.readouterr().err
-    assert not (folder / "counted").exists()
-
-
 def test_exit_codes_with_and_without_a_share_to_fail_over(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -159,27 +148,6 @@ def test_unlike_runs_are_refused_unless_asked_for(folder: Path, capsys: pytest.C
     assert [each["what"] for each in json.loads(capsys.readouterr().out)["unlike"]] == ["arguments"]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
-        ([], "found 0"),
-        (["a.scanviz"], "found 1"),
-        (["a.scanviz", "a.scanviz", "a.scanviz"], "found 3"),
-        (["a.scanviz", "nowhere.scanviz"], "nowhere.scanviz cannot be read"),
-        (["a.scanviz", "rnn.py"], "rnn.py is no scanviz profile"),
-        (["a.scanviz", "a.scanviz", "--fail-over", "much"], "a percentage such as 5%"),
-        (["a.scanviz", "a.scanviz", "--fail-over", "nan"], "a percentage such as 5%"),
-        (["a.scanviz", "a.scanviz", "--fail"], "did you mean --fail-over"),
-    ],
-)
-def test_a_wrong_command_line_or_file_is_told_with_exit_code_2(
-    folder: Path, arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    saved(folder, a=run())
-    assert main(["compare", *arguments]) == 2
-    assert told in capsys.readouterr().err
-
-
 def test_text_fits_80_columns_of_a_file(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -190,42 +158,6 @@ def test_text_fits_80_columns_of_a_file(
     shown = capsys.readouterr().out
     assert max(map(len, shown.splitlines())) <= 80
     assert "index{entries" in shown
-
-
-def test_profiles_of_older_versions_without_repeats_are_compared(folder: Path) -> None:
-    import zipfile
-
-    save(run(), folder / "new.scanviz")
-    with zipfile.ZipFile("new.scanviz") as new, zipfile.ZipFile("old.scanviz", "w") as old:
-        for name in new.namelist():
-            data = new.read(name)
-            if name == "record.json":
-                document = json.loads(data)
-                del document["repeats"], document["traces"]
-                data = json.dumps(document).encode()
-            old.writestr(name, data)
-    assert main(["compare", "old.scanviz", "new.scanviz", "--fail-over", "0%"]) == 0
-
-
-def test_a_profile_with_repeats_reads_back_as_it_was(folder: Path) -> None:
-    record = repeated(3, jitter=0.1)
-    save(record, "a.scanviz")
-    assert load("a.scanviz") == record
-
-
-def test_repeats_that_make_no_sense_are_refused(folder: Path) -> None:
-    loop = run().loops[0]
-    for wrong in (
-        replace(run(), repeats=(run(),)),
-        with_loop(run(), function=99),
-        with_loop(run(), steps=-1),
-        with_loop(run(), series=np.array([[5, 0, 1, 0], [4, 0, 1, 0]])),
-        replace(run(), loops=(loop, loop)),
-    ):
-        save(replace(run(), repeats=(wrong,)), "wrong.scanviz")
-        with pytest.raises(ScanvizError, match="makes no sense"):
-            load("wrong.scanviz")
-    assert main(["compare", "wrong.scanviz", "wrong.scanviz"]) == 2
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of another kind")
@@ -302,20 +234,3 @@ def test_a_program_that_fails_while_it_is_compared_is_told_with_what_it_wrote(fo
     assert done.returncode == 2
     assert "B (wrong.py) ended with exit code 1: nothing is compared" in done.stderr
     assert "no data here" in done.stderr
-
-
-@pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
-        (["--run", "rnn.py"], "takes two programs, A and B, found 1"),
-        (["--run"], "takes two programs, A and B, found 0"),
-        (["--rounds", "3", "a.scanviz", "b.scanviz"], "--rounds needs --run"),
-        (["--run", "--seconds", "soon", "rnn.py", "rnn.py"], "--seconds takes a positive number"),
-    ],
-)
-def test_a_wrong_command_line_of_a_comparison_in_turns_is_told(
-    folder: Path, arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["compare", *arguments]) == 2
-    assert told in capsys.readouterr().err
-    assert not (folder / "counted").exists()

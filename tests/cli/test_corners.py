@@ -115,19 +115,6 @@ assert not signal.pthread_sigmask(signal.SIG_BLOCK, ())
 
 
 @posix
-@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
-def test_signals_that_end_a_program_find_its_profile_saved(script, name):  # noqa: F811
-    number = getattr(signal, name)
-    if signal.getsignal(number) is signal.SIG_IGN:
-        pytest.skip(f"{name} ends no program here: the tests run under nohup, or something like it")
-    path = script(LOOP + f"import os, signal\nos.kill(os.getpid(), signal.{name})\n")
-    plain = fresh(script.folder, path.name)
-    done = launch(script.folder, "profile", path.name)
-    assert done.returncode == plain.returncode == -number
-    assert load(script.folder / "script.scanviz").outcome.status == "interrupted"
-
-
-@posix
 def test_a_program_that_catches_a_signal_keeps_its_way(script):  # noqa: F811
     path = script(
         LOOP + "import os, signal\nsignal.signal(signal.SIGTERM, lambda *_: sys.exit(4))\n"
@@ -154,14 +141,6 @@ def test_a_program_is_read_from_standard_input(script):  # noqa: F811
     assert (run.stdout, run.stderr) == (plain.stdout, plain.stderr)
 
 
-def test_a_failing_package_shows_its_own_frame(script):  # noqa: F811
-    script("import nothing_here\n", "package/__init__.py")
-    script("", "package/part.py")
-    _, run = both(script.folder, "-m", "package.part")
-    assert run.returncode == 1 and run.stderr.count("File ") == 1
-    assert "No module named 'nothing_here'" in run.stderr
-
-
 def test_steps_of_a_thread_that_outlives_the_script_are_in_the_profile(script):  # noqa: F811
     path = script(
         LOOP + "import threading, time\n"
@@ -179,14 +158,6 @@ def test_nothing_to_run_leaves_an_earlier_profile_alone(script):  # noqa: F811
     done = launch(script.folder, "profile", path.name)
     assert done.returncode == 2 and "can't open file" in done.stderr and "Saved" not in done.stderr
     assert (script.folder / "script.scanviz").read_bytes() == before
-
-
-def test_a_second_profile_replaces_the_first(script):  # noqa: F811
-    path = script(LOOP + "f(np.ones(len(sys.argv)))\n")
-    for arguments, steps in ((["a"], 202), (["a", "b"], 203)):
-        launch(script.folder, "profile", "-q", path.name, *arguments)
-        assert load(script.folder / "script.scanviz").loops[0].steps == steps
-    assert len(list(script.folder.glob("*.scanviz"))) == 1
 
 
 def test_a_profile_that_cannot_be_saved_hides_neither_report_nor_exit_code(script):  # noqa: F811

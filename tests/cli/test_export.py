@@ -46,25 +46,6 @@ def test_standard_output_takes_one_piece(folder, capfdbinary):
     assert b"standard output takes one table" in capfdbinary.readouterr().err
 
 
-@pytest.mark.parametrize(
-    "arguments, said",
-    [
-        (["rnn.scanviz"], "no format given"),
-        (["-f", "crome", "rnn.scanviz"], "takes chrome or perfetto"),
-        (["-f", "chrome"], "takes one FILE"),
-        (["-f", "chrome", "nothing.scanviz"], "cannot be read"),
-        (["-f", "csv", "--table", "lops", "rnn.scanviz"], "did you mean loops?"),
-        (["-f", "chrome", "--table", "loops", "rnn.scanviz"], "it is one piece"),
-        (["-f", "chrome", "-o", "nowhere/x.json", "rnn.scanviz"], "there is no folder"),
-    ],
-)
-def test_what_cannot_be_done_is_said_in_a_line(folder, capsys, arguments, said):
-    assert main(["export", *arguments]) == 2
-    error = capsys.readouterr().err
-    assert said in error and "Traceback" not in error
-    assert [each.name for each in folder.iterdir()] == ["rnn.scanviz"]
-
-
 def test_a_format_whose_library_is_missing_says_how_to_get_it(folder, capsys, monkeypatch):
     import sys
 

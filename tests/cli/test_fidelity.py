@@ -212,28 +212,6 @@ def test_a_script_dies_by_the_signal_and_leaves_its_profile(script, number):
     assert record.outcome.status == "interrupted" and record.loops[0].steps == 200
 
 
-USAGE = {
-    "an unknown option": (["profile", "--bogus", "s.py"], "unknown option --bogus"),
-    "a misspelt option": (["profile", "--quite", "s.py"], "did you mean --quiet?"),
-    "a missing value": (["profile", "-o"], "-o needs a value"),
-    "no script": (["profile"], "no script given"),
-    "an unknown command": (["profil", "s.py"], "did you mean profile?"),
-    "a bad number": (["profile", "--top", "none", "s.py"], "takes a positive number"),
-    "a bad choice": (["profile", "--detail", "all", "s.py"], "steps or ops"),
-    "an unknown tier": (["profile", "--mode", "numpi", "s.py"], "there is no backend named 'numpi'"),
-    "a missing file": (["report", "none.scanviz"], "cannot be read"),
-}
-
-
-@pytest.mark.parametrize("name", USAGE)
-def test_a_wrong_command_line_is_refused_with_exit_code_2(script, name):
-    arguments, part = USAGE[name]
-    script(LOOP, "s.py")
-    done = launch(script.folder, *arguments)
-    assert done.returncode == 2 and part in done.stderr and "Traceback" not in done.stderr
-    assert not list(script.folder.glob("*.scanviz"))
-
-
 def test_nothing_that_is_no_profile_is_overwritten(script):
     script(LOOP)
     precious = script.folder / "script.scanviz"
@@ -245,12 +223,6 @@ def test_nothing_that_is_no_profile_is_overwritten(script):
     assert refused.returncode == 2 and "--force" in refused.stderr
     forced = launch(script.folder, "profile", "--force", "-q", "-o", "script.scanviz", "script.py")
     assert forced.returncode == 0 and load(precious).loops
-
-
-def test_a_damaged_profile_is_refused_without_a_traceback(script):
-    (script.folder / "bad.scanviz").write_bytes(b"PK\x03\x04 nothing")
-    done = launch(script.folder, "report", "bad.scanviz")
-    assert done.returncode == 1 and "no scanviz profile" in done.stderr and "Traceback" not in done.stderr
 
 
 def test_help_and_version_are_quick_to_say(tmp_path):

@@ -139,26 +139,6 @@ def test_the_path_of_a_pair_is_of_the_loop_that_has_both_whichever_took_more_tim
     assert "result ∂h" in scanviz(folder, "graph", "--connections=∂h,∂h", "kept.scanviz").stdout
 
 
-@pytest.mark.parametrize(
-    "arguments, said",
-    [
-        (("--scan", "rn", "kept.scanviz"), "did you mean rnn?"),
-        (("--function", "trin", "kept.scanviz"), "did you mean train?"),
-        (("-o", "x.svgg", "kept.scanviz"), "did you mean svg?"),
-        (("-o", "nowhere/x.svg", "kept.scanviz"), "there is no folder"),
-        (("--depth", "x", "kept.scanviz"), "--depth takes a number"),
-        (("--depth", "²", "kept.scanviz"), "--depth takes a number"),  # a digit, and no number
-        (("--mappings", "-o", "x.json", "kept.scanviz"), "are text or drawn"),
-        (("--film", "-o", "x.png", "kept.scanviz"), "unsupported extension .png; supported: .html, .svg"),
-        (("nothing.scanviz",), "cannot be read"),
-        ((), "no script given"),
-    ],
-)
-def test_what_cannot_be_done_is_said_in_a_line(folder, arguments, said):
-    done = scanviz(folder, "graph", *arguments)
-    assert done.returncode == 2 and said in done.stderr and "Traceback" not in done.stderr
-
-
 def test_options_may_stand_behind_a_file(folder):
     before = scanviz(folder, "graph", "--scan", "rnn", "--depth", "0", "kept.scanviz")
     after = scanviz(folder, "graph", "kept.scanviz", "--scan", "rnn", "--depth", "0")

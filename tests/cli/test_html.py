@@ -60,19 +60,3 @@ def test_a_page_goes_to_standard_output_where_that_is_asked_for(folder):
     scanviz(folder, "profile", "-q", "script.py")
     done = scanviz(folder, "html", "-o", "-", "script.scanviz")
     assert done.stdout.startswith("<!DOCTYPE html>") and not (folder / "script.html").exists()
-
-
-@pytest.mark.parametrize(
-    "arguments, code, said",
-    [
-        ((), 2, "takes one FILE"),
-        (("nothing.scanviz",), 2, "cannot be read"),
-        (("script.py",), 1, "is no scanviz profile"),
-        (("-o", "nowhere/x.html", "script.py"), 2, "there is no folder"),
-        (("--frce", "script.py"), 2, "did you mean --force?"),
-    ],
-)
-def test_what_cannot_be_done_is_said_in_a_line(folder, arguments, code, said):
-    done = scanviz(folder, "html", *arguments)
-    assert (done.returncode, done.stdout) == (code, "") and said in done.stderr
-    assert "Traceback" not in done.stderr

@@ -40,21 +40,3 @@ def test_nothing_is_replaced_unasked(folder: Path, capsys: pytest.CaptureFixture
     assert (folder / "b.scanviz").read_bytes() == before
     assert main(["merge", "--force", "a.scanviz", "b.scanviz", "-o", "b.scanviz"]) == 0
     assert len(load("b.scanviz").functions) == 2
-
-
-@pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
-        (["a.scanviz", "-o", "c.scanviz"], "takes two profiles or more, found 1"),
-        (["a.scanviz", "b.scanviz"], "no output given: scanviz merge a.scanviz b.scanviz -o FILE"),
-        (["a.scanviz", "nowhere.scanviz", "-o", "c.scanviz"], "nowhere.scanviz cannot be read"),
-        (["a.scanviz", "b.scanviz", "-o", "-"], "cannot go to standard output"),
-        (["a.scanviz", "b.scanviz", "-o", "no/c.scanviz"], "there is no folder"),
-    ],
-)
-def test_a_wrong_command_line_is_told_and_nothing_is_written(
-    folder: Path, arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["merge", *arguments]) in (1, 2)
-    assert told in capsys.readouterr().err
-    assert not (folder / "c.scanviz").exists()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from scanviz.cli.options import MODE, Option, UsageError, as_given, options_after_file, parse, positive
+from scanviz.cli.options import MODE, Option, as_given, options_after_file, parse, positive
 
 OPTIONS = (
     Option(("-o", "--output"), "FILE", ""),
@@ -46,21 +46,6 @@ def test_options_stand_anywhere_among_files(words, rest, given):
     found = parse(words.split(), OPTIONS)
     assert found.rest == rest.split()
     assert {name: getattr(found, name) for name in given} == given
-
-
-@pytest.mark.parametrize(
-    "words, sentence",
-    [
-        ("--tpo 3 s.py", "unknown option --tpo; did you mean --top?"),
-        ("--output", "--output needs a value: --output FILE"),
-        ("--top x", "--top takes a positive number, not 'x'"),
-        ("--quiet=3 s.py", "--quiet takes no value"),
-    ],
-)
-def test_what_is_wrong_is_a_sentence(words, sentence):
-    with pytest.raises(UsageError) as caught:
-        parse(words.split(), OPTIONS, program=True)
-    assert str(caught.value) == sentence
 
 
 def test_options_behind_a_file_come_on_top_of_those_before_it():

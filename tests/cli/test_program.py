@@ -51,19 +51,6 @@ f(np.ones((200_000, 8)))
 """
 
 
-@pytest.mark.skipif(not availability("native").works, reason="no LLVM")
-@pytest.mark.parametrize("command", ["program", "native", "rewrites", "graph"])
-def test_a_function_that_goes_on_in_machine_code_has_one_program_and_is_shown_once(tmp_path, command):
-    (tmp_path / "once.py").write_text(COMPILED)
-    done = scanviz_(command, "--function", "f", "once.py", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    shown = done.stdout + done.stderr
-    assert "smooth" in shown and "Traceback" not in shown
-    assert command != "program" or [
-        line.partition("(")[0] for line in done.stdout.splitlines() if line.startswith("program")
-    ] == ["program f"]
-
-
 def test_the_lines_of_a_saved_program_come_with_it(script):
     scanviz_("program", "-o", "f.program", "--function", "train", "rnn.py", cwd=script)
     scanviz_("profile", "-q", "rnn.py", cwd=script)

@@ -147,22 +147,6 @@ def test_every_process_shows_the_same_change(script):
     assert shown[0] == shown[1]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        (["--rule", "PushOutSeq", "rnn.py"], "did you mean PushOutSeqScan?"),
-        (["--why-not", "nonsense", "rnn.py"], "there is no rule named 'nonsense'"),
-        (["--step", "two", "rnn.py"], "--step takes the number of a rewrite"),
-        ([], "no script given"),
-        (["nothing.scanviz"], "cannot be read"),
-        (["--nonsense", "rnn.py"], "unknown option --nonsense"),
-    ],
-)
-def test_mistakes_are_told_in_one_line(script, arguments, says):
-    done = command("rewrites", *arguments, cwd=script)
-    assert done.returncode == 2 and says in done.stderr and "Traceback" not in done.stderr
-
-
 def test_the_guides_and_the_lstm_examples_show_what_was_bought():
     power = command("rewrites", str(EXAMPLES / "power.py"), cwd=EXAMPLES)
     assert "keeps only its last row" in power.stderr and "rows kept" in power.stderr

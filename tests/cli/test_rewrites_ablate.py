@@ -146,16 +146,3 @@ def test_what_is_measured_can_be_put_into_a_profile_and_is_shown_with_each_rewri
     assert 0 < effect.low <= effect.ratio <= effect.high and effect.rounds >= 5 and effect.with_ns > 0
     shown = run("--step", "9", "kept.scanviz").stdout + run("kept.scanviz").stdout
     assert " ".join(effect.words().split()) in " ".join(shown.split())
-
-
-@pytest.mark.parametrize(
-    "arguments, said",
-    [
-        (("--into", "nothing.scanviz", "--ablate", "rnn.py"), "cannot be read"),
-        (("--into", "rnn.py", "--ablate", "rnn.py"), "is no scanviz profile"),
-        (("--into", "x.scanviz", "rnn.py"), "--into needs --ablate"),
-    ],
-)
-def test_a_profile_that_cannot_take_it_is_told_before_the_script_runs(run, arguments, said):
-    done = run(*arguments)
-    assert done.returncode in (1, 2) and said in done.stderr and done.stdout == ""

@@ -1,8 +1,6 @@
 """`scanviz rewrites --verify`, `--bisect` and `--ablate` in real processes: what is checked, and of which functions."""
 
 import re
-import subprocess
-import sys
 
 import pytest
 
@@ -95,28 +93,3 @@ def test_a_function_whose_own_call_fails_is_told_apart(run, tmp_path):
     done = run("--verify", "--bisect", "--ablate", "--budget", "1", "fails.py")
     assert done.returncode == 0 and done.stdout == "caught\ndone\n"
     assert "not looked at: it ends in an error on these inputs: ShapeError" in done.stderr
-
-
-@pytest.mark.parametrize(
-    ("options", "says"),
-    [
-        (["--verify", "--step", "1"], "--verify and --step cannot be combined"),
-        (["--ablate", "--json"], "--ablate and --json cannot be combined"),
-        (["--bisect", "--rule", "ScanMerge"], "--bisect and --rule cannot be combined"),
-        (["--why", "h", "--why-not", "ScanMerge"], "--why and --why-not cannot be combined"),
-        (["--tree", "--unified"], "--unified and --tree cannot be combined"),
-        (["--budget", "3"], "--budget needs --ablate, whose measuring time it limits"),
-        (["--ablate", "--budget", "soon"], "--budget takes a positive number"),
-    ],
-)
-def test_options_of_which_one_would_be_passed_over_are_refused(run, options, says):
-    done = run(*options, "rnn.py")
-    assert done.returncode == 2 and says in done.stderr and done.stdout == ""
-
-
-def test_a_saved_profile_cannot_be_run_again(run, tmp_path):
-    command = [sys.executable, "-m", "scanviz", "profile", "-q", "rnn.py"]
-    profile = subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=300)
-    assert profile.returncode == 0
-    done = run("--verify", "rnn.scanviz")
-    assert done.returncode == 2 and "needs a SCRIPT, not a saved profile" in done.stderr

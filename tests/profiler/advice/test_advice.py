@@ -517,30 +517,6 @@ def test_records_without_graphs_or_without_rewrites_still_give_what_they_have_ev
     assert "does not say why" in only(unsaid, "non_sequences").text
 
 
-HOSTILE = "\x1b[2J\u202e<script>`\n"
-
-
-def test_hostile_names_are_made_plain_and_lines_fit() -> None:
-    record = planted(rnn(rewrites=INSIDE), "rnn", operations=SLOW_EXP)
-    [loop], [told] = record.loops, record.functions
-    operations = tuple(
-        replace(
-            operation, label=HOSTILE + operation.label, source=SourceRecord(HOSTILE * 20, 3, HOSTILE * 20)
-        )
-        for operation in loop.operations
-    )
-    named = replace(
-        record,
-        script=HOSTILE * 30,
-        loops=(replace(loop, name=HOSTILE * 10, operations=operations),),
-        functions=(replace(told, name=HOSTILE),),
-    )
-    for width in (40, 80):
-        text = render_advice(named, advice_of(named), width=width)
-        assert "\\x1b[2J" in text and "\x1b" not in text and "\u202e" not in text
-        assert max(map(columns, text.splitlines())) <= width
-
-
 @hypothesis.settings(max_examples=2 * hypothesis.settings.default.max_examples)
 @hypothesis.given(profiles())
 def test_any_record_gives_advice_that_fits_and_is_data(record: ProfileRecord) -> None:

@@ -99,9 +99,9 @@ WRONG_ANSWERS = {
     7: (
         ("0: 1", "0: 0", "the number of steps"),
         ("1: 2", "1: 1", "once for each tap"),
-        ("2: 3", "2: 4", "stands before `a`"),
+        ("2: 3", "2: 4", "comes before `a`"),
         ("3: 3", "3: 4", "belong to one outer input"),
-        ("4: 4", "4: 3", "stands behind `b`"),
+        ("4: 4", "4: 3", "comes after `b`"),
         ("4: 4", "4: 5", "only one outer input"),
         ("5: 6", "5: 5", "its length is an outer input too"),
         ("5: 6", "5: 7", "the table of the four lists"),

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import scanviz
 from scanviz import tensor as T
+from scanviz.engine.gradient.sweeps.reverse import pull_back
 
 SHAPES = ((), (2,), (3, 2))
 
@@ -229,3 +230,12 @@ MIXED_LOOPS = st.builds(
     OPTIONS,
     st.integers(0, 10**6),
 )
+
+
+def gradients(cost, wrt):
+    """Return the gradient with respect to each, zeros where there is none."""
+    found = pull_back({cost: T.constant(np.ones((), cost.dtype))}, wrt)
+    return [T.zeros_like(x) if g is None else g for g, x in zip(found, wrt, strict=True)]
+
+
+MODES = ("numpy", "reference")

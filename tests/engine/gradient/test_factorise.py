@@ -10,10 +10,8 @@ import scanviz
 from scanviz import tensor as T
 from scanviz.engine.errors import NumericalError
 from scanviz.engine.gradient.sweeps.forward import push_forward
-from scanviz.engine.gradient.sweeps.reverse import pull_back
-from scanviz.engine.gradient.table import PULLBACKS, PUSHFORWARDS
-from scanviz.engine.graph.declaration import declarations
 from scanviz.testing import verify_grad
+from tests.engine.gradient.checking import check_in_lower_precision, gradient_of
 
 modes = st.sampled_from(["reference", "numpy"])
 batches = st.sampled_from([(), (), (0,), (1,), (2,), (2, 1)])
@@ -78,17 +76,6 @@ SOLVED = {
         for unit in (False, True)
     },
 }
-FEWER = ["solve", "solve positive", "triangular upper", "triangular lower transposed unit"]
-
-
-def gradient_of(build):
-    """Return a function whose derivative is the second derivative of ``build``: the gradient of a weighted sum."""
-
-    def gradient(*inputs):
-        found = pull_back({T.sum(T.tanh(build(*inputs) * 0.7)): T.constant(1.0)}, list(inputs))
-        return [T.zeros_like(x) if g is None else g for g, x in zip(found, inputs, strict=True)]
-
-    return gradient
 
 
 @pytest.mark.parametrize("name", OF_ONE)
@@ -121,40 +108,11 @@ def test_each_kind_of_system_for_a_vector_and_for_a_matrix(name):
         verify_grad(gradient_of(build), points, tolerance=1e-4)
 
 
-@given(st.sampled_from(FEWER), st.data(), modes)
-def test_second_derivatives_of_systems(name, data, mode):
-    build, make = SOLVED[name]
-    verify_grad(gradient_of(build), data.draw(systems(make)), mode=mode, tolerance=1e-4)
-
-
-@pytest.mark.parametrize("name", [*OF_ONE, *FEWER])
-def test_third_derivatives(name):
-    build, make = {**OF_ONE, **SOLVED}[name]
-    rng = np.random.default_rng(4)
-    points = [make(rng, 2, 2)] if name in OF_ONE else [make(rng, 2, 2), rng.normal(size=(2, 1))]
-
-    def twice(*inputs):
-        first = gradient_of(build)(*inputs)
-        return pull_back({sum(T.sum(T.tanh(each)) for each in first): T.constant(1.0)}, list(inputs))
-
-    verify_grad(twice, points, tolerance=1e-4)
-
-
 @given(st.sampled_from([*OF_ONE, *SOLVED]), generators)
 def test_float32_gives_derivatives_in_float32_as_float64_does(name, rng):
     build, make = {**OF_ONE, **SOLVED}[name]
     points = [make(rng, 2, 3, 3)] if name in OF_ONE else [make(rng, 2, 3, 3), rng.normal(size=(3, 2))]
-    found = []
-    for dtype in ("float32", "float64"):
-        inputs = [T.tensor(dtype, (None,) * point.ndim) for point in points]
-        y = build(*inputs)
-        pulled = pull_back({y: T.ones_like(y)}, inputs)
-        pushed = push_forward(dict(zip(inputs, inputs, strict=True)), [y])
-        f = scanviz.function(inputs, [*pulled, *pushed])
-        found.append(f(*(point.astype("float32").astype(dtype) for point in points)))
-        assert {each.dtype.name for each in found[-1]} == {dtype}
-    for low, high in zip(*found, strict=True):
-        np.testing.assert_allclose(low, high, rtol=1e-3, atol=1e-3)
+    check_in_lower_precision(build, points, "float32", 1e-3)
 
 
 @given(squares(solid))
@@ -180,30 +138,6 @@ def test_the_gradient_of_a_cholesky_factor_is_symmetric_and_right_for_the_determ
     weights = np.random.default_rng(0).normal(size=values.shape)
     found = scanviz.grad(T.sum(factor * weights), x).eval({x: matrix})
     np.testing.assert_allclose(found, np.swapaxes(found, -1, -2))
-
-
-@given(squares(near_diagonal))
-def test_both_cholesky_factors_have_the_same_gradient(values):
-    matrix = values @ np.swapaxes(values, -1, -2)
-    x = T.tensor("float64", (None,) * values.ndim)
-    weights = np.random.default_rng(0).normal(size=values.shape)
-    lower = scanviz.grad(T.sum(T.linalg.cholesky(x) * weights), x)
-    upper = scanviz.grad(T.sum(T.linalg.cholesky(x, lower=False) * np.swapaxes(weights, -1, -2)), x)
-    first, second = scanviz.function([x], [lower, upper])(matrix)
-    np.testing.assert_allclose(first, second, atol=1e-12)
-
-
-@given(generators)
-def test_solving_a_positive_system_either_way_has_the_same_gradient(rng):
-    root = near_diagonal(rng, 3, 3)
-    matrix, b = T.matrix("a"), T.vector("b")
-    pairs = []
-    for assume in ("gen", "pos"):
-        x = T.linalg.solve(symmetric(matrix), b, assume_a=assume)
-        pairs.append(scanviz.grad(T.sum(x**2), [matrix, b]))
-    found = scanviz.function([matrix, b], [*pairs[0], *pairs[1]])(root @ root.T, rng.normal(size=3))
-    for general, positive in zip(found[:2], found[2:], strict=True):
-        np.testing.assert_allclose(general, positive, atol=1e-12)
 
 
 @given(generators)
@@ -255,30 +189,3 @@ def test_a_determinant_of_zero_has_no_gradient_here_and_says_so():
     gradient = scanviz.function([x], scanviz.grad(T.linalg.det(x), x))
     with pytest.raises(NumericalError, match="singular"):
         gradient([[1.0, 2.0], [2.0, 4.0]])
-
-
-def test_a_system_in_a_step_of_a_loop():
-    a, h0 = T.matrix("A"), T.vector("h0")
-    rows, _ = scanviz.scan(lambda h: T.linalg.solve(a, h), outputs_info=h0, n_steps=2)
-    found = scanviz.function([a, h0], scanviz.grad(T.sum(rows[-1]), [a, h0]))
-    rng = np.random.default_rng(2)
-    matrix, h = solid(rng, 3, 3), rng.normal(size=3)
-    once, inverse = np.linalg.solve(matrix, h), np.linalg.inv(matrix)
-    last = inverse.T @ np.ones(3)
-    before = inverse.T @ last
-    by_hand = [-np.outer(last, inverse @ once) - np.outer(before, once), before]
-    for mine, theirs in zip(found(matrix, h), by_hand, strict=True):
-        np.testing.assert_allclose(mine, theirs)
-
-
-def test_every_factorisation_has_rows():
-    family = [declaration for declaration in declarations() if declaration.family == "factorise"]
-    assert {each.name for each in family} >= {
-        "inv",
-        "det",
-        "slogdet",
-        "cholesky",
-        "solve",
-        "solve_triangular",
-    }
-    assert [each.name for each in family if each not in PULLBACKS or each not in PUSHFORWARDS] == []

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 import scanviz
 from scanviz import tensor as T
 from scanviz.engine.gradient.sweeps.reverse import pull_back
-from scanviz.engine.graph.nodes import Variable, is_floating
+from scanviz.engine.graph.nodes import Variable
 from scanviz.engine.ops.index import last_row, state_history
 from scanviz.testing import verify_grad
+from tests.engine.gradient.checking import gradient_of
 
 seeds = st.integers(0, 2**32 - 1)
 bounds = st.one_of(st.none(), st.integers(-5, 5))
@@ -84,18 +85,6 @@ def indexed(draw):
     if draw(st.booleans()):
         parts.append(Ellipsis)
     return Indexed(rng.normal(size=shape), parts, inputs)
-
-
-def gradient_of(build):
-    """Return a function whose derivative is the second derivative of ``build``: the gradient of a weighted sum."""
-
-    def gradient(*inputs):
-        y = T.sum(T.tanh(build(*inputs) * 0.7))
-        moving = [each for each in inputs if is_floating(each)]
-        found = pull_back({y: T.constant(1.0)}, moving)
-        return [T.zeros_like(x) if g is None else g for g, x in zip(found, moving, strict=True)]
-
-    return gradient
 
 
 @given(indexed(), st.booleans(), st.sampled_from(["float64", "float32"]))

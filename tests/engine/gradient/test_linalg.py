@@ -8,12 +8,10 @@ from hypothesis.extra.numpy import mutually_broadcastable_shapes
 
 import scanviz
 from scanviz import tensor as T
-from scanviz.engine.gradient.sweeps.forward import push_forward
 from scanviz.engine.gradient.sweeps.reverse import pull_back
-from scanviz.engine.gradient.table import PULLBACKS, PUSHFORWARDS
-from scanviz.engine.graph.declaration import declarations
 from scanviz.engine.graph.traversal import toposort
 from scanviz.testing import verify_grad
+from tests.engine.gradient.checking import check_in_lower_precision, gradient_of
 
 sizes = st.integers(0, 3)
 modes = st.sampled_from(["reference", "numpy"])
@@ -85,16 +83,6 @@ PRODUCTS = {
 }
 
 
-def gradient_of(build):
-    """Return a function whose derivative is the second derivative of ``build``: the gradient of a weighted sum."""
-
-    def gradient(*inputs):
-        found = pull_back({T.sum(T.tanh(build(*inputs) * 0.7)): T.constant(1.0)}, list(inputs))
-        return [T.zeros_like(x) if g is None else g for g, x in zip(found, inputs, strict=True)]
-
-    return gradient
-
-
 @pytest.mark.parametrize("name", PRODUCTS)
 @given(st.data(), st.booleans(), floats, modes)
 def test_products_of_any_ranks_and_sizes(name, data, known, dtype, mode):
@@ -110,44 +98,13 @@ def test_second_derivatives_of_products_of_any_ranks_and_sizes(name, data, known
 
 
 RNG = np.random.default_rng(5)
-THIRD = {
-    "matrix and vector": (T.dot, (2, 3), (3,)),
-    "tensor and matrix": (T.dot, (2, 2, 3), (3, 2)),
-    "stretched batches": (T.matmul, (2, 1, 1, 2), (2, 2, 1)),
-    "batched matrices and vectors": (T.batched_dot, (2, 2, 2), (2, 2)),
-    "batched tensors": (T.batched_dot, (1, 2, 1, 2), (1, 2, 2, 1)),
-    "crossed axes": (lambda a, b: T.tensordot(a, b, ([1, 0], [0, 2])), (2, 1, 2), (1, 2, 2)),
-}
-
-
-@pytest.mark.parametrize("name", THIRD)
-def test_third_derivatives(name):
-    build, *shapes = THIRD[name]
-
-    def twice(*inputs):
-        first = gradient_of(build)(*inputs)
-        return pull_back({sum(T.sum(T.tanh(each)) for each in first): T.constant(1.0)}, list(inputs))
-
-    verify_grad(twice, [RNG.normal(size=shape) for shape in shapes], tolerance=1e-4)
 
 
 @pytest.mark.parametrize("name", PRODUCTS)
 @given(st.data(), st.sampled_from([("float32", 1e-5), ("float16", 2e-2)]))
 def test_lower_precision_gives_derivatives_in_its_dtype_as_float64_does(name, data, precision):
     build, points = data.draw(PRODUCTS[name])
-    dtype, tolerance = precision
-    found = []
-    for each in (dtype, "float64"):
-        inputs = [T.tensor(each, (None,) * point.ndim) for point in points]
-        y = build(*inputs)
-        u = T.constant(1.0, y.dtype)
-        pulled = pull_back({y: T.ones_like(y) * u}, inputs)
-        pushed = push_forward(dict(zip(inputs, inputs, strict=True)), [y])
-        f = scanviz.function(inputs, [*pulled, *pushed])
-        found.append(f(*(point.astype(dtype).astype(each) for point in points)))
-        assert [g.dtype for g in found[-1][: len(points)]] == [each] * len(points)
-    for low, high in zip(*found, strict=True):
-        np.testing.assert_allclose(low, high, rtol=tolerance, atol=10 * tolerance)
+    check_in_lower_precision(build, points, *precision)
 
 
 def test_each_gradient_has_the_dtype_of_its_own_factor():
@@ -169,45 +126,19 @@ def factors(*ranks):
     return [T.tensor("float64", (None,) * rank, name) for rank, name in zip(ranks, "ab", strict=True)]
 
 
-DOTS = {
-    (1, 1): ["multiply"] * 2,
-    (2, 1): ["dot", "multiply"],
-    (1, 2): ["dot", "multiply"],
-    (2, 2): ["dot"] * 2,
-    (3, 2): ["tensordot"] * 2,
-}
+OF_ONE_MATRIX = {(1, 1): "", (2, 1): "dot", (1, 2): "dot", (2, 2): "dot dot", (3, 2): "tensordot tensordot"}
+OF_BATCHES = {(2, 2): "", (3, 2): "batched_dot", (2, 3): "batched_dot", (3, 3): "batched_dot batched_dot"}
+WORK = [(product, *each) for product in (T.dot, T.matmul) for each in OF_ONE_MATRIX.items()]
+WORK += [(T.batched_dot, *each) for each in OF_BATCHES.items()]
 
 
-@pytest.mark.parametrize("ranks", DOTS)
-def test_both_gradients_of_a_dot_take_one_product_each_and_no_copy(ranks):
+@pytest.mark.parametrize(("product", "ranks", "products"), WORK)
+def test_both_gradients_of_a_product_take_one_product_each_and_no_copy(product, ranks, products):
     a, b = factors(*ranks)
-    y = T.dot(a, b)
+    y = product(a, b)
     g = T.tensor("float64", y.type.shape, "g")
-    assert computed(*pull_back({y: g}, [a, b])) == DOTS[ranks]
-
-
-BATCHED = {
-    (2, 2): ["multiply"] * 2,
-    (3, 2): ["batched_dot", "multiply"],
-    (2, 3): ["batched_dot", "multiply"],
-    (3, 3): ["batched_dot"] * 2,
-}
-
-
-@pytest.mark.parametrize("ranks", BATCHED)
-def test_both_gradients_of_a_batched_dot_take_one_product_each_and_no_copy(ranks):
-    a, b = factors(*ranks)
-    y = T.batched_dot(a, b)
-    g = T.tensor("float64", y.type.shape, "g")
-    assert computed(*pull_back({y: g}, [a, b])) == BATCHED[ranks]
-
-
-@pytest.mark.parametrize("ranks", DOTS)
-def test_both_gradients_of_a_matmul_with_one_matrix_are_those_of_a_dot(ranks):
-    a, b = factors(*ranks)
-    y = T.matmul(a, b)
-    g = T.tensor("float64", y.type.shape, "g")
-    assert computed(*pull_back({y: g}, [a, b])) == DOTS[ranks]
+    wanted = products.split()
+    assert computed(*pull_back({y: g}, [a, b])) == wanted + ["multiply"] * (2 - len(wanted))
 
 
 @pytest.mark.parametrize("product", [T.dot, T.matmul, T.batched_dot])
@@ -225,21 +156,3 @@ def test_the_gradient_of_one_factor_does_not_need_its_values(product, ranks):
 @pytest.mark.parametrize("product", [T.dot, T.matmul, T.batched_dot, lambda a, b: T.tensordot(a, b, 1)])
 def test_a_matrix_times_itself_has_both_derivatives_added(product):
     verify_grad(lambda x: product(x, x), [RNG.normal(size=(2, 2) if product is T.batched_dot else (3, 3))])
-
-
-def test_a_matrix_and_vector_in_a_step_of_a_loop():
-    weights, h0 = T.matrix("W"), T.vector("h0")
-    rows, _ = scanviz.scan(lambda h: T.dot(weights, h), outputs_info=h0, n_steps=3)
-    g = scanviz.function([weights, h0], scanviz.grad(T.sum(rows[-1]), [weights, h0]))
-    a, h = RNG.normal(size=(2, 2)), RNG.normal(size=2)
-    powers = [np.linalg.matrix_power(a, k) for k in range(4)]
-    ones = np.ones(2)
-    by_hand = sum(np.outer(powers[2 - k].T @ ones, powers[k] @ h) for k in range(3))
-    for found, wanted in zip(g(a, h), [by_hand, powers[3].T @ ones], strict=True):
-        np.testing.assert_allclose(found, wanted)
-
-
-def test_every_product_has_rows():
-    family = [declaration for declaration in declarations() if declaration.family == "linalg"]
-    assert {each.name for each in family} >= set(PRODUCTS)
-    assert [each.name for each in family if each not in PULLBACKS or each not in PUSHFORWARDS] == []

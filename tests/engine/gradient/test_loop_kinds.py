@@ -1,17 +1,13 @@
 """Gradients of loops by what they are used for: views, parts of results, chains of loops, networks, powers, few steps."""
 
-import functools
-
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import scanviz
 from scanviz import tensor as T
 from scanviz.engine.errors import DisconnectedInputError
 from scanviz.testing import verify_grad
-from tests.engine.gradient.test_loop_random import MODES, gradients
+from tests.engine.gradient.mixed_loops import MODES
 
 X = np.random.default_rng(3).normal(size=(5, 3)) * 0.6
 
@@ -145,46 +141,6 @@ def test_a_gated_network_with_matrices(mode):
         return scanviz.grad(T.sum(h[-1] ** 2) + T.sum(T.sin(h)), list(variables))
 
     verify_grad(slopes, points, mode=mode)
-
-
-@functools.cache
-def twice_differentiated(steps, taps, mode):
-    """Return the function of a number of steps and values that gives derivatives of a loop, then those of it written out."""
-    n, x, h0, w = T.lscalar("n"), T.matrix("x"), T.matrix("h0"), T.vector("w")
-    depth = -min(taps)
-
-    def step(x_t, *values):
-        *old, w = values
-        return T.tanh(old[0] * w + old[-1] * x_t)
-
-    start = h0[0] if taps == (-1,) else dict(initial=h0, taps=list(taps))
-    h, _ = scanviz.scan(step, x, start, w, n_steps=n)
-    rows = [h0[k] for k in range(depth)]
-    for t in range(steps):
-        rows.append(step(x[t], *(rows[depth + t + tap] for tap in taps), w))
-    same = T.stack(rows[depth:]) if steps else T.zeros((0, 2))
-    wrt, wanted = [x, h0, w], []
-    for each in (h, same):
-        first = gradients(T.sum(T.sin(each)) + T.sum(h0**2), wrt)
-        wanted += [*first, *gradients(sum((T.sum(T.sin(g)) for g in first), T.constant(0.0)), wrt)]
-    return scanviz.function([n, *wrt], wanted, mode=mode, on_unused_input="ignore")
-
-
-@given(
-    steps=st.integers(0, 3),
-    taps=st.sampled_from([(-1,), (-2, -1), (-3,)]),
-    seed=st.integers(0, 999),
-    mode=st.sampled_from(MODES),
-)
-def test_a_number_of_steps_that_is_an_input(steps, taps, seed, mode):
-    """Zero steps and one step, of a loop that must be there whatever the number is; to second order."""
-    rng = np.random.default_rng(seed)
-    f = twice_differentiated(steps, taps, mode)
-    found = f(steps, *(rng.normal(size=shape) for shape in [(4, 2), (-min(taps), 2), (2,)]))
-    for mine, theirs in zip(found[:6], found[6:], strict=True):
-        np.testing.assert_allclose(mine, theirs, rtol=1e-9, atol=1e-12)
-    if not steps:
-        assert (found[0] == 0).all() and (found[2] == 0).all()
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -2,15 +2,17 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import scanviz
 from scanviz import tensor as T
+from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.rewrites.history import RewriteHistory
 from scanviz.engine.rewrites.selection import Selection
-from tests.engine.gradient.mixed_loops import MIXED_LOOPS, MixedLoop, Options, Value
-from tests.engine.gradient.test_loop_random import MODES, gradients
+from scanviz.engine.scan.loop import Scan
+from scanviz.testing import random_loops, run_plainly
+from tests.engine.gradient.mixed_loops import MIXED_LOOPS, MODES, MixedLoop, Options, Value, gradients
 
 
 def cost_of(results, seed):
@@ -92,3 +94,35 @@ def test_rules_find_nothing_more_to_do_in_a_second_order_gradient(loop, seed):
     results, _ = loop.scan()
     once = RewriteHistory(orders(results, loop.wrt, seed, 2), Selection("all")).final
     assert [each.rule for each in RewriteHistory(once, Selection("all"))] == []
+
+
+@given(case=random_loops(dtypes=("float64",), nesting=False))
+def test_a_function_of_a_loop_and_its_gradient_runs_the_loop_once(case):
+    results, _, inputs, state = case.build()
+    assume(len(run_plainly(case)[0][0]) > 1 and case.n_steps != 1)
+    cost = sum((T.sum(T.sin(each)) for each in results), T.constant(0.0))
+    given = [variable for variable, _ in inputs]
+    wrt = given if state is None else [*given, state]
+    f = scanviz.function(
+        given, [cost, *gradients(cost, wrt)], on_unused_input="ignore", no_default_updates=True
+    )
+    names = [node.op.scan_name for node in toposort(f.outputs) if isinstance(node.op, Scan)]
+    assert len([name for name in names if not name.startswith("grad_of_")]) <= 1
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_deep_taps_let_the_last_steps_reach_initial_rows(mode):
+    """Step t reads row t - 4 of a mitsot: the last two of five steps read initial row 3 and the row of step 0."""
+    start, w = T.vector("start"), T.scalar("w")
+    rows, _ = scanviz.scan(
+        lambda old, w: w * old**2,
+        outputs_info=dict(initial=start, taps=[-4]),
+        non_sequences=w,
+        n_steps=5,
+        truncate_gradient=2,
+    )
+    f = scanviz.function([start, w], scanviz.grad(T.sum(rows), [start, w]), mode=mode)
+    at = np.array([0.2, 0.3, 0.4, 0.5])
+    to_start, to_w = f(at, 3.0)
+    np.testing.assert_allclose(to_start, [0, 0, 0, 2 * 3 * 0.5])
+    np.testing.assert_allclose(to_w, 0.5**2 + (3 * 0.2**2) ** 2)

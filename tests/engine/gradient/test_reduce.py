@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 import scanviz
 from scanviz import tensor as T
-from scanviz.engine.gradient.sweeps.reverse import pull_back
 from scanviz.engine.gradient.table import CONNECTIONS, PULLBACKS, PUSHFORWARDS
 from scanviz.engine.graph.declaration import Op, declarations
-from scanviz.engine.graph.nodes import build_one, is_floating
+from scanviz.engine.graph.nodes import build_one
 from scanviz.engine.ops.reduce import SUM_TO_SHAPE
 from scanviz.testing import verify_grad
+from tests.engine.gradient.checking import gradient_of
 
 seeds = st.integers(0, 2**32 - 1)
 shapes = st.lists(st.integers(0, 3), min_size=1, max_size=3).map(tuple)
@@ -29,18 +29,6 @@ def factors(draw):
     rng = np.random.default_rng(draw(seeds))
     array = rng.choice([0.0, 1.0, -1.5, 0.7, 2.0], shape, p=[0.4, 0.15, 0.15, 0.15, 0.15])
     return array, tuple(draw(st.lists(st.integers(0, len(shape) - 1), unique=True)))
-
-
-def gradient_of(build):
-    """Return a function whose derivative is the second derivative of ``build``: the gradient of a weighted sum."""
-
-    def gradient(*inputs):
-        y = T.sum(T.tanh(build(*inputs) * 0.7))
-        moving = [each for each in inputs if is_floating(each)]
-        found = pull_back({y: T.constant(1.0)}, moving)
-        return [T.zeros_like(x) if g is None else g for g, x in zip(found, moving, strict=True)]
-
-    return gradient
 
 
 @given(factors(), st.booleans(), st.booleans())
@@ -196,16 +184,30 @@ def test_a_sum_to_a_shape_known_at_run_time(stretched, size):
     verify_grad(gradient_of(build), [x, *wanted], tolerance=1e-4)
 
 
-def test_every_operation_of_arrays_has_both_rows_or_no_derivative():
-    families = {"reduce", "shape", "index", "join", "creation", "sort", "control", "neural"}
+NEURAL = {
+    "softmax": T.softmax,
+    "softmax of columns": lambda x: T.softmax(x, axis=0),
+    "log_softmax": T.log_softmax,
+    "mean": lambda x: T.mean(x, axis=1),
+    "variance": lambda x: T.var(x, axis=0),
+}
+
+
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize("name", NEURAL)
+def test_softmax_and_statistics(name, known):
+    points = [np.array([[0.3, -1.2, 2.0], [1.5, 0.7, -0.4]])]
+    verify_grad(NEURAL[name], points, known_shapes=known)
+    verify_grad(gradient_of(NEURAL[name]), points, tolerance=1e-4)
+
+
+def test_every_operation_has_both_rows_or_no_derivative():
+    others = {"elementwise", "random", "scan", "subgraph"}  # in tests of their own
     whole = {"all", "any", "argmax", "argmin", "argsort", "searchsorted"}  # of whole numbers and truth values
-    unconnected = {"dimension", "broadcast_size", "arange", "eye"}
-    found = [declaration for declaration in declarations() if declaration.family in families]
-    assert whole | unconnected < {each.name for each in found}
-    for each in found:
+    unconnected = {"dimension", "broadcast_size", "arange", "eye", "disconnected_grad"}
+    found = {each.name: each for each in declarations() if each.family not in others}
+    assert whole | unconnected < found.keys()
+    for name, each in found.items():
         has = (each in PULLBACKS, each in PUSHFORWARDS)
-        if each.name in whole or each.name in unconnected:
-            assert has == (False, False), each.name
-            assert (each in CONNECTIONS) == (each.name in unconnected), each.name
-        else:
-            assert has == (True, True), each.name
+        assert (each in CONNECTIONS) or name not in unconnected, name
+        assert has == ((False, False) if name in whole else (True, True)) or name in unconnected, (name, has)

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-import scanviz
 from scanviz import tensor as T
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError
 from scanviz.engine.graph.evaluate import evaluate
@@ -96,26 +95,3 @@ def test_rows_of_an_unknown_number_cannot_be_unpacked():
         list(T.matrix("x"))
     with pytest.raises(ScanvizTypeError, match="cannot be iterated"):
         list(T.scalar("s"))
-
-
-@pytest.mark.parametrize("mode", ["numpy", "reference"])
-def test_python_syntax_of_indexing_gives_what_numpy_gives_in_every_tier(mode):
-    x, i, n = T.tensor3("x"), T.lscalar("i"), T.iscalar("n")
-    values = np.arange(24.0).reshape(2, 3, 4)
-    picked = {
-        "scalar": (x[i, 1, -1], values[1, 1, -1]),
-        "negative": (x[-i], values[-1]),
-        "slice": (x[:, i:n, ::-1], values[:, 1:3, ::-1]),
-        "step": (x[..., ::n], values[..., ::3]),
-        "backwards": (x[..., n:i:-1], values[..., 3:1:-1]),
-        "new axes": (x[:, None, i], values[:, None, 1]),
-        "arrays": (x[:, [2, 0], [[0], [1]]], values[:, [2, 0], [[0], [1]]]),
-        "array apart": (x[[0, 1], :, [2, 3]], values[[0, 1], :, [2, 3]]),
-        "array and scalar": (x[i, :, [2, 3]], values[1, :, [2, 3]]),
-        "mask": (x[x > 20], values[values > 20]),
-        "part of a mask": (x[:, x[0, :, 0] > 3], values[:, values[0, :, 0] > 3]),
-    }
-    call = scanviz.function([x, i, n], {key: ours for key, (ours, _) in picked.items()}, mode=mode)
-    found = call(values, 1, 3)
-    for key, (_, expected) in picked.items():
-        np.testing.assert_array_equal(found[key], expected, err_msg=key)

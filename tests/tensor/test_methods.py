@@ -97,11 +97,6 @@ def test_what_needs_a_value_says_what_to_write(name):
         mistake(T.vector("x"))
 
 
-def test_a_variable_of_known_length_unpacks():
-    a, b = T.tensor("float64", (2,), "pair")
-    assert a.ndim == b.ndim == 0
-
-
 def test_variables_are_immutable_but_for_their_name():
     x = T.vector("x")
     x.name = "y"
@@ -111,60 +106,10 @@ def test_variables_are_immutable_but_for_their_name():
         _ = x.nonsense
 
 
-@pytest.mark.parametrize("prefix", ["", "b", "w", "i", "l", "f", "d"])
-def test_constructors_have_the_dtype_of_their_prefix(prefix):
-    dtype = {
-        "": "float64",
-        "b": "int8",
-        "w": "int16",
-        "i": "int32",
-        "l": "int64",
-        "f": "float32",
-        "d": "float64",
-    }[prefix]
-    for kind, ndim in (
-        ("scalar", 0),
-        ("vector", 1),
-        ("row", 2),
-        ("col", 2),
-        ("matrix", 2),
-        ("tensor3", 3),
-        ("tensor4", 4),
-    ):
-        made = getattr(T, prefix + kind)("v")
-        assert (made.dtype, made.ndim, made.name) == (dtype, ndim, "v")
-    first, second = getattr(T, prefix + "matrices")("a", "b")
-    assert (first.name, second.name) == ("a", "b")
-
-
-def test_floatx_is_the_dtype_without_a_prefix(monkeypatch):
-    monkeypatch.setattr(scanviz.config, "_floatX", "float32")
-    assert T.vector().dtype == T.zeros(3).dtype == T.constant(1.5).dtype == "float32"
-    with pytest.raises(scanviz.ScanvizError, match="floatX"):
-        scanviz.config.floatX = "int8"
-
-
 def test_complex_numbers_are_refused_clearly():
     for make in (lambda: T.tensor("complex128", ()), lambda: T.constant(1j), lambda: scanviz.shared(1j)):
         with pytest.raises(scanviz.ScanvizError, match=r"complex|two real variables"):
             make()
-
-
-LIKE = {"zeros_like": np.zeros_like, "ones_like": np.ones_like}
-
-
-@pytest.mark.parametrize("name", LIKE)
-def test_arrays_like_a_variable_have_its_shape_and_dtype(name):
-    i = T.imatrix("i")
-    found = getattr(i, name)().eval({i: INTEGERS.astype("int32")})
-    expected = LIKE[name](INTEGERS, dtype="int32")
-    assert found.dtype == expected.dtype and found.tolist() == expected.tolist()
-
-
-def test_dimshuffle_adds_drops_and_moves_dimensions():
-    x = T.row("x")
-    assert x.dimshuffle(1, "x", 0).broadcastable == (False, True, True)
-    assert x.dimshuffle(1).eval({x: [[1.0, 2.0]]}).tolist() == [1.0, 2.0]
 
 
 def test_methods_are_documented_and_have_signatures():

@@ -114,12 +114,6 @@ def test_padding_a_shape_adds_axes_of_size_1(array, count, data):
     check(lambda x: T.shape_padright(x, count), lambda x: x.reshape(right), [array], data)
 
 
-@pytest.mark.parametrize("name", ["atleast_1d", "atleast_2d", "atleast_3d"])
-@given(array=arrays(max_dims=4), data=st.data())
-def test_at_least_so_many_dimensions_as_numpy_places_them(name, array, data):
-    check(getattr(T, name), getattr(np, name), [array], data)
-
-
 @given(arrays(max_dims=2), st.data())
 def test_broadcast_to_gives_what_numpy_gives(array, data):
     sizes = tuple(data.draw(st.integers(0, 3)) if n == 1 else n for n in array.shape)

@@ -20,14 +20,6 @@ def some(count):
     return [Variable(TensorType("float64", (2, 2)), f"x{k}") for k in range(count)]
 
 
-@pytest.mark.parametrize("declaration", DECLARED, ids=lambda each: each.name)
-def test_every_operation_declares_how_many_inputs_it_takes(declaration):
-    given = declaration.arity
-    if not callable(given):
-        least, most = Op(declaration).arity
-        assert least >= 0 and (most is None or least <= most)
-
-
 @pytest.mark.parametrize("declaration", FIXED, ids=lambda each: each.name)
 def test_fewer_inputs_or_more_are_refused_before_their_types_are_looked_at(declaration):
     least, most = Op(declaration).arity

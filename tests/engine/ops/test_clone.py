@@ -2,15 +2,12 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import scanviz
 from scanviz import clone, equal_computations
 from scanviz import tensor as T
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError
 from scanviz.engine.graph.traversal import toposort
-from scanviz.testing.loops import random_loops
 
 
 def sums(x, start=0.0):
@@ -69,32 +66,12 @@ def test_a_replacement_that_cannot_be_made_is_refused(mapping, kind, text):
     assert text in str(caught.value) and "test_clone.py" in str(caught.value)
 
 
-@given(random_loops(nesting=True), st.booleans())
-def test_a_loop_built_twice_is_equal_over_paired_inputs_and_a_clone_is_what_it_was_cloned_to(
-    case, all_of_them
-):
-    first, _, mine, _ = case.build()
-    second, _, theirs, _ = case.build()
-    a, b = [each for each, _ in mine], [each for each, _ in theirs]
-    if case.shared_start is None:
-        assert equal_computations(first, second, a, b)
-        assert equal_computations(
-            clone(first, [pair for pair in zip(a, b, strict=True) if _is_read(pair[0], first)]), second
-        )
-    if any(_is_read(each, first) for each in a):
-        assert not equal_computations(first, second)
-
-
 def test_loops_without_names_on_two_lines_are_equal_where_messages_name_them():
     x, h = T.vector("x"), T.vector("h")
     first, _ = scanviz.scan(lambda s: s * x, outputs_info=h, n_steps=1)
     second, _ = scanviz.scan(lambda s: s * x, outputs_info=h, n_steps=1)
     assert "state_shape" in {node.op.name for node in toposort([first])}
     assert equal_computations(first, second)
-
-
-def _is_read(variable, outputs):
-    return any(variable in node.inputs for node in toposort(outputs))
 
 
 def test_computations_are_compared_by_what_they_do_and_not_by_what_they_are_called():

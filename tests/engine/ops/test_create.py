@@ -11,7 +11,7 @@ from scanviz.engine.graph.nodes import Variable
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops import creation
 from scanviz.tensor import creation as filled
-from tests.engine.ops.checking import dtypes, shape_before
+from tests.engine.ops.checking import shape_before
 
 steps = st.integers(-4, 4).filter(bool)
 
@@ -94,35 +94,12 @@ def test_a_range_that_means_nothing_is_refused():
         creation.arange(Variable(TensorType("int64", (None,)), "v"))
 
 
-@given(st.integers(0, 4), st.one_of(st.none(), st.integers(0, 4)), st.integers(-5, 5), dtypes)
-def test_eye_gives_what_numpy_gives(n, m, k, dtype):
-    expected = np.eye(n, m, k, dtype)
-    made = creation.eye(n, m, k, dtype)
-    assert made.type == TensorType(dtype, expected.shape)
-    np.testing.assert_array_equal(evaluate(made), expected)
-    rows, columns = scalar("rows"), scalar("columns", "int32")
-    givens = {rows: n, columns: np.int32(n if m is None else m)}
-    made = creation.eye(rows, columns, k, dtype)
-    np.testing.assert_array_equal(evaluate(made, givens), expected)
-    assert shape_before(made, givens) == expected.shape
-
-
 def test_sizes_of_eye_are_checked():
     n = scalar("n")
     with pytest.raises(ShapeError, match="negative"):
         evaluate(creation.eye(n), {n: -1})
     with pytest.raises(ScanvizTypeError, match="eye: the number of rows"):
         creation.eye(2.0)
-
-
-def test_triangles_and_diagonals_need_a_matrix():
-    x = Variable(TensorType("float64", (None,)), "x")
-    with pytest.raises(ScanvizTypeError, match="matrix"):
-        creation.triangle(x, 0, True)
-    with pytest.raises(ScanvizTypeError, match="matrix"):
-        creation.diagonal(x)
-    with pytest.raises(ScanvizTypeError, match="vector"):
-        creation.from_diagonal(Variable(TensorType("float64", (2, 2)), "x"))
 
 
 def test_an_array_like_another_computes_none_of_its_values():

@@ -96,19 +96,6 @@ def test_derivatives_pass_in_both_modes(look):
         np.testing.assert_allclose(symbolic.eval({x: point}), expected.eval({x: point}))
 
 
-@pytest.mark.parametrize("mode", ["numpy", "reference"])
-def test_a_gradient_prints_no_size_again(mode, file):
-    x, h0 = T.matrix("x"), T.vector("h0")
-
-    def step(row, h):
-        return T.tanh(h * T.Print("rows", file=file)(row.shape[0] + 1))
-
-    h, _ = scanviz.scan(step, x, h0, name="turns")
-    gradient = scanviz.grad(h.sum(), h0)
-    scanviz.function([x, h0], gradient, mode=mode)(np.ones((2, 3)), np.ones(3))
-    assert lines(file) == ["turns step 0: rows = 4", "turns step 1: rows = 4"]
-
-
 def test_a_condition_has_no_derivative():
     x, y = T.scalar("x"), T.scalar("y")
     assert scanviz.grad(T.Assert("y")(x, y > 0), y, disconnected_inputs="ignore").eval({x: 1.0, y: 1.0}) == 0

@@ -131,26 +131,6 @@ def test_sigmoid_and_softplus_of_ints_have_the_dtype_of_exp_and_the_others_are_f
     check(OPS[name], oracle, [np.ones(3, dtype)], rtol=1e-3)
 
 
-@given(st.data())
-def test_where_gives_what_numpy_gives(data):
-    three = data.draw(
-        hnp.mutually_broadcastable_shapes(num_shapes=3, max_dims=3, min_side=0, max_side=3)
-    ).input_shapes
-    kinds = data.draw(st.tuples(dtypes, dtypes, dtypes))
-    arrays = [data.draw(numbers(kind, shape)) for kind, shape in zip(kinds, three, strict=True)]
-    check(e.where, np.where, arrays, data)
-
-
-@given(st.data())
-def test_clip_gives_what_numpy_gives(data):
-    three = data.draw(
-        hnp.mutually_broadcastable_shapes(num_shapes=3, max_dims=3, min_side=0, max_side=3)
-    ).input_shapes
-    kinds = data.draw(st.tuples(dtypes, dtypes, dtypes))
-    arrays = [data.draw(numbers(kind, shape)) for kind, shape in zip(kinds, three, strict=True)]
-    check(e.clip, lambda x, low, high: np.minimum(np.maximum(x, low), high), arrays, data)
-
-
 weak_numbers = st.one_of(st.integers(0, 100), st.integers(-100, 100), st.floats(-100, 100, width=16))
 
 

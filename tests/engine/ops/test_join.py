@@ -37,13 +37,6 @@ def test_concatenate_gives_what_numpy_gives(case, data):
     check(lambda *xs: join.concatenate(xs, axis), lambda *xs: np.concatenate(xs, axis), arrays, data)
 
 
-@given(st.data(), shapes(max_dims=2))
-def test_stack_gives_what_numpy_gives(data, shape):
-    arrays = [data.draw(tame(data.draw(dtypes), shape)) for _ in range(data.draw(st.integers(1, 3)))]
-    axis = data.draw(st.integers(-len(shape) - 1, len(shape)))
-    check(lambda *xs: join.stack(xs, axis), lambda *xs: np.stack(xs, axis), arrays, data)
-
-
 def test_what_cannot_be_joined_is_refused_with_names():
     a, b, c = variable("a", 2, 3), variable("b", 3), variable("c", 2, 4)
     with pytest.raises(ScanvizTypeError, match=r"(?s)`a`.*`b`.*T.stack"):

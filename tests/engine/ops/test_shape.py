@@ -16,7 +16,6 @@ from scanviz.engine.ops import shape as ops
 from scanviz.engine.ops.shape import BROADCAST_SIZE
 from scanviz.engine.ops.size_checks import specify_shape
 from scanviz.engine.ops.sizes import as_size
-from scanviz.engine.ops.support import constant
 from scanviz.engine.ops.symbolic_shape import shape_of
 from tests.engine.ops.checking import check, dtypes, shape_before, shapes, symbol, tame
 
@@ -151,18 +150,6 @@ def test_alloc_fills_a_shape_by_broadcasting(shape, data):
     value = data.draw(tame(data.draw(dtypes), small))
     found = check(lambda x: ops.alloc(x, shape), lambda x: np.array(np.broadcast_to(x, shape)), [value], data)
     assert found.type.shape == shape, "sizes that are known are in the type, whatever the value's"
-
-
-def test_alloc_takes_sizes_in_every_form():
-    n = Variable(TensorType("int32", ()), "n")
-    sizes = Variable(TensorType("int64", (2,)), "sizes")
-    for given_sizes in ((n, 2), ([n, 2],), ((n, 2),), (ops.stack_scalars([constant(3, "int64"), n]),)):
-        assert ops.alloc(0.0, *given_sizes).type.ndim == 2
-    assert evaluate(ops.alloc(0.0, sizes), {sizes: np.array([2, 3])}).shape == (2, 3)
-    assert evaluate(ops.alloc(0.0, n, 2), {n: np.int32(4)}).shape == (4, 2)
-    assert ops.alloc(1.5, np.int64(3)).type.shape == (3,)
-    assert ops.alloc(1.5, constant([2, 3])).type.shape == (2, 3)
-    assert ops.alloc(1.5, ()).type.shape == ()
 
 
 def test_alloc_refuses_what_does_not_broadcast():

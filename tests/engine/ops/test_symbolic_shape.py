@@ -158,24 +158,6 @@ def test_lengths_of_the_slices_that_are_written_most_are_short():
             assert text(as_size(shape_of(part)[0])) == expected
 
 
-numbers = st.one_of(st.none(), st.integers(0, 4))
-
-
-@given(
-    numbers, numbers, st.sampled_from(["add", "subtract", "multiply", "floor_divide", "maximum", "minimum"])
-)
-def test_arithmetic_on_sizes_agrees_with_that_on_ints(first, second, name):
-    plain = getattr(DIMS, name)(first, second)
-    a, b = (Variable(TensorType("int64", ()), each) for each in "ab")
-    for one, other in ((size_of(a), second), (first, size_of(b)), (size_of(a), size_of(b))):
-        one = None if first is None else one
-        other = None if second is None else other
-        found = getattr(DIMS, name)(one, other)
-        if found is None or plain is None:
-            continue  # a divisor of 0 is unknown for ints, and never of use
-        assert int(evaluate(as_size(found), {a: first or 0, b: second or 0})) == plain
-
-
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=3), st.integers(0, 7))
 def test_symbolic_broadcasting_agrees_with_numpy(sizes, hidden):
     try:

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from scanviz.engine.scalar.expression import (
-    BoundedLoop,
     Expression,
+    Repetition,
     argument,
     carried,
     cast,
@@ -173,7 +173,7 @@ class _Plain:
 
     def _loop(self, expr: Expression, around: Mapping[str, tuple[Any, str]]) -> list[tuple[Any, str]]:
         parts, inputs = expr.data, expr.inputs
-        assert isinstance(parts, BoundedLoop)
+        assert isinstance(parts, Repetition)
         count = len(parts.names)
         now = {name: self.value(given, around) for name, given in zip(parts.names, inputs, strict=False)}
         for _ in range(parts.limit):

@@ -28,7 +28,7 @@ from scanviz.engine.gradient.loops.adjoint import AdjointTaps, adjoint_taps
 from scanviz.engine.gradient.loops.connection import differentiable_sources, downstream, upstream
 from scanviz.engine.gradient.loops.invariants import Invariants
 from scanviz.engine.gradient.loops.residuals import Residuals, row_name
-from scanviz.engine.gradient.loops.rows import LoopRows, reversed_rows
+from scanviz.engine.gradient.loops.rows import ForwardRows, reversed_rows
 from scanviz.engine.gradient.sweeps.accumulate import add_cotangents, gradient_name
 from scanviz.engine.gradient.sweeps.guards import chosen_inside, wild_inside
 from scanviz.engine.gradient.sweeps.reverse import pull_back
@@ -61,11 +61,11 @@ def _pullback(node: Apply, cotangents: Arriving, wanted: Sequence[bool]) -> Deri
     pairs = zip(op.result_variables, cotangents, strict=True)
     given = {variable: value for variable, value in pairs if value is not None}
     asked = [reader for reader, mine in zip(op.readers, wanted[1:], strict=True) if mine]
-    found = BackwardLoop(ScanView(node), given, asked).derivatives()
+    found = Backpropagation(ScanView(node), given, asked).derivatives()
     return [None, *(found.get(reader) for reader in op.readers)]
 
 
-class BackwardLoop:
+class Backpropagation:
     """The back-propagation of one loop.
 
     Parameters
@@ -265,7 +265,7 @@ class BackwardLoop:
 
     def _apply(self, variables: Sequence[LoopVariable]) -> dict[LoopVariable, Derivative]:
         """Apply the backward loop and return the cotangents of the forward loop's outer inputs."""
-        rows = LoopRows(self.view, self.residuals.kept, [variable for variable, _ in self.forward])
+        rows = ForwardRows(self.view, self.residuals.kept, [variable for variable, _ in self.forward])
         readers: dict[LoopVariable, Variable] = {}
         for (variable, tap), inner in self.forward.items():
             if isinstance(variable, NonSequence):

@@ -321,8 +321,8 @@ def _check_message(what: str, message: Any) -> None:
         )
 
 
-class RunningLoop:
-    """A loop that runs now, and its step."""
+class CurrentStep:
+    """The step at which a loop that runs now is, with the name of the loop."""
 
     __slots__ = ("name", "step")
 
@@ -330,12 +330,12 @@ class RunningLoop:
         self.name, self.step = name, 0
 
 
-_running: ContextVar[tuple[RunningLoop, ...]] = ContextVar("running_loops", default=())
+_running: ContextVar[tuple[CurrentStep, ...]] = ContextVar("running_loops", default=())
 
 
-def running_loop(name: str) -> AbstractContextManager[tuple[RunningLoop, ...]]:
+def running_loop(name: str) -> AbstractContextManager[tuple[CurrentStep, ...]]:
     """Let the loop ``name`` be the innermost one that runs in the block."""
-    return holding(_running, (*_running.get(), RunningLoop(name)))
+    return holding(_running, (*_running.get(), CurrentStep(name)))
 
 
 def at_step(step: int) -> None:
@@ -343,7 +343,7 @@ def at_step(step: int) -> None:
     _running.get()[-1].step = step
 
 
-def running_loops() -> tuple[RunningLoop, ...]:
+def running_loops() -> tuple[CurrentStep, ...]:
     """Return the loops that run now and announced themselves, outermost first.
 
     Examples

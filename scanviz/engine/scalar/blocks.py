@@ -15,7 +15,7 @@ import numpy as np
 
 from scanviz.engine.errors import InternalError, ScanvizTypeError
 from scanviz.engine.graph.types import BOOLEAN
-from scanviz.engine.scalar.expression import BoundedLoop, Expression, ScalarFunction
+from scanviz.engine.scalar.expression import Expression, Repetition, ScalarFunction
 from scanviz.engine.scalar.primitives import KINDS, PRIMITIVES
 from scanviz.engine.sizes.in_turn import ends
 
@@ -256,7 +256,7 @@ class _Builder:
         """Return the values of what has several: a loop, or a function."""
         if isinstance(expr.data, ScalarFunction):
             return self._call(expr, expr.data)
-        assert isinstance(expr.data, BoundedLoop)
+        assert isinstance(expr.data, Repetition)
         return self._loop(expr, expr.data)
 
     def _call(self, expr: Expression, function: ScalarFunction) -> tuple[int, ...]:
@@ -268,7 +268,7 @@ class _Builder:
         given = [body.dtypes[number] for number in body.results]
         return self.line("call", inputs, given, function.name, (body,))
 
-    def _loop(self, expr: Expression, parts: BoundedLoop) -> tuple[int, ...]:
+    def _loop(self, expr: Expression, parts: Repetition) -> tuple[int, ...]:
         count = len(parts.names)
         start = [self.value(given) for given in expr.inputs[:count]]
         going, steps = expr.inputs[count], expr.inputs[count + 1 :]

@@ -44,7 +44,7 @@ class Expression:
         for given in inputs:
             if given.free:
                 free |= given.free
-        self.free = free - frozenset(data.names) if isinstance(data, BoundedLoop) else free
+        self.free = free - frozenset(data.names) if isinstance(data, Repetition) else free
 
     def __add__(self, other: Operand) -> Expression:
         return primitive("add", self, other)
@@ -114,7 +114,7 @@ class Expression:
 Operand = Expression | float
 
 
-class BoundedLoop:
+class Repetition:
     """Names of what a loop carries, and the most steps it takes; inputs are initial values, the condition, new values."""
 
     __slots__ = ("limit", "names")
@@ -252,7 +252,7 @@ def loop(
     if set(step) != set(names):
         raise InternalError("a loop gives what it carries", expected=names, found=tuple(step))
     inputs = (*start.values(), going, *(step[name] for name in names))
-    made = Expression("loop", inputs, BoundedLoop(names, limit))
+    made = Expression("loop", inputs, Repetition(names, limit))
     return {name: Expression("item", (made,), k) for k, name in enumerate(names)}
 
 

@@ -38,7 +38,7 @@ def reversed_rows(rows: Variable) -> Variable:
 _COUNTER = StepOutput("step done", constant(True))
 
 
-class LoopRows:
+class ForwardRows:
     """The forward loop with its residuals, and its rows.
 
     Parameters

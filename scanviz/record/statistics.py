@@ -164,14 +164,7 @@ class Histogram:
 
     def shifted(self, by: float) -> Histogram:
         """Return the durations with so much taken off each, none of which becomes negative."""
-        found = Histogram()
-        filled = np.flatnonzero(self._counts)
-        if len(filled):
-            times = np.clip(self._middles(filled), self.least, self.largest) - by
-            found.add(np.maximum(np.rint(times), 0).astype(np.int64), self._counts[filled])
-            found.least, found.largest = max(0, round(self.least - by)), max(0, round(self.largest - by))
-            found.total = max(0, round(self.total - by * self.count))
-        return found
+        return self._changed(1, by)
 
     def in_larger_units(self, size: int) -> Histogram:
         """Return the durations in units that are so many times as large, rounded; their total is that of the exact ones.
@@ -184,13 +177,18 @@ class Histogram:
         >>> times.count, times.total, times.least, times.largest
         (3, 6, 2, 2)
         """
+        return self._changed(size, 0.0)
+
+    def _changed(self, size: int, less: float) -> Histogram:
+        """Return the durations divided by a size, less so much each."""
         found = Histogram()
         filled = np.flatnonzero(self._counts)
         if len(filled):
-            times = np.clip(self._middles(filled), self.least, self.largest) / size
-            found.add(np.rint(times).astype(np.int64), self._counts[filled])
-            found.least, found.largest = round(self.least / size), round(self.largest / size)
-            found.total = round(self.total / size)
+            times = np.clip(self._middles(filled), self.least, self.largest) / size - less
+            found.add(np.maximum(np.rint(times), 0).astype(np.int64), self._counts[filled])
+            found.least = max(0, round(self.least / size - less))
+            found.largest = max(0, round(self.largest / size - less))
+            found.total = max(0, round(self.total / size - less * self.count))
         return found
 
     def _middles(self, filled: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -28,71 +28,50 @@ INK, DARK_INK = "#1f2328", "#e6edf3"
 PAPER, DARK_PAPER = "#ffffff", "#0d1117"
 FAINT, DARK_FAINT = "#57606a", "#9da7b3"
 
-LOOP_KINDS = {
-    "sequence": Paint("#dbeafe", "#1d4ed8"),
-    "sitsot": Paint("#dcfce7", "#15803d"),
-    "mitsot": Paint("#ccfbf1", "#0f766e"),
-    "mitmot": Paint("#f3e8ff", "#7e22ce"),
-    "carry": Paint("#fef3c7", "#a16207"),
-    "nitsot": Paint("#fce7f3", "#be185d"),
-    "non_sequence": Paint("#e5e7eb", "#4b5563"),
+# Light fill and line, then the same in the dark.
+_LOOP_KINDS = {
+    "sequence": ("#dbeafe", "#1d4ed8", "#172554", "#93c5fd"),
+    "sitsot": ("#dcfce7", "#15803d", "#052e16", "#86efac"),
+    "mitsot": ("#ccfbf1", "#0f766e", "#042f2e", "#5eead4"),
+    "mitmot": ("#f3e8ff", "#7e22ce", "#3b0764", "#d8b4fe"),
+    "carry": ("#fef3c7", "#a16207", "#422006", "#fcd34d"),
+    "nitsot": ("#fce7f3", "#be185d", "#500724", "#f9a8d4"),
+    "non_sequence": ("#e5e7eb", "#4b5563", "#1f2937", "#cbd5e1"),
 }
-_DARK_LOOP_KINDS = {
-    "sequence": Paint("#172554", "#93c5fd"),
-    "sitsot": Paint("#052e16", "#86efac"),
-    "mitsot": Paint("#042f2e", "#5eead4"),
-    "mitmot": Paint("#3b0764", "#d8b4fe"),
-    "carry": Paint("#422006", "#fcd34d"),
-    "nitsot": Paint("#500724", "#f9a8d4"),
-    "non_sequence": Paint("#1f2937", "#cbd5e1"),
+_NODE_KINDS = {
+    "input": ("#ffffff", "#57606a", "#0d1117", "#9da7b3"),
+    "shared": ("#fff7ed", "#9a3412", "#431407", "#fdba74"),
+    "constant": ("#f6f8fa", "#8c959f", "#161b22", "#6e7681"),
+    "operation": ("#ffffff", "#57606a", "#0d1117", "#9da7b3"),
+    "output": ("#ffffff", "#1f2328", "#0d1117", "#e6edf3"),
+    "loop": ("#f6f8fa", "#1f2328", "#161b22", "#e6edf3"),
+    "port": ("#f6f8fa", "#57606a", "#161b22", "#9da7b3"),
+    "inner_input": ("#f6f8fa", "#57606a", "#161b22", "#9da7b3"),
+    "inner_output": ("#f6f8fa", "#57606a", "#161b22", "#9da7b3"),
+    "until": ("#fee2e2", "#b91c1c", "#450a0a", "#fca5a5"),
+    "cell": ("#f6f8fa", "#57606a", "#161b22", "#9da7b3"),
+    "summary": ("#f6f8fa", "#57606a", "#161b22", "#9da7b3"),
 }
-NODE_KINDS = {
-    "input": Paint(PAPER, "#57606a"),
-    "shared": Paint("#fff7ed", "#9a3412"),
-    "constant": Paint("#f6f8fa", "#8c959f"),
-    "operation": Paint(PAPER, "#57606a"),
-    "output": Paint(PAPER, "#1f2328"),
-    "loop": Paint("#f6f8fa", "#1f2328"),
-    "port": Paint("#f6f8fa", "#57606a"),
-    "inner_input": Paint("#f6f8fa", "#57606a"),
-    "inner_output": Paint("#f6f8fa", "#57606a"),
-    "until": Paint("#fee2e2", "#b91c1c"),
-    "cell": Paint("#f6f8fa", "#57606a"),
-    "summary": Paint("#f6f8fa", "#57606a"),
+_CLUSTER = ("#fbfcfd", "#8c959f", "#11161d", "#6e7681")
+# Light and dark.
+_EDGES = {
+    "data": ("#57606a", "#9da7b3"),
+    "enters": ("#57606a", "#9da7b3"),
+    "leaves": ("#57606a", "#9da7b3"),
+    "recurrence": ("#b45309", "#fbbf24"),
+    "accumulates": ("#7e22ce", "#d8b4fe"),
+    "connection": ("#1d4ed8", "#93c5fd"),
 }
-_DARK_NODE_KINDS = {
-    "input": Paint(DARK_PAPER, "#9da7b3"),
-    "shared": Paint("#431407", "#fdba74"),
-    "constant": Paint("#161b22", "#6e7681"),
-    "operation": Paint(DARK_PAPER, "#9da7b3"),
-    "output": Paint(DARK_PAPER, "#e6edf3"),
-    "loop": Paint("#161b22", "#e6edf3"),
-    "port": Paint("#161b22", "#9da7b3"),
-    "inner_input": Paint("#161b22", "#9da7b3"),
-    "inner_output": Paint("#161b22", "#9da7b3"),
-    "until": Paint("#450a0a", "#fca5a5"),
-    "cell": Paint("#161b22", "#9da7b3"),
-    "summary": Paint("#161b22", "#9da7b3"),
+_CHANGES = {
+    "added": ("#1a7f37", "#3fb950"),
+    "removed": ("#cf222e", "#ff7b72"),
+    "moved": ("#0969da", "#58a6ff"),
 }
-CLUSTER, _DARK_CLUSTER = Paint("#fbfcfd", "#8c959f"), Paint("#11161d", "#6e7681")
-EDGES = {
-    "data": "#57606a",
-    "enters": "#57606a",
-    "leaves": "#57606a",
-    "recurrence": "#b45309",
-    "accumulates": "#7e22ce",
-    "connection": "#1d4ed8",
-}
-_DARK_EDGES = {
-    "data": "#9da7b3",
-    "enters": "#9da7b3",
-    "leaves": "#9da7b3",
-    "recurrence": "#fbbf24",
-    "accumulates": "#d8b4fe",
-    "connection": "#93c5fd",
-}
-CHANGES = {"added": "#1a7f37", "removed": "#cf222e", "moved": "#0969da"}
-_DARK_CHANGES = {"added": "#3fb950", "removed": "#ff7b72", "moved": "#58a6ff"}
+LOOP_KINDS = {kind: Paint(*row[:2]) for kind, row in _LOOP_KINDS.items()}
+NODE_KINDS = {kind: Paint(*row[:2]) for kind, row in _NODE_KINDS.items()}
+CLUSTER = Paint(*_CLUSTER[:2])
+EDGES = {role: light for role, (light, _) in _EDGES.items()}
+CHANGES = {change: light for change, (light, _) in _CHANGES.items()}
 CHANGE_SIGNS = {"added": "+", "removed": "−", "moved": "~"}
 # From cold to hot; the ink stays readable on each.
 HEAT = ("#fff8f0", "#ffeeda", "#ffe2c0", "#ffd3a1", "#ffc282", "#ffae63", "#ff9a4a", "#fb8636")
@@ -219,8 +198,6 @@ def dark_rules(within: str = "") -> list[str]:
 def dark_colours() -> dict[str, str]:
     """Return the dark colour of every light one that pictures have.
 
-    Whoever drew a picture gave its shapes these colours as attributes, so a style sheet can turn it dark by them.
-
     Examples
     --------
     >>> dark_colours()["#dcfce7"], dark_colours()["#15803d"]
@@ -231,13 +208,9 @@ def dark_colours() -> dict[str, str]:
 
 def dark_pairs() -> list[tuple[str, str]]:
     """Return every light colour of a picture with the dark one in its place, by what it is the colour of."""
-    paints = [(paint, _DARK_NODE_KINDS[kind]) for kind, paint in NODE_KINDS.items()]
-    paints += [(paint, _DARK_LOOP_KINDS[kind]) for kind, paint in LOOP_KINDS.items()]
-    paints.append((CLUSTER, _DARK_CLUSTER))
-    pairs = [pair for light, dark in paints for pair in zip(light, dark, strict=True)]
-    pairs += [(EDGES[role], dark) for role, dark in _DARK_EDGES.items()]
-    pairs += [(CHANGES[change], dark) for change, dark in _DARK_CHANGES.items()]
-    pairs += zip(HEAT, _DARK_HEAT, strict=True)
+    paints = [*_NODE_KINDS.values(), *_LOOP_KINDS.values(), _CLUSTER]
+    pairs = [pair for row in paints for pair in zip(row[:2], row[2:], strict=True)]
+    pairs += [*_EDGES.values(), *_CHANGES.values(), *zip(HEAT, _DARK_HEAT, strict=True)]
     return [*pairs, (INK, DARK_INK), (PAPER, DARK_PAPER), (FAINT, DARK_FAINT)]
 
 

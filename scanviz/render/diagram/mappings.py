@@ -97,7 +97,6 @@ def _outer_label(variable: LoopVariableRecord) -> str:
 
 HEADINGS = ("outer inputs", "inner inputs", "inner outputs", "outer outputs")
 _LONGEST = 30  # characters of a label in text
-_SHORTEST = 18  # characters of a label beside three others: with less of them names are no longer told apart
 _LEAST = 6  # characters of a label on the narrowest terminal
 
 
@@ -159,38 +158,24 @@ class MappingsTable(Struct, frozen=True):
         Parameters
         ----------
         width : int, optional
-            Columns that it should fit: labels become shorter, and where too little would be left of them, the outputs stand below
-            the inputs.  By default the table is as wide as it is.
+            Columns that it should fit: labels become shorter, down to 6 characters.  By default the table is as wide as it is.
         """
-        heading = f"loop {sanitize(self.loop)}\n"
-        whole = _fitting(self, range(4), width, _SHORTEST)
-        if whole is not None:
-            return heading + whole
-        parts = (_fitting(self, columns, width, 0) or "" for columns in (range(2), range(1, 4)))
-        return heading + "\n".join(parts)
+        for longest in range(_LONGEST, _LEAST - 1, -1):
+            text = _text_of(self, longest)
+            if width is None or max(map(len, text.split("\n"))) <= width:
+                break
+        return text
 
 
-def _fitting(table: MappingsTable, columns: range, width: int | None, shortest: int) -> str | None:
-    """Return some neighbouring columns within a width, None where labels would be shorter than they may be."""
-    for longest in range(_LONGEST, max(shortest, _LEAST) - 1, -1):
-        text = _columns_text(table, columns, longest)
-        if width is None or max(map(len, text.split("\n"))) <= width:
-            return text
-    return text if shortest <= _LEAST else None
-
-
-def _columns_text(table: MappingsTable, columns: range, longest: int) -> str:
-    """Return some neighbouring columns: the rows of loop variables that have an entry behind the first of them."""
-    rows, drawn = [[HEADINGS[column] for column in columns]], frozenset(table.lines)
-    joints = [["" for _ in columns]]
+def _text_of(table: MappingsTable, longest: int) -> str:
+    """Return the table as text, with labels of so many characters at most."""
+    rows, joints, drawn = [list(HEADINGS)], [[""] * 4], frozenset(table.lines)
     for group in table.groups:
-        if columns.start and not any(group.cells[column] for column in columns[1:]):
-            continue
-        for k, cells in enumerate(zip_longest(*(group.cells[column] for column in columns))):
+        for k, cells in enumerate(zip_longest(*group.cells)):
             rows.append([_cell(cell, longest) for cell in cells])
-            joints.append([_joint(group, drawn, column, k) for column in columns[:-1]] + [""])
-    widths = [max(len(row[place]) for row in rows) for place in range(len(columns))]
-    lines = []
+            joints.append([*(_joint(group, drawn, column, k) for column in range(3)), ""])
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = [f"loop {sanitize(table.loop)}"]
     for row, joint in zip(rows, joints, strict=True):
         cells_of = zip(row, joint, widths, strict=True)
         lines.append("".join(f"{cell:<{wide}} {line:3} " for cell, line, wide in cells_of).rstrip())

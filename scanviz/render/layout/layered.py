@@ -7,13 +7,12 @@ of its loop, above what it reads.  Pictures in which time goes from left to righ
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from scanviz.render.diagram.model import Diagram, Edge
 from scanviz.render.labels import text_width
-from scanviz.render.layout.level import EDGE_ROOM, GAP, LayeredLevel
+from scanviz.render.layout.level import LayeredLevel
 from scanviz.render.layout.placed import (
     SMALL,
     Box,
@@ -76,7 +75,6 @@ class _Layout:
             self._edge(number, edge)
         self.lanes: dict[int, float] = {}
         self.given = {edge.target for edge in diagram.edges}
-        self.doors: dict[str, list[Point]] = {}  # of ports, past the rows between them and the border
 
     def _put(self, part: str, parent: str | None, known: set[str]) -> None:
         self.parent[part] = parent if parent in known else None
@@ -139,14 +137,13 @@ class _Layout:
         number = {part: k for k, part in enumerate(parts)}
         above = MARGIN
         title = None
-        first, last = self._ends(parts, sizes)
+        first, last = self._ends(parts)
         if cluster is not None:  # the title stands between the ports, where no line comes by
             title, size = len(parts), title_size(self.clusters[cluster])
             sizes.append(BoxSize(size.width, size.height + TITLE_ROOM))
             first[title] = 0
             above = EDGE
         edges = [(k, number[a], number[b]) for k, a, b in self.edges[cluster] if a != b]
-        doors = self._doors(parts, sizes, first, last)
         labels = [text_width(self.diagram.edges[edge].label, SMALL) for edge in self.around[cluster]]
         lanes = sum(LANE + width for width in labels)
         near = [k for k, part in enumerate(parts) if k not in first and self._is_leaf(part)]
@@ -157,7 +154,7 @@ class _Layout:
         }
         level = LayeredLevel(
             sizes,
-            [*edges, *doors],
+            edges,
             first,
             last,
             near,
@@ -171,9 +168,6 @@ class _Layout:
             self._shift(part, level.boxes[k].x + MARGIN, level.boxes[k].y + above)
         for edge, _, _ in edges:
             self.placed.routes[edge] = [(x + MARGIN, y + above) for x, y in level.in_rows(edge)]
-        for door, a, b in doors:
-            port = parts[min(a, b)]
-            self.doors[port] = [(x + MARGIN, y + above) for x, y in level.through_rows(door)]
         right = level.width + MARGIN
         for edge, width in zip(self.around[cluster], labels, strict=True):
             self.lanes[edge] = right + LANE
@@ -208,52 +202,23 @@ class _Layout:
         self.placed.boxes[part] = Box(0.0, 0.0, *size)
         return size
 
-    def _ends(self, parts: Sequence[str], sizes: Sequence[BoxSize]) -> tuple[dict[int, int], dict[int, int]]:
-        """Return which parts stand at the top of their box and which at its end, in several rows where one is too wide."""
-        groups: dict[str, list[int]] = defaultdict(list)
+    def _ends(self, parts: Sequence[str]) -> tuple[dict[int, int], dict[int, int]]:
+        """Return which parts stand at the top of their box and which at its end, in two rows each: ports outermost."""
+        first: dict[int, int] = {}
+        last: dict[int, int] = {}
         for k, part in enumerate(parts):
             node = self.nodes.get(part)
             if node is None or node.cluster is None:
                 continue
-            if node.kind == "port":
-                groups["last" if node.side == "out" else "first"].append(k)
+            if node.kind == "port" and node.side == "out":
+                last[k] = 1
+            elif node.kind == "port":
+                first[k] = 0
             elif node.kind == "inner_input" and part in self.given:
-                groups["read"].append(k)
+                first[k] = 1
             elif node.kind in ("inner_output", "until"):
-                groups["gives"].append(k)
-        first, rows = self._in_rows(groups["first"], sizes, 0)
-        read, _ = self._in_rows(groups["read"], sizes, max(1, rows))
-        gives, rows = self._in_rows(groups["gives"], sizes, 0)
-        last, _ = self._in_rows(groups["last"], sizes, max(1, rows))
-        return first | read, gives | last
-
-    def _in_rows(
-        self, parts: Sequence[int], sizes: Sequence[BoxSize], start: int
-    ) -> tuple[dict[int, int], int]:
-        """Return the row of each part, counted from a start, and how many rows there are: one after another goes to the next."""
-        rows = math.ceil(sum(sizes[part].width + GAP for part in parts) / self.widest)
-        return {part: start + k % rows for k, part in enumerate(parts)}, rows
-
-    def _doors(
-        self, parts: Sequence[str], sizes: list[BoxSize], first: dict[int, int], last: dict[int, int]
-    ) -> list[tuple[int, int, int]]:
-        """Add a place at the border of the box for the lines of each port that does not stand there, and return their edges."""
-        end = max(last.values(), default=0)
-        found: list[tuple[int, int, int]] = []
-        for k, part in enumerate(parts):
-            if part not in self.nodes or self.nodes[part].kind != "port":
-                continue
-            door, number = len(sizes), -1 - len(found)
-            if first.get(k, 0) > 0:
-                first[door] = 0
-                found.append((number, door, k))
-            elif last.get(k, end) < end:
-                last[door] = end
-                found.append((number, k, door))
-            else:
-                continue
-            sizes.append(BoxSize(EDGE_ROOM, 0.0))
-        return found
+                last[k] = 0
+        return first, last
 
     def _shift(self, part: str, x: float, y: float) -> None:
         """Move something with all that is in it."""
@@ -263,9 +228,6 @@ class _Layout:
             self.placed.boxes[place] = self.placed.boxes[place].moved(x, y)
             if place in self.clusters:
                 waiting += self.inside[place]
-                for part in self.inside[place]:
-                    if part in self.doors:
-                        self.doors[part] = [(a + x, b + y) for a, b in self.doors[part]]
                 for edge, *_ in self.edges[place]:
                     if edge in self.placed.routes:
                         self.placed.routes[edge] = [(a + x, b + y) for a, b in self.placed.routes[edge]]
@@ -288,8 +250,6 @@ class _Layout:
         between = self.placed.routes.get(number, [])
         if between and between[0][1] > between[-1][1]:
             between = between[::-1]
-        if edge.role not in ("enters", "leaves"):  # from or to what is around the loop
-            between = [*self.doors.get(edge.source, ()), *between, *self.doors.get(edge.target, ())]
         if source.y <= target.y:
             self.placed.routes[number] = [(source.centre, source.bottom), *between, (target.centre, target.y)]
         else:

@@ -202,16 +202,6 @@ class LayeredLevel:
         way += self.routes.get(number, [])
         return [*way, end] if self.boxes[lower].y > end[1] + 1 else way
 
-    def through_rows(self, number: int) -> list[Point]:
-        """Return the way of an edge from or to the outermost row, through this as well."""
-        way = self.in_rows(number)
-        for part, at_end in zip(self.ends[number], (False, True), strict=True):
-            if self.sizes[part].height == 0.0:
-                layer, x = self.layer[part], self.boxes[part].centre
-                through = self._through(x, self.tops[layer], self.heights[layer])
-                way = [*way, *through] if at_end else [*through, *way]
-        return list(dict.fromkeys(way))
-
     @staticmethod
     def _through(x: float, top: float, height: float) -> list[Point]:
         """Return where an edge enters and leaves a layer: straight down, so that it touches nothing there."""

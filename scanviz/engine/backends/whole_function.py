@@ -30,7 +30,7 @@ from scanviz.engine.program.work import step_ns
 
 if TYPE_CHECKING:
     from scanviz.engine.backends.native.run.whole_function import WholeFunction
-    from scanviz.engine.backends.source.library import Library
+    from scanviz.engine.backends.source.emitter import Library
     from scanviz.engine.observation.probe import Probe
 
 CALL_NS = 8_000.0  # of the checks of arguments, and of entering a loop

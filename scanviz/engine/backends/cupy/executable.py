@@ -16,9 +16,8 @@ import numpy as np
 
 from scanviz.engine.backends.cupy.table import CUPY
 from scanviz.engine.backends.other_tier import OtherTierRunner
-from scanviz.engine.backends.source.emitter import Emitter
+from scanviz.engine.backends.source.emitter import Emitter, Library
 from scanviz.engine.backends.source.executable import SourceExecutable
-from scanviz.engine.backends.source.library import Library
 from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.types import TensorType, Type
 from scanviz.engine.program.instructions import AnyInstruction, Instruction, Program, dtype_of

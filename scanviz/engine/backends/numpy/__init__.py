@@ -13,8 +13,8 @@ import numpy as np
 from scanviz.engine.backends.numpy import elementwise  # noqa: F401  # rows of source; the table has others when it is asked
 from scanviz.engine.backends.numpy.emit import EMITS, statements
 from scanviz.engine.backends.numpy.long_results import long_statements
+from scanviz.engine.backends.source.emitter import Library
 from scanviz.engine.backends.source.executable import SourceExecutable
-from scanviz.engine.backends.source.library import Library
 from scanviz.engine.program.instructions import Program, is_scalar
 from scanviz.engine.program.verify import verify_program
 from scanviz.engine.runtime.aligned import LONG, AlignedArrays

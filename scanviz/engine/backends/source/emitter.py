@@ -1,4 +1,4 @@
-"""Names in generated source: of registers, constants and the objects that it calls."""
+"""Generated source: names of registers, constants and the objects that it calls, and the array library that it is for."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import keyword
 import re
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from scanviz.engine.program.instructions import (
     Program,
     is_scalar,
 )
+from scanviz.engine.runtime.specialised import SpecialisedLoop, Tier
 
 # gives a constant of a program in the form that generated source uses
 Constant = Callable[[Program, int], Any]
@@ -178,3 +179,35 @@ def _constant_name(value: Any) -> str:
     if value.ndim == 0:
         return "c_" + str(value).replace("-", "m").replace(".", "p").replace("+", "")
     return "constant"
+
+
+Statements = Callable[[Emitter, Instruction, "str | None"], list[str]]
+
+
+class Library(NamedTuple):
+    """An array library and how it is called.
+
+    Attributes
+    ----------
+    tier : Tier
+        Its name, arrays, and what it can do with memory: which instructions take an ``out``, and over which inputs.
+    statements : callable
+        ``statements(emitter, instruction, out)`` gives the lines of an instruction; ``out`` names the array that its
+        result goes to.
+    loops : callable
+        ``loops(loop, runners, tier, write)`` makes what runs a loop.
+    long_statements : callable or None
+        ``long_statements(emitter, instruction, over)`` gives the lines of an instruction outside of loops whose result may be long,
+        None where they are those of any other; ``over`` names the array that it changes, where it makes none.
+    """
+
+    tier: Tier
+    statements: Statements
+    loops: Callable[..., SpecialisedLoop] = SpecialisedLoop
+    long_statements: Callable[[Emitter, Instruction, str | None], list[str] | None] | None = None
+
+    def emitter(self, program: Program) -> Emitter:
+        """Return the names for the source of a program."""
+        emitter = Emitter(program, self.tier.module.constant)
+        emitter.namespace["clock"] = self.tier.module.clock
+        return emitter

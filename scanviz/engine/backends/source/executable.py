@@ -16,7 +16,7 @@ from scanviz.engine.runtime.floating import as_before, ignore_errors
 from scanviz.engine.runtime.specialised import SpecialisedLoop
 
 if TYPE_CHECKING:
-    from scanviz.engine.backends.source.library import Library
+    from scanviz.engine.backends.source.emitter import Library
     from scanviz.engine.observation.ledger import Weighing
     from scanviz.engine.observation.probe import Probe
     from scanviz.engine.program.instructions import Program

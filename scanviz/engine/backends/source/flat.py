@@ -20,8 +20,7 @@ from scanviz.engine.program.plan import plan, single
 if TYPE_CHECKING:
     from array import array
 
-    from scanviz.engine.backends.source.emitter import Emitter
-    from scanviz.engine.backends.source.library import Library
+    from scanviz.engine.backends.source.emitter import Emitter, Library
     from scanviz.engine.observation.ledger import Ledger, Weigh
     from scanviz.engine.observation.probe import Probe
     from scanviz.engine.observation.sampling import OperationSampler

@@ -21,7 +21,7 @@ from scanviz.engine.program.plan import Buffer, Plan, Row, Size, Store, StoreKin
 from scanviz.engine.runtime.calling import STOPPED
 
 if TYPE_CHECKING:
-    from scanviz.engine.backends.source.library import Library
+    from scanviz.engine.backends.source.emitter import Library
     from scanviz.engine.observation.sampling import Variant
 
 # of states of which only the last row is kept: two rows that change places, one that is written over, or a number in a variable

@@ -19,7 +19,7 @@ from scanviz.engine.runtime.specialised import Specialised, SpecialisedLoop
 
 if TYPE_CHECKING:
     from scanviz.engine.backends.source.compiled import CompiledSource
-    from scanviz.engine.backends.source.library import Library
+    from scanviz.engine.backends.source.emitter import Library
     from scanviz.engine.observation.probe import Probe
     from scanviz.engine.observation.sampling import Variant
     from scanviz.engine.program.plan import Plan

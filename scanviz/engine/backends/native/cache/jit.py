@@ -76,19 +76,20 @@ def target() -> Processor:
 
 @cache
 def _target(wanted: str) -> Processor:
-    host = llvm.host()
-    if "x86" in host.triple and wanted:
+    host = llvm.binding()
+    found = dict(host.get_host_cpu_features())
+    if "x86" in host.get_default_triple() and wanted:
         level = LEVELS.get(wanted)
-        if level is None or not (level.needs is None or host.features.get(level.needs)):
+        if level is None or not (level.needs is None or found.get(level.needs)):
             raise ScanvizValueError(
                 "SCANVIZ_NATIVE_TARGET names no level of x86 that this processor has",
                 expected=" or ".join(LEVELS),
                 found=repr(wanted),
             )
         return Processor(level.name, "", level.vector_bytes)
-    width = 64 if host.features.get("avx512f") else 32 if host.features.get("avx2") else 16
-    features = ",".join(f"{'+' if has else '-'}{name}" for name, has in sorted(host.features.items()))
-    return Processor(host.name, features, width)
+    width = 64 if found.get("avx512f") else 32 if found.get("avx2") else 16
+    features = ",".join(f"{'+' if has else '-'}{name}" for name, has in sorted(found.items()))
+    return Processor(host.get_host_cpu_name(), features, width)
 
 
 class Machine(NamedTuple):

@@ -25,24 +25,6 @@ REINSTALL = "pip install --force-reinstall llvmlite"
 _NUMBERS = count()  # no two libraries may have one name
 
 
-class Host(NamedTuple):
-    """The processor that this runs on, as LLVM calls it.
-
-    Attributes
-    ----------
-    name : str
-        The kind of processor.
-    features : dict of str to bool
-        What it can do, and what not.
-    triple : str
-        Processor, maker and system.
-    """
-
-    name: str
-    features: dict[str, bool]
-    triple: str
-
-
 class Linked(NamedTuple):
     """Code in memory.
 
@@ -82,13 +64,6 @@ def _loaded() -> Any:
 def is_loaded() -> bool:
     """Return whether LLVM was needed so far."""
     return _loaded.cache_info().currsize > 0
-
-
-@cache
-def host() -> Host:
-    """Return the processor that this runs on."""
-    llvm = binding()
-    return Host(llvm.get_host_cpu_name(), dict(llvm.get_host_cpu_features()), llvm.get_default_triple())
 
 
 @cache

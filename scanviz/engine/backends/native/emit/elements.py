@@ -123,10 +123,31 @@ def for_each(
     """
     if 0 in shape:
         return
-    sizes, strides = collapsed(shape, [access.place.strides for access in (*reads, *writes)])
-    inner = [apart[-1] for apart in strides]
+    operands = (*reads, *writes)
+    sizes, strides = collapsed(shape, [operand.place.strides for operand in operands])
+    steps = [apart[-1] for apart in strides]
     for offsets in outer(code, sizes, strides):
-        _innermost(code, sizes[-1], inner, offsets, (list(reads), list(writes)), body, lanes)
+        accesses = list(zip(operands, offsets, steps, strict=True))
+        sources, targets = accesses[: len(reads)], accesses[len(reads) :]
+        # what broadcasts along the elements is read once before them
+        same = [None if step else load(code, operand, offset, 0, 1) for operand, offset, step in sources]
+        for number, width in _pieces_of(code, sizes[-1], lanes):
+            given = [
+                load(code, operand, code.along(offset, number, step), step, width)
+                if one is None
+                else code.splat(one, width)
+                for one, (operand, offset, step) in zip(same, sources, strict=True)
+            ]
+            results = zip(body(given, width), targets, strict=True)
+            for value, (operand, offset, step) in results:
+                store(code, code.splat(value, width), operand, code.along(offset, number, step), step)
+
+
+def _pieces_of(code: Code, size: int, lanes: int) -> Iterator[tuple[Value, int]]:
+    """Iterate over the first elements of pieces of a line, and how many elements each has."""
+    for first, count, width in pieces(size, lanes):
+        for number in code.over(first, first + count * width, width, UNROLLED):
+            yield number, width
 
 
 def outer(code: Code, sizes: Sequence[int], strides: Sequence[Sequence[int]]) -> Iterator[list[Value]]:
@@ -149,46 +170,8 @@ def lines(
 ) -> Iterator[tuple[list[Value], int]]:
     """Iterate over all elements of a shape, many side by side: where these begin in each array, in bytes, and how many they are."""
     for at in outer(code, sizes, strides):
-        for first, count, width in pieces(sizes[-1], lanes):
-            for number in code.over(first, first + count * width, width, UNROLLED):
-                yield (
-                    [code.along(old, number, apart[-1]) for old, apart in zip(at, strides, strict=True)],
-                    width,
-                )
-
-
-def _innermost(
-    code: Code,
-    size: int,
-    steps: list[int],
-    offsets: list[Value],
-    arrays: tuple[list[Operand], list[Operand]],
-    body: Body,
-    lanes: int,
-) -> None:
-    reads, writes = arrays
-    # read once before the elements: what broadcasts along them
-    same = [
-        None if step else code.load(code.at(operand.address, offset), operand.place.dtype)
-        for operand, offset, step in zip(reads, offsets, steps, strict=False)
-    ]
-
-    def piece(number: Value, width: int) -> None:
-        given = []
-        for operand, one, offset, step in zip(reads, same, offsets, steps, strict=False):
-            if one is None:
-                given.append(load(code, operand, code.along(offset, number, step), step, width))
-            else:
-                given.append(code.splat(one, width))
-        results = body(given, width)
-        for value, operand, offset, step in zip(
-            results, writes, offsets[len(reads) :], steps[len(reads) :], strict=True
-        ):
-            store(code, code.splat(value, width), operand, code.along(offset, number, step), step)
-
-    for first, count, width in pieces(size, lanes):
-        for number in code.over(first, first + count * width, width, UNROLLED):
-            piece(number, width)
+        for number, width in _pieces_of(code, sizes[-1], lanes):
+            yield [code.along(old, number, apart[-1]) for old, apart in zip(at, strides, strict=True)], width
 
 
 def lanes_of(dtypes: Sequence[str], vector_bytes: int) -> int:

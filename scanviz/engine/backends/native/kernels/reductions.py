@@ -220,21 +220,12 @@ class _Rows:
         return self._total(parts) if parts else self.zero(1)
 
     def _total(self, parts: list[Value]) -> Value:
-        """Return parts as one number; what turns -0.0 to 0.0 is added where nothing waits for it."""
+        """Return parts as one number."""
         code, total = self.code, parts[0]
-        if self.turns_zero and len(parts) > 1:
-            parts = [*parts[:-1], self._from_start(parts[-1])]
-        elif self.turns_zero and total.lanes > 1:
-            one, other = code.halves(total)
-            total = combined(code, self.name, self._from_start(one), other)
-        elif self.turns_zero:
-            total = self._from_start(total)
         for part in parts[1:]:
             total = combined(code, self.name, narrowed(code, self.name, total, part.lanes), part)
-        return narrowed(code, self.name, total, 1)
-
-    def _from_start(self, part: Value) -> Value:
-        return combined(self.code, self.name, self.zero(part.lanes), part)
+        total = narrowed(code, self.name, total, 1)
+        return combined(code, self.name, self.zero(1), total) if self.turns_zero else total
 
 
 def narrowed(code: Code, name: str, value: Value, lanes: int) -> Value:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -35,35 +35,42 @@ def gathered(
             state.array = np.ascontiguousarray(state.array)
         numbers.append(state.size)
     numbers += [max(output.size, 1) for output in arena.outputs]
+    given = {
+        "sequence": arena.sequences,
+        "state": [state.array for state in arena.states],
+        "output": [output.array for output in arena.outputs],
+        "fixed": [
+            np.ascontiguousarray(value) for value in arena.fixed
+        ],  # a number is an array of one element
+        "buffer": buffers,
+        "carry": [np.array(value) for value in arena.carried],
+        "stamps": [getattr(arena.record, "numbers", None)],
+    }
+    return handed_arrays(handed, given), numbers
+
+
+def handed_arrays(handed: CallArguments, given: Mapping[str, Sequence[Any]]) -> list[Array]:
+    """Return the arrays whose addresses code is handed, in order.
+
+    Parameters
+    ----------
+    given : mapping
+        By the kind of a base, the arrays of that kind by their numbers; other arrays are the code's own.
+    """
     arrays: list[Array] = []
     for base in handed.addresses:
         kind, k, _ = base
-        match kind:
-            case "sequence":
-                arrays.append(arena.sequences[k])
-            case "state":
-                arrays.append(arena.states[k].array)
-            case "output":
-                arrays.append(arena.outputs[k].array)
-            case "fixed":
-                arrays.append(np.ascontiguousarray(arena.fixed[k]))  # a number is an array of one element
-            case "buffer":
-                arrays.append(buffers[k])
-            case "carry":
-                arrays.append(np.array(arena.carried[k]))
-            case "called":
-                arrays.append(_NOTHING)
-            case _ if base in handed.constants:
-                arrays.append(handed.constants[base])
-            case "report":
-                arrays.append(np.zeros(handed.reported, np.int64))
-            case "counts":
-                arrays.append(table(handed.counted))
-            case "stamps":
-                arrays.append(arena.record.numbers)
-            case _:
-                arrays.append(lent_bytes(handed.scratch))
-    return arrays, numbers
+        if kind in given:
+            arrays.append(given[kind][k])
+        elif base in handed.constants:
+            arrays.append(handed.constants[base])
+        elif kind == "report":
+            arrays.append(np.zeros(handed.reported, np.int64))
+        elif kind == "counts":
+            arrays.append(table(handed.counted))
+        else:
+            arrays.append(_NOTHING if kind == "called" else lent_bytes(max(handed.scratch, 1)))
+    return arrays
 
 
 def _put_in_order(arena: LoopArena) -> None:
@@ -92,6 +99,3 @@ def _in_order(value: Array, loop: LoopInstruction, name: str) -> Array:
             expected="as much memory as there is",
             fix="np.ascontiguousarray of what you pass, which is then not copied, or numpy as the mode of this loop",
         ) from None
-
-
-__all__ = ["gathered"]

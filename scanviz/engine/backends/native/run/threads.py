@@ -7,11 +7,13 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from math import ceil, prod
 from time import perf_counter_ns
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from scanviz.engine.backends.native.cache.jit import Machine
 from scanviz.engine.backends.native.emit import NotWrittenError
+from scanviz.engine.backends.native.emit.call_arguments import CallArguments, CodeVariant
 from scanviz.engine.backends.native.emit.code import Kind, code_of
 from scanviz.engine.backends.native.run.gathered_arguments import gathered
 from scanviz.engine.backends.native.run.workers import threads_allowed
@@ -38,12 +40,12 @@ FEWEST = 1e6  # elements of rows: fewer surely take less
 LOST = 0.02  # of their time that calls may lose to trying whether parts are quicker by now
 
 
-class _CodeOfPart:
+class _CodeOfPart(NamedTuple):
     """Machine code of one part, and what it is handed."""
 
-    def __init__(self, loop: LoopInstruction, plan: Plan, kind: Kind) -> None:
-        self.plan = plan
-        self.machine, self.handed = code_of(loop, plan, kind)
+    plan: Plan
+    machine: Machine
+    handed: CallArguments
 
 
 class PartedCode:
@@ -65,11 +67,13 @@ class PartedCode:
     def __init__(self, loop: LoopInstruction, parts: Parts) -> None:
         self._loop, self._parts = loop, parts
         self._timed: _CodeOfPart | None = None  # of the first part, which notes times for all
-        self._code = _CodeOfPart(loop, parts.plan, Kind("plain", share=(parts.size, parts.rows)))
+        self._code = self._of_part(parts.plan, "plain", parts.rows)
         self._last = self._code
         if parts.is_uneven:
-            kind = Kind("plain", share=(parts.size, parts.last_rows))
-            self._last = _CodeOfPart(loop, parts.last_plan, kind)
+            self._last = self._of_part(parts.last_plan, "plain", parts.last_rows)
+
+    def _of_part(self, plan: Plan, variant: CodeVariant, rows: int) -> _CodeOfPart:
+        return _CodeOfPart(plan, *code_of(self._loop, plan, Kind(variant, share=(self._parts.size, rows))))
 
     @property
     def is_timed(self) -> bool:
@@ -79,11 +83,8 @@ class PartedCode:
     def prepare_times(self) -> None:
         """Make the code that notes times, where it is not there."""
         if self._timed is None:
-            kind = Kind(
-                "strips" if self._code.handed.in_strips else "timed",
-                share=(self._parts.size, self._parts.rows),
-            )
-            self._timed = _CodeOfPart(self._loop, self._parts.plan, kind)
+            variant: CodeVariant = "strips" if self._code.handed.in_strips else "timed"
+            self._timed = self._of_part(self._parts.plan, variant, self._parts.rows)
 
     def run(self, arena: LoopArena, first: int, last: int, step_ns: float, times: bool) -> float:
         """Take steps, in chunks between which ctrl+c is heard; return how many nanoseconds one took.
@@ -162,10 +163,8 @@ class InParts:
         self._made: dict[int, PartedCode | None] = {}  # so too
         self._taken_ns = 0.0  # what all steps have taken
         self.step_ns = 0.0  # what one took last when the loop was done as a whole; an estimate before
-        self._apart, self._again = (
-            0,
-            0,
-        )  # calls from one in parts to the next while these are slower, and how many are left
+        # calls from one in parts to the next while these are slower, and how many are left
+        self._apart, self._again = 0, 0
 
     def note(self, steps: int, elapsed_ns: int) -> None:
         """Hear what steps took that were taken as a whole."""

@@ -17,6 +17,7 @@ from scanviz.engine.backends.native.emit import NotWrittenError
 from scanviz.engine.backends.native.emit.call_arguments import CallArguments
 from scanviz.engine.backends.native.emit.code import Kind, code_of
 from scanviz.engine.backends.native.run.counts import LONGEST, runs_counted, table
+from scanviz.engine.backends.native.run.gathered_arguments import handed_arrays
 from scanviz.engine.backends.native.run.tier import EMITS
 from scanviz.engine.graph.nodes import Array
 from scanviz.engine.observation.events import Run
@@ -99,24 +100,9 @@ class WorkingMemory:
         ]
         self.results = [row[0, ...] for row in rows]
         buffers = [_empty(shape, dtype) for shape, dtype in memory.buffers]
-        arrays, self.counts = [], table(handed.counted) if handed.counted else None
-        for base in handed.addresses:
-            kind, k, _ = base
-            match kind:
-                case "fixed":
-                    arrays.append(self.given[k])
-                case "output":
-                    arrays.append(rows[k])
-                case "buffer":
-                    arrays.append(buffers[k])
-                case "counts" if self.counts is not None:
-                    arrays.append(self.counts)
-                case "report":
-                    arrays.append(np.zeros(handed.reported, np.int64))
-                case _ if base in handed.constants:
-                    arrays.append(handed.constants[base])
-                case _:
-                    arrays.append(lent_bytes(max(handed.scratch, 1)))
+        self.counts = table(handed.counted) if handed.counted else None
+        given: dict[str, list[Any]] = {"fixed": self.given, "output": rows, "buffer": buffers}
+        arrays = handed_arrays(handed, given | {"counts": [self.counts]})
         addresses, numbers = array("Q", map(address, arrays)), array("q", [1] * len(rows))
         self.where, self.what = addresses.buffer_info()[0], numbers.buffer_info()[0]
         self._held = arrays, addresses, numbers

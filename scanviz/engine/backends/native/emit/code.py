@@ -31,33 +31,37 @@ if TYPE_CHECKING:
     from scanviz.engine.backends.native.run.stamps import StampWriter
 
 
-class FunctionWriter(StepsWriter):
-    """Writes one variant of a loop for a plan, as a function.
+class Kind(NamedTuple):
+    """A kind of code of a loop.
 
-    Parameters
+    Attributes
     ----------
+    variant : str
+        ``"plain"``; ``"timed"``, which notes times of steps or of operations; or ``"strips"``, plain code that takes strips of
+        elements through many steps and notes a time for each block of these.
     inline : bool
-        Whether loops and branches inside are written where they stand; else they are called out, so that who observes is notified.
-    share : tuple of int
-        How many rows of a batch states and outputs have in memory, and with how many of them the code goes on; (1, 1) with all.
+        Whether inner loops and branches are written in place; else they are called out, so that observers are notified.
     counts : bool
-        Whether runs of loops inside are counted (:mod:`scanviz.engine.backends.native.run.counts`).
+        Whether runs of inner loops are counted (:mod:`scanviz.engine.backends.native.run.counts`).
+    share : tuple of int
+        How many rows of a batch the loop has, and how many of them the code takes; (1, 1) for the whole loop.
+    calls_out : bool
+        Whether operations without native code may be called out.
     """
 
-    def __init__(
-        self,
-        loop: LoopInstruction,
-        plan: Plan,
-        variant: CodeVariant,
-        vector_bytes: int,
-        marked: bool = False,
-        inline: bool = True,
-        share: tuple[int, int] = (1, 1),
-        counts: bool = False,
-    ) -> None:
-        super().__init__(loop, plan, vector_bytes, Shared(Code(marked), counts))
-        self.share = share
-        self.variant, self.inline = variant, inline
+    variant: CodeVariant
+    inline: bool = True
+    counts: bool = False
+    share: tuple[int, int] = (1, 1)
+    calls_out: bool = True
+
+
+class FunctionWriter(StepsWriter):
+    """Writes one kind of code of a loop for a plan, as a function; ``marked`` code has marks for the user's lines."""
+
+    def __init__(self, loop: LoopInstruction, plan: Plan, kind: Kind, marked: bool = False) -> None:
+        super().__init__(loop, plan, target().vector_bytes, Shared(Code(marked), kind.counts))
+        self.share, self.variant, self.inline = kind.share, kind.variant, kind.inline
         self.stamped: list[tuple[int, ...]] = []
         self.stamps: StampWriter | None = None
 
@@ -174,31 +178,6 @@ class FunctionWriter(StepsWriter):
         return groups + 2
 
 
-class Kind(NamedTuple):
-    """Which code of a loop.
-
-    Attributes
-    ----------
-    variant : str
-        Of a loop's code: plain; one that notes times, of steps or of their operations too, as it is told; or plain code that takes
-        strips of elements through many steps, with a time for each block of these.
-    inline : bool
-        Whether loops and branches inside are written where they stand.
-    counts : bool
-        Whether runs of loops inside are counted.
-    share : tuple of int
-        How many rows of a batch the loop has, and how many of them the part whose code it is; (1, 1) for the whole loop.
-    calls_out : bool
-        Whether it may call an operation out; else there is no code for a loop with such a one.
-    """
-
-    variant: CodeVariant
-    inline: bool = True
-    counts: bool = False
-    share: tuple[int, int] = (1, 1)
-    calls_out: bool = True
-
-
 def text_of(loop: LoopInstruction, plan: Plan, kind: Kind, marked: bool = False) -> tuple[str, CallArguments]:
     """Return code in LLVM's language, and what it is handed.
 
@@ -207,17 +186,7 @@ def text_of(loop: LoopInstruction, plan: Plan, kind: Kind, marked: bool = False)
     NotWrittenError
         If an instruction has no native code, or one of a part may fail: that is done for the whole loop.
     """
-    emitter = FunctionWriter(
-        loop,
-        plan,
-        kind.variant,
-        target().vector_bytes,
-        marked,
-        inline=kind.inline,
-        counts=kind.counts,
-        share=kind.share,
-    )
-    text, handed = emitter.write()
+    text, handed = FunctionWriter(loop, plan, kind, marked).write()
     if kind.share != (1, 1) and handed.sites:
         raise NotWrittenError("parts of it may fail")
     if not kind.calls_out and handed.callouts:

@@ -147,6 +147,10 @@ class Code:
         zeros = f"<{lanes} x i32> zeroinitializer"
         return self.op(f"shufflevector {first.typed}, {kind} poison, {zeros}", value.dtype, lanes)
 
+    def both(self, first: Value, second: Value) -> Value:
+        """Return whether two conditions hold."""
+        return second if first.text == "true" else self.op(f"and i1 {first.text}, {second.text}", BOOLEAN)
+
     def select(self, condition: Value, first: Value, second: Value) -> Value:
         """Return one of two values, lane by lane."""
         return self.op(f"select {condition.typed}, {first.typed}, {second.typed}", first.dtype, first.lanes)
@@ -220,11 +224,6 @@ class Code:
                 return value
             wide = value.lanes * size_of(value.dtype) > PICKED
             return None if wide else self._lanes(parts[0])
-        if len(parts) == 2 and count == parts[1].lanes:
-            if count == 1:
-                return self.side_by_side(lambda k: self._lanes(parts[k]), value.dtype, lanes)
-            first, second = map(self._lanes, parts)
-            return self.picked(first, second, range(lanes))
         one = [StoredLanes(part.value, part.lane + k, 1) for part in parts for k in range(part.lanes)]
         return self.side_by_side(lambda k: self._lanes(one[k]), value.dtype, lanes)
 

@@ -95,7 +95,7 @@ class DrawWriter:
         with code.folded(0, self.count, [constant(True, "bool")]) as (number, (so_far,), given):
             values = [self._parameter(x, number, 0, 1, 1) for x in self.parameters]
             (good,) = formulas.write(code, fits, values)
-            given.append(code.op(f"and i1 {so_far.text}, {good.text}", "bool"))
+            given.append(code.both(so_far, good))
         return given[0]
 
     def _parameter(

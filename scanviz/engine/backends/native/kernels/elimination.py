@@ -114,11 +114,6 @@ def _less(code: Code, value: Value, first: Value, second: Value) -> Value:
     return plus_product(code, value, primitive(code, "negate", [first]), second)
 
 
-def both(code: Code, one: Value, other: Value) -> Value:
-    """Return whether two conditions hold."""
-    return code.op(f"and i1 {one.text}, {other.text}", BOOLEAN)
-
-
 def _threshold(a: PaddedRows, scale: Value) -> Value:
     """Return what a pivot must be larger than, of the largest number of its column as it was given."""
     bound = CANCELLED * a.place.shape[0] * float(np.finfo(a.place.dtype).eps)
@@ -183,7 +178,7 @@ def factorise(a: PaddedRows, scales: PaddedRows, exchanged: PaddedRows) -> Value
         for row in _rows(a, code.add(k, 1)):
             a.put(primitive(code, "divide", [a.get(row, k), pivot]), row, k)
         _take_away(a, k, lambda row: a.get(row, k))
-        return [both(code, carried[0], good)]
+        return [code.both(carried[0], good)]
 
     return _turns(a, 0, [constant(True, BOOLEAN)], column)[0]
 
@@ -224,7 +219,7 @@ def factorise_positive(a: PaddedRows, scales: PaddedRows) -> Value:
             row = primitive(code, "divide", [a.get(k, start, a.lanes), root])
             a.put(a.from_on(row, start, k), k, start)
         _take_away(a, k, lambda row: a.get(k, row))
-        return [both(code, carried[0], good)]
+        return [code.both(carried[0], good)]
 
     return _turns(a, 0, [constant(True, BOOLEAN)], column)[0]
 
@@ -284,7 +279,7 @@ def exchange_all(b: PaddedRows, exchanged: PaddedRows, size: int, backwards: boo
         other = exchanged.get(ZERO, row)
         inside = code.op(f"icmp ult i64 {other.text}, {size}", BOOLEAN)
         exchange(b, row, code.select(inside, other, row))
-        return [both(code, carried[0], inside)]
+        return [code.both(carried[0], inside)]
 
     return code.turns(0, size, [constant(True, BOOLEAN)], one, most=WRITTEN_OUT)[0]
 

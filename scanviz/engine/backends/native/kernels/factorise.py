@@ -24,7 +24,6 @@ from scanviz.engine.backends.native.kernels.elimination import (
     PaddedRows,
     Triangle,
     all_finite,
-    both,
     column_scales,
     diagonal_scales,
     exchange_all,
@@ -113,11 +112,7 @@ class MatrixBatch(NamedTuple):
         good = exchange_all(b, exchanged, self.size)
         substitute(Triangle(a, lower=True, unit=True), b)
         substitute(Triangle(a, lower=False), b)
-        return self.both(good, all_finite(b))
-
-    def both(self, one: Value, other: Value) -> Value:
-        """Return whether both hold."""
-        return both(self.step.code, one, other)
+        return self.step.code.both(good, all_finite(b))
 
 
 def _as_matrix(place: ArrayPlace) -> ArrayPlace:
@@ -140,12 +135,12 @@ def _solve(batch: MatrixBatch, instruction: Instruction) -> Value:
         good, b = batch.positive_factor(a), batch.held(batch.reads[1])
         substitute(Triangle(a, lower=False, transposed=True), b)
         substitute(Triangle(a, lower=False), b)
-        good = batch.both(good, all_finite(b))
+        good = batch.step.code.both(good, all_finite(b))
     else:
         a = batch.held(batch.reads[0])
         exchanged, good = batch.factors(a)
         b = batch.held(batch.reads[1])
-        good = batch.both(good, batch.by_factors(a, exchanged, b))
+        good = batch.step.code.both(good, batch.by_factors(a, exchanged, b))
     batch.give(b, batch.writes[0])
     return good
 
@@ -162,7 +157,7 @@ def _inverse(batch: MatrixBatch, instruction: Instruction) -> Value:
 
     for row in batch.step.code.over(0, batch.size, most=WRITTEN_OUT):
         b.put(constant(1, batch.dtype), row, row)
-    good = batch.both(good, batch.by_factors(a, exchanged, b))
+    good = batch.step.code.both(good, batch.by_factors(a, exchanged, b))
     batch.give(b, batch.writes[0])
     return good
 
@@ -170,7 +165,7 @@ def _inverse(batch: MatrixBatch, instruction: Instruction) -> Value:
 def _cholesky(batch: MatrixBatch, instruction: Instruction) -> Value:
     lower = instruction.op.parameters.lower
     a = _lower_as_upper(batch, batch.reads[0]) if lower else batch.held(batch.reads[0])
-    good = batch.both(batch.positive_factor(a), all_finite(a))
+    good = batch.step.code.both(batch.positive_factor(a), all_finite(a))
     copy(batch.step, a.place, _turned(batch.writes[0]) if lower else batch.writes[0])
     return good
 
@@ -188,7 +183,7 @@ def _lu_factor(batch: MatrixBatch, instruction: Instruction) -> Value:
     batch.give(a, batch.writes[0])
     row = batch.writes[1]._replace(shape=(1, batch.size), strides=(0, 8))
     copy(batch.step, exchanged.place, row)
-    return batch.both(good, all_finite(a))
+    return batch.step.code.both(good, all_finite(a))
 
 
 def _lu_solve(batch: MatrixBatch, instruction: Instruction) -> Value:
@@ -199,7 +194,7 @@ def _lu_solve(batch: MatrixBatch, instruction: Instruction) -> Value:
     if instruction.op.parameters.transposed:
         substitute(Triangle(a, lower=False, transposed=True), b)
         substitute(Triangle(a, lower=True, transposed=True, unit=True), b)
-        good = batch.both(exchange_all(b, exchanged, batch.size, backwards=True), all_finite(b))
+        good = batch.step.code.both(exchange_all(b, exchanged, batch.size, backwards=True), all_finite(b))
     else:
         good = batch.by_factors(a, exchanged, b)
     batch.give(b, batch.writes[0])
@@ -244,7 +239,7 @@ def _determinant(batch: MatrixBatch, instruction: Instruction) -> Value:
         [constant(1, batch.dtype)],
         lambda number, carried: [primitive(code, "multiply", [carried[0], number])],
     )
-    return batch.both(good, _put(batch, 0, found))
+    return batch.step.code.both(good, _put(batch, 0, found))
 
 
 def _sign_and_logarithm(batch: MatrixBatch, instruction: Instruction) -> Value:
@@ -258,7 +253,7 @@ def _sign_and_logarithm(batch: MatrixBatch, instruction: Instruction) -> Value:
         return [primitive(code, "copysign", [one, sign]), primitive(code, "add", [carried[1], logarithm])]
 
     good, (sign, total) = _diagonal(batch, [one, constant(0, batch.dtype)], turn)
-    return batch.both(batch.both(good, _put(batch, 0, sign)), _put(batch, 1, total))
+    return batch.step.code.both(batch.step.code.both(good, _put(batch, 0, sign)), _put(batch, 1, total))
 
 
 # batches of them

@@ -221,8 +221,7 @@ def _loop(code: Code, line: Statement, given: Sequence[Value]) -> list[Value]:
     place = len(code.lines)
     within = code.op(f"icmp slt i64 {counter.text}, {limit}", BOOLEAN)
     wanted = write(code, going, [*names, *captured][: going.arguments])[0]
-    both = code.op(f"and i1 {within.text}, {wanted.text}", BOOLEAN)
-    code.branch(both, body, after)
+    code.branch(code.both(within, wanted), body, after)
     code.begin(body)
     found = write(code, step, [*names, *captured][: step.arguments])
     further = code.add(counter, 1)

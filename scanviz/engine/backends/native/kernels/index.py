@@ -77,7 +77,7 @@ def _picked(
             below = code.op(f"icmp slt i64 {index.text}, 0", "bool")
             index = code.select(below, code.add(index, size), index)
             inside = code.op(f"icmp ult i64 {index.text}, {size}", "bool")
-            holds = inside if holds.text == "true" else code.op(f"and i1 {holds.text}, {inside.text}", "bool")
+            holds = code.both(holds, inside)
             shift = code.add(shift, code.times(index, place.strides[axis]))
             shape[axis] = max(size, 1)  # of an array without rows along it, the step has ended here
         axis += entry.kind != "newaxis"

@@ -154,7 +154,7 @@ def all_inside(step: Step, picks: Picks) -> Value:
                 most = code.intrinsic("umax", *code.halves(most))
             farthest = most if farthest.text == "0" else code.intrinsic("umax", farthest, most)
         inside = code.op(f"icmp ult i64 {farthest.text}, {2 * size}", BOOLEAN)
-        holds = inside if holds.text == "true" else code.op(f"and i1 {holds.text}, {inside.text}", BOOLEAN)
+        holds = code.both(holds, inside)
     return holds
 
 

@@ -247,7 +247,7 @@ def for_each_matrix(
                 for place, own, offset in zip(places, leading, offsets, strict=True)
             ]
             good = write(cut)
-            return code.op(f"and i1 {so_far.text}, {good.text}", BOOLEAN)
+            return code.both(so_far, good)
 
         def one(number: Value, carried: list[Value]) -> list[Value]:
             further = [

@@ -6,12 +6,12 @@ lies packed, in the order in which the blocks read it.  Where the second operand
 changes) each result is a sum along both, as a reduction takes it.
 
 A block of few registers takes several rows of the second matrix at once, in sums of their own: one sum alone would wait for each of
-its additions.  Long sums of float32 are those of their stretches, so that what is lost by rounding does not grow with their length.
+its additions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import reduce
 from typing import NamedTuple
 
@@ -20,7 +20,7 @@ import numpy as np
 from scanviz.engine.backends.native.emit.elements import Operand, load, pieces, store
 from scanviz.engine.backends.native.emit.ir import Code, Value, constant
 from scanviz.engine.backends.native.kernels.formulas import cast, primitive
-from scanviz.engine.backends.native.kernels.reductions import STRETCH, combined, narrowed
+from scanviz.engine.backends.native.kernels.reductions import combined, narrowed
 from scanviz.engine.graph.types import FLOATS
 
 COLUMNS = 8  # registers of columns that a block has at most
@@ -143,13 +143,7 @@ class _Panel:
         address = code.at(operand.address, code.along(self.first.offset, row, self.first.down))
         left = self.first._replace(operand=operand._replace(address=address), rows=rows)
 
-        def sums(first: Value, count: int) -> list[Value]:
-            moved = code.at(address, code.times(first, left.along))
-            right = self.second._replace(offset=code.along(self.second.offset, first, self.second.down))
-            operands = left._replace(operand=operand._replace(address=moved)), right
-            return self._sums(operands, count, done, registers)
-
-        totals = by_stretches(code, self.dtype, self.first.columns, sums)
+        totals = self._sums(left, done, registers)
         target = self.target
         begin = code.along(target.offset, row, target.down)
         begin = code.at(target.operand.address, code.along(begin, self.columns.first, target.along))
@@ -159,9 +153,9 @@ class _Panel:
                 behind = constant(i * target.down + (done + k) * width * target.along, "int64")
                 store(code, totals[i * registers + k], into, behind, target.along)
 
-    def _sums(self, operands: tuple[Matrix, Matrix], inner: int, done: int, registers: int) -> list[Value]:
-        """Return the sums of so many products for some rows and registers of columns."""
-        code, (left, second) = self.code, operands
+    def _sums(self, left: Matrix, done: int, registers: int) -> list[Value]:
+        """Return the sums of products for some rows and registers of columns."""
+        code, second, inner = self.code, self.second, self.first.columns
         sums = left.rows * registers
         several = max(1, min(4, IN_FLIGHT // sums, inner)) if self.target.rows == 1 else 1
 
@@ -240,44 +234,8 @@ def _by_sums(code: Code, first: Matrix, second: Matrix, target: Matrix, lanes: i
             _put(code, target, row, column, total)
 
 
-def by_stretches(code: Code, dtype: str, size: int, sums: Callable[[Value, int], list[Value]]) -> list[Value]:
-    """Return sums over so many numbers; ``sums(first, count)`` gives those over ``count`` of them.
-
-    Long sums of float32 are added up from those of their stretches.
-    """
-    start = constant(0, "int64")
-    if dtype != "float32" or size < 2 * STRETCH:
-        return sums(start, size)
-
-    def with_next(totals: Sequence[Value], first: Value, count: int) -> list[Value]:
-        pairs = zip(totals, sums(first, count), strict=True)
-        return [combined(code, "sum", one, other) for one, other in pairs]
-
-    whole, rest = size // STRETCH, size % STRETCH
-    totals: Sequence[Value] = sums(start, STRETCH)
-    totals = code.turns(
-        STRETCH,
-        whole * STRETCH,
-        totals,
-        lambda first, carried: with_next(carried, first, STRETCH),
-        STRETCH,
-    )
-    return with_next(totals, constant(whole * STRETCH, "int64"), rest) if rest else list(totals)
-
-
 def inner_product(code: Code, first: Matrix, second: Matrix, lanes: int, dtype: str) -> Value:
     """Return the sum of products along the first row of one matrix and the first column of another."""
-
-    def sums(begin: Value, count: int) -> list[Value]:
-        one = first._replace(offset=code.along(first.offset, begin, first.along), columns=count)
-        other = second._replace(offset=code.along(second.offset, begin, second.down))
-        return [_inner_product(code, one, other, lanes, dtype)]
-
-    return by_stretches(code, dtype, first.columns, sums)[0]
-
-
-def _inner_product(code: Code, first: Matrix, second: Matrix, lanes: int, dtype: str) -> Value:
-    """Return the sum of products of a stretch of two matrices, or of all."""
     size = first.columns
     even = all(
         step == np.dtype(side.operand.place.dtype).itemsize

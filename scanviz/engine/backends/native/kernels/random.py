@@ -177,14 +177,12 @@ class CategoryWriter(DrawWriter):
         code, sums = self.code, self.step.operand(self.sums)
         none, most = constant(0, "float64"), constant(np.inf, "float64")
 
-        def added(number: Value, so_far: Value) -> Value:
-            value = code.load(code.at(sums.address, code.times(number, 8)), "float64")
-            right = code.op(f"and i1 {primitive(code, 'less_equal', [none, value]).text}, "
-                            f"{primitive(code, 'less', [value, most]).text}", BOOLEAN)  # fmt: skip
-            return code.op(f"and i1 {so_far.text}, {right.text}", BOOLEAN)
-
         with code.folded(0, self.sums.elements, [constant(True, BOOLEAN)]) as (number, (so_far,), given):
-            given.append(added(number, so_far))
+            value = code.load(code.at(sums.address, code.times(number, 8)), "float64")
+            good = code.both(
+                primitive(code, "less_equal", [none, value]), primitive(code, "less", [value, most])
+            )
+            given.append(code.both(so_far, good))
         (good,) = given
         write_cumulative(self.step, "add", self.sums, len(self.sums.shape) - 1, self.sums)
         with code.folded(0, self.sums.elements // self.categories, [good]) as (row, (so_far,), given):
@@ -192,7 +190,7 @@ class CategoryWriter(DrawWriter):
             close = primitive(
                 code, "less", [primitive(code, "absolute", [apart]), constant(_SURELY, "float64")]
             )
-            given.append(code.op(f"and i1 {so_far.text}, {close.text}", BOOLEAN))
+            given.append(code.both(so_far, close))
         return given[0]
 
     def _sum(self, row: Value, k: Value) -> Value:

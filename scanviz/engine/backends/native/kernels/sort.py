@@ -74,7 +74,7 @@ def place_among(
         searching = code.op(f"icmp slt i64 {first.text}, {last.text}", BOOLEAN)
         middle = code.op(f"lshr i64 {code.add(first, last).text}, 1", "int64")
         before = lies_before(code.select(searching, middle, constant(0, "int64")))
-        up = code.op(f"and i1 {searching.text}, {before.text}", BOOLEAN)
+        up = code.both(searching, before)
         halves.append(code.select(up, code.add(middle, 1), first))
         halves.append(code.select(before, last, code.select(searching, middle, last)))
     return halves[0], halves[1]

@@ -105,7 +105,7 @@ def _spelled(outputs: Sequence[Variable], inputs: Sequence[Variable] = ()) -> Ha
     return tuple(hash(value(output)) for output in outputs), frozenset(nodes.items())
 
 
-def _spelled_record(graph: GraphSnapshot, given: Sequence[str] = ()) -> Hashable:
+def spelled_record(graph: GraphSnapshot, given: Sequence[str] = ()) -> Hashable:
     """Return a graph of a record likewise."""
     values: dict[str, Hashable] = {
         key: (graph.role(key), given.label, given.type) for key, given in graph.variables.items()
@@ -145,7 +145,7 @@ def _inside(loop: ScanRecord, step: GraphSnapshot) -> Hashable:
     )
     given = [number for variable in loop.variables for number in variable.inner_inputs]
     name = without_folders(loop.gradient_of) if loop.gradient_of is not None else None
-    return without_folders(loop.name), name, variables, _spelled_record(step, given)
+    return without_folders(loop.name), name, variables, spelled_record(step, given)
 
 
 @law(sample=12, wanted=graphs())
@@ -156,7 +156,7 @@ def each_version_in_a_record_is_the_graph_after_that_rewrite(wanted: list[Variab
     for k, outputs in enumerate(history.all_graphs()):
         found = record.snapshot(k)
         assert found is not None
-        assert _spelled_record(found) == _spelled(outputs), f"after {k} rewrites"
+        assert spelled_record(found) == _spelled(outputs), f"after {k} rewrites"
         keys = [node.key for node in found.nodes]
         assert len(set(keys)) == len(keys)
     data: Any = json.loads(json.dumps(encode(record)))

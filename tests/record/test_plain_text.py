@@ -22,7 +22,7 @@ STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\ud
 # Who writes to a terminal by another way, and why.
 OTHER_WAYS = {
     "record/plain_text.py": "it is the gate",
-    "profiler/run/progress.py": "moves the cursor, and writes numbers of its own alone",
+    "profiler/run/live.py": "moves the cursor, and writes numbers of its own alone",
     "cli/compare.py": "erases its line, and writes numbers of its own alone",
     "cli/files.py": "bytes of a file, to what is no terminal",
     "render/text.py": "Rich colours what went through sanitize()",

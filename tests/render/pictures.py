@@ -99,3 +99,17 @@ def dot_svg(text, form="svg"):
     done = subprocess.run(["dot", f"-T{form}"], input=text.encode(), capture_output=True, timeout=300)
     assert (done.returncode, done.stderr.decode()) == (0, "")
     return done.stdout
+
+
+def contrast(*colours):
+    """Return the contrast of two colours, as ``#rrggbb`` or ``rgb(r, g, b)``, as WCAG 2.2 defines it."""
+    levels = []
+    for colour in colours:
+        if colour.startswith("#"):
+            numbers = [int(colour[k : k + 2], 16) for k in (1, 3, 5)]
+        else:
+            numbers = [int(part) for part in colour.removeprefix("rgb(").removesuffix(")").split(",")]
+        parts = [number / 255 for number in numbers]
+        linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+        levels.append(0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2])
+    return (max(levels) + 0.05) / (min(levels) + 0.05)

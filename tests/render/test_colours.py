@@ -5,7 +5,7 @@ import pytest
 from scanviz.render import colours
 from scanviz.render.colours import DARK_INK, HEAT, LOOP_KINDS, NODE_KINDS, dark_pairs, darkened, style_sheet
 from scanviz.render.engines import drawn
-from tests.render.pictures import taps_pictures
+from tests.render.pictures import contrast, taps_pictures
 from tests.render.test_layout import needs
 
 
@@ -26,7 +26,7 @@ def test_letters_are_read_on_everything_in_the_dark():
     dark = colours.dark_colours()
     fills = [paint.fill for paint in (*NODE_KINDS.values(), *LOOP_KINDS.values())] + list(HEAT)
     for fill in fills:
-        assert _contrast(DARK_INK, dark[fill]) > 4.5, fill
+        assert contrast(DARK_INK, dark[fill]) > 4.5, fill
 
 
 @pytest.mark.parametrize("engine", ["own", "dot"])
@@ -35,13 +35,3 @@ def test_a_picture_of_any_engine_turns_dark_where_its_reader_wants_that(engine):
     picture = taps_pictures()["closed"]
     svg = drawn(picture, engine=engine, seconds=60).text
     assert f"<style>{style_sheet()}</style>" in svg
-
-
-def _contrast(*both):
-    """Return the contrast of two colours as WCAG 2.2 defines it."""
-    levels = []
-    for colour in both:
-        parts = [int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5)]
-        linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
-        levels.append(0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2])
-    return (max(levels) + 0.05) / (min(levels) + 0.05)

@@ -14,12 +14,11 @@ from msgspec.structs import replace
 import scanviz
 from scanviz import tensor as T
 from scanviz.profiler.values.replay import Replayer, filled
-from scanviz.record import measures
 from scanviz.record.loops import LoopRecord
-from scanviz.record.measures import Measure
 from scanviz.record.model import ProfileRecord
 from scanviz.render.page import Extras, page
 from scanviz.render.page.build import films
+from tests.render.pictures import contrast
 
 ROOT = Path(__file__).resolve().parents[3]
 VIEWS = ("report", "steps", "picture", "slots", "rewrites", "player", "source")
@@ -71,6 +70,13 @@ def browser() -> Iterator[Browser]:
     browser_module.required()
     with Browser() as found:
         yield found
+
+
+def opened(browser: Browser, folder: Path, record: ProfileRecord, hash: str = "", **extras: str) -> None:
+    """Open the page of a record."""
+    path = folder / "opened.html"
+    path.write_text(page(record, Extras(**extras)), "utf-8")
+    browser.open(path, hash)
 
 
 def key(record: ProfileRecord, name: str) -> int:
@@ -253,23 +259,6 @@ def test_the_number_keys_choose_views_and_the_address_keeps_them(browser, file):
         assert f"view={view}" in browser.evaluate("location.hash")
 
 
-@pytest.mark.parametrize(("typical_ns", "p50_ns", "told"), [(2.5, 2, "2.50 ns"), (16.5, 16, "16.0 ns")])
-def test_median_steps_of_few_nanoseconds_have_fractions_in_the_chart_and_in_the_table(
-    browser, record, tmp_path, typical_ns, p50_ns, told
-):
-    numbers = {"body_ns": typical_ns, "copy_ns": 0.0, "overhead_ns": 0.0}
-    loops = tuple(
-        replace(loop, step_times=replace(loop.step_times, p50_ns=p50_ns), **numbers) for loop in record.loops
-    )
-    path = tmp_path / "short.html"
-    path.write_text(page(replace(record, loops=loops)), "utf-8")
-    browser.open(path, "#view=report")
-    assert any(told in row for row in browser.texts("table tr"))
-    browser.open(path, "#view=steps")
-    label = browser.evaluate("document.querySelector('.chart').getAttribute('aria-label')")
-    assert f"median {told}." in label
-
-
 def test_the_chart_moves_its_cursor_and_zooms(browser, file, record):
     browser.open(file, f"#view=steps&loop={key(record, 'rnn')}")
     browser.evaluate("document.querySelector('.chart').focus()")
@@ -305,11 +294,8 @@ def test_a_loop_without_times_of_operations_says_which_steps_are_kept_and_names_
     [rnn] = (loop for loop in record.loops if loop.name == "rnn")
     untimed = tuple(replace(operation, typical_ns=0.0, samples=0) for operation in rnn.operations)
     changed = replace(rnn, operations=untimed, blocks=1, block_steps=9, steps=900, series_stride=1)
-    path = tmp_path / "untimed.html"
-    path.write_text(
-        page(replace(record, loops=tuple(changed if loop is rnn else loop for loop in record.loops))), "utf-8"
-    )
-    browser.open(path, f"#view=steps&loop={rnn.key}")
+    loops = tuple(changed if loop is rnn else loop for loop in record.loops)
+    opened(browser, tmp_path, replace(record, loops=loops), f"#view=steps&loop={rnn.key}")
     told = shown(browser)
     assert "Most of all steps" not in told and "timed in 1 block:" in told
     assert "the slowest (◆), and all others that have a time." in told
@@ -422,32 +408,14 @@ def test_nothing_is_wider_than_a_phone(browser, file, view):
         browser.call("Emulation.clearDeviceMetricsOverride")
 
 
-def contrast(*colours: str) -> float:
-    """Return the contrast of two colours as WCAG 2.2 defines it."""
-    levels = []
-    for colour in colours:
-        parts = [int(part) / 255 for part in colour.removeprefix("rgb(").removesuffix(")").split(",")]
-        linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
-        levels.append(0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2])
-    return (max(levels) + 0.05) / (min(levels) + 0.05)
-
-
 def test_everything_that_can_be_used_has_a_name_and_a_role(browser, file):
+    used = ("button", "tab", "link", "textbox", "searchbox", "combobox", "checkbox", "spinbutton")
     for view in VIEWS:
         browser.open(file, f"#view={view}")
         tree = browser.call("Accessibility.getFullAXTree")["nodes"]
         for each in tree:
             role = each.get("role", {}).get("value")
-            if not each.get("ignored") and role in (
-                "button",
-                "tab",
-                "link",
-                "textbox",
-                "searchbox",
-                "combobox",
-                "checkbox",
-                "spinbutton",
-            ):
+            if not each.get("ignored") and role in used:
                 assert each.get("name", {}).get("value"), f"a {role} of {view} has no name"
 
 
@@ -470,32 +438,13 @@ def test_hostile_names_are_shown_as_they_are(browser, tmp_path):
     f = scanviz.function([x], sums, name=name)
     with scanviz.profile() as p:
         f([1.0, 2.0])
-    path = tmp_path / "hostile.html"
-    path.write_text(page(p.record), "utf-8")
     browser.messages.clear()
     for view in VIEWS:
-        browser.open(path, f"#view={view}")
+        opened(browser, tmp_path, p.record, f"#view={view}")
         assert browser.evaluate("document.querySelectorAll('img').length") == 0
         assert browser.evaluate("document.title") != "broken"
     assert name in browser.evaluate("document.getElementById('loop').textContent")
     assert browser.problems() == []
-
-
-def test_declared_numbers_stand_in_the_loop_and_in_the_table_of_its_operations(
-    browser, tmp_path, monkeypatch, record
-):
-    made = Measure("operation", "numbers_made", "bytes", "made <b>", "What it gave.")
-    monkeypatch.setattr(measures, "MEASURES", [*measures.MEASURES, made])
-    loop = record.loops[0]
-    operations = (replace(loop.operations[0], measures={"numbers_made": 2048.0}), *loop.operations[1:])
-    counted = replace(loop, operations=operations, measures={"row_growths": 3.0})
-    path = tmp_path / "numbers.html"
-    path.write_text(page(replace(record, loops=(counted, *record.loops[1:]))), "utf-8")
-    browser.messages.clear()
-    browser.open(path, "#view=report")
-    text = shown(browser)
-    assert "rows made longer 3" in text and "buffers " in text
-    assert "made <b>" in text and "2.00 KiB" in text and browser.problems() == []
 
 
 def planted() -> ProfileRecord:
@@ -535,7 +484,7 @@ def hot() -> ProfileRecord:
 
     def step(x_t, h):
         product = T.dot(h, w)  # planted: slow
-        return 0.1 * product + x_t  # planted: quick
+        return 0.1 * product + x_t
 
     h, _ = scanviz.scan(step, x, T.zeros((200, 200)), name="hot")
     f = scanviz.function([x, w], h[-1].sum(), mode="numpy")
@@ -625,10 +574,10 @@ def most_time(reader: Reader) -> None:
     )
 
 
-def slow_line(reader: Reader, planted: str = "planted: slow") -> None:
+def slow_line(reader: Reader) -> None:
     first = reader.row("Time by line")
-    assert first["line"].endswith(f"/{line_of(planted)}")
-    assert first["code"].endswith(f"# {planted}")
+    assert first["line"].endswith(f"/{line_of('planted: slow')}")
+    assert first["code"].endswith("# planted: slow")
 
 
 def what_rewriting_did_and_bought(reader: Reader) -> None:
@@ -684,11 +633,6 @@ def test_it_takes_at_most_two_clicks_or_keys_to_see(browser, request, question):
     assert reader.acts <= 2 and not browser.problems()
 
 
-def test_another_line_is_no_answer_to_which_line_is_slow(browser, hot_page):
-    with pytest.raises(AssertionError):
-        slow_line(Reader(browser, hot_page), "planted: quick")
-
-
 def test_a_colon_asks_for_a_step_as_in_the_terminal_and_one_key_is_one_step_back(browser, planted_page):
     reader = Reader(browser, planted_page)
     reader.press(":")
@@ -711,11 +655,9 @@ def test_one_step_back_of_the_first_step_is_the_start(browser, planted_page):
 
 def test_one_step_back_of_a_step_that_is_alone_in_the_page_is_what_it_was_given(browser, tmp_path):
     record = planted()
-    path = tmp_path / "few.html"
-    path.write_text(page(record), "utf-8")
     trace = record.traces[0]
     step = next(k for k in trace.steps if k and k - 1 not in trace.steps)
-    browser.open(path, f"#view=player&step={step}&loop={trace.loop}")
+    opened(browser, tmp_path, record, f"#view=player&step={step}&loop={trace.loop}")
     loop = next(loop.name for loop in record.loops if loop.key == trace.loop)
     assert browser.texts(".state thead th")[1] == f"after step {step - 1}"
     given = float(browser.texts(".state td")[0])
@@ -729,13 +671,11 @@ def test_many_loops_are_listed_slowest_first_and_three_of_them_are_open(browser,
     ]
     with scanviz.profile() as p:
         scanviz.function([v], sums, mode=scanviz.Mode("numpy", "none"))(np.ones(30))
-    path = tmp_path / "many.html"
-    path.write_text(page(p.record), "utf-8")
-    browser.open(path)
+    opened(browser, tmp_path, p.record)
     names = browser.texts("section[aria-label^=function] > .tree > li > details > summary strong")
     assert names == [loop.name for loop in sorted(p.record.loops, key=lambda loop: -loop.total_ns)]
-    opened = "[...document.querySelectorAll('section[aria-label^=function] > .tree > li > details')].map((e) => e.open)"
-    assert browser.evaluate(opened) == [True] * 3 + [False] * 3 and "1 call," in shown(browser)
+    are_open = "[...document.querySelectorAll('section[aria-label^=function] > .tree > li > details')].map((e) => e.open)"
+    assert browser.evaluate(are_open) == [True] * 3 + [False] * 3 and "1 call," in shown(browser)
 
 
 def test_the_rows_of_a_buffer_are_told_in_a_sentence(browser, planted_page, file, record):
@@ -772,16 +712,13 @@ def test_the_player_plays_scrubs_and_stops_at_the_end(browser, planted_page):
 
 
 def test_a_step_that_is_not_in_the_page_names_the_command(browser, tmp_path):
-    path = tmp_path / "some.html"
     record = planted()
-    path.write_text(page(record), "utf-8")
     step = next(k for k in range(200) if all(k not in trace.steps for trace in record.traces))
-    browser.open(path, f"#view=player&step={step}")
+    opened(browser, tmp_path, record, f"#view=player&step={step}")
     told = shown(browser)
     assert f"step {step} is not in this page" in told
     assert f"--run 0 --step {step} --recompute" in told
-    path.write_text(page(record, Extras(file="the tank's.scanviz")), "utf-8")
-    browser.open(path, f"#view=player&step={step}")
+    opened(browser, tmp_path, record, f"#view=player&step={step}", file="the tank's.scanviz")
     first = browser.texts("#player > :nth-child(2)")[0]
     assert "To see it: scanviz report 'the tank'\"'\"'s.scanviz' --values" in first, (
         "it stands before rows without values"
@@ -800,27 +737,13 @@ def test_a_page_without_values_says_first_how_to_record_them(browser, file):
 
 def test_variables_named_as_parts_of_the_page_do_not_stop_it(browser, tmp_path):
     """A shape of a picture has the name of its variable as its id: `data` was read as the page's data."""
-    names = (
-        "data",
-        "drawings",
-        "views",
-        "tabs",
-        "loop",
-        "step",
-        "help",
-        "said",
-        "summary",
-        "theme",
-        "picture-1-0",
-    )
-    inputs = [T.vector(name) for name in names]
+    names = "data drawings views tabs loop step help said summary theme picture-1-0"
+    inputs = [T.vector(name) for name in names.split()]
     rows, _ = scanviz.scan(lambda *read: T.tanh(sum(read)), inputs, T.constant(0.0))
     f = scanviz.function(inputs, rows)
     with scanviz.profile() as p:
         f(*(np.ones(5) for _ in inputs))
-    path = tmp_path / "named.html"
-    path.write_text(page(p.record), "utf-8")
-    browser.open(path, "#view=picture")
+    opened(browser, tmp_path, p.record, "#view=picture")
     browser.wait_for("document.querySelectorAll('svg.picture [id]').length > 10")
     assert len(browser.texts("#tabs button")) == len(VIEWS)
     browser.evaluate("document.getElementById('step').value")

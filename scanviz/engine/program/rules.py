@@ -24,11 +24,12 @@ from scanviz.engine.program.instructions import (
     with_programs,
 )
 from scanviz.engine.program.lifetimes import taken_over, with_frees
+from scanviz.engine.program.rows_over import laid_backwards, rows_over
 from scanviz.engine.rewrites.pipeline import Application
 from scanviz.engine.rewrites.rule import named, program_rule
 from scanviz.engine.rewrites.selection import Selection
 
-Changed = tuple[Program, list[str]]
+Changed = tuple[Sequence[AnyInstruction], list[str]]  # other instructions, and one line for each change
 WHEN_PLANNED = frozenset(("fuse_elementwise", "reuse_buffers"))
 OUTERMOST = frozenset(("rows_over_sequences",))  # arrays of a step stay from one to the next
 
@@ -39,146 +40,116 @@ def apply_memory_rules(program: Program, selection: Selection) -> tuple[Program,
 
     found: list[Application] = []
     for rule in rules_of("memory"):
-        begun = time.perf_counter_ns()
-        if not selection.has(rule):
-            program = without(program, rule.name) if rule.name in WHEN_PLANNED else program
-            continue
-        program, messages = rule.act(program) if rule.name in OUTERMOST else _everywhere(program, rule.act)
+        begun, messages = time.perf_counter_ns(), list[str]()
+        if selection.has(rule):
+            program = _applied(program, rule.act, messages, rule.name not in OUTERMOST)
+        elif rule.name in WHEN_PLANNED:
+            program = without(program, rule.name)
         if messages:
-            elapsed = time.perf_counter_ns() - begun
-            found.append(
-                Application(
-                    len(found),
-                    "memory",
-                    rule.name,
-                    rule.where,
-                    "; ".join(messages),
-                    len(messages),
-                    ((),),
-                    elapsed,
-                )
-            )
+            text, elapsed = "; ".join(messages), time.perf_counter_ns() - begun
+            where = len(found), "memory", rule.name, rule.where
+            found.append(Application(*where, text, len(messages), ((),), elapsed))
     return program, found
 
 
-def _everywhere(program: Program, act: Callable[[Program], Changed]) -> Changed:
-    """Apply a rule to the bodies of a program's loops and branches, and then to it."""
-    messages: list[str] = []
-
-    def inside(body: Program) -> Program:
-        changed, more = _everywhere(body, act)
-        messages.extend(more)
-        return changed
-
-    fresh = [
-        instruction if isinstance(instruction, Instruction) else with_programs(instruction, inside)
-        for instruction in program.instructions
-    ]
-    if any(map(is_not, fresh, program.instructions)):
-        program = with_fields(program, instructions=tuple(fresh))
-    program, own = act(program)
-    return program, [*messages, *own]
+def _applied(
+    program: Program, act: Callable[[Program], Changed], messages: list[str], inside: bool
+) -> Program:
+    """Apply a rule to the bodies of a program's loops and branches, if it is for these, and then to it."""
+    if inside:
+        fresh = [
+            one
+            if isinstance(one, Instruction)
+            else with_programs(one, lambda body: _applied(body, act, messages, inside))
+            for one in program.instructions
+        ]
+        if any(map(is_not, fresh, program.instructions)):
+            program = with_fields(program, instructions=tuple(fresh))
+    changed, own = act(program)
+    if not own:
+        return program
+    messages += own
+    return with_fields(program, instructions=tuple(with_frees(changed, program.outputs, program.inputs)))
 
 
 @program_rule(name="share_state_history", tags=("fusion",))
 def share_state_history(program: Program) -> Changed:
     """Let a loop give the rows of a state with the initial ones in front: its buffer holds both, nothing is copied."""
     makers = {
-        slot.result: (instruction, k)
+        slot.result: (instruction.key, k, slot)
         for instruction in program.instructions
         if isinstance(instruction, LoopInstruction)
         for k, slot in enumerate(instruction.states)
-        if slot.result is not None
     }
     given: dict[int, dict[int, int]] = {}  # key of a loop → its state → register of the whole history
     gone: set[int] = set()
     for place, instruction in enumerate(program.instructions):
-        if not isinstance(instruction, Instruction) or instruction.op.declaration is not STATE_HISTORY:
+        if instruction.op.declaration is not STATE_HISTORY or instruction.inputs[0] not in makers:
             continue
-        rows, initial = instruction.inputs
-        loop, k = makers.get(rows, (None, 0))
-        if loop is None or k in given.get(loop.key, {}):
-            continue
-        slot = loop.states[k]
-        plain = slot.kind != "mitmot" and slot.keep_last is None and slot.outer == initial
-        if plain and slot.offset == instruction.op.parameters.offset:
-            given.setdefault(loop.key, {})[k] = instruction.outputs[0]
+        key, k, slot = makers[instruction.inputs[0]]
+        whole = slot.kind != "mitmot" and slot.keep_last is None
+        same = slot.outer == instruction.inputs[1] and slot.offset == instruction.op.parameters.offset
+        if whole and same and k not in given.get(key, {}):
+            given.setdefault(key, {})[k] = instruction.outputs[0]
             gone.add(place)
-    if not gone:
-        return program, []
     fresh: list[AnyInstruction] = []
     messages: list[str] = []
     for place, instruction in enumerate(program.instructions):
         if isinstance(instruction, LoopInstruction) and instruction.key in given:
-            told = given[instruction.key]
-            states = tuple(
-                with_fields(slot, history=told[k]) if k in told else slot
-                for k, slot in enumerate(instruction.states)
-            )
-            fresh.append(
-                with_fields(instruction, states=states, outputs=(*instruction.outputs, *told.values()))
-            )
-            names = named(instruction.states[k].name for k in told)
+            rows = given[instruction.key]
+            slots = enumerate(instruction.states)
+            states = tuple(with_fields(slot, history=rows.get(k, slot.history)) for k, slot in slots)
+            outputs = (*instruction.outputs, *rows.values())
+            names = named(instruction.states[k].name for k in rows)
             messages.append(
                 f"`{instruction.name}` gives {names} with the initial rows in front, without a copy"
             )
+            fresh.append(with_fields(instruction, states=states, outputs=outputs))
         elif place not in gone:
             fresh.append(instruction)
-    return _relived(program, fresh), messages
+    return fresh, messages
 
 
 @program_rule(name="ScanInplaceOptimizer", tags=("scan", "inplace"))
 def scan_inplace(program: Program) -> Changed:
     """Let a loop work in the array that it starts from, where nothing else needs that."""
     fresh = taken_over(program.instructions, program.outputs, program.inputs)
-    messages = [
+    return fresh, [
         f"`{new.name}` works in the array that it starts from: {named(slot.name for slot in new.states if slot.in_place)}"
         for new, old in zip(fresh, program.instructions, strict=True)
         if new is not old and isinstance(new, LoopInstruction)
     ]
-    return (with_fields(program, instructions=tuple(fresh)), messages) if messages else (program, [])
 
 
 @program_rule(name="lay_rows_backwards", tags=("scan",))
 def lay_rows_backwards(program: Program) -> Changed:
     """Let a loop lay down rows from the last to the first that are read in this order."""
-    if not any(isinstance(one, LoopInstruction) and one.step_outputs for one in program.instructions):
-        return program, []
-    from scanviz.engine.program.rows_over import laid_backwards
-
     fresh, turned = laid_backwards(program.instructions, program.outputs)
-    messages = [f"`{loop}` lays down `{rows}` from the last row to the first" for loop, rows in turned]
-    return (with_fields(program, instructions=tuple(fresh)), messages) if messages else (program, [])
+    return fresh, [f"`{loop}` lays down `{rows}` from the last row to the first" for loop, rows in turned]
 
 
 @program_rule(name="rows_over_sequences", tags=("scan", "inplace"))
 def rows_over_sequences(program: Program) -> Changed:
     """Let a loop write each row of a result over the row of a sequence that the step has read, where nothing else needs that."""
-    if not any(
-        isinstance(one, LoopInstruction) and one.step_outputs and one.sequences
-        for one in program.instructions
-    ):
-        return program, []
-    from scanviz.engine.program.rows_over import rows_over
-
+    if not any(isinstance(one, LoopInstruction) and one.sequences for one in program.instructions):
+        return program.instructions, []
     fresh, over = rows_over(program)
-    messages = [
+    return fresh, [
         f"`{loop}` may write `{output}` over the rows of `{rows}`, which nothing reads again"
         for loop, output, rows in over
     ]
-    return (with_fields(program, instructions=tuple(fresh)), messages) if messages else (program, [])
 
 
 @program_rule(name="fuse_elementwise", tags=("fusion",))
 def fuse_elementwise(program: Program) -> Changed:
     """Let a tier that compiles do elementwise operations of one shape as one, with no memory between them."""
-    return program, []
+    return program.instructions, []
 
 
 @program_rule(name="reuse_buffers", tags=("reuse",))
 def reuse_buffers(program: Program) -> Changed:
     """Let temporaries of a step share buffers, and operations write over what nothing reads again."""
-    return program, []
+    return program.instructions, []
 
 
 def without(program: Program, rule: str) -> Program:
@@ -190,8 +161,3 @@ def without(program: Program, rule: str) -> Program:
         ]
     fuse = program.fuse and rule != "fuse_elementwise"
     return with_fields(program, instructions=tuple(fresh), fuse=fuse)
-
-
-def _relived(program: Program, instructions: Sequence[AnyInstruction]) -> Program:
-    """Return a program of other instructions, with what each frees found anew."""
-    return with_fields(program, instructions=tuple(with_frees(instructions, program.outputs, program.inputs)))

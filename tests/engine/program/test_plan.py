@@ -26,7 +26,8 @@ from scanviz.engine.program.plan import (
     single,
 )
 from scanviz.engine.program.plan.arena import arena_of, inner_bytes, ring_size
-from scanviz.engine.program.rules import scan_inplace
+from scanviz.engine.program.rules import apply_memory_rules
+from scanviz.engine.rewrites.selection import Selection
 from tests.support.arena import EVERYTHING
 
 X, H0, V = T.matrix("X"), T.vector("h0"), T.vector("v")
@@ -240,7 +241,8 @@ def test_a_state_that_no_step_reads_is_planned_for_the_rows_it_has():
 
 def test_rows_that_a_loop_takes_over_are_not_in_its_arena():
     cost = T.sum(scanviz.scan(lambda x, h: T.tanh(x + h), X, H0)[0])
-    program, _ = scan_inplace(lower([X, H0], [scanviz.grad(cost, X)], "test"))
+    plain = lower([X, H0], [scanviz.grad(cost, X)], "test")
+    program, _ = apply_memory_rules(plain, Selection("none").including("ScanInplaceOptimizer"))
     backward = [loop for loop in loops(program) if any(slot.in_place for slot in loop.states)]
     assert backward
     made = plan_loop(backward[0], [(4,)] * len(backward[0].body.inputs), single, EVERYTHING)

@@ -42,20 +42,10 @@ def agree(inputs, wanted, *values):
 
 def test_constants_are_written_into_the_step():
     x = T.vector("x")
-    ones = T.constant(np.ones(4))
-    h, _ = scanviz.scan(lambda a, b, h, c: h * c + a * b, [x, ones], T.constant(0.0), T.constant(0.5))
+    h, _ = scanviz.scan(lambda a, h, c: h * c + a, x, T.constant(0.0), T.constant(0.5))
     (op,) = loops_in(rewritten_by(UNUSED, [h]))
     assert [kind for kind, _ in kinds(op)] == ["sequence", "sitsot"]
     agree([x], [h], np.arange(4.0))
-
-
-def test_rows_filled_with_one_number_are_that_number():
-    x, fill = T.vector("x"), T.scalar("fill")
-    rows = T.alloc(fill, x.shape[0])
-    h, _ = scanviz.scan(lambda a, b, h: h + a * b, [x, rows], T.constant(0.0))
-    (op,) = loops_in(rewritten_by(UNUSED, [h]))
-    assert sorted(kind for kind, _ in kinds(op)) == ["non_sequence", "sequence", "sitsot"]
-    agree([x, fill], [h], np.arange(4.0), 2.0)
 
 
 def test_one_variable_given_twice_is_read_once():

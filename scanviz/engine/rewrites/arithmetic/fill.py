@@ -25,16 +25,11 @@ NAME = "unfill"
 @graph_rule(name=NAME, phase=GENERAL, tags=("general",))
 def unfill(level: Level) -> Rewritten | None:
     """Take filled arrays apart where an elementwise operation fills them anyway."""
-    if not _finds_fills(level):  # and none comes of other nodes
-        return None
-    count, fills = 0, ALLOC in level.by_declaration
+    count = 0
 
     def unfilled(node: Apply) -> Sequence[Variable]:
         nonlocal count
-        declaration = node.op.declaration
-        if not isinstance(declaration, ElementwiseDeclaration) or len(node.inputs) != 2:
-            return node.outputs
-        if not fills and declaration is not e.multiply:
+        if not isinstance(node.op.declaration, ElementwiseDeclaration) or len(node.inputs) != 2:
             return node.outputs
         plain = _without_fill(node)
         count += plain is not node
@@ -45,25 +40,6 @@ def unfill(level: Level) -> Rewritten | None:
 
     outputs = level.node_by_node(unfilled)
     return Rewritten(outputs, f"{count} filled arrays are numbers again") if count else None
-
-
-def _finds_fills(level: Level) -> bool:
-    """Return whether an elementwise operation of two arrays reads a filled one, or a product 1."""
-    filled = {node.outputs[0] for node in level.by_declaration.get(ALLOC, ())}
-    turned = DIMSHUFFLE in level.by_declaration  # a 1 of more dimensions, maybe
-    for declaration, nodes in level.by_declaration.items():
-        product = declaration is e.multiply
-        if not (filled or product) or not isinstance(declaration, ElementwiseDeclaration):
-            continue
-        for node in nodes:
-            if not filled.isdisjoint(node.inputs):
-                return True
-            if product and (turned or len(node.makers) < 2):
-                for variable in node.inputs:
-                    made = variable.owner
-                    if (made is None or made.op.declaration is DIMSHUFFLE) and is_one(variable):
-                        return True
-    return False
 
 
 def _without_fill(node: Apply) -> Apply:

@@ -8,11 +8,13 @@ over the same inputs are one loop that has the variables of both.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from scanviz.engine.graph.nodes import Apply, Variable
 from scanviz.engine.graph.provenance import made_by
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.levels import rebuilt
-from scanviz.engine.rewrites.loops.scan_merge import Groups, loops_and_needs
+from scanviz.engine.rewrites.loops.scan_merge import MergeSet, grouped, positions
 from scanviz.engine.rewrites.rule import Rewritten, graph_rule
 from scanviz.engine.scan.loop import ScanView
 from scanviz.engine.scan.variables import LoopVariable, StepOutput, has_outer_output, inner_inputs
@@ -42,24 +44,19 @@ def merge_residuals(level: Level) -> Rewritten | None:
 
 def pairs_of(level: Level) -> list[tuple[ScanView, ScanView]]:
     """Return pairs of loops that become one, the user's own loop first; no loop is in two of them."""
-    groups = Groups()
-    holding: dict[LoopVariable, int] = {}  # the groups of loops that have a loop variable
-    for view, needs in loops_and_needs(level, groups):
+    holding: dict[LoopVariable, int] = {}  # the groups of loops that have a loop variable, as bits
+
+    def join(view: ScanView, needs: int, groups: Sequence[MergeSet]) -> MergeSet | None:
         candidates = 0
         for variable in view.op.variables:
             candidates |= holding.get(variable, 0)
-        group = next(
-            (
-                loop_group
-                for loop_group in groups.among(candidates & ~needs)
-                if len(loop_group.members) == 1 and _belong_together(loop_group.members[0], view)
-            ),
-            None,
-        )
-        bit = groups.put(view, group, needs).bit
-        for variable in view.op.variables:
-            holding[variable] = holding.get(variable, 0) | bit
-    found = [loop_group.members for loop_group in groups.all if len(loop_group.members) > 1]
+        alone = (groups[k] for k in positions(candidates & ~needs) if len(groups[k].members) == 1)
+        group = next((one for one in alone if _belong_together(one.members[0], view)), None)
+        bit = 1 << len(groups) if group is None else group.bit
+        holding.update({variable: holding.get(variable, 0) | bit for variable in view.op.variables})
+        return group
+
+    found = [group.members for group in grouped(level, join) if len(group.members) > 1]
     return [(a, b) if a.node.node_id <= b.node.node_id else (b, a) for a, b in found]
 
 

@@ -7,7 +7,7 @@ steps, is to be run the same way, reads one of its inputs and that it does not n
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace as with_changes
@@ -39,81 +39,57 @@ def merge_loops(node: Apply, level: Level) -> Match | Refusal | None:
     if len(level.loops) < 2:
         return None
 
-    groups = level.once(placed)
-    members = groups.groups.of[node].members
+    members, refusal = level.once(placed)[node]
     if len(members) > 1:
         return merged(members) if node is members[1].node else None
-    return groups.refusals.get(node)
+    return refusal
 
 
 MOST_NAMES = 4  # of loops that became one, in its name
+Placed = dict[Apply, tuple[list[ScanView], Refusal | None]]
 
 
-class PlacedLoops:
-    """The loops of a level in groups, and why loops stand alone; sets of groups are ints."""
+def placed(level: Level) -> Placed:
+    """Return for each loop of a level the loops that become one with it, and why it joins none before it."""
+    numbers = Numbers()
+    found: dict[
+        Hashable, int
+    ] = {}  # groups, as bits, by steps, by how they are to be run, and by what they read
+    inner: dict[int, set[Variable]] = {}
+    refusals: dict[Apply, Refusal] = {}
 
-    def __init__(self) -> None:
-        self.groups = Groups()
-        self.refusals: dict[Apply, Refusal] = {}
-        self._numbers = Numbers()
-        self._of_steps: dict[Hashable, int] = {}
-        self._of_kind: dict[Hashable, int] = {}  # steps, and how they are to be run
-        self._reading: dict[Variable, int] = {}
-        self._inner: dict[LoopGroup, set[Variable]] = {}
-
-    def place(self, view: ScanView, needs: int) -> None:
-        """Put a loop into the first group that it fits, or into one of its own."""
-        settings = view.op.settings
-        steps = size_key(view.n_steps, self._numbers)
-        kind = (steps, settings.mode, settings.truncate_gradient, view.op.until is None)
-        read = dict.fromkeys(
-            variable for variable in view.node.inputs[1:] if not isinstance(variable, Constant)
-        )
-        sharing = 0
+    def join(view: ScanView, needs: int, groups: Sequence[MergeSet]) -> MergeSet | None:
+        settings, steps = view.op.settings, size_key(view.n_steps, numbers)
+        kind: Hashable = (steps, settings.mode, settings.truncate_gradient, view.op.until is None)
+        read = [variable for variable in view.node.inputs[1:] if not isinstance(variable, Constant)]
+        alike, sharing = found.get(kind, 0), 0
         for variable in read:
-            sharing |= self._reading.get(variable, 0)
-        alike = self._of_kind.get(kind, 0)
-        group = None if effects_of(view.op) else self._fitting(view, alike & sharing & ~needs)
-        if group is None:
-            self._refuse(view, self._of_steps.get(steps, 0), alike, needs)
-        group = self.groups.put(view, group, needs)
-        self._inner.setdefault(group, set()).update(view.op.inner_inputs)
-        self._of_steps[steps] = self._of_steps.get(steps, 0) | group.bit
-        self._of_kind[kind] = alike | group.bit
-        for variable in read:
-            self._reading[variable] = self._reading.get(variable, 0) | group.bit
+            sharing |= found.get(variable, 0)
+        fitting = (groups[k] for k in positions(alike & sharing & ~needs))
+        group = None if effects_of(view.op) else next((one for one in fitting if fits(one, view)), None)
+        if group is None and groups:
+            same_steps, everything = found.get(("steps", steps), 0), (1 << len(groups)) - 1
+            nearest = next(filter(None, (alike & ~needs, alike & needs, same_steps, everything)))
+            near = groups[nearest.bit_length() - 1]
+            why = _why_apart(near.members[0], view, same_steps & near.bit, needs & near.bit)
+            refusals[view.node] = why
+        bit = 1 << len(groups) if group is None else group.bit
+        inner.setdefault(bit, set()).update(view.op.inner_inputs)
+        for key in (("steps", steps), kind, *read):
+            found[key] = found.get(key, 0) | bit
+        return group
 
-    def _fitting(self, view: ScanView, candidates: int) -> LoopGroup | None:
-        """Return the first of some groups that a loop can join."""
-        for group in self.groups.among(candidates):
-            if effects_of(group.members[0].op):
-                continue
-            if _ends_alike(group.members[0], view) and not self._holds(group, view):
-                return group
-        return None
+    def fits(group: MergeSet, view: ScanView) -> bool:
+        first = group.members[0]
+        if effects_of(first.op) or not _ends_alike(first, view):
+            return False
+        return inner[group.bit].isdisjoint(view.op.inner_inputs)
 
-    def _holds(self, group: LoopGroup, view: ScanView) -> bool:
-        """Return whether a group has variables of a loop's step already."""
-        return not self._inner[group].isdisjoint(view.op.inner_inputs)
-
-    def _refuse(self, view: ScanView, same_steps: int, alike: int, needs: int) -> None:
-        """Say why a loop joins none before it: of the loop that came nearest, the last of several."""
-        everything = (1 << len(self.groups.all)) - 1
-        for bits in (alike & ~needs, alike & needs, same_steps, everything):
-            if bits:
-                nearest = self.groups.all[bits.bit_length() - 1]
-                near = nearest.members[0]
-                why = _why_apart(near, view, same_steps & nearest.bit, needs & nearest.bit)
-                self.refusals[view.node] = why
-                return
-
-
-def placed(level: Level) -> PlacedLoops:
-    """Return the loops of a level in groups."""
-    found = PlacedLoops()
-    for view, needs in loops_and_needs(level, found.groups):
-        found.place(view, needs)
-    return found
+    return {
+        view.node: (group.members, refusals.get(view.node))
+        for group in grouped(level, join)
+        for view in group.members
+    }
 
 
 def _why_apart(a: ScanView, b: ScanView, same_steps: int, needed: int) -> Refusal:
@@ -237,7 +213,7 @@ def _named(member: ScanView, alike: set[str]) -> list[LoopVariable]:
     return giving(reading, iter(replace(results, fresh)))
 
 
-class LoopGroup(Struct, eq=False):
+class MergeSet(Struct, eq=False):
     """Loops that become one.
 
     Attributes
@@ -255,38 +231,17 @@ class LoopGroup(Struct, eq=False):
     members: list[ScanView]
 
 
-class Groups:
-    """The groups of one level, in the order of their first loops."""
-
-    def __init__(self) -> None:
-        self.all: list[LoopGroup] = []
-        self.of: dict[Apply, LoopGroup] = {}
-
-    def among(self, bits: int) -> Iterator[LoopGroup]:
-        """Return the groups of a set, in order."""
-        return (self.all[k] for k in positions(bits))
-
-    def put(self, view: ScanView, group: LoopGroup | None, needs: int) -> LoopGroup:
-        """Put a loop that needs some groups into another one, None for a group of its own."""
-        if group is None:
-            group = LoopGroup(1 << len(self.all), needs, [])
-            self.all.append(group)
-        elif needs & ~group.needs:
-            group.needs |= needs
-            for loop_group in self.all:
-                if loop_group.needs & group.bit:
-                    loop_group.needs |= group.needs
-        group.members.append(view)
-        self.of[view.node] = group
-        return group
+Join = Callable[[ScanView, int, Sequence[MergeSet]], MergeSet | None]
 
 
-def loops_and_needs(level: Level, groups: Groups) -> Iterator[tuple[ScanView, int]]:
-    """Return the loops of a level in order of computation, each with the groups it needs.
+def grouped(level: Level, join: Join) -> list[MergeSet]:
+    """Put the loops of a level into groups, in order of computation.
 
-    Who reads this puts each loop into a group before the next.
+    ``join(view, needs, groups)`` gives the group that a loop joins, None for one of its own; ``needs`` are the groups whose results
+    it needs, directly or through others.
     """
-    loops = level.loops
+    groups: list[MergeSet] = []
+    of: list[MergeSet] = []  # of each loop so far
     above: dict[Variable, int] = {}  # the nearest loops above what is computed from loops, as bits
     for node in level.nodes:
         nearest = 0
@@ -295,12 +250,22 @@ def loops_and_needs(level: Level, groups: Groups) -> Iterator[tuple[ScanView, in
         if isinstance(node.op, Scan):
             needs = 0
             for k in positions(nearest):
-                group = groups.of[loops[k]]
-                needs |= group.bit | group.needs
-            nearest = 1 << len(groups.of)
-            yield ScanView(node), needs
+                needs |= of[k].bit | of[k].needs
+            nearest = 1 << len(of)
+            view = ScanView(node)
+            group = join(view, needs, groups)
+            if group is None:
+                group = MergeSet(1 << len(groups), needs, [])
+                groups.append(group)
+            elif needs & ~group.needs:
+                group.needs |= needs
+                for other in groups:
+                    other.needs |= group.needs if other.needs & group.bit else 0
+            group.members.append(view)
+            of.append(group)
         if nearest:
             above.update(dict.fromkeys(node.outputs, nearest))
+    return groups
 
 
 def positions(bits: int) -> Iterator[int]:

@@ -23,9 +23,7 @@ import contextlib
 import sys
 from collections.abc import Callable, Collection
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
-
-from msgspec import Struct
+from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 from scanviz.cli.built import own_output
 from scanviz.cli.files import STANDARD_OUTPUT, free_place, loaded
@@ -49,6 +47,7 @@ from scanviz.record.names import functions_called, loops_called, not_one_functio
 from scanviz.record.plain_text import sanitize, write_text
 
 if TYPE_CHECKING:
+    from scanviz.record.graphs.graph import GraphSnapshot
     from scanviz.record.loops import LoopRecord
     from scanviz.record.model import FunctionRecord, ProfileRecord
     from scanviz.render.diagram.model import Diagram
@@ -87,6 +86,7 @@ OPTIONS = (
     Option(("--force",), "", "replace FILE even if scanviz did not draw it"),
     MODE,
 )
+NO_GRAPHS = "the profile has this function's list of rewrites, but no graphs of them"
 DRAWN = ("svg", "png", "pdf", "dot")
 WRITTEN = ("txt", "json", "graphml", "html")
 FILMED = ("html", "svg")
@@ -94,7 +94,7 @@ NO_LOOPS_CLOSED = ("unrolled", "connections", "mappings", "film")  # pictures in
 TABLES = ("txt", "svg", "png")  # as what mappings and connections are drawn
 
 
-class DrawTarget(Struct, frozen=True):
+class DrawTarget(NamedTuple):
     """Where the picture goes and as what."""
 
     path: Path | None
@@ -176,27 +176,39 @@ def _deliver(record: ProfileRecord, given: Given, target: DrawTarget, out: TextI
         write_text(f"  {sanitize(note)}\n", said)
 
 
+class _Asked(NamedTuple):
+    """What is drawn: a function of a profile, perhaps one loop of it, and as what."""
+
+    record: ProfileRecord
+    function: FunctionRecord
+    loop: LoopRecord | None
+    given: Given
+    form: str
+    width: int
+
+
 def _made(record: ProfileRecord, given: Given, form: str, out: TextIO) -> tuple[bytes, str, tuple[str, ...]]:
     """Return the file's content, the engine's name and notes."""
-    function = _function(record, given)
     other = [f"--{name}" for name in NO_LOOPS_CLOSED if getattr(given, name) not in (None, False)]
     for name in ("closed", "open"):
         if other and getattr(given, name):
             raise UsageError(f"--{name} and {other[0]} cannot be combined")
+    width = given.width or terminal_columns(out) or 160
+    asked = _Asked(record, *_function_and_loop(record, given), given, form, width)
     if given.connections is not None or given.mappings:
-        return _table(record, function, given, form, _columns(given, out)), "", ()
+        return _table(asked), "", ()
     if given.film:
-        return _film(record, function, given, form)
+        return _film(asked)
     from scanviz.render import draw
 
-    diagram = whole = _diagram(record, function, given, form)
+    diagram = whole = _diagram(asked)
     if folds(form, given):
-        diagram = folded(whole, given, _named(given.open, record, function))
+        diagram = folded(whole, given, _named(asked, given.open))
     wishes = draw.DrawOptions(
         types=given.types,
         engine=given.engine,
         seconds=float(given.seconds),
-        width=_columns(given, out),
+        width=width,
         ascii_only=given.ascii,
         dark=given.dark,
     )
@@ -204,170 +216,127 @@ def _made(record: ProfileRecord, given: Given, form: str, out: TextIO) -> tuple[
     return drawing.data, drawing.engine if form in (*DRAWN[:3], "html") else "", drawing.notes
 
 
-def _columns(given: Given, out: TextIO) -> int:
-    """Return how wide text is: as --width or COLUMNS say, as the terminal is, or 160 where there is none."""
-    return given.width or terminal_columns(out) or 160
-
-
-def _function(record: ProfileRecord, given: Given) -> FunctionRecord:
-    """Return the function that is drawn: the one that is asked for, or that has the loop, else the one that took most time."""
-    name, scan = given.function, given.scan
-    keys = {function.key for function in record.functions}
-    if name is not None:
-        problem = not_one_function(record, name)
-        if problem:
-            raise UsageError(problem)
-        keys = {function.key for function in functions_called(record, name)}
-    if scan is not None:
-        keys = {_loop_named(record, keys, scan).function}
-    functions = [
-        function for function in record.functions if function.graph is not None and function.key in keys
-    ]
-    if not functions:
+def _function_and_loop(record: ProfileRecord, given: Given) -> tuple[FunctionRecord, LoopRecord | None]:
+    """Return the function and loop that are asked for; else the function of the loop, or that took most time."""
+    functions, loop = record.functions, None
+    if given.function is not None:
+        _refuse(not_one_function(record, given.function))
+        functions = tuple(functions_called(record, given.function))
+    if given.scan is not None:
+        keys = {function.key for function in functions}
+        _refuse(not_one_loop(record, given.scan, [loop for loop in record.loops if loop.function in keys]))
+        loop = next(loop for loop in loops_called(record, given.scan) if loop.function in keys)
+        functions = tuple(function for function in functions if function.key == loop.function)
+    drawn = [function for function in functions if function.graph is not None]
+    if not drawn:
         raise UsageError("nothing to draw: no function was called, or its graph was too large to keep")
-    return max(functions, key=lambda function: function.total_ns)
+    return max(drawn, key=lambda function: function.total_ns), loop
 
 
-def _loop_named(record: ProfileRecord, functions: Collection[int], scan: str) -> LoopRecord:
-    """Return the loop of one of the functions that is asked for."""
-    among = [loop for loop in record.loops if loop.function in functions]
-    problem = not_one_loop(record, scan, among)
+def _refuse(problem: str) -> None:
     if problem:
         raise UsageError(problem)
-    return next(loop for loop in loops_called(record, scan) if loop.function in functions)
 
 
-def _diagram(record: ProfileRecord, function: FunctionRecord, given: Given, form: str) -> Diagram:
+def _diagram(asked: _Asked) -> Diagram:
     """Return the picture that the options ask for."""
     from scanviz.render.diagram.build import diagram_of, with_closed
     from scanviz.render.diagram.difference import difference, near_changes
     from scanviz.render.diagram.unrolled import MOST_IN_ALL, MOST_STEPS, unrolled
 
-    graph = function.graph
-    assert graph is not None
-    scan = given.scan
-    if scan is not None:
-        scan = _loop_named(record, {function.key}, scan).name
+    function, given = asked.function, asked.given
+    scan = None if asked.loop is None else asked.loop.name
+    closed, plumbing = _named(asked, given.closed), given.plumbing
     if given.diff is not None:
         before, after = _moments(function, given.diff)
-        changed = difference(before, after, plumbing=given.plumbing)
-        return near_changes(with_closed(changed, _named(given.closed, record, function)))
+        return near_changes(with_closed(difference(before, after, plumbing=plumbing), closed))
+    graph = function.graph
     built = function.rewrites.snapshot(0) if function.rewrites is not None else None
     if given.before:
-        if built is None:
-            raise UsageError("the profile has this function's list of rewrites, but no graphs of them")
-        graph, record_for = built, None
-    else:
-        record_for = record
+        graph = built
+    if graph is None:
+        raise UsageError(NO_GRAPHS)
+    record = None if given.before else asked.record
     if given.unrolled is not None:
-        most = MOST_IN_ALL if folds(form, given) else MOST_STEPS
-        return unrolled(
-            graph, scan, given.unrolled, record_for, plumbing=given.plumbing, most=most, built=built
-        )
+        most = MOST_IN_ALL if folds(asked.form, given) else MOST_STEPS
+        return unrolled(graph, scan, given.unrolled, record, plumbing=plumbing, most=most, built=built)
+    key = None if record is None else function.key
     return diagram_of(
-        graph,
-        record=record_for,
-        function=function.key if record_for is not None else None,
-        depth=given.depth,
-        closed=_named(given.closed, record, function),
-        scan=scan,
-        plumbing=given.plumbing,
+        graph, record=record, function=key, depth=given.depth, closed=closed, scan=scan, plumbing=plumbing
     )
 
 
-def _named(wanted: Collection[str], record: ProfileRecord, function: FunctionRecord) -> list[str]:
-    """Return the names of loops that are asked for, as the graph has them; any name that says which is meant will do."""
+def _named(asked: _Asked, wanted: Collection[str]) -> list[str]:
+    """Return the names of loops as the graph has them; any name that says which is meant will do."""
     names = []
-    for asked in wanted:
-        meant = [loop.name for loop in loops_called(record, asked) if loop.function == function.key]
-        names.append(meant[0] if len(set(meant)) == 1 else asked)
+    for name in wanted:
+        meant = {
+            loop.name for loop in loops_called(asked.record, name) if loop.function == asked.function.key
+        }
+        names.append(meant.pop() if len(meant) == 1 else name)
     return names
 
 
-def _moments(function: FunctionRecord, wanted: str):  # type: ignore[no-untyped-def]  # two GraphSnapshots
+def _moments(function: FunctionRecord, wanted: str) -> tuple[GraphSnapshot, GraphSnapshot]:
     """Return the graphs before and after a rewrite, which is named by its number or its rule."""
-    history = function.rewrites
-    applications = history.applications if history is not None else ()
-    if wanted.isdecimal():
-        found = [application.index for application in applications if application.index == int(wanted)]
-    else:
-        found = [application.index for application in applications if application.rule == wanted]
-    if not found or history is None:
-        rules = list(dict.fromkeys(application.rule for application in applications))
+    history, name = function.rewrites, sanitize(function.name)
+    if history is None or not history.applications:
+        raise UsageError(f"no rewrite changed {name}")
+    found = [one.index for one in history.applications if wanted in (one.rule, str(one.index))]
+    if not found:
+        rules = list(dict.fromkeys(one.rule for one in history.applications))
+        known = f"0 to {len(history.applications) - 1}: {', '.join(map(sanitize, rules))}"
         raise UsageError(
-            f"no rewrite {wanted!r} changed {sanitize(function.name)}{suggestion(wanted, rules)};"
-            f" there were 0 to {len(applications) - 1}: {', '.join(map(sanitize, rules))}"
-            if applications
-            else f"no rewrite changed {sanitize(function.name)}"
+            f"no rewrite {wanted!r} changed {name}{suggestion(wanted, rules)}; there were {known}"
         )
     before, after = history.snapshot(found[0]), history.snapshot(found[-1] + 1)
     if before is None or after is None:
-        raise UsageError("the profile has this function's list of rewrites, but no graphs of them")
+        raise UsageError(NO_GRAPHS)
     return before, after
 
 
-def _loop(
-    record: ProfileRecord, function: FunctionRecord, given: Given, ends: tuple[int | str, ...] = ()
-) -> LoopRecord:
-    """Return the loop that is asked for; else the one that took most, first of those that have an input and an output so called."""
-    from scanviz.render.diagram.connections import has_ends
-
-    scan = given.scan
-    if scan is not None:
-        return _loop_named(record, {function.key}, scan)
-    loops = [loop for loop in record.loops if loop.function == function.key]
-    if not loops:
-        raise UsageError(f"{sanitize(function.name)} has no loop")
-    return max(loops, key=lambda loop: (has_ends(loop, *ends) if ends else True, loop.total_ns))
-
-
-def _film(
-    record: ProfileRecord, function: FunctionRecord, given: Given, form: str
-) -> tuple[bytes, str, tuple[str, ...]]:
+def _film(asked: _Asked) -> tuple[bytes, str, tuple[str, ...]]:
     """Return the film of a function's rewrites."""
     from scanviz.render.film.drawing import film_file, laid_out
     from scanviz.render.film.frames import film_of
 
-    if function.rewrites is None:
-        raise UsageError(f"no rewrite of {sanitize(function.name)} was kept")
-    scan = given.scan
-    name = _loop_named(record, {function.key}, scan).name if scan is not None else None
-    film = film_of(function.rewrites, name, plumbing=given.plumbing, chips=True)
-    return (
-        film_file(laid_out(film), form, dark=given.dark),
-        "",
-        (f"{len(film.frames)} frames", *film.whole.notes),
-    )
+    history, given = asked.function.rewrites, asked.given
+    if history is None:
+        raise UsageError(f"no rewrite of {sanitize(asked.function.name)} was kept")
+    name = None if asked.loop is None else asked.loop.name
+    film = film_of(history, name, plumbing=given.plumbing, chips=True)
+    data = film_file(laid_out(film), asked.form, dark=given.dark)
+    return data, "", (f"{len(film.frames)} frames", *film.whole.notes)
 
 
-def _table(record: ProfileRecord, function: FunctionRecord, given: Given, form: str, width: int) -> bytes:
+def _table(asked: _Asked) -> bytes:
     """Return the connection matrix, a path in it, or the mappings, as text or drawn."""
     from scanviz.render.diagram.connections import connection_matrix
     from scanviz.render.diagram.mappings import mappings_table
 
-    pair = given.connections
+    given, form, pair = asked.given, asked.form, asked.given.connections
     forms = ("txt",) if pair else TABLES
     if form not in forms:
         what = "a path is text" if pair else "--connections and --mappings are text or drawn"
-        raise UsageError(
-            f"{what}: -o x.{' or x.'.join(forms)}, not .{form} (scanviz html shows them as tables)"
-        )
+        known = " or x.".join(forms)
+        raise UsageError(f"{what}: -o x.{known}, not .{form} (scanviz html shows them as tables)")
     if pair:
-        return _path_text(record, function, given, pair).encode()
-    loop = _loop(record, function, given)
-    joined = given.mappings
+        return _path_text(asked, pair).encode()
+    loop = _loop(asked)
     if form == "txt":
-        table = mappings_table(loop).as_text(width) if joined else connection_matrix(loop).as_text()
-        return table.encode()
+        text = (
+            mappings_table(loop).as_text(asked.width) if given.mappings else connection_matrix(loop).as_text()
+        )
+        return text.encode()
     from scanviz.render.colours import darkened
     from scanviz.render.engines import converted
     from scanviz.render.tables import connections_svg, mappings_svg
 
-    drawn = mappings_svg(mappings_table(loop)) if joined else connections_svg(connection_matrix(loop))
+    drawn = mappings_svg(mappings_table(loop)) if given.mappings else connections_svg(connection_matrix(loop))
     return converted((darkened(drawn) if given.dark else drawn).encode(), form)[0]
 
 
-def _path_text(record: ProfileRecord, function: FunctionRecord, given: Given, pair: str) -> str:
+def _path_text(asked: _Asked, pair: str) -> str:
     """Return the way by which one input reaches one output, in words."""
     from scanviz.render.diagram.connections import connecting_path
 
@@ -376,10 +345,21 @@ def _path_text(record: ProfileRecord, function: FunctionRecord, given: Given, pa
         raise UsageError(
             "--connections takes the name or number of an input and of an output: --connections=W,h"
         )
-    assert function.graph is not None
+    assert asked.function.graph is not None
     row, column = (int(text) if text.strip().isdecimal() else text.strip() for text in (source, goal))
-    loop = _loop(record, function, given, (row, column))
-    path = connecting_path(function.graph, loop, row, column)
+    path = connecting_path(asked.function.graph, _loop(asked, row, column), row, column)
     if path is None:
         return f"{sanitize(source)} does not reach {sanitize(goal)}, however many steps there are\n"
     return "".join(f"{word}\n" for word in path.words)
+
+
+def _loop(asked: _Asked, *ends: int | str) -> LoopRecord:
+    """Return the loop that is asked for; else the one that took most, first of those that have an input and an output so called."""
+    from scanviz.render.diagram.connections import has_ends
+
+    if asked.loop is not None:
+        return asked.loop
+    loops = [loop for loop in asked.record.loops if loop.function == asked.function.key]
+    if not loops:
+        raise UsageError(f"{sanitize(asked.function.name)} has no loop")
+    return max(loops, key=lambda loop: (has_ends(loop, *ends) if ends else True, loop.total_ns))

@@ -33,7 +33,7 @@ def test_advice_is_printed_with_its_line_and_figures(record: ProfileRecord, tmp_
     assert done.returncode == 0 and done.stderr == ""
     heading, _, title, line, evidence, *_ = done.stdout.splitlines()
     assert heading == "rnn.py --layers 2 · 50.0 ms"
-    assert title == "1. code was made 20 times for `rnn`: about 9.50 ms (19 % of the run)"
+    assert title == "1. `rnn` was compiled 20 times: about 9.50 ms (19 % of the run)"
     assert line.startswith("   rnn.py:9  h, _ = ") and "20 sets of shapes" in evidence
 
 

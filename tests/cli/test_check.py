@@ -142,7 +142,7 @@ def test_a_profile_with_values_is_saved_and_reported(script: Path) -> None:
     again = command("report", "--recompute", *asked, cwd=script)
     assert again.returncode == 0 and "at step 601\n" in again.stdout
     other = command("report", "--recompute", "--run", "1", *asked, cwd=script)
-    assert other.returncode != 0 and "what run 1 of rnn was given is not in the record" in other.stderr
+    assert other.returncode != 0 and "the inputs of run 1 of rnn are not in the record" in other.stderr
     ascii_only = command("report", "rnn.scanviz", "--values", cwd=script, PYTHONIOENCODING="ascii")
     assert ascii_only.returncode == 0 and ascii_only.stdout.isascii()
 

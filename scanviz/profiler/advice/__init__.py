@@ -1,4 +1,4 @@
-"""Advice: what a record gives reason to change, with an estimate from its own figures."""
+"""Advice: changes that would improve a run, with gains estimated from its record."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A piece of advice, and what the rules that give it are shown: one loop with its graph, and what is worth saying."""
+"""A piece of advice, and the loops with their graphs that the rules read."""
 
 from __future__ import annotations
 
@@ -11,35 +11,35 @@ from scanviz.record.graphs.graph import GraphSnapshot, ScanRecord
 from scanviz.record.graphs.rewrites import RefusalRecord
 from scanviz.record.model import FunctionRecord, LoopRecord, OperationRecord, ProfileRecord, SourceRecord
 
-WORTH = 0.02  # of the run: what costs less is not worth a word
-LARGE_BYTES = 32 * 2**20  # rows that take less memory are nobody's trouble
+WORTH = 0.02  # share of the run below which there is no advice
+LARGE_BYTES = 32 * 2**20  # rows of fewer bytes get no advice
 
 
 class Advice(Struct, frozen=True):
-    """One thing to change, and what the record says for it.
+    """One change, and the evidence for it.
 
     Attributes
     ----------
     kind : str
-        Which rule gave it.
+        The rule that gave it.
     title : str
-        What was found, in a line.
+        The finding, in a line.
     text : str
-        What to do and why, and how the gain was estimated.
+        The change, its reason, and how the gain was estimated.
     evidence : str
         The figures of the record.
     source : SourceRecord or None
         The line to change.
     function : str
-        The function it is about; empty where it is about the whole run.
+        The function; empty for the whole run.
     loop : str
-        The loop it is about, or empty.
+        The loop, or empty.
     gain_ns : float or None
-        Time of this run that it saves at least about, of usual steps and calls; None where the record bounds no such time.
+        Time that it saves in this run, at least about; None if unknown.
     gain_bytes : int or None
-        Memory that it can save, estimated.
+        Estimate of the memory that it saves.
     most_ns : float or None
-        Time of this run that it can save at most, where no more than that is known.
+        Upper bound of the time that it saves, if only that is known.
     """
 
     kind: str
@@ -55,20 +55,20 @@ class Advice(Struct, frozen=True):
 
 
 class SourcePlace(Struct, frozen=True, eq=False):
-    """A loop that ran, and what is known of it.
+    """A loop that ran, with its function and graphs.
 
     Attributes
     ----------
     record : ProfileRecord
         The whole run.
     function : FunctionRecord
-        The function it belongs to.
+        Its function.
     loop : LoopRecord
         The loop.
     snapshot : ScanRecord or None
-        It as a graph.
+        The loop in the graph.
     around : GraphSnapshot or None
-        The graph it stands in.
+        The graph around it.
     """
 
     record: ProfileRecord
@@ -79,7 +79,7 @@ class SourcePlace(Struct, frozen=True, eq=False):
 
     @property
     def step(self) -> GraphSnapshot | None:
-        """The graph of its step; None where it was not kept."""
+        """The graph of its step; None if not kept."""
         return (
             self.around.step(self.snapshot) if self.around is not None and self.snapshot is not None else None
         )
@@ -96,41 +96,39 @@ class SourcePlace(Struct, frozen=True, eq=False):
         gain_bytes: int | None = None,
         most_ns: float | None = None,
     ) -> Advice:
-        """Return advice about the loop, at its line where no other is given."""
+        """Return advice about the loop, by default at its line."""
         named = (source or self.loop.source, self.function.name, self.loop.name)
         return Advice(kind, title, text, evidence, *named, gain_ns, gain_bytes, most_ns)
 
     def is_worth(self, nanoseconds: float) -> bool:
-        """Return whether a time is a part of the run worth a word."""
+        """Return whether a time is large enough for advice."""
         return is_worth(self.record, nanoseconds)
 
     def step_ns(self) -> float:
-        """Return what a usual step took."""
+        """Return the time of a typical step."""
         return step_ns(self.loop)
 
     def known_steps(self) -> int | None:
-        """Return how many steps the loop takes at most, where that is a constant of its graph."""
+        """Return the maximum number of steps, if it is a constant of the graph."""
         if self.around is None or self.snapshot is None:
             return None
         for node in self.around.nodes:
             if node.loop is self.snapshot and node.inputs:
-                steps = self.around.leaves.get(
-                    node.inputs[0]
-                )  # what a Scan reads first is its number of steps
+                steps = self.around.leaves.get(node.inputs[0])  # the first input of a Scan
                 label = steps.results[0].label if steps is not None and steps.role == "constant" else ""
                 text = label if label.isdecimal() else ""
                 return int(text) if text and len(text) < 10 else None
         return None
 
     def operation(self, index: int | None) -> OperationRecord | None:
-        """Return an operation of the step that was timed, by its index."""
+        """Return a timed operation of the step, by its index."""
         found = self.loop.operations
         if index is None or not 0 <= index < len(found) or not found[index].samples:
             return None
         return found[index]
 
     def refusal(self, rule: str) -> RefusalRecord | None:
-        """Return why a rule did not fire on the loop, where that was recorded."""
+        """Return the refusal of a rule for the loop, if recorded."""
         if self.function.rewrites is None:
             return None
         wanted = (rule, f"loop `{self.loop.name}`")  # no other loop of the function has that name
@@ -139,12 +137,12 @@ class SourcePlace(Struct, frozen=True, eq=False):
 
 
 def is_worth(record: ProfileRecord, nanoseconds: float) -> bool:
-    """Return whether a time is a part of the run worth a word: of the time in which it ran, where others took the processor."""
+    """Return whether a time is a large enough share of the run for advice."""
     return nanoseconds >= WORTH * ran_ns(record) > 0
 
 
 def places(record: ProfileRecord) -> Iterator[SourcePlace]:
-    """Return every loop that took steps, with its graph."""
+    """Return every loop that ran, with its graph."""
     functions = {function.key: function for function in record.functions}
     graphs = {
         function.key: {loop.key: (loop, around) for loop, _, around in function.graph.all_loops()}
@@ -159,7 +157,7 @@ def places(record: ProfileRecord) -> Iterator[SourcePlace]:
 
 
 def is_selected(selection: str, rule: str, tags: tuple[str, ...]) -> bool:
-    """Return whether a selection of rules, as ``Mode(rewrites=…)`` takes it, has a rule: the last word that fits it counts.
+    """Return whether ``Mode(rewrites=selection)`` includes a rule; the last matching word counts.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Advice about rows that loops keep: those nobody reads, those a gradient could compute again, and what storing them takes."""
+"""Advice about rows of loops: unread rows, rows a gradient could recompute, and the time to store them."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from scanviz.profiler.report.units import amount, duration, share, size
 from scanviz.record.graphs.graph import LoopVariableRecord, NodeRecord, ScanRecord
 from scanviz.record.names import given_name
 
-_LAST = re.compile(r"index\[-(\d+):?[,\]]")  # reads the last rows, and how many
+_LAST = re.compile(r"index\[-(\d+):?[,\]]")  # the number of last rows that are read
 _MUCH_COPYING = 0.1  # of a step
 
 
 def rows_kept(place: SourcePlace) -> Iterator[Advice]:
-    """Give advice on results of which all rows are kept though nothing reads them."""
+    """Advise on results whose rows are all kept but not read."""
     if place.snapshot is None or place.around is None or place.loop.gradient_of is not None:
-        return  # what a gradient's loop keeps is not the user's to change
+        return  # the user cannot change a gradient's loop
     for variable in place.loop.variables:
         if variable.keep_last is not None or variable.row_bytes < LARGE_BYTES or variable.read_backwards:
             continue
@@ -44,7 +44,7 @@ def _result_of(loop: ScanRecord, variable: LoopVariableRecord) -> str | None:
 
 
 def _unread(readers: list[NodeRecord], is_free: bool) -> tuple[str, str] | None:
-    """Return what reads a result where that needs few of its rows, and what to do; None where it needs them."""
+    """Return which few rows of a result are read, and what to do; None if all are needed."""
     lasts = [_LAST.match(reader.op) for reader in readers]
     sizes = [reader for reader in readers if reader.op == "dimension{axis=0}"]
     depth = max((int(last.group(1)) for last in lasts if last), default=0)
@@ -79,7 +79,7 @@ def _rows_advice(place: SourcePlace, variable: LoopVariableRecord, said: tuple[s
 
 
 def _touched(place: SourcePlace, room: int) -> float | None:
-    """Return the bytes of rows that were written: of a loop that ended early, what it did not reach takes no memory."""
+    """Return the bytes of rows that were written, which may be fewer in a loop that ended early."""
     if not place.loop.has_until:
         return float(room)
     steps = place.known_steps()
@@ -87,7 +87,7 @@ def _touched(place: SourcePlace, room: int) -> float | None:
 
 
 def checkpoints(place: SourcePlace) -> Iterator[Advice]:
-    """Give advice on loops that keep much for their gradient."""
+    """Advise on loops that keep many bytes for their gradient."""
     loop = place.loop
     kept, steps = loop.kept_bytes, loop.longest_run
     if kept < LARGE_BYTES or steps < 64 or loop.has_until or _is_checkpointed(place):
@@ -106,7 +106,7 @@ def checkpoints(place: SourcePlace) -> Iterator[Advice]:
 
 
 def _of_peak(place: SourcePlace, kept: int) -> str:
-    """Return in words how much rows are of all that a call of the function held at most, where that was measured."""
+    """Return the share of the rows in the peak memory of a call, in words, if measured."""
     peak = place.function.measures.get("peak_bytes", 0.0)
     return (
         f"; {share(kept, peak)} of the {size(peak)} that `{place.function.name}` held at most"
@@ -116,7 +116,7 @@ def _of_peak(place: SourcePlace, kept: int) -> str:
 
 
 def _is_checkpointed(place: SourcePlace) -> bool:
-    """Return whether a loop is one of those that scan_checkpoints makes."""
+    """Return whether scan_checkpoints made a loop."""
     name = given_name(place.loop.name)
     if not name.endswith("_outer"):
         return False
@@ -127,9 +127,9 @@ def _is_checkpointed(place: SourcePlace) -> bool:
 
 
 def copies(place: SourcePlace) -> Iterator[Advice]:
-    """Give advice on loops that spend much of their time storing rows that their gradient does not need."""
+    """Advise on loops that spend much time on storing rows that no gradient needs."""
     loop = place.loop
-    if loop.gradient_of is not None:  # nobody wrote its step
+    if loop.gradient_of is not None:  # the user cannot change it
         return
     copying = copies_ns(loop)
     spent = min(copying * loop.steps, float(loop.total_ns))

@@ -1,7 +1,7 @@
 """Advice about work that could leave a loop: of non-sequences alone, products of sequences, random draws.
 
-The rules PushOutNonSeqScan and PushOutSeqScan do this by themselves; what is found here is what they refused or were not
-allowed to do.  Only operations that were timed count, and those of a branch are left alone: a step may not take it.
+The rules PushOutNonSeqScan, PushOutSeqScan and batch_draws do this; advice is about what they refused or were not allowed to do.
+Only timed operations count, and none inside branches.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ _TAGS = ("push_out", "scan")
 _PRODUCTS = ("dot", "matmul", "batched_dot", "tensordot")
 # One product of all rows took 1 to 43 % of the time of one a row, for rows of 4 to 1,024 numbers (OpenBLAS, one thread).
 _LARGE = 0.5
-_CALL_NS = 200.0  # of a call of a product, which takes as long as its arithmetic otherwise
+_CALL_NS = 200.0  # overhead of calling one product
 
 
 def non_sequences(place: SourcePlace) -> Iterator[Advice]:
-    """Give advice on work of non-sequences alone that is done again at every step."""
+    """Advise on work of non-sequences alone that every step repeats."""
     loop = place.loop
     if place.snapshot is None or place.step is None:
         return
     found = timed(place, closure(place.step, given_by(place.snapshot, ("non_sequence",))))
-    times = max(loop.steps - loop.runs, 0)  # once a run it is needed anyway
+    times = max(loop.steps - loop.runs, 0)  # once per run it is needed
     gain = bounded(place, together(place, found) * times)
     if not found or not place.is_worth(gain):
         return
@@ -46,7 +46,7 @@ def non_sequences(place: SourcePlace) -> Iterator[Advice]:
 
 
 def sequence_products(place: SourcePlace) -> Iterator[Advice]:
-    """Give advice on products of sequences, which one product of all rows could replace."""
+    """Advise on products of sequence rows that could be one product of all rows."""
     loop = place.loop
     step = place.step
     if place.snapshot is None or step is None:
@@ -74,7 +74,7 @@ def sequence_products(place: SourcePlace) -> Iterator[Advice]:
 
 
 def timed(place: SourcePlace, nodes: Sequence[NodeRecord]) -> list[OperationRecord]:
-    """Return the operations of a step that some nodes became, those of them that take a time."""
+    """Return the timed operations of some nodes of a step."""
     found = {node.operation: place.operation(node.operation) for node in nodes}
     return [
         operation
@@ -84,12 +84,12 @@ def timed(place: SourcePlace, nodes: Sequence[NodeRecord]) -> list[OperationReco
 
 
 def together(place: SourcePlace, operations: Sequence[OperationRecord]) -> float:
-    """Return what operations take of a usual step."""
+    """Return the time of operations in a typical step."""
     return sum(operation_ns(place.loop, operation) for operation in operations)
 
 
 def bounded(place: SourcePlace, nanoseconds: float) -> float:
-    """Return an estimate that is no more than the operations of the loop took."""
+    """Return an estimate, limited to the time of the loop's operations."""
     return min(nanoseconds, operations_ns(place.loop) * place.loop.steps, float(place.loop.total_ns))
 
 
@@ -121,26 +121,26 @@ def _why(place: SourcePlace, rule: str) -> str:
 
 
 def is_best_in_step(place: SourcePlace, rule: str) -> bool:
-    """Return whether a rule left work in a loop because machine code runs that, where it costs least in the step."""
+    """Return whether a rule left work in a loop because it is fastest there, as machine code."""
     refusal = place.refusal(rule)
     return refusal is not None and refusal.why.startswith("machine code runs")
 
 
 def _saved(place: SourcePlace, product: OperationRecord) -> float:
-    """Return what a product surely takes less of a step when it is one product of all rows."""
+    """Return the certain gain per step from one product of all rows."""
     time = operation_ns(place.loop, product)
     is_vector = product.output.count("[") == 1 and "," not in product.output
     return _LARGE * time if is_vector else min(_CALL_NS, _LARGE * time)
 
 
 def spent(place: SourcePlace, operations: Sequence[OperationRecord]) -> str:
-    """Return what operations take of the operations of a usual step, in words."""
+    """Return the share of operations in a typical step, in words."""
     time, whole = together(place, operations), operations_ns(place.loop)
     return f"{duration(time)} of {duration(whole)} a step ({share(time, whole)}), {amount(place.loop.steps)} steps"
 
 
 def of_run(place: SourcePlace, gain: float) -> str:
-    """Return what a time is of the run, in words."""
+    """Return the share of a time in the run, in words."""
     return f"{duration(gain)} of the {duration(place.record.wall_ns)} of the run ({share(gain, place.record.wall_ns)})"
 
 
@@ -150,12 +150,12 @@ def every(runs: int) -> str:
 
 
 def given_by(loop: ScanRecord, kinds: Collection[str]) -> set[str]:
-    """Return the variables of a step that loop variables of some kinds give a value to."""
+    """Return the inputs of a step from loop variables of some kinds."""
     return {key for variable in loop.variables if variable.kind in kinds for key in variable.inner_inputs}
 
 
 def closure(graph: GraphSnapshot, given: Iterable[str]) -> list[NodeRecord]:
-    """Return the nodes that depend on some variables, and on constants, alone; not what is of constants only, nor sizes."""
+    """Return the nodes that depend only on some variables and constants, without sizes and nodes of constants alone."""
     constants = {key for key, leaf in graph.leaves.items() if leaf.role == "constant"}
     known, found = constants | set(given), []
     for node in graph.nodes:
@@ -175,7 +175,7 @@ _SHAPE = re.compile(r"\[([\d, ]*)\]$")
 
 
 def draws(place: SourcePlace) -> Iterator[Advice]:
-    """Give advice on draws whose parameters and size are the same in every step."""
+    """Advise on draws whose parameters and size are the same in every step."""
     loop, snapshot, step = place.loop, place.snapshot, place.step
     if snapshot is None or step is None or loop.gradient_of is not None or not loop.runs:
         return
@@ -186,10 +186,10 @@ def draws(place: SourcePlace) -> Iterator[Advice]:
     movable: dict[int | None, NodeRecord] = {}
     for node in step.nodes:
         if node.op_name.startswith(_PREFIX) and node.inputs and node.inputs[0] in states:
-            states.add(node.outputs[0])  # a draw after it may go on with its state
+            states.add(node.outputs[0])  # a later draw may continue from its state
             of_one_set = (
                 "permutation" in node.op or "replace=False" in node.op
-            )  # a larger draw is another thing
+            )  # numbers of one draw depend on one another
             if known.issuperset(node.inputs[1:]) and not of_one_set:
                 movable[node.operation] = node
     found = timed(place, list(movable.values()))
@@ -224,7 +224,7 @@ def draws(place: SourcePlace) -> Iterator[Advice]:
 
 
 def _size(output: str) -> int | None:
-    """Return how many numbers a printed type has; None where its shape is not known.
+    """Return the number of elements of a printed type; None if its shape is unknown.
 
     Examples
     --------

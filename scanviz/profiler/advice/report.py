@@ -1,4 +1,4 @@
-"""Advice as text for a terminal, and as data for other programs."""
+"""Render advice as text, and as data for other programs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from scanviz.record.plain_text import sanitize
 from scanviz.record.summary.run_breakdown import RunPart, parts_of
 from scanviz.record.summary.verdict import VerdictSentence
 
-# What takes most of a run, in words: what is said where no change can be promised to better it.
+# The largest part of a run, in words: shown if no advice promises a gain.
 
 _KINDS = {
     "script": "is the script's own time: imports, its Python, and waiting",
@@ -36,7 +36,7 @@ _KINDS = {
 
 
 def dominant(record: ProfileRecord) -> list[RunPart]:
-    """Return the part of a run that takes most by itself; where that is in no function, the largest in one too."""
+    """Return the largest part of a run; if it is outside of functions, also the largest one inside."""
     parts = [part for part in parts_of(record) if part.kind != "run" and part.own_ns > 0]
     parts.sort(key=lambda part: -part.own_ns)
     inside = [part for part in parts if part.function is not None]
@@ -44,7 +44,7 @@ def dominant(record: ProfileRecord) -> list[RunPart]:
 
 
 def in_words(record: ProfileRecord, part: RunPart) -> str:
-    """Return what a part is of a run: how much, what, and its line.
+    """Return the share, description and line of a part of a run.
 
     Examples
     --------
@@ -164,12 +164,12 @@ def advice_json(record: ProfileRecord, advice: Sequence[Advice]) -> dict[str, An
     }
 
 
-LONG_NS = 1_000_000_000  # of shorter runs, looking for advice would be a part worth noticing
+LONG_NS = 1_000_000_000  # runs shorter than this are not searched for advice
 WORTH = 0.05  # of the run
 
 
 def to_try(record: ProfileRecord, advice: Sequence[Advice] | None = None) -> VerdictSentence | None:
-    """Return in a sentence what saves most for sure; None where that is little, and of short runs.
+    """Return the advice with the largest certain gain as a sentence; None for short runs and small gains.
 
     Parameters
     ----------

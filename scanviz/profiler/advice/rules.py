@@ -18,8 +18,8 @@ from scanviz.profiler.report.units import amount, counted, duration, share
 from scanviz.record.loops import LoopRecord
 from scanviz.record.model import ProfileRecord
 
-_TINY_NS = 1000.0  # an operation this short is hardly more than the call of it
-_CALLS = 0.5  # of the time of a tiny operation, at least
+_TINY_NS = 1000.0  # shorter operations are mostly call overhead
+_CALLS = 0.5  # share of call overhead in a tiny operation, at least
 _MOSTLY_TINY = 0.5  # of the operations' time
 _MANY_STEPS = 1000
 _ALIKE = 0.8  # of the longest run: how long runs are on average
@@ -29,7 +29,7 @@ _MANY_SHAPES = 8
 
 
 def tiny_steps(place: SourcePlace) -> Iterator[Advice]:
-    """Give advice on runs that could be one run of larger steps."""
+    """Advise on runs that could be one run of larger steps."""
     loop = place.loop
     if loop.parent is not None or loop.gradient_of is not None or loop.runs < 2 or loop.steps < _MANY_STEPS:
         return
@@ -39,7 +39,7 @@ def tiny_steps(place: SourcePlace) -> Iterator[Advice]:
         return
     if sum(tiny) < _MOSTLY_TINY * operations_ns(loop):
         return
-    # Runs of one length and one set of shapes go together; the steps of the longest one are needed anyway.
+    # Runs of equal length and shapes can run together; the steps of one run remain.
     saved = _CALLS * sum(tiny) * (loop.steps - loop.longest_run)
     gain = min(saved, float(loop.total_ns))
     alike = loop.steps >= _ALIKE * loop.runs * loop.longest_run and _sets_of_shapes(loop) <= 1
@@ -47,10 +47,10 @@ def tiny_steps(place: SourcePlace) -> Iterator[Advice]:
         return
     yield place.advice(
         "tiny_steps",
-        f"`{loop.name}` runs {amount(loop.runs)} times with steps too small to pay for",
-        f"Operations of {duration(sum(tiny) / len(tiny))} are mostly the calls of them, whatever they compute. Where the calls of"
+        f"`{loop.name}` runs {amount(loop.runs)} times with steps that are mostly call overhead",
+        f"Operations of {duration(sum(tiny) / len(tiny))} are mostly call overhead, whatever they compute. If the calls of"
         f" `{place.function.name}` do not need one another's results, run them together: one axis more in its inputs, and one"
-        " loop for all. Estimate: half of these operations in all runs but one; larger rows take the other half back.",
+        " loop for all. Estimate: half the time of these operations in all runs but one.",
         f"{counted(len(tiny), 'operation')} below {duration(_TINY_NS)}: {duration(sum(tiny))} of {duration(place.step_ns())}"
         f" a step; {amount(loop.steps)} steps in {amount(loop.runs)} runs took {duration(loop.total_ns)}",
         gain,
@@ -58,13 +58,13 @@ def tiny_steps(place: SourcePlace) -> Iterator[Advice]:
 
 
 def _is_updating(place: SourcePlace) -> bool:
-    """Return whether the function works on shared variables: its calls then need one another."""
+    """Return whether the function reads shared variables, so that its calls may depend on one another."""
     graph = place.function.graph
     return graph is None or any(leaf.role == "shared" for leaf in graph.leaves.values())
 
 
 def short_inner_loops(place: SourcePlace) -> Iterator[Advice]:
-    """Give advice on loops in loops of which starting them is a large part."""
+    """Advise on inner loops that are mostly started and ended."""
     loop = place.loop
     if loop.parent is None or loop.has_until or loop.gradient_of is not None or not loop.runs:
         return
@@ -76,7 +76,7 @@ def short_inner_loops(place: SourcePlace) -> Iterator[Advice]:
     if not place.is_worth(gain):
         return
     if place.snapshot is not None and place.known_steps() is None:
-        return  # how many steps it takes is found when it runs: nothing can be written out
+        return  # an unknown number of steps cannot be written out
     known = (
         "" if place.snapshot is not None else ", if the number of steps is known when the function is built"
     )
@@ -93,7 +93,7 @@ def short_inner_loops(place: SourcePlace) -> Iterator[Advice]:
 
 
 def _sets_of_shapes(loop: LoopRecord) -> int:
-    """Return for how many sets of shapes code was made; the default mode makes it in two tiers for one."""
+    """Return the number of sets of shapes with code; the default mode makes code of two tiers for one set."""
     counts = Counter[str]()
     for tier in loop.tiers:
         counts[tier.tier] += tier.count
@@ -101,7 +101,7 @@ def _sets_of_shapes(loop: LoopRecord) -> int:
 
 
 def many_shapes(place: SourcePlace) -> Iterator[Advice]:
-    """Give advice on loops for which code was made again and again."""
+    """Advise on loops that were compiled again and again."""
     loop = place.loop
     count, total = _sets_of_shapes(loop), sum(tier.total_ns for tier in loop.tiers)
     gain = total * (1 - 1 / count) if count else 0.0
@@ -109,9 +109,9 @@ def many_shapes(place: SourcePlace) -> Iterator[Advice]:
         return
     yield place.advice(
         "many_shapes",
-        f"code was made {amount(count)} times for `{loop.name}`",
-        "It is made anew for new shapes, up to a limit. Bring inputs to few shapes: fill rows up to a common length, or call"
-        " with batches of one size. Estimate: making it once instead.",
+        f"`{loop.name}` was compiled {amount(count)} times",
+        "New shapes need new code, up to a limit. Bring inputs to few shapes: fill rows up to a common length, or call"
+        " with batches of one size. Estimate: compiling once instead.",
         f"{duration(total)} for {counted(count, 'set')} of shapes in {counted(loop.runs, 'run')}",
         gain,
     )
@@ -130,7 +130,7 @@ MEMORY_RULES: tuple[Callable[[SourcePlace], Iterator[Advice]], ...] = (rows_kept
 
 
 def advice_of(record: ProfileRecord) -> list[Advice]:
-    """Return what a record gives reason to change, the largest gain first.
+    """Return the advice of a record, largest gain first.
 
     Parameters
     ----------
@@ -140,8 +140,7 @@ def advice_of(record: ProfileRecord) -> list[Advice]:
     Returns
     -------
     list of Advice
-        By the time that they save, then by the time that they save at most, then by memory, then those without a figure; empty
-        where there is nothing to say.
+        By time saved, then by its upper bound, then by memory, then without a figure; empty if there is none.
 
     Examples
     --------

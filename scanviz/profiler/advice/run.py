@@ -15,8 +15,8 @@ from scanviz.record.statistics import median_of
 
 # Advice about work outside of loops: what every call of a function computes again, and the script's own Python.
 
-_MANY = 100  # calls, of which what is between two of them is a figure that says something
-_SCRIPT_NS, _MOSTLY = 200e6, 0.5  # what takes less is over before it is read about
+_MANY = 100  # calls, from which on the time between two calls is reported
+_SCRIPT_NS, _MOSTLY = 200e6, 0.5  # shorter scripts get no advice
 
 
 def _about(
@@ -30,13 +30,13 @@ def _about(
     source: SourceRecord | None = None,
     most_ns: float | None = None,
 ) -> Advice:
-    """Return advice about a function, at its line where no other is given."""
+    """Return advice about a function, by default at its line."""
     where = source or function.source
     return Advice(kind, title, text, evidence, where, function.name, "", gain_ns, None, most_ns)
 
 
 def same_at_every_call(record: ProfileRecord) -> Iterator[Advice]:
-    """Give advice on work of shared variables alone that every call does again, though no call changes them."""
+    """Advise on work of unchanged shared variables that every call repeats."""
     updated = {name for function in record.functions for name in _updated(function.graph)}
     for function in record.functions:
         graph = function.graph
@@ -64,12 +64,12 @@ def same_at_every_call(record: ProfileRecord) -> Iterator[Advice]:
 
 
 def _updated(graph: GraphSnapshot | None) -> set[str]:
-    """Return the names of outputs: new values of shared variables have those of the variables."""
+    """Return the names of outputs; an update has the name of its shared variable."""
     return set(graph.output_names) if graph is not None else set()
 
 
 def _fixed(function: FunctionRecord, graph: GraphSnapshot, updated: set[str]) -> list[OperationRecord]:
-    """Return the operations outside of loops that depend on shared variables alone that nothing updates."""
+    """Return the operations outside of loops that depend only on shared variables without updates."""
     given = [
         key
         for key, leaf in graph.leaves.items()
@@ -84,7 +84,7 @@ def _fixed(function: FunctionRecord, graph: GraphSnapshot, updated: set[str]) ->
 
 
 def script(record: ProfileRecord) -> Iterator[Advice]:
-    """Give advice on runs that are mostly the script's own Python."""
+    """Advise on runs that are mostly the script's own Python."""
     own = script_ns(record)
     called = sum(function.total_ns for function in record.functions)
     if own < max(_SCRIPT_NS, _MOSTLY * record.wall_ns) or not called or record.left_out:
@@ -107,18 +107,16 @@ def script(record: ProfileRecord) -> Iterator[Advice]:
     )
 
 
-_SAME_LINE = 3  # functions built there
+_SAME_LINE = 3  # functions built by one line
 _MANY_CALLS = 200
 _MUCH = 0.3
-_BUILD_NS = 100e6  # what takes less is over before it is read about
+_BUILD_NS = 100e6  # faster builds get no advice
 _WEIGHTY = 0.05
-_PRINTED_NAME = re.compile(
-    r"(?<=^scan)\{.*", re.DOTALL
-)  # a loop is called after its line where it has no name
+_PRINTED_NAME = re.compile(r"(?<=^scan)\{.*", re.DOTALL)  # an unnamed loop is named after its line
 
 
 def rebuilding(record: ProfileRecord) -> Iterator[Advice]:
-    """Give advice on functions that one line builds again and again."""
+    """Advise on functions that one line builds again and again."""
     alike: dict[Hashable, list[FunctionRecord]] = {}
     for function in record.functions:
         if function.source is not None:
@@ -127,12 +125,12 @@ def rebuilding(record: ProfileRecord) -> Iterator[Advice]:
             ).append(function)
     for functions in alike.values():
         built = [building_ns(record, function) for function in functions]
-        gain = float(median_of(built)) * (len(built) - 1)  # the first is slower, and is needed
+        gain = float(median_of(built)) * (len(built) - 1)  # one build is needed
         if len(functions) < _SAME_LINE or not is_worth(record, gain):
             continue
         first = functions[0]
         if first.graph is None:
-            continue  # whether they are the same is not known
+            continue  # they may differ
         calls = sum(function.calls for function in functions)
         yield _about(
             first,
@@ -146,7 +144,7 @@ def rebuilding(record: ProfileRecord) -> Iterator[Advice]:
 
 
 def _shape_of(graph: GraphSnapshot | None) -> Hashable:
-    """Return what two graphs share that differ in names and the values of constants alone."""
+    """Return a key that graphs share if they differ only in names and values of constants."""
     if graph is None:
         return None
     number = {key: k for k, key in enumerate(graph.variables)}
@@ -164,7 +162,7 @@ def _shape_of(graph: GraphSnapshot | None) -> Hashable:
 
 
 def costly_building(record: ProfileRecord) -> Iterator[Advice]:
-    """Give advice on functions whose rewriting took longer than all their calls."""
+    """Advise on functions whose rewriting took longer than all their calls."""
     for function in record.functions:
         rewriting = building_ns(record, function, "rewrite")
         if (
@@ -187,7 +185,7 @@ def costly_building(record: ProfileRecord) -> Iterator[Advice]:
 
 
 def small_calls(record: ProfileRecord) -> Iterator[Advice]:
-    """Give advice on functions called so often that the calls themselves take the time."""
+    """Advise on functions whose many calls are mostly overhead."""
     for function in record.functions:
         a_call = call_ns(function)
         inside = sum(outside_ns(function, operation) for operation in function.operations)
@@ -209,7 +207,7 @@ def small_calls(record: ProfileRecord) -> Iterator[Advice]:
 
 
 def reference_tier(record: ProfileRecord) -> Iterator[Advice]:
-    """Give advice on functions that ran on the tier made for reading, not for speed."""
+    """Advise on functions that ran on the reference tier."""
     for function in record.functions:
         if function.backend != "reference" or function.total_ns < _WEIGHTY * record.wall_ns:
             continue
@@ -225,7 +223,7 @@ def reference_tier(record: ProfileRecord) -> Iterator[Advice]:
 
 
 def no_rewrites(record: ProfileRecord) -> Iterator[Advice]:
-    """Give advice on functions that were built without rewrites."""
+    """Advise on functions that were built without rewrites."""
     for function in record.functions:
         selection = function.rewrites.selection if function.rewrites is not None else ""
         if selection != "none" or function.total_ns < _WEIGHTY * record.wall_ns:

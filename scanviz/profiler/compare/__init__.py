@@ -1,4 +1,4 @@
-"""Two runs of a program side by side: what became faster, what slower, and what is the same within noise."""
+"""Compare two runs of a program: what became faster, what slower, what stayed the same."""
 
 from __future__ import annotations
 

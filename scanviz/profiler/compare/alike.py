@@ -1,4 +1,4 @@
-"""Whether two runs did the same, so that their times say something about the code and not about what it was given."""
+"""Check that two runs did the same work, so that their times compare the code and not its inputs."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from typing import NamedTuple
 from scanviz.profiler.compare.figures import Key, keys_of, on_processor
 from scanviz.record.model import FunctionRecord, LoopRecord, ProfileRecord
 
-UNEQUAL = 0.20  # series made apart that differ by more in their time off the processor are not comparable
-_UNTIL = 0.10  # loops that end by a condition may take so many more steps, as a share
+UNEQUAL = 0.20  # series are not comparable if their shares of time off the processor differ by more
+_UNTIL = 0.10  # allowed difference in steps of loops that end by a condition, as a share
 
 
 class Difference(NamedTuple):
-    """Something in which two runs are not alike.
+    """A difference in the work of two runs.
 
     Attributes
     ----------
     what : str
         Such as ``"arguments"`` or ``"steps a run of loop rnn"``.
     a, b : str
-        As they were in either.
+        Its values in A and B.
     fix : str
-        How to make them alike.
+        How to remove it.
     """
 
     what: str
@@ -34,9 +34,9 @@ class Difference(NamedTuple):
 
 
 def differences(a: ProfileRecord, b: ProfileRecord, same: Mapping[Key, Key]) -> list[Difference]:
-    """Return why two runs should not be compared.
+    """Return the reasons not to compare two runs.
 
-    Another script is a reason only where nothing in it is the same: a program is often copied to be changed.
+    Another script is a reason only if nothing in it matches: programs are often copied to be changed.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def differences(a: ProfileRecord, b: ProfileRecord, same: Mapping[Key, Key]) -> 
 
 
 def versions_that_differ(a: ProfileRecord, b: ProfileRecord) -> list[str]:
-    """Return what is worth a warning alone: other versions, which may be just what is compared."""
+    """Return differences in versions as warnings, since these may be the subject of the comparison."""
     pairs = (
         ("scanviz", a.scanviz, b.scanviz),
         ("Python", a.python, b.python),
@@ -113,7 +113,7 @@ def _of_loops(a: ProfileRecord, b: ProfileRecord, same: Mapping[Key, Key]) -> It
 
 
 def _of_variables(old: LoopRecord, new: LoopRecord) -> Iterator[Difference]:
-    """Compare variables by name; one that only a single version of the loop has is a change of the code."""
+    """Compare loop variables by name; a variable of only one run is a change of the code."""
     before, after = _variables(old), _variables(new)
     for name, kind in before.items():
         if name in after and kind != after[name]:
@@ -142,7 +142,7 @@ def _of_steps(old: LoopRecord, new: LoopRecord) -> Iterator[Difference]:
 
 
 def off_processor(runs: Sequence[ProfileRecord]) -> float | None:
-    """Return the share of the time of its calls in which a program had no processor, of the run in the middle.
+    """Return the share of call time without a processor, in the median run.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ def off_processor(runs: Sequence[ProfileRecord]) -> float | None:
     Returns
     -------
     float or None
-        From 0 to 1; None where it was not measured.
+        From 0 to 1; None if not measured.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""Two programs side by side: what became faster, what slower, and what is the same within noise.
+"""Compare two programs: what became faster, what slower, and what is the same within noise.
 
-Figures are matched by name, expression and place (``matching``), their ratios get intervals (``judging``), runs that did not do the
-same are told apart (``alike``), and where the machine was too busy to tell there is no verdict (``busy``).
+Figures are matched by name, expression and place (``matching``), and their ratios get confidence intervals (``intervals``).
+Runs of different work, and series on an unequally busy machine, are detected by ``alike``.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ from scanviz.record.measures import Measure, measures
 from scanviz.record.model import LoopRecord, ProfileRecord
 from scanviz.record.names import given_name
 
-# Declared numbers of loops that are not the same in two runs: sizes and counts, which have no noise to allow for.
+# Sizes and counts of loops that differ: they have no noise.
 
 
 class ChangedNumber(NamedTuple):
-    """A number of a loop that is in both runs; None where a run has not measured it."""
+    """A number of a loop in both runs; None if not measured."""
 
     loop: LoopRecord
     measure: Measure
@@ -49,7 +49,7 @@ class ChangedNumber(NamedTuple):
 
 
 def changed_numbers(a: ProfileRecord, b: ProfileRecord, same: Mapping[Key, Key]) -> list[ChangedNumber]:
-    """Return the numbers that are not the same in two runs, in the order of loops and declarations.
+    """Return the numbers that differ, by loop and in the order of their declaration.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def changed_numbers(a: ProfileRecord, b: ProfileRecord, same: Mapping[Key, Key])
 
 Verdict = Literal["slower", "faster", "same", "new", "gone", "no verdict", "not measured"]
 CHANGES = ("slower", "faster", "new", "gone")
-WIDEST = 1.25  # an interval around 1 that reaches so far from its middle tells neither a difference nor that there is none
+WIDEST = 1.25  # no verdict if an interval around 1 reaches farther than this from its middle
 
 
 class Compared(Struct, frozen=True):
@@ -84,7 +84,7 @@ class Compared(Struct, frozen=True):
     Attributes
     ----------
     figure : Figure
-        What it is, as it is in B, or in A where B lacks it.
+        It, as in B, or in A if B lacks it.
     verdict : str
         ``"slower"``, ``"faster"``, ``"same"`` (within noise), ``"new"``, ``"gone"``, ``"no verdict"`` (the runs differ too much to
         tell) or ``"not measured"``.
@@ -93,11 +93,11 @@ class Compared(Struct, frozen=True):
     interval : ConfidenceInterval or None
         The ratio of B to A and its bounds, where both were measured.
     lost_ns : float
-        What B spends more on it in a whole run; negative for what it saves.
+        Time that B loses on it in a whole run; negative for a gain.
     of_new : bool
-        Whether the loop or function that it is in is itself new or gone.
+        Whether the loop or function around it is new or gone.
     was : str
-        What it is called in A, where that is something else.
+        Its name in A, if different.
     """
 
     figure: Figure
@@ -111,16 +111,16 @@ class Compared(Struct, frozen=True):
 
 
 class Comparison(Struct, frozen=True):
-    """Two runs compared.
+    """The comparison of two runs.
 
     Attributes
     ----------
     a, b : ProfileRecord
         The runs.
     rows : tuple of Compared
-        Time lost first; what changed before what did not.
+        Changes first, largest loss first.
     unlike : tuple of Difference
-        Why they should not have been compared.
+        Reasons not to compare them.
     warnings : tuple of str
         Versions that differ, and loops that may have been renamed.
     numbers : tuple of ChangedNumber
@@ -139,27 +139,27 @@ class Comparison(Struct, frozen=True):
 
     @property
     def runs(self) -> tuple[int, int]:
-        """How often either program ran."""
+        """Number of runs of A and of B."""
         return 1 + len(self.a.repeats), 1 + len(self.b.repeats)
 
     @property
     def off_processor(self) -> tuple[float | None, float | None]:
-        """The share of the time of its calls in which either program had no processor."""
+        """Share of call time without a processor, for A and for B."""
         return off_processor((self.a, *self.a.repeats)), off_processor((self.b, *self.b.repeats))
 
     @property
     def unequally_busy(self) -> bool:
-        """Whether the machine was busier during one of two series that were made apart."""
+        """Whether the machine was busier during one of two separate series."""
         a, b = self.off_processor
         return not self.rounds and a is not None and b is not None and abs(a - b) > UNEQUAL
 
     @property
     def floor(self) -> float:
-        """The share that is never called a difference."""
+        """Share below which a difference counts as noise."""
         return FLOOR_REPEATED if min(self.runs) > 1 else FLOOR_ONCE
 
     def slower_than(self, share: float) -> list[Compared]:
-        """Return what is slower by more than a share with all of its interval."""
+        """Return the rows whose whole interval is slower by more than a share."""
         return [
             row
             for row in self.rows
@@ -189,7 +189,7 @@ class Comparison(Struct, frozen=True):
 
 
 def compare(a: ProfileRecord, b: ProfileRecord, *, rounds: bool = False) -> Comparison:
-    """Compare two programs, alike or not; ``unlike`` says whether they are.
+    """Compare two programs; ``unlike`` of the result lists differences in their work.
 
     Parameters
     ----------
@@ -223,7 +223,7 @@ def compare(a: ProfileRecord, b: ProfileRecord, *, rounds: bool = False) -> Comp
     warnings = (*versions_that_differ(a, b), *_renamed(rows))
     unlike = (
         one for one in differences(a, b, same) if not (rounds and one.what == "arguments")
-    )  # they were asked for
+    )  # --run takes other arguments
     found = Comparison(a, b, tuple(rows), tuple(unlike), warnings, numbers, rounds)
     if found.unequally_busy:
         rows = [_without_verdict(row) for row in rows]
@@ -251,9 +251,9 @@ def _only(side: Side, other: Side) -> list[Figure]:
 def _confirmed(
     before: Side, after: Side, ratios: Mapping[Key, ConfidenceInterval]
 ) -> dict[Key, ConfidenceInterval]:
-    """Return the intervals, those of operations made to hold 1 unless the call or step around changed alike.
+    """Return the intervals; an operation changed only if the call or step around it changed in the same direction.
 
-    A record has but a few timings of an operation, and one that another process got into makes it a hundredfold.
+    A record has few timings of an operation, and one interrupted by another process is a hundred times longer.
     """
     moved = {
         key: _difference(before[key], after[key], ratio)
@@ -270,7 +270,7 @@ def _confirmed(
 
 
 def _difference(before: Runs, after: Runs, ratio: ConfidenceInterval) -> float:
-    """Return by how much the median grew."""
+    """Return the growth of the median."""
     typical = ratio._replace(of="median")
     return (shown_ns(after.values(), typical) or 0.0) - (shown_ns(before.values(), typical) or 0.0)
 
@@ -305,7 +305,7 @@ def _without_verdict(row: Compared) -> Compared:
 
 
 def _renamed(rows: Iterable[Compared]) -> list[str]:
-    """Return what functions and loops are called in either program, where they are matched by what they do."""
+    """Return the names of functions and loops that were matched under different names."""
     return [
         f"{row.figure.kind} {row.was} is called {row.figure.name} in B"
         for row in rows

@@ -1,11 +1,11 @@
-"""What can be compared of a run: times of calls, steps and operations, each under a key that a further run of it has too.
+"""List the comparable times of a run, each under a key that is the same in another run.
 
-A function is known by its name, a loop by the names on the way to it, an operation by its loop, the file and text of its line, and
-itself as printed.  A name that was made of a line's number ("scan at rnn.py:9") is replaced by the text of that line.  Things that
-all this does not tell apart are taken in their order.  What is the same in a program that was edited is found by ``matching``.
+The key of a function is its name, that of a loop the names on the way to it, that of an operation its loop, the file and text
+of its line, and its expression.  In a default name ("scan at rnn.py:9") the text of the line replaces its number.  Equal keys
+are numbered. For edited programs see ``matching``.
 
-Of calls the CPU time is compared, for it does not grow while others run; of steps and operations, which are too short to be
-interrupted often, the median.
+Calls are compared by CPU time, which does not grow while other programs run; steps and operations by their median, since they
+are rarely interrupted.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from scanviz.record.model import (
 from scanviz.record.names import given_name
 from scanviz.record.traces.sample import FIRST
 
-LEAST = 10.0  # nanoseconds: an operation below cannot be told from none, and has no ratio to another time
-FLOOR_COLD = 0.25  # never called a difference where the only call or step also paid for the first time
+LEAST = 10.0  # nanoseconds: shorter operations count as this long, since the clock cannot resolve them
+FLOOR_COLD = 0.25  # noise of a single call or step, which includes the work of the first one
 BATCHES = 8
-OPERATION_SPREAD = 0.5  # of one timing of one operation, as a share: records keep the average alone
+OPERATION_SPREAD = 0.5  # assumed spread of one timing of an operation, as a share: records keep only averages
 MANY = 1000  # degrees of freedom where the spread is assumed, not estimated
 Kind = Literal["function", "loop", "operation"]
 Key = tuple[str, ...]
@@ -43,20 +43,20 @@ Statistic = Literal["mean", "median", "cpu time"]
 
 
 class Estimate(NamedTuple):
-    """What one run says of a time.
+    """The estimate of a time from one run.
 
     Attributes
     ----------
     ns : float
-        The average, the start left out.
+        The average without the start.
     typical_ns : float
-        The median, which what is slow now and then does not move, or the CPU time, which does not grow while others run.
+        The median, which outliers do not move, or the CPU time, which does not grow while other programs run.
     error : float
-        Standard error of the average, as a share of it.
+        Standard error of the average, as a share.
     freedom : int
-        How many numbers the error was estimated from, less one.
+        Degrees of freedom of the error.
     cold : bool
-        Whether there was but the first one, which pays for code made on demand.
+        Whether it is the first call or step, which includes compilation.
     of : str
         What ``typical_ns`` is: ``"median"`` or ``"cpu time"``.
     """
@@ -70,32 +70,32 @@ class Estimate(NamedTuple):
 
 
 class Figure(Struct, frozen=True):
-    """A time of one run that has a meaning in another run too.
+    """A time of one run that can be compared with another run.
 
     Attributes
     ----------
     kind : str
         ``"function"`` (a call), ``"loop"`` (a step) or ``"operation"``.
     key : tuple of str
-        What it is known by.
+        Its key in both runs.
     owner : tuple of str
-        What the loop or function that it is directly in is known by; empty for a function.
+        Key of the loop or function around it; empty for a function.
     name : str
-        What it is called.
+        Its name.
     path : tuple of str
-        Names of what it is in, outermost first.
+        Names of the functions and loops around it, outermost first.
     source : SourceRecord or None
         Its line.
     count : int
-        How often it happened: calls, or steps.
+        Number of calls or steps.
     estimate : Estimate or None
-        Its time; None where it was never timed.
+        Its time; None if not timed.
     resolution_ns : float
-        A difference below is one of the clock.
+        Resolution of its clock.
     type : str
-        Of an operation: dtype and known shape of its first result.
+        Dtype and known shape of an operation's first result.
     a_run : float
-        Of a loop: the steps of a run.
+        Steps of a run, for a loop.
     """
 
     kind: Kind
@@ -112,7 +112,7 @@ class Figure(Struct, frozen=True):
 
 
 def figures(record: ProfileRecord) -> dict[Key, Figure]:
-    """Return the times of a run by what they are known by, in order of functions and loops.
+    """Return the times of a run by key, in order of functions and loops.
 
     Examples
     --------
@@ -152,7 +152,7 @@ def figures(record: ProfileRecord) -> dict[Key, Figure]:
 
 
 def keys_of(record: ProfileRecord) -> tuple[dict[int, Key], dict[int, Key]]:
-    """Return what functions and loops are known by, by their keys in the record."""
+    """Return the keys for comparison of functions and loops, by their keys in the record."""
     seen: Counter[Key] = Counter()
     functions = {
         function.key: _counted(("function", lasting_name(function.name, function.source)), seen)
@@ -166,9 +166,9 @@ def keys_of(record: ProfileRecord) -> tuple[dict[int, Key], dict[int, Key]]:
 
 
 def lasting_name(name: str, source: SourceRecord | None) -> str:
-    """Return a name with the number of a line that it was made of replaced by the line's text.
+    """Return a name with the text of its line in place of the line number.
 
-    The number that tells things of one name apart is left out: it is another one as soon as there is one more of them.
+    The number that distinguishes equal names is left out, since it may differ in another run.
 
     Examples
     --------
@@ -187,7 +187,7 @@ def lasting_name(name: str, source: SourceRecord | None) -> str:
 
 
 def _counted(key: Key, seen: Counter[Key]) -> Key:
-    """Return a key that none before has."""
+    """Return a key, numbered if it was seen before."""
     seen[key] += 1
     return key if seen[key] == 1 else (*key[:-1], f"{key[-1]} ({seen[key]})")
 
@@ -207,7 +207,7 @@ def _operations(
     path: tuple[str, ...],
     count: int,
 ) -> Iterator[Figure]:
-    """Yield the operations of a function or step; a loop among them has a figure of its own."""
+    """Yield the operations of a function or step, without loops, which have their own figures."""
     for operation in operations:
         if operation.kind == "loop":
             continue
@@ -234,7 +234,7 @@ def _of_operation(operation: OperationRecord) -> Estimate:
 
 
 def _of_calls(function: FunctionRecord) -> Estimate | None:
-    """Return the time of a call, the first one left out where there are more."""
+    """Return the time of a call, without the first of several."""
     times = function.call_times
     if not times.count:
         return None
@@ -250,18 +250,18 @@ def _of_calls(function: FunctionRecord) -> Estimate | None:
 
 
 def on_processor(function: FunctionRecord) -> float | None:
-    """Return the share of a function's time in which its thread had the processor; None where that was not measured."""
+    """Return the share of a function's time with a processor; None if not measured."""
     cpu_ns = function.measures.get("cpu_ns")
     return min(1.0, cpu_ns / max(1, function.total_ns)) if cpu_ns else None
 
 
 def _spread(times: DurationRecord) -> float:
-    """Return how far single times are from the usual one, as a share, read from percentiles as of a normal distribution."""
+    """Return the relative spread of times, read from percentiles as of a normal distribution."""
     return (times.p95_ns - times.p50_ns) / 1.645 / times.p50_ns if times.p50_ns else FLOOR_COLD
 
 
 def _of_loop(loop: LoopRecord) -> Estimate | None:
-    """Return the time of a step, the first steps left out: they are the ones that the series holds in full."""
+    """Return the time of a step without the first steps, which the series holds in full."""
     times, rows = loop.step_times, loop.series
     if not times.count:
         return (
@@ -270,7 +270,7 @@ def _of_loop(loop: LoopRecord) -> Estimate | None:
             else None
         )
     first = loop.timed()[: min(FIRST, times.count // 4, len(rows))]
-    while sum(timed_steps.covers for timed_steps in first) > times.count // 4:  # of blocks fewer are left out
+    while sum(timed_steps.covers for timed_steps in first) > times.count // 4:  # blocks cover several steps
         first.pop()
     warm, start = (
         sum(timed_steps.covers for timed_steps in first),
@@ -280,7 +280,7 @@ def _of_loop(loop: LoopRecord) -> Estimate | None:
         return Estimate(times.mean_ns, float(times.p50_ns) or times.mean_ns, FLOOR_COLD, MANY, cold=True)
     mean = (times.total_ns - start) / (times.count - warm)
     usual = rows[len(first) :]
-    usual = usual[usual[:, 3] != 3]  # the slowest were chosen for being slow
+    usual = usual[usual[:, 3] != 3]  # without the steps that were kept for being slow
     spread = usual[usual[:, 3] == 0]
     sample = (spread if len(spread) >= 16 else usual)[:, 2]
     error, freedom = of_steps(sample)

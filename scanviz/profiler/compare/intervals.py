@@ -27,9 +27,9 @@ from scanviz.profiler.compare.figures import FLOOR_COLD, Array, Estimate, Figure
 CONFIDENCE = 0.95  # of all intervals of a comparison together
 FLOOR_REPEATED = 0.02  # never called a difference: between several runs,
 FLOOR_ONCE = 0.10  # and between single runs
-LIMIT = 3.0  # times the median distance from the median: numbers farther away are moved there
+LIMIT = 3.0  # outliers are moved to this many median distances from the median
 FEWEST_LIMITED = 5
-RESOLUTION = 1e-3  # of a logarithm: that of the histograms that medians are read from
+RESOLUTION = 1e-3  # of a logarithm: medians come from histograms of this resolution
 
 Runs = Mapping[int, Figure]  # by the number of the run
 Side = Mapping[Key, Runs]
@@ -108,7 +108,7 @@ def _of_several_runs(before: Runs, after: Runs, doubt: float, rounds: bool) -> C
 
 
 def between_rounds(differences: Sequence[float], doubt: float) -> tuple[float, float]:
-    """Return the average of differences between paired runs, and how far it may be off.
+    """Return the average of differences between paired runs, and its error bound.
 
     Parameters
     ----------
@@ -134,9 +134,9 @@ def between_rounds(differences: Sequence[float], doubt: float) -> tuple[float, f
 
 
 def between_series(before: Sequence[float], after: Sequence[float], doubt: float) -> tuple[float, float]:
-    """Return the difference of two series of runs, and how far it may be off.
+    """Return the difference of two series of runs, and its error bound.
 
-    Series that were made apart met other conditions, so the error grows by what either moved within itself.
+    Separate series met different conditions, so the larger drift within a series is added to the error.
     """
     from scipy import stats
 
@@ -157,7 +157,7 @@ def _middle_and_error(bounds: tuple[Any, Any]) -> tuple[float, float]:
 
 
 def _limited(values: Sequence[float]) -> Array:
-    """Return values with those far from the others moved nearer; of a few runs nobody knows which are far off."""
+    """Return values with outliers moved nearer to the median; a few values are left as they are."""
     array = np.array(values, np.float64)
     if len(array) < FEWEST_LIMITED:
         return array
@@ -168,7 +168,7 @@ def _limited(values: Sequence[float]) -> Array:
 
 
 def drift(values: Sequence[float]) -> float:
-    """Return by how much a series moved from its first half to its second, its middle run left out.
+    """Return the difference between the medians of a series' first and second half, without the middle run.
 
     Examples
     --------
@@ -180,7 +180,7 @@ def drift(values: Sequence[float]) -> float:
 
 
 def of_single_runs(before: Sequence[Estimate], after: Sequence[Estimate], doubt: float) -> ConfidenceInterval:
-    """Return the ratio of what is after to what was before, with its bounds, where a side has one run.
+    """Return the ratio of B to A with its bounds, for one run of either.
 
     Parameters
     ----------
@@ -217,7 +217,7 @@ def positive(ns: float) -> float:
 
 
 def widened(floor: float, error: float) -> float:
-    """Return the factor by which an interval reaches beyond its middle, from an error of logarithms."""
+    """Return the factor from the middle of an interval to its bounds, for an error of logarithms."""
     return (1 + floor) * math.exp(min(error, 50.0))
 
 

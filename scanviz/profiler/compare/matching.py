@@ -1,11 +1,10 @@
-"""Which function, loop and operation of one run is which of another run, though the code between was edited.
+"""Match functions, loops and operations of two runs, although the code was edited in between.
 
-Functions are matched first, then the loops in each, then the operations in each of those, every time in three steps.  What is known
-by the same name, or stands as the same expression on a line of the same text, is the same.  Then what is the same expression,
-whatever its line and file.  What is left is aligned in the order of the graph, as S. Needleman and C. Wunsch aligned proteins
-(Journal of Molecular Biology 48, 1970): an operation of the same kind at the same place is the same though its inputs or its line
-were edited, and a single one that stands where another one stood has replaced it.  Loops and functions left over are the same if
-their steps are mostly made of the same operations.
+Functions are matched first, then the loops in each, then their operations, in three steps: by the same name, or the same
+expression on a line of the same text; by the same expression on any line of any file; then in the order of the graph, by the
+alignment of S. Needleman and C. Wunsch (Journal of Molecular Biology 48, 1970).  So an operation matches at its place although
+its inputs or line were edited, and a single operation in the place of another has replaced it.  Remaining loops and functions
+match if most of their operations are the same.
 """
 
 from __future__ import annotations
@@ -18,16 +17,16 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from scanviz.profiler.compare.figures import Figure, Key, Kind
 from scanviz.record.names import given_name
 
-Pair = tuple[int, int]  # places in the lists of A and of B
+Pair = tuple[int, int]  # positions in the lists of A and B
 _KINDS: tuple[Kind, ...] = ("function", "loop", "operation")
 _SAME_KIND, _SAME_TEXT, _SAME_TYPE, _BESIDE = 3.0, 2.0, 0.5, 1.0
-_ENOUGH = 3.0  # a pair with less in common is none
-_ALIKE = 0.5  # the share of operations that two loops have in common if one is the other, edited
-_MOST = 400  # operations a side that are aligned: the time grows with their product
+_ENOUGH = 3.0  # score below which operations do not match
+_ALIKE = 0.5  # share of common operations from which loops match
+_MOST = 400  # operations to align on either side: the time grows with their product
 
 
 def same_figures(a: Mapping[Key, Figure], b: Mapping[Key, Figure]) -> dict[Key, Key]:
-    """Return for each figure of B that A has too the key that it has there.
+    """Return the keys in A of the figures of B that A also has.
 
     Examples
     --------
@@ -60,7 +59,7 @@ def same_figures(a: Mapping[Key, Figure], b: Mapping[Key, Figure]) -> dict[Key, 
 
 
 def aligned_operations(old: Sequence[Figure], new: Sequence[Figure]) -> list[Pair]:
-    """Return the places of operations of two versions of a step that are the same operation."""
+    """Return the positions of matching operations in two versions of a step."""
     pairs = _exactly(old, new, [], _expression_on_line)
     pairs = _exactly(old, new, pairs, lambda figure: (figure.name, figure.type))
     pairs = _in_order(old, new, pairs)
@@ -77,7 +76,7 @@ def _by_owner(side: Mapping[Key, Figure]) -> dict[tuple[Key, Kind], list[Figure]
 def _aligned_parts(
     old: Sequence[Figure], new: Sequence[Figure], a: Mapping[Key, Figure], b: Mapping[Key, Figure]
 ) -> list[Pair]:
-    """Return the places of the functions or loops that are the same."""
+    """Return the positions of matching functions or loops."""
     pairs = _exactly(old, new, [], lambda figure: figure.key[len(figure.owner) :])
     pairs = _exactly(old, new, pairs, _name_without_file)
     left, right = _left(old, new, pairs)
@@ -96,13 +95,13 @@ def _aligned_parts(
 
 
 def _contents(key: Key, side: Mapping[Key, Figure]) -> Counter[str]:
-    """Return the kinds of operations in a function or loop and in the loops in it."""
+    """Return the kinds of operations in a function or loop, inner loops included."""
     inside = (f for f in side.values() if f.kind == "operation" and f.owner[: len(key)] == key)
     return Counter(head(figure.name) for figure in inside)
 
 
 def _likeness(one: Counter[str], other: Counter[str]) -> float:
-    """Return the share of operations that two have in common; of what is empty nothing is known."""
+    """Return the share of common operations; 0 if either is empty."""
     return (one & other).total() / (one | other).total() if one and other else 0.0
 
 
@@ -112,7 +111,7 @@ def _exactly(
     pairs: Sequence[Pair],
     known_by: Callable[[Figure], Hashable],
 ) -> list[Pair]:
-    """Add the pairs that are known by the same thing; where there are more of them in one version, the order decides later."""
+    """Add the pairs with equal keys, if both versions have the same number of them."""
     left, right = _left(old, new, pairs)
     places: dict[Hashable, tuple[list[int], list[int]]] = {}
     for side, (figures, free) in enumerate(((old, left), (new, right))):
@@ -127,7 +126,7 @@ def _expression_on_line(figure: Figure) -> Hashable:
 
 
 def _name_without_file(figure: Figure) -> Hashable:
-    """Return what a function or loop is known by, the file left out that a default name has."""
+    """Return the name of a function or loop without the file of a default name."""
     name = figure.key[-1]
     return name.replace(figure.source.file, "") if figure.source is not None else name
 
@@ -137,7 +136,7 @@ def _text(figure: Figure) -> str:
 
 
 def _left(old: Sequence[Figure], new: Sequence[Figure], pairs: Sequence[Pair]) -> tuple[list[int], list[int]]:
-    """Return the places that have no partner."""
+    """Return the positions without a partner."""
     taken = {i for i, _ in pairs}, {j for _, j in pairs}
     return [i for i in range(len(old)) if i not in taken[0]], [
         j for j in range(len(new)) if j not in taken[1]
@@ -145,7 +144,7 @@ def _left(old: Sequence[Figure], new: Sequence[Figure], pairs: Sequence[Pair]) -
 
 
 def head(label: str) -> str:
-    """Return the kind of an operation as printed: its function, or its sign.
+    """Return the kind of a printed operation: its function, or its operator.
 
     Examples
     --------
@@ -153,7 +152,7 @@ def head(label: str) -> str:
     ('tanh', '@', 'index', '+')
     """
     bare, longer = given_name(label), ""
-    while bare != longer:  # what is in parentheses belongs to the inputs
+    while bare != longer:  # parentheses hold the inputs
         longer, bare = bare, re.sub(r"\([^()]*\)", "\0", bare)
     found = re.fullmatch(r"([A-Za-z_]\w*)[^ \0]*\0", bare)
     if found:
@@ -163,7 +162,7 @@ def head(label: str) -> str:
 
 
 def _in_order(old: Sequence[Figure], new: Sequence[Figure], pairs: Sequence[Pair]) -> list[Pair]:
-    """Add the alignment of what is left in which most is in common."""
+    """Add the best alignment of the remaining operations."""
     left, right = _left(old, new, pairs)
     if not left or not right or max(len(left), len(right)) > _MOST:
         return list(pairs)
@@ -173,14 +172,14 @@ def _in_order(old: Sequence[Figure], new: Sequence[Figure], pairs: Sequence[Pair
 
 
 def _beside(i: int, j: int, pairs: set[Pair], old: Sequence[Figure], new: Sequence[Figure]) -> int:
-    """Return how many neighbours, before and behind, two operations have in common; the ends of a step count as such."""
+    """Return the number of common neighbours of two operations, before and after; the ends of a step count."""
     before = (i - 1, j - 1) in pairs or i == j == 0
     behind = (i + 1, j + 1) in pairs or (i == len(old) - 1 and j == len(new) - 1)
     return before + behind
 
 
 def _in_common(one: Figure, other: Figure, beside: int) -> float:
-    """Return how much two operations have in common; 0 for such that are not of a kind."""
+    """Return the similarity of two operations; 0 for different kinds."""
     if head(one.name) != head(other.name):
         return 0.0
     text = difflib.SequenceMatcher(None, _text(one), _text(other), autojunk=False).ratio()
@@ -191,7 +190,7 @@ def _in_common(one: Figure, other: Figure, beside: int) -> float:
 
 
 def _best(worth: list[list[float]]) -> list[Pair]:
-    """Return the pairs in order whose worth adds up to most, by dynamic programming."""
+    """Return the ordered pairs of maximum total score, by dynamic programming."""
     rows, columns = len(worth), len(worth[0])
     total = [[0.0] * (columns + 1) for _ in range(rows + 1)]
     for i in range(rows - 1, -1, -1):
@@ -211,7 +210,7 @@ def _best(worth: list[list[float]]) -> list[Pair]:
 
 
 def _replaced(old: Sequence[Figure], new: Sequence[Figure], pairs: Sequence[Pair]) -> Iterator[Pair]:
-    """Yield single operations that stand where a single other one stood, with a result of the same type."""
+    """Yield single operations in the place of a single other one with the same result type."""
     left, right = _left(old, new, pairs)
     before, after = dict(pairs), {j: i for i, j in pairs}
     for i in left:

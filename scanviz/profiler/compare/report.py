@@ -1,4 +1,4 @@
-"""A comparison as text: the net figure, what changed, time lost first, then what stayed the same within noise."""
+"""Render a comparison as text: the main figure, the changes by lost time, and the rest."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from scanviz.profiler.report.units import counted, duration, quantity
 from scanviz.record.model import ProfileRecord
 from scanviz.record.plain_text import sanitize
 
-# The net figure of a comparison: by how much the loop that changed most, or the function, is faster or slower.
+# The main figure: the change of the loop, or function, that changed most.
 
 
 def headline(comparison: Comparison) -> str:
-    """Return the net figure as a sentence; empty where nothing was measured in both.
+    """Return the main figure as a sentence; empty if nothing was measured in both runs.
 
     Examples
     --------
@@ -74,18 +74,18 @@ def _per(row: Compared) -> str:
 
 
 def _visible(row: Compared) -> str:
-    """Return the change that the interval would have told from none."""
+    """Return the smallest change that the interval would have shown."""
     assert row.interval is not None
     reach = max(row.interval.high / row.interval.ratio, row.interval.ratio / row.interval.low)
     return f"{math.ceil(100 * (reach - 1))} %" if reach < 2 else f"{reach:.1f} times"
 
 
 NARROWEST = 40
-BUSY = 0.10  # of the time of calls: that much off the processor is worth a word
+BUSY = 0.10  # share of call time off the processor from which it is reported
 USUAL_TOP = 12
-_WORTH = 0.01  # of the functions' time: an operation that is new or gone with less is only counted
-FEW = 8  # rounds: with less, only a large difference stands out
-_HOPELESS = 10  # an interval that reaches so many times its ratio says nothing
+_WORTH = 0.01  # share of the functions' time below which new and gone operations are only counted
+FEW = 8  # rounds, below which only large differences show
+_HOPELESS = 10  # an interval this many times wider than its ratio says nothing
 _STYLES = {"slower": HOT, "faster": "32", "new": TITLE, "gone": TITLE}
 _PER = {"function": "a call", "loop": "a step", "operation": "each"}
 
@@ -131,7 +131,7 @@ def render_comparison(
 
 
 def render_refusal(comparison: Comparison, *, width: int = 80, color: bool = False) -> str:
-    """Return why two runs are not compared, and how to make them alike.
+    """Return the reasons not to compare two runs, and how to remove them.
 
     Examples
     --------
@@ -193,7 +193,7 @@ def _header(comparison: Comparison) -> Iterator[ReportLine]:
 
 
 def _busy(comparison: Comparison) -> Iterator[ReportLine]:
-    """Yield how busy the machine was, where that is worth a word or leaves no verdict."""
+    """Yield how busy the machine was, if it mattered."""
     a, b = (share or 0.0 for share in comparison.off_processor)
     if comparison.unequally_busy:
         told = f"calls of A and B were off the CPU {100 * a:.0f} % and {100 * b:.0f} % of their time"
@@ -212,7 +212,7 @@ def _run(record: ProfileRecord) -> str:
 
 
 def _changes(comparison: Comparison, top: int) -> Iterator[ReportLine]:
-    """Yield what is slower, faster, new or gone; what is inside of something new or gone goes without saying."""
+    """Yield what is slower, faster, new or gone, but not the parts of new and gone loops."""
     told = [row for row in comparison.rows if row.verdict in CHANGES and not row.of_new]
     functions = (row for row in comparison.rows if not row.figure.owner)
     least = _WORTH * sum(abs(row.b_ns or 0) * row.figure.count for row in functions)
@@ -277,7 +277,7 @@ def _undecided(comparison: Comparison, width: int, top: int) -> Iterator[ReportL
 
 
 def _same(comparison: Comparison, width: int, top: int) -> Iterator[ReportLine]:
-    """Yield a table of functions and loops that are the same, and how many operations are."""
+    """Yield a table of unchanged functions and loops, and the number of unchanged operations."""
     same = [row for row in comparison.rows if row.verdict == "same"]
     unmeasured = sum(row.verdict == "not measured" for row in comparison.rows)
     if same:
@@ -293,7 +293,7 @@ def _counts(rows: list[Compared]) -> str:
 
 
 def _table(rows: list[Compared], width: int, top: int) -> Iterator[ReportLine]:
-    """Yield the functions and loops among some rows, with their times."""
+    """Yield the times of functions and loops in some rows."""
     larger = [row for row in rows if row.figure.kind != "operation" and row.interval is not None]
     larger.sort(key=lambda row: -(row.b_ns or 0) * row.figure.count)
     cells = [

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Traced:
-    """A call whose loops' values were kept.
+    """A call with the values of its loops.
 
     Attributes
     ----------
@@ -34,7 +34,7 @@ class Traced:
 
     @property
     def traces(self) -> tuple[TraceRecord, ...]:
-        """The values, by loop and run."""
+        """The values, one entry for each run of a loop."""
         return self.record.traces
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -44,21 +44,21 @@ class Traced:
         save(self.record, path)
 
     def at(self, step: int, scan: str | None = None, run: int = 0) -> TraceRecord:
-        """Return the values at any step: as they were kept, or computed again from the nearest checkpoint.
+        """Return the values at any step, kept or recomputed.
 
         Parameters
         ----------
         step : int
             Counted from 0.
         scan : str, optional
-            The loop's name; may be left out where values of one loop alone were kept.
+            The loop's name; optional if values of only one loop were kept.
         run : int
             Which run of the loop.
 
         Raises
         ------
         ScanvizValueError
-            If there is no such loop, run or step, or what it needs was not kept.
+            If there is no such loop, run or step, or its inputs were not kept.
 
         Examples
         --------
@@ -95,9 +95,9 @@ class Traced:
         Parameters
         ----------
         step : int, optional
-            At which step, computed again if it was not kept; by default the one of the first NaN or infinity, else the last.
+            The step; by default that of the first NaN or infinity, else the last.
         scan : str, optional
-            Show this loop alone.
+            Show only this loop.
         """
         from scanviz.profiler.report.values import render_values
 
@@ -117,36 +117,35 @@ def trace(
     every: int = 1,
     **named: Any,
 ) -> Traced:
-    """Call a function and keep what the variables of its loops were, step by step.
+    """Call a function and keep the values of its loop variables, step by step.
 
-    Each scanviz function is computed twice: as usual, which gives the result and the times, and once more on the
-    reference tier, where every value exists.
+    Each scanviz function is computed twice: as usual for its result and times, and on the reference tier for its values.
 
     Parameters
     ----------
     f : callable
-        A scanviz function, or anything that calls some.
+        A scanviz function, or a callable that calls some.
     *values
-        What it is called with.
+        Its arguments.
     scan : str
-        Which loops: a name, or a pattern such as ``"rnn*"``.  Loops of their gradients are kept too.
+        A loop's name, or a pattern such as ``"rnn*"``; their gradients are included.
     budget : int
-        Bytes that the values may take, at most 32 MiB.
+        Byte limit of the values, at most 32 MiB.
     every : int
-        Keep every k-th step, beside the first, the last, and those around the first NaN and infinity; k doubles whenever
-        the room for them is full.
+        Keep every k-th step, and the first, the last, and those around the first NaN and infinity; k doubles when their room
+        is full.
     **named
-        What it is called with, by name.
+        Its arguments by name.
 
     Returns
     -------
     Traced
-        ``result`` is what the call returned, ``traces`` the values, ``record`` the whole profile, ``report()`` a text.
+        ``result`` of the call, ``traces`` with the values, ``record`` with the whole profile, ``report()`` as text.
 
     Raises
     ------
     ScanvizValueError
-        If loops were met, and none has such a name.
+        If there are loops, but none with such a name.
 
     Examples
     --------
@@ -162,7 +161,7 @@ def trace(
     {'s[t]': [1.0, 3.0, 6.0]}
     """
     if not callable(f):
-        raise ScanvizTypeError("trace() calls a function", expected="a scanviz function", found=repr(f)[:60])
+        raise ScanvizTypeError("trace() takes a function", expected="a scanviz function", found=repr(f)[:60])
     tracer, recorder = Tracer(scan, budget, every), Recorder()
     recorder.restart()
     with observe.observed_by(tracer), observe.observed_by(recorder):
@@ -170,6 +169,6 @@ def trace(
     recorder.finish(OutcomeRecord("ok"))
     if tracer.loop_names and not tracer.matched:
         raise ScanvizValueError(
-            f"trace() met no loop named {scan!r}", expected="one of " + ", ".join(tracer.loop_names)
+            f"trace() found no loop named {scan!r}", expected="one of " + ", ".join(tracer.loop_names)
         )
     return Traced(result, with_traces(recorder.record(), tracer))

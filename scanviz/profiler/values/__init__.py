@@ -1,1 +1,1 @@
-"""Values over time: kept for chosen loops, or checked as they are computed."""
+"""Values of loop variables: kept for chosen loops, checked, or computed again."""

@@ -1,10 +1,9 @@
-"""Checking values as they are computed: an observer that stops at the first operation whose result should not be.
+"""Check values as they are computed: an observer that stops at the first bad result.
 
-It asks the engine for every value, so functions run on the reference tier.  What only shows its input's memory (a row, a
-transpose) is never blamed: the first operation that *computes* with a number that should not be, or makes one, is.
+The observer asks the engine for every value, so functions run on the reference tier.  A view (a row, a transpose) is never
+blamed, but the first operation that makes a bad number or *computes* with one.
 
-Limits: a side of an ``ifelse`` is one operation; processes that the program starts are checked only if they are forked, and then
-each for itself.
+Limits: a side of an ``ifelse`` is one operation; only forked processes of the program are checked, each for itself.
 """
 
 from __future__ import annotations
@@ -29,18 +28,18 @@ from scanviz.record.traces.origins import Frame, moves_only
 
 
 class CheckOptions(NamedTuple):
-    """What to look for.
+    """The values that a check looks for.
 
     Attributes
     ----------
     nan, inf : bool
         Numbers that are NaN, or infinite.
     big : float or None
-        Numbers larger than this, without their sign.
+        Numbers whose absolute value is larger.
     dtype : bool
         Results of a wider floating dtype than an input's.
     shape : bool
-        Results whose shape differs from that of the step before.
+        Results whose shape changed since the last step.
     """
 
     nan: bool = True
@@ -51,14 +50,14 @@ class CheckOptions(NamedTuple):
 
 
 class Checker(Observer):
-    """Looks at every result of every operation.
+    """Check every result of every operation.
 
     Parameters
     ----------
     wanted : CheckOptions
         What to look for.
     stops : bool
-        Whether to end the program by raising ``SystemExit`` at the first finding: ``except Exception`` does not hold that.
+        Whether the first finding ends the program by ``SystemExit``, which ``except Exception`` does not catch.
 
     Attributes
     ----------
@@ -94,7 +93,7 @@ class Checker(Observer):
 
     @property
     def record(self) -> CheckedRecord:
-        """What was looked at so far."""
+        """The counts so far, and the finding."""
         calls, steps, operations, values = self._counted
         return CheckedRecord(calls, steps, operations, values, self.finding)
 
@@ -117,7 +116,7 @@ class Checker(Observer):
             self._count(0, 1)
 
     def function_end(self, function: int, call: int, elapsed_ns: int, error: BaseException | None) -> None:
-        """Close a call, and let go of its values."""
+        """Close a call and release its values."""
         stack = self._stacks.get(threading.get_ident())
         if stack and stack[-1][0] == call:
             stack.pop()
@@ -125,7 +124,7 @@ class Checker(Observer):
             self._stacks.pop(threading.get_ident(), None)
 
     def _frames(self) -> list[Frame]:
-        """Return the call that this thread is in, and its loops."""
+        """Return the current call of this thread and its open loops, outer first."""
         stack = self._stacks.get(threading.get_ident())
         return stack[-1][2] if stack else []
 
@@ -154,7 +153,7 @@ class Checker(Observer):
             self._count(1, steps)
 
     def step_inputs(self, function: int, loop: int | None, step: int, values: tuple[Any, ...]) -> None:
-        """Take what a step begins with."""
+        """Note the values at the start of a step."""
         frame = self._frame(loop)
         if frame is not None:
             frame.step = step
@@ -171,7 +170,7 @@ class Checker(Observer):
     def instruction(
         self, function: int, loop: int | None, step: int, index: int, elapsed_ns: int, values: tuple[Any, ...]
     ) -> None:
-        """Look at the results of an operation."""
+        """Check the results of an operation."""
         frame = self._frame(loop)
         if frame is None:
             return
@@ -183,17 +182,17 @@ class Checker(Observer):
                 found = self._problem(frame, index, register, np.asarray(value))
                 if found is not None:
                     self._found(found[0], found[1], index, register)
-        if not is_added_cast(instruction):  # whose input is shown with the operation that comes next
+        if not is_added_cast(instruction):  # the next operation shows the cast's input
             for number in instruction.frees:
                 frame.values.pop(number, None)
 
     def _problem(
         self, frame: Frame, index: int, register: int, value: np.ndarray[Any, Any]
     ) -> tuple[str, str] | None:
-        """Return what is wrong with a result, and what was expected."""
+        """Return the problem of a result and what was expected, None if it is fine."""
         self._count(3, value.size)
         if is_added_cast(frame.program.instructions[index]):
-            return None  # it is told with the operation that reads it
+            return None  # reported with the operation that reads it
         wanted, moved = self.wanted, moves_only(frame.program.instructions[index])
         if value.dtype.kind == "f" and not moved and (wanted.big is not None or not np.isfinite(value).all()):
             for problem, is_bad in self._checks.items():
@@ -222,7 +221,7 @@ class Checker(Observer):
         if self.on_found is not None:
             self.on_found(found)
         if self._stops:
-            raise SystemExit(1)  # no class of its own: threads end silently by this one alone
+            raise SystemExit(1)  # no subclass: threads end silently by this one alone
 
     def _count(self, what: int, more: int) -> None:
         with self._lock:
@@ -232,7 +231,7 @@ class Checker(Observer):
 def number_checks(
     wanted: CheckOptions,
 ) -> Mapping[str, Callable[[np.ndarray[Any, Any]], np.ndarray[Any, Any]]]:
-    """Return, by problem, what tells the numbers that have it.
+    """Return, by problem, a test for the numbers that have it.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""A finding put together: what the engine computes becomes a record that says where, by what, and out of what."""
+"""Describe a bad value as a record: where it appeared, which operation made it, and from which values."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def finding_of(
     expected: str,
     is_bad: Bad | None,
 ) -> FindingRecord:
-    """Return a record of an operation's result that should not be.
+    """Return the record of a bad result.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def finding_of(
     problem, expected : str
         As in the record.
     is_bad : callable or None
-        Tells the numbers that should not be, where single numbers are at fault.
+        Tests for bad numbers, where single numbers are at fault.
     """
     frame = frames[-1]
     instruction = frame.program.instructions[index]
@@ -97,7 +97,7 @@ def finding_of(
 
 
 def _row(origin: Origin) -> str:
-    """Return a row of what the caller gave, such as ``x[731]``."""
+    """Return a place in the caller's data as text, such as ``x[731]``."""
     known = itertools.takewhile(lambda at: at is not None, origin.place)
     return f"{origin.name}[{', '.join(map(str, known))}]"
 
@@ -127,7 +127,7 @@ def _inputs(
 
 
 def _step_inputs(frame: Frame, instruction: AnyInstruction, is_bad: Bad | None) -> Iterator[ValueRecord]:
-    """Iterate over what the step began with, as far as the operation does not read it itself; constants come last."""
+    """Iterate over the values at the start of the step that the operation does not read itself; constants come last."""
     shown = 0
     for number, value in zip(frame.program.inputs, frame.inputs, strict=True):
         known = isinstance(frame.program.registers[number].type, TensorType)
@@ -155,7 +155,7 @@ def _place_in(frames: Sequence[Frame], depth: int) -> StepPlaceRecord:
 
 
 def _read_at(frame: Frame, register: int, where: tuple[int, ...]) -> Iterator[StepPlaceRecord]:
-    """Iterate over the steps of loops that read the row of a result that should not be, as far as they read it directly."""
+    """Iterate over the steps of loops that directly read the bad row of a result."""
     for instruction in frame.program.instructions:
         if isinstance(instruction, LoopInstruction):
             for slot in instruction.sequences:
@@ -166,7 +166,7 @@ def _read_at(frame: Frame, register: int, where: tuple[int, ...]) -> Iterator[St
 def _loop_place(
     loop: LoopInstruction, step: int, around: Frame | None, steps: int | None = None, run: int | None = None
 ) -> StepPlaceRecord:
-    """Return a step of a loop, with the step that it goes back over in a gradient."""
+    """Return the record of a loop's step; for a gradient also the forward step that it belongs to."""
     if steps is None and around is not None:
         steps = around.steps_done[loop.key]
     known = loop.op.settings.gradient_of if isinstance(loop.op, Scan) else None
@@ -181,7 +181,7 @@ def _loop_place(
 
 
 def _forward_step(loop: LoopInstruction, step: int, steps: int, around: Frame | None) -> int | None:
-    """Return the step that a step of a gradient's loop goes back over, None where that is not known.
+    """Return the forward step of a step in a gradient's loop, None if unknown.
 
     The forward loop's steps are known where it ran in the frame around; elsewhere they are as many as the gradient's, unless
     that is truncated.

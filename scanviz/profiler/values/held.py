@@ -1,7 +1,7 @@
-"""Calls held while they go on: what their Programs were given, and what their loops hold at some steps.
+"""Hold the inputs of calls, and checkpoints of their loops, so that any step can be computed again.
 
-Of each function the first call, the last, and the first in which a NaN or an infinity came up are kept, under a byte budget: those
-of which :mod:`scanviz.profiler.values.tracing` keeps runs.  Everything is copied when it is met.
+The first call of each function, its last, and the first with a NaN or an infinity are kept, under a byte budget: the calls whose
+runs :mod:`scanviz.profiler.values.tracing` keeps.  All arrays are copied.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from scanviz.engine.program.instructions import LoopInstruction, Program, all_lo
 from scanviz.record.traces.held_calls import ArrayRecord, CheckpointRecord, HeldCallRecord, RunsRecord
 
 BUDGET = 16 * 2**20  # bytes of all calls that are held
-FIRST_STRIDE = 16  # steps between checkpoints at first
-MOST_CHECKPOINTS = 32  # of a loop; where there are more, every second one goes
-_PART = 4  # one part in so many of a call's bytes may go to checkpoints
+FIRST_STRIDE = 16  # initial number of steps between checkpoints
+MOST_CHECKPOINTS = 32  # of a loop; beyond it, every second one is dropped
+_PART = 4  # checkpoints may take this fraction of a call's bytes: one in four
 
 
 class _Checkpoints:
-    """States of one loop at every k-th step; k doubles when there are too many."""
+    """The states of a loop at every k-th step; k doubles when there are too many."""
 
     def __init__(self, room: int, stride: int) -> None:
         self.room, self.stride = room, stride
@@ -45,22 +45,22 @@ class KnownProgram:
     event : CompiledFunction
         The function.
     stride : int
-        Steps between checkpoints at first.
+        Initial number of steps between checkpoints.
 
     Attributes
     ----------
     outputs : list of tuple of int
-        Registers that each instruction of its Program fills.
+        Output registers of each instruction.
     outer : set of int
-        Keys of loops that are instructions of its Program.
+        Keys of the outermost loops.
     read : set of int
-        Registers that loops fill and other instructions read.
+        Results of loops that other instructions read.
     begun : dict of int to int
-        Runs of each loop that have begun.
+        Runs begun so far, by loop.
     kept : list of HeldCall
         Calls that have ended: the first, the first with an event, and the last.
     open : list of HeldCall
-        Calls that are going on.
+        Calls in progress.
     """
 
     def __init__(self, event: CompiledFunction, stride: int) -> None:
@@ -79,7 +79,7 @@ class KnownProgram:
         self.open: list[HeldCall] = []
 
     def held(self) -> list[HeldCall]:
-        """Return the calls that are held, in order."""
+        """Return the held calls, in order."""
         return sorted([*self.kept, *self.open], key=lambda call: call.number)
 
 
@@ -92,7 +92,7 @@ _Kept = TypeVar("_Kept", bound=_HasEvent)
 
 
 def keep_notable(kept: list[_Kept], new: _Kept) -> None:
-    """Keep a run or call beside the first of them and the first with an event, in place of the last so far."""
+    """Keep a run or call as the latest, beside the first one and the first with an event."""
     last_has_first_event = bool(kept) and kept[-1].has_event and not any(one.has_event for one in kept[:-1])
     if len(kept) > 1 and not last_has_first_event:
         kept.pop()
@@ -100,12 +100,12 @@ def keep_notable(kept: list[_Kept], new: _Kept) -> None:
 
 
 class HeldCalls:
-    """The calls of all functions that are held.
+    """The held calls of all functions.
 
     Parameters
     ----------
     stride : int
-        Steps between checkpoints at first.
+        Initial number of steps between checkpoints.
 
     Examples
     --------
@@ -119,13 +119,13 @@ class HeldCalls:
         self._going_on: dict[int, list[tuple[int, HeldCall | None]]] = {}  # by thread: calls, outer first
 
     def compiled(self, event: CompiledFunction) -> None:
-        """Know of a function that has loops."""
+        """Note a function with loops."""
         known = KnownProgram(event, self._stride)
         if known.begun:
             self._functions.setdefault(event.key, known)
 
     def begin(self, function: int, call: int) -> None:
-        """Open a call; of calls of one function that go on at once in several threads none is held."""
+        """Open a call; concurrent calls of one function are not held."""
         known = self._functions.get(function)
         opened = None
         if known is not None:
@@ -151,33 +151,33 @@ class HeldCalls:
 
     @property
     def current(self) -> HeldCall | None:
-        """The call that this thread is in."""
+        """The current call of this thread."""
         stack = self._going_on.get(threading.get_ident())
         return stack[-1][1] if stack else None
 
     def records(self) -> tuple[HeldCallRecord, ...]:
-        """Return the calls that were held, with those that are going on."""
+        """Return the held calls, also those in progress."""
         calls = [call for known in self._functions.values() for call in known.held()]
         return tuple(call.record() for call in calls if call.fits and call.given)
 
 
 class HeldCall:
-    """A call that is going on or has ended.
+    """A call in progress, or one that has ended.
 
     Parameters
     ----------
     function : KnownProgram
-        Whose call it is.
+        The called function.
     number : int
         Which call.
     room : int
-        Bytes that it may take.
+        Bytes it may take.
     """
 
     def __init__(self, function: KnownProgram, number: int, room: int) -> None:
         self.function, self.number, self.room = function, number, room
         self.fits, self.given, self.has_event = True, False, False
-        self.bytes = 0  # that it takes; checkpoints count with all the room that they may take
+        self.bytes = 0  # checkpoints count with all the room they may take
         self.inputs: tuple[Any, ...] = ()
         self._first = dict(function.begun)  # runs of each loop that began before
         self._counts = dict.fromkeys(function.begun, 0)
@@ -185,19 +185,19 @@ class HeldCall:
         self.checkpoints: dict[int, _Checkpoints] = {}
 
     def drop(self) -> None:
-        """Hold nothing of the call."""
+        """Release all arrays."""
         self.fits, self.bytes = False, 0
         self.inputs, self.results, self.checkpoints = (), {}, {}
 
     def give(self, values: Sequence[Any]) -> None:
-        """Take what the Program is given."""
+        """Copy the inputs of the Program."""
         whole = sum(np.asarray(value).nbytes for value in values) + self.room // _PART
         self.given, self.fits = True, self.fits and whole <= self.room
         if self.fits:
             self.inputs, self.bytes = tuple([np.array(value) for value in values]), whole
 
     def result(self, index: int, values: Sequence[Any]) -> None:
-        """Take results of an instruction of the Program: of a loop what something else reads, as far as there is room."""
+        """Copy results of a loop that other instructions read, if there is room."""
         for register, value in zip(self.function.outputs[index], values, strict=True):
             if self.fits and register in self.function.read and self.bytes + value.nbytes <= self.room:
                 self.results[register] = np.array(value)
@@ -209,7 +209,7 @@ class HeldCall:
         self.function.begun[loop] += 1
 
     def step_begins(self, loop: int, step: int, held: Callable[[int], tuple[Any, ...]]) -> None:
-        """Take what a loop outside of others holds, at some of the steps."""
+        """Take a checkpoint of an outermost loop, at some of its steps."""
         if not self.fits or loop not in self.function.outer:
             return
         found = self.checkpoints.get(loop)
@@ -223,7 +223,7 @@ class HeldCall:
             )
 
     def record(self) -> HeldCallRecord:
-        """Return what was kept so far."""
+        """Return the call as a record."""
         arrays: list[ArrayRecord] = []
 
         def place(array: Any) -> int:

@@ -1,4 +1,7 @@
-"""The values of one run of one loop while it is going on, in memory that is fixed after its first step."""
+"""Keep the values of one run of a loop, in memory that is fixed after its first step.
+
+The first and the last steps are kept, every k-th one, and those around the first NaN and the first infinity.
+"""
 
 from __future__ import annotations
 
@@ -16,17 +19,17 @@ FIRST, LAST, SPREAD = 8, 8, 64
 BEFORE, AFTER = 2, 2  # steps kept around an event
 EVENTS = 2  # the first NaN, the first infinity
 ROWS = FIRST + LAST + SPREAD + EVENTS * (BEFORE + 1 + AFTER) + 2
-_EVERY, _LAST, _FIRST, _EVENT = 1, 2, 4, 8  # a step kept for several reasons has the largest
+_EVERY, _LAST, _FIRST, _EVENT = 1, 2, 4, 8  # of several reasons the largest is shown
 _REASONS = {_EVERY: "every", _LAST: "last", _FIRST: "first", _EVENT: "event"}
 
 
 class KeptSteps:
-    """The steps kept so far, each with the number of its row.
+    """The kept steps, each with the number of its row.
 
     Parameters
     ----------
     every : int
-        The k to begin with.
+        The initial k.
 
     Attributes
     ----------
@@ -67,14 +70,14 @@ class KeptSteps:
         return row
 
     def mark(self, step: int) -> None:
-        """Keep the newest step and those around it: something happened in it."""
+        """Keep the newest step, which has an event, and the steps around it."""
         for number in range(max(0, step - BEFORE), step + 1):
             if number in self._held:
                 self._held[number] |= _EVENT
         self._after = max(self._after, AFTER)
 
     def reasons(self) -> dict[int, str]:
-        """Return the steps kept, in order, each with its reason."""
+        """Return the kept steps, in order, each with its reason."""
         found = {}
         for step in sorted(self._held):
             held = self._held[step]
@@ -107,7 +110,7 @@ def statistics_of(value: np.ndarray[tuple[int, ...], np.dtype[np.generic]]) -> t
         flat = flat.astype(np.float64)
     nan = infinite = 0
     total = _sum(flat)
-    if not math.isfinite(total):  # nearly always it is, and then so is every number
+    if not math.isfinite(total):  # rare: a finite sum has finite terms
         finite = np.isfinite(flat)
         nan = int(np.isnan(flat).sum())
         infinite = int(flat.size - finite.sum()) - nan
@@ -117,7 +120,7 @@ def statistics_of(value: np.ndarray[tuple[int, ...], np.dtype[np.generic]]) -> t
         return (np.nan, np.nan, np.nan, float(nan), float(infinite))
     low, high = float(np.minimum.reduce(flat)), float(np.maximum.reduce(flat))
     mean = total / flat.size
-    if not math.isfinite(mean):  # the sum of the largest numbers is too large, their mean is not
+    if not math.isfinite(mean):  # the sum overflows
         mean = _sum(flat / flat.size)
     return (low, high, min(max(mean, low), high), float(nan), float(infinite))
 
@@ -135,13 +138,13 @@ def row_statistics(rows: Numbers, sizes: np.ndarray[tuple[int], np.dtype[np.int6
     return found
 
 
-NUMBERS = 64  # of each value, where the budget allows
-HEAD_BYTES = 2000  # about what a variable's names, arrays and entries in a file take, whatever its numbers
-_ORDER = {"input": 0, "output": 1, "operation": 2}  # what is kept first where not all have room
+NUMBERS = 64  # kept of each value, where the budget allows
+HEAD_BYTES = 2000  # estimate for a variable's names, array headers and file entries
+_ORDER = {"input": 0, "output": 1, "operation": 2}  # priority when room is short
 
 
 class Piece(NamedTuple):
-    """What was copied of a value: its first numbers, its size, and its statistics unless the numbers are all of it."""
+    """The first numbers of a value and its size; statistics only if there are more numbers."""
 
     numbers: Numbers
     size: int
@@ -150,7 +153,7 @@ class Piece(NamedTuple):
 
 
 def piece_of(value: Any, limit: int) -> Piece:
-    """Return what is kept of a value.
+    """Return the part of a value that is kept.
 
     Examples
     --------
@@ -165,27 +168,27 @@ def piece_of(value: Any, limit: int) -> Piece:
 
 
 class RunTrace:
-    """Values of one run.
+    """The values of one run.
 
     Parameters
     ----------
     number : int
         Which run of the loop.
     n_steps : int
-        The most steps it will do.
+        Maximum number of steps.
     heads : sequence of TraceHead
-        What a step has.
+        The variables of a step.
     allowance : int
-        Bytes that it may take.
+        Bytes it may take.
     every : int
-        The k of every k-th step to begin with.
+        The initial k of every k-th step.
 
     Attributes
     ----------
     bytes : int
-        What it takes; 0 before its first step is done.
+        Bytes it takes; 0 before the first step ends.
     has_event : bool
-        Whether a NaN or an infinity was seen in what its steps computed.
+        Whether a step computed a NaN or an infinity.
     """
 
     def __init__(
@@ -196,7 +199,7 @@ class RunTrace:
         self._n_steps, self._allowance = n_steps, allowance
         self._kept = KeptSteps(every)
         self._seen_nan = self._seen_inf = False
-        self._pieces: dict[int, Piece] = {}  # of the step that is going on, by register
+        self._pieces: dict[int, Piece] = {}  # of the present step, by register
         self._constant: dict[int, tuple[Any, Piece]] = {}
         self._chosen: list[int] | None = None
         self._limit = NUMBERS
@@ -208,7 +211,7 @@ class RunTrace:
         return self._seen_nan or self._seen_inf
 
     def begin_step(self, registers: Sequence[int], values: Sequence[Any], constants: int) -> None:
-        """Take the inputs of a step; the last ``constants`` of them are the same objects in every step."""
+        """Take the inputs of a step; the last ``constants`` of them are the same in every step."""
         self._pieces.clear()
         changing = len(registers) - constants
         self.give(registers[:changing], values[:changing])
@@ -225,7 +228,7 @@ class RunTrace:
                 self._pieces[register] = piece_of(value, self._limit)
 
     def end_step(self) -> None:
-        """Keep the step, and let go of those that nothing asks for any more."""
+        """Keep the step, and release steps without a reason to be kept."""
         if self._chosen is None:
             self._plan()
         assert self._chosen is not None  # _plan has made it
@@ -258,7 +261,7 @@ class RunTrace:
             self._note(step, nan > 0 or nans > 0, infinite > 0 or len(bad) > nans)
 
     def finish(self) -> None:
-        """Let go of what belongs to the engine: the run is over."""
+        """Release the engine's arrays at the end of the run."""
         self._pieces.clear()
         self._constant.clear()
 
@@ -268,7 +271,7 @@ class RunTrace:
         self._seen_nan, self._seen_inf = self._seen_nan or nan, self._seen_inf or infinite
 
     def _plan(self) -> None:
-        """Decide, by the sizes of the first step, how much of each value is kept, and take the memory."""
+        """Decide from the first step how much of each value is kept, and allocate the memory."""
         rows = max(1, min(ROWS, self._n_steps))
         head = HEAD_BYTES + rows * 8 * (len(STATISTICS) + 1)
         order = sorted(range(len(self.heads)), key=lambda k: (_ORDER[self.heads[k].record.role], k))
@@ -279,7 +282,7 @@ class RunTrace:
         while limit and rows * 8 * sum(min(size, limit) for size in sizes) > left:
             limit //= 2
         self._limit = limit
-        self._constant.clear()  # what was taken of them may now be more than is kept
+        self._constant.clear()  # taken under the old limit
         self._widths = [min(size, limit) for size in sizes]
         self._starts = [sum(self._widths[:k]) for k in range(len(sizes))]
         self._numbers = np.zeros((rows, sum(self._widths)))
@@ -300,12 +303,12 @@ class RunTrace:
         return () if piece is None else piece.shape
 
     def _is_constant(self, place: int) -> bool:
-        """Return whether a value is the same in every step: a NaN that was given is no event of a step."""
+        """Return whether a value is the same in every step, so that a NaN in it is no event of a step."""
         head = self.heads[place]
         return head.record.role == "input" and head.record.tap is None
 
     def record(self, loop: int) -> TraceRecord:
-        """Return what was kept so far."""
+        """Return the kept values as a record."""
         reasons = self._kept.reasons()
         steps = tuple(reasons)
         chosen = self._chosen or []

@@ -1,7 +1,7 @@
-"""Values computed again in a process of its own, for views that show records: within budgets of time and memory.
+"""Compute values again in a separate process, with limits on time and memory.
 
-A record may come from anybody, and what its Programs compute may take for ever or all the memory that there is; in a process of its
-own, which gets so much memory and is ended after so much time, that harms nobody.  Requests and answers are lines of JSON.
+A record may come from anybody, and its Programs may run forever or take all memory.  The process has a memory limit and is ended
+after a time limit.  Requests and answers are lines of JSON.
 """
 
 from __future__ import annotations
@@ -25,27 +25,25 @@ from scanviz.record.storage.codec import decode
 from scanviz.record.storage.file import save
 from scanviz.record.traces.model import TraceRecord
 
-# How long computing values again may take, and how much memory.
-
-SECONDS = 20.0  # that a window of steps may take
-MEMORY = 2**30  # bytes that values may take beside what the process takes by itself
+SECONDS = 20.0  # time limit for a window of steps
+MEMORY = 2**30  # byte limit, beyond the size of the process at its start
 
 
-STARTING = 20.0  # seconds that the process may take before it begins
+STARTING = 20.0  # seconds for the start of the process
 _WORKER = "scanviz.profiler.values.recompute_worker"
 
 
 class RecomputeService:
-    """Computes values of a record again, when asked.
+    """Compute values of a record again on request.
 
     Parameters
     ----------
     record : ProfileRecord or None
-        Holds Programs and what calls were given.
+        Holds Programs and the inputs of calls.
     seconds : float
-        How long a window of steps may take.
+        Time limit for a window of steps.
     memory : int
-        Bytes that it may take.
+        Byte limit.
     """
 
     def __init__(self, record: ProfileRecord | None, seconds: float = SECONDS, memory: int = MEMORY) -> None:
@@ -88,7 +86,7 @@ class RecomputeService:
         if not line:
             self._end()
             raise RecomputeError(
-                "the process that computes values again has ended", found="it may have needed too much memory"
+                "the process that recomputes values has ended", found="it may have needed too much memory"
             )
         answer: dict[str, Any] = json.loads(line)
         return answer
@@ -117,7 +115,7 @@ class RecomputeService:
         return self._process
 
     def window_of(self, record: ProfileRecord, loop: int, run: int, first: int, last: int) -> TraceRecord:
-        """Return the values of steps of a run in any record; of one and the same, mostly."""
+        """Return the values of steps of a run in another record, or in the same one as before."""
         with self._lock:
             if record is not self._record:
                 self._end()
@@ -144,7 +142,7 @@ class RecomputeService:
 
 
 def _read(stream: IO[bytes], answers: queue.Queue[bytes]) -> None:
-    """Hand on lines as they come, and an empty one at the end."""
+    """Forward lines as they arrive, and an empty one at the end."""
     try:
         for line in stream:
             answers.put(line)
@@ -154,6 +152,6 @@ def _read(stream: IO[bytes], answers: queue.Queue[bytes]) -> None:
 
 
 def _needed(record: ProfileRecord) -> ProfileRecord:
-    """Return the record without what computing does not need."""
+    """Return the record without the parts that computing does not need."""
     functions = tuple(replace(function, rewrites=None) for function in record.functions)
     return replace(record, functions=functions, repeats=())

@@ -1,7 +1,7 @@
-"""The process that computes values again: ``python -m scanviz.profiler.values.recompute_worker FILE SECONDS BYTES``.
+"""The process that recomputes values: ``python -m scanviz.profiler.values.recompute_worker FILE SECONDS BYTES``.
 
-A line ``[loop, run, first, last]`` of JSON on standard input is a request, a line ``{"trace": …}`` or ``{"error": …}`` on standard
-output its answer.  Where the system allows it (not on Windows), the process may take so many bytes more than it has when it begins.
+A line ``[loop, run, first, last]`` of JSON on standard input is a request, a line ``{"trace": …}`` or ``{"error": …}`` on
+standard output its answer.  Where the system allows it (not on Windows), BYTES limits the growth of the process.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ def answer(replayer: Replayer, request: list[int]) -> dict[str, Any]:
         return {"error": str(error)}
     except MemoryError:
         return {"error": "there is too little memory to compute these values again"}
-    except Exception as error:  # what a damaged record leads to, whatever it is
+    except Exception as error:  # a damaged record may raise anything
         return {"error": f"these values cannot be computed again: {type(error).__name__}: {str(error)[:200]}"}
 
 
 def limit_memory(more: int) -> None:
-    """Let the process take so many bytes more than it has now."""
+    """Limit the growth of the process to a number of bytes."""
     try:
         import resource
 

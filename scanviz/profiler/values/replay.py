@@ -1,8 +1,8 @@
-"""Values of any step of any run whose Program and inputs a record holds: computed again from the nearest checkpoint.
+"""Recompute the values of any step of a run from the Program, inputs and checkpoints in a record.
 
-The Program comes from the record as data, and the reference tier computes it: what it gave while the record was made, it gives
-again, bit for bit on the same machine.  What an outermost loop is given is computed instruction by instruction, as far as the loop
-needs it; then the loop goes on from the checkpoint before the step.  A loop inside it is met on the way.
+The reference tier runs the Program of the record and gives the same bits as when it was recorded, on the same machine.  First
+the inputs of the outermost loop are computed, instruction by instruction; then the loop continues from the checkpoint before
+the step. Loops inside it run on the way.
 """
 
 from __future__ import annotations
@@ -37,18 +37,18 @@ from scanviz.record.plain_text import sanitize
 from scanviz.record.traces.held_calls import Array, CheckpointRecord, HeldCallRecord
 from scanviz.record.traces.model import TracedVariableRecord, TraceRecord, first_bad
 
-MOST_STEPS = 256  # of a window
+MOST_STEPS = 256  # in a window
 
 
 class Replayer:
-    """Computes values of a record again.
+    """Recompute values of a record.
 
     Parameters
     ----------
     record : ProfileRecord
-        Holds Programs and what calls were given.
+        Holds Programs and the inputs of calls.
     seconds : float
-        How long a window may take.
+        Time limit for a window.
 
     Examples
     --------
@@ -68,7 +68,7 @@ class Replayer:
         self._call: _Call | None = None
 
     def window(self, loop: int, run: int, first: int, last: int) -> TraceRecord:
-        """Return the values of steps ``first`` to ``last`` of a run of a loop, as far as the run went.
+        """Return the values of steps ``first`` to ``last`` of a run, or to the end of the run.
 
         Parameters
         ----------
@@ -82,9 +82,9 @@ class Replayer:
         Raises
         ------
         RecomputeError
-            If the record does not hold what is needed, there is no such step, or it takes too long.
+            If the record lacks data for it, there is no such step, or the time is up.
         ScanvizError
-            What the program raises before it comes to these steps.
+            If the program fails before these steps.
         """
         known = next((record for record in self.record.loops if record.key == loop), None)
         if known is None:
@@ -105,7 +105,7 @@ class Replayer:
         return self._found(window, known, error)
 
     def _held(self, loop: LoopRecord, run: int) -> HeldCallRecord:
-        """Return the call that a run of a loop was part of."""
+        """Return the held call that contains a run of a loop."""
         of = [call for call in self.record.calls if call.function == loop.function]
         found = next((call for call in of if call.has_run(loop.key, run)), None)
         if found is not None:
@@ -117,16 +117,16 @@ class Replayer:
             if r.loop == loop.key and r.count
         ]
         raise RecomputeError(
-            f"what run {run} of {sanitize(loop.name)} was given is not in the record",
+            f"the inputs of run {run} of {sanitize(loop.name)} are not in the record",
             expected=f"a run of {', '.join(kept)}" if kept else None,
             fix=None
             if kept
-            else "scanviz profile --values SCRIPT keeps what the first call, the last and the first with a NaN were given,"
+            else "scanviz profile --values SCRIPT keeps the inputs of the first call, the last, and the first with a NaN,"
             " 8 MiB at most",
         )  # fmt: skip
 
     def _opened(self, held: HeldCallRecord) -> _Call:
-        """Return a call to compute in; the last one is kept, with what was computed for it."""
+        """Return the state of a call; that of the last one is kept for the next request."""
         if self._call is None or self._call.held is not held:
             function = next(function for function in self.record.functions if function.key == held.function)
             if function.key not in self._programs:
@@ -149,7 +149,7 @@ class Replayer:
 
 
 class _Known(NamedTuple):
-    """A Program that was read, and its loops by the keys of the record."""
+    """A decoded Program, and its loops by their keys in the record."""
 
     program: Program
     loops: dict[int, LoopInstruction]
@@ -170,7 +170,7 @@ def _known(record: ProfileRecord, function: FunctionRecord) -> _Known:
 
 
 class _Call:
-    """A held call whose values are computed again, as far as they are asked for."""
+    """A held call with the values that were recomputed so far."""
 
     def __init__(self, known: _Known, held: HeldCallRecord) -> None:
         self.known, self.held = known, held
@@ -201,7 +201,7 @@ class _Call:
         return found
 
     def _around(self, loop: int) -> AnyInstruction:
-        """Return the instruction of the function's Program that a loop is, or is inside of."""
+        """Return the instruction of the Program that is a loop or contains it."""
         wanted = self.known.loops[loop]
         return next(
             outer
@@ -210,7 +210,7 @@ class _Call:
         )
 
     def computed(self, window: StepWindow, loop: int, point: CheckpointRecord | None) -> ScanvizError | None:
-        """Compute until the window is full or the run has ended; return the error that ended it before."""
+        """Compute until the window is full or the run has ended; return an error that ended it early."""
         instruction = self._around(loop)
         probe = Probe(self.held.function, (window,))
         try:
@@ -238,7 +238,7 @@ class _Call:
     def _run(
         self, loop: LoopInstruction, probe: Probe, window: StepWindow, point: CheckpointRecord | None
     ) -> None:
-        """Run a loop of the function's Program from a checkpoint on."""
+        """Run an outermost loop from a checkpoint on."""
         given = self._given(loop)
         values = [given[number] for number in loop.inputs]
         module = self._interpreter.module
@@ -263,7 +263,7 @@ class _Call:
         return [self.held.arrays[place].array() for place in point.states]
 
     def _given(self, instruction: AnyInstruction) -> list[Array | None]:
-        """Return the values of registers; those that the instruction writes over are copied."""
+        """Return the values of registers, with copies of those that the instruction overwrites."""
         values = list(self._values)
         if isinstance(instruction, LoopInstruction):
             for state in instruction.states:
@@ -272,7 +272,7 @@ class _Call:
         return values
 
     def _enter(self, instruction: AnyInstruction, seconds: float) -> None:
-        """Compute what an instruction reads, as far as that is not known."""
+        """Compute the unknown inputs of an instruction."""
         program, probe = self.known.program, Probe(self.held.function, (Deadline(seconds),))
         makers = {number: maker for maker in program.instructions for number in maker.outputs}
         waiting = [instruction]
@@ -289,7 +289,7 @@ class _Call:
 
 
 def _loops_of(instruction: AnyInstruction) -> Iterator[LoopInstruction]:
-    """Iterate over the loops that an instruction is or holds."""
+    """Iterate over the loops in an instruction, itself included."""
     if isinstance(instruction, LoopInstruction):
         yield instruction
     for program in programs_in(instruction):
@@ -297,18 +297,18 @@ def _loops_of(instruction: AnyInstruction) -> Iterator[LoopInstruction]:
 
 
 Look = Callable[[int, int, int, int], TraceRecord]
-ALL_STEPS = 400  # of a run that has no more, all are computed; of a longer one the windows
-BESIDE = 64  # steps on each side of the first NaN, and half as many as at the beginning and at the end
+ALL_STEPS = 400  # a run of up to so many steps is computed whole, a longer one in windows
+BESIDE = 64  # steps on each side of the first NaN; twice as many at the beginning and at the end
 NUMBERS = 64  # of each value
 
 
 def filled(record: ProfileRecord, look: Look) -> ProfileRecord:
-    """Return a record in which runs have all their steps, or windows of them: the first steps, the last, and around the first NaN.
+    """Return a record with more steps of its runs: all of them, or the first, the last, and those around the first NaN.
 
     Raises
     ------
     ScanvizError
-        What ``look`` raises.
+        From ``look``.
     """
     traces = [
         _filled(trace, look) if any(call.has_run(trace.loop, trace.run) for call in record.calls) else trace
@@ -327,7 +327,7 @@ def _filled(trace: TraceRecord, look: Look) -> TraceRecord:
 
 
 def windows(trace: TraceRecord) -> Iterator[tuple[int, int]]:
-    """Yield the first and the last step of each window that is computed of a run.
+    """Yield the first and the last step of each window of a run.
 
     Examples
     --------
@@ -348,7 +348,7 @@ def windows(trace: TraceRecord) -> Iterator[tuple[int, int]]:
 
 
 def joined(traces: Sequence[TraceRecord]) -> TraceRecord:
-    """Return values of one run as one, of each step as the first of them has it."""
+    """Merge values of one run; a step in several traces is taken from the first."""
     places: dict[int, tuple[int, int]] = {}
     for k, trace in enumerate(traces):
         for row, step in enumerate(trace.steps):

@@ -1,9 +1,8 @@
-"""Values over time: an observer that keeps what the variables of chosen loops were, under a byte budget.
+"""Keep the values of loop variables, step by step, under a byte budget.
 
-It asks the engine for every value.  While others time, each call is therefore computed twice: as usual, which is timed,
-and once more on the reference tier, for its values.  Of each loop the first run and the last are kept, and between them the
-first run in which a NaN or an infinity came up; which steps of a run are kept is in
-:mod:`scanviz.profiler.values.kept`.
+The observer asks the engine for every value.  So each call is computed twice while others time it: as usual, and once more on
+the reference tier for its values.  The first and the last run of each loop are kept, and the first with a NaN or an infinity.
+The kept steps of a run are chosen in :mod:`scanviz.profiler.values.kept`.
 """
 
 from __future__ import annotations
@@ -32,11 +31,11 @@ from scanviz.record.traces.model import TraceRecord
 
 DEFAULT_BUDGET = 8 * 2**20
 LARGEST_BUDGET = 32 * 2**20
-RUNS = 4  # of a loop that may be held at once: the first, one with an event, the last, and the one going on
+RUNS = 4  # of a loop in memory at once: the first, one with an event, the last, and the present one
 
 
 class _Chosen:
-    """A loop whose values are kept: the first of its runs, the last, and the first with an event."""
+    """A loop whose values are kept."""
 
     def __init__(self, loop: LoopInstruction, record: LoopRecord) -> None:
         self.heads = trace_heads(loop, record)
@@ -48,18 +47,18 @@ class _Chosen:
 
 
 class Tracer(Observer):
-    """Keeps values of the loops whose names match a pattern, and of the loops of their gradients.
+    """Keep the values of loops whose names match a pattern, and of their gradients.
 
     Parameters
     ----------
     pattern : str
         A loop's name, or a pattern with ``*``, ``?`` and ``[…]``.
     budget : int
-        Bytes that the values may take, at most 32 MiB.
+        Byte limit of the values, at most 32 MiB.
     every : int
-        Keep every k-th step; k doubles whenever the room for them is full.
+        Keep every k-th step; k doubles when their room is full.
     stride : int
-        Steps between checkpoints at first: what loops hold before them, for other steps to be computed again.
+        Initial number of steps between checkpoints, from which other steps are recomputed.
 
     Examples
     --------
@@ -80,19 +79,19 @@ class Tracer(Observer):
         self._loops: dict[int, _Chosen] = {}
         # by thread: loops going on, outer first
         self._open: dict[int, list[tuple[int, RunTrace | None]]] = {}
-        self._before: dict[int, int] = {}  # by call: loops that its thread was in when it began
+        self._before: dict[int, int] = {}  # by call: open loops of its thread at its start
         self._names: dict[str, None] = {}
         self._calls = HeldCalls(stride)
-        self.spent_ns = 0  # on computing values and keeping them
+        self.spent_ns = 0  # on computing and keeping values
 
     @property
     def loop_names(self) -> list[str]:
-        """Names of the loops met so far, chosen or not."""
+        """Names of all loops so far, chosen or not."""
         return list(self._names)
 
     @property
     def matched(self) -> bool:
-        """Whether a loop of that name was met."""
+        """Whether any loop matched."""
         return bool(self._loops)
 
     def compiled(self, event: CompiledFunction) -> None:
@@ -110,7 +109,7 @@ class Tracer(Observer):
         seen: set[int] = set()
         found: LoopRecord | None = record
         while found is not None and found.key not in seen:
-            names = (found.name, given_name(found.name))  # a name means all loops that it was given to
+            names = (found.name, given_name(found.name))  # the user's name means all loops that have it
             if self.pattern in names or any(fnmatchcase(name, self.pattern) for name in names):
                 return True
             seen.add(found.key)
@@ -118,13 +117,13 @@ class Tracer(Observer):
         return False
 
     def function_begin(self, function: int, call: int) -> None:
-        """Note where the thread stands: it may be in a loop of another call."""
+        """Open a call, perhaps inside a loop of another call."""
         with self._lock:
             self._before[call] = len(self._open.get(threading.get_ident(), ()))
             self._calls.begin(function, call)
 
     def function_end(self, function: int, call: int, elapsed_ns: int, error: BaseException | None) -> None:
-        """Count the time, and forget loops that an error left open."""
+        """Close a call, and loops that an error left open."""
         with self._lock:
             self._calls.end(call)
             stack = self._open.get(threading.get_ident(), [])
@@ -146,7 +145,7 @@ class Tracer(Observer):
                 call.loop_begins(loop)
 
     def _allowance(self) -> int:
-        """Return the bytes that one more run may take: its part, and never more than half of what is left."""
+        """Return the bytes for one more run: its share, and at most half of the rest."""
         taken = sum(run.bytes for run in self._held())
         part = self._budget // (RUNS * max(1, len(self._loops)))
         return max(0, min(part, (self._budget - taken) // 2))
@@ -158,20 +157,20 @@ class Tracer(Observer):
             yield from (run for _, run in stack if run is not None)
 
     def _run_of(self, loop: int | None) -> RunTrace | None:
-        """Return the run of a loop that this thread is in, None if it is not traced."""
+        """Return this thread's current run of a loop, None if it is not traced."""
         stack = self._open.get(threading.get_ident())
         return stack[-1][1] if stack and stack[-1][0] == loop else None
 
     def step_begins(
         self, function: int, loop: int, step: int, held: Callable[[int], tuple[Any, ...]]
     ) -> None:
-        """Take what a loop holds, at some of its steps."""
+        """Take checkpoints."""
         with self._lock:
             if (call := self._calls.current) is not None:
                 call.step_begins(loop, step, held)
 
     def step_inputs(self, function: int, loop: int | None, step: int, values: tuple[Any, ...]) -> None:
-        """Take the values that a step or a call begins with."""
+        """Take the inputs of a step or a call."""
         with self._lock:
             if loop is None and (call := self._calls.current) is not None:
                 call.give(values)
@@ -207,7 +206,7 @@ class Tracer(Observer):
         setup_ns: int,
         error: BaseException | None,
     ) -> None:
-        """Close a run, and keep it if it is the first, the last so far, or the first with an event."""
+        """Close a run and keep it."""
         with self._lock:
             run = self._run_of(loop)
             stack = self._open.get(threading.get_ident())
@@ -221,7 +220,7 @@ class Tracer(Observer):
             keep_notable(self._loops[loop].kept, run)
 
     def records(self) -> tuple[TraceRecord, ...]:
-        """Return the values kept so far, by loop and run; runs that have not ended included."""
+        """Return the kept values by loop and run, also of runs in progress."""
         with self._lock:
             going_on = [(key, run) for stack in self._open.values() for key, run in stack if run and run.done]
             runs = [(key, run) for key, chosen in self._loops.items() for run in chosen.kept]
@@ -230,13 +229,13 @@ class Tracer(Observer):
             return tuple(run.record(key) for key, run in both)
 
     def calls(self) -> tuple[HeldCallRecord, ...]:
-        """Return what calls were given, as far as it was kept."""
+        """Return the held calls."""
         with self._lock:
             return self._calls.records()
 
 
 def with_traces(record: ProfileRecord, tracer: Tracer) -> ProfileRecord:
-    """Return a record with the values that a tracer kept of its loops."""
+    """Return a record with the values that a tracer kept."""
     known = {loop.key for loop in record.loops}
     return replace(
         record,

@@ -1,4 +1,4 @@
-"""The values of some steps of one run of a loop, taken while a call is computed again; and the end of it when they are there."""
+"""Collect the values of some steps of a run while a call is recomputed, and end the computation when they are complete."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from scanviz.record.loops import LoopRecord
 from scanviz.record.traces.layout import trace_heads
 from scanviz.record.traces.model import TracedVariableRecord, TraceRecord
 
-NUMBERS = 1024  # of each value at most
-ALL_NUMBERS = 2**20  # of all values of a window
+NUMBERS = 1024  # at most, of each value
+ALL_NUMBERS = 2**20  # of all values in a window
 FEWEST = 16
 
 
 class Enough(BaseException):
-    """What was looked for is there, or cannot come any more: no error, so that nothing takes it for one."""
+    """Ends the computation when the window is complete; no Exception, so that no handler catches it."""
 
 
 class OutOfTime(BaseException):
-    """The time that computing again may take is over."""
+    """The time limit has passed."""
 
 
 class Deadline(Observer):
-    """Ends a computation at a moment.
+    """End a computation after a time limit.
 
     Parameters
     ----------
     seconds : float
-        From now on.
+        Time limit, from now on.
     """
 
     detail = "values"
@@ -50,20 +50,20 @@ class Deadline(Observer):
 
 
 class StepWindow(Deadline):
-    """Takes the values of steps of one run.
+    """Collect the values of steps of one run.
 
     Parameters
     ----------
     loop, record : LoopInstruction, LoopRecord
-        The loop, in the Program that is computed and as data.
+        The loop in the Program, and as data.
     run : int
         Which run of it.
     begun : int
-        How many of its runs have begun.
+        Number of its runs begun so far.
     first, last : int
         The steps.
     seconds : float
-        How long it may take.
+        Time limit.
     """
 
     def __init__(
@@ -87,11 +87,11 @@ class StepWindow(Deadline):
 
     @property
     def inside(self) -> bool:
-        """Whether the run goes on now."""
+        """Whether the run is in progress."""
         return self._begun == self.run + 1 and not self._over
 
     def begin(self, most_steps: int) -> None:
-        """Count a run that begins, or goes on from a checkpoint."""
+        """Count a run that begins or continues from a checkpoint."""
         self._begun += 1
         if self.inside:
             self.most_steps = most_steps
@@ -117,7 +117,7 @@ class StepWindow(Deadline):
                 raise Enough
 
     def step_inputs(self, function: int, loop: int | None, step: int, values: tuple[Any, ...]) -> None:
-        """Take what a step begins with; the step after the last one that is wanted ends the computation."""
+        """Take the inputs of a step; the step after the window ends the computation."""
         super().step_inputs(function, loop, step, values)
         if loop != self.loop.key or not self.inside:
             return
@@ -146,7 +146,7 @@ class StepWindow(Deadline):
                 row[register] = piece_of(value, self.limit)
 
     def trace(self, loop: int, total_steps: int) -> TraceRecord:
-        """Return the values, as of a run of so many steps."""
+        """Return the values as a record of the run."""
         steps = sorted(self._rows)
         variables = [
             _variable(head.record, [self._rows[step].get(head.register) for step in steps])
@@ -163,7 +163,7 @@ class StepWindow(Deadline):
 
 
 def _variable(head: TracedVariableRecord, pieces: Sequence[Piece | None]) -> TracedVariableRecord:
-    """Return a variable with its values; a smaller value than others, or one that an error kept from being, is filled with NaN."""
+    """Return a variable with its values; NaN fills values that are smaller than others or missing after an error."""
     width = max((len(piece.numbers) for piece in pieces if piece is not None), default=0)
     values = np.full((len(pieces), width), np.nan)
     statistics = np.zeros((len(pieces), 5))

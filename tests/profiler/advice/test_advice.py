@@ -312,8 +312,8 @@ def test_many_runs_of_tiny_steps_are_advised_to_run_together() -> None:
     found = only(planted(tiny(), "tiny", operations={"tanh": 300.0}, wall_ms=50.0), "tiny_steps")
     assert found.gain_ns == pytest.approx(0.5 * 400.0 * (10_000 - 500))
     assert "2 operations below 1.00 µs: 400 ns of 450 ns a step" in found.evidence
-    assert "half of these operations" in found.text
-    assert "Where the calls of `f` do not need one another's results" in found.text
+    assert "half the time of these operations" in found.text
+    assert "If the calls of `f` do not need one another's results" in found.text
 
 
 def test_runs_that_need_one_another_differ_or_have_heavy_steps_are_not() -> None:

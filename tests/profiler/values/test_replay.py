@@ -119,7 +119,7 @@ def test_inputs_that_are_too_large_are_not_held(monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda record: replace(record, calls=()), "was given is not in the record"),
+        (lambda record: replace(record, calls=()), "are not in the record"),
         (
             lambda record: replace(
                 record, functions=tuple(replace(f, program=b"") for f in record.functions)

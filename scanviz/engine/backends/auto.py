@@ -59,7 +59,7 @@ class NumpyCode(Specialised):
 
 
 class AutoRunner(SpecialisedLoop):
-    """The code of one loop by shapes: NumPy's, and machine code once that pays.
+    """Runs one loop on NumPy, and in machine code once that pays.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ class AutoRunner(SpecialisedLoop):
     def code_for(
         self, shapes: Sequence[Any], states: Sequence[StateRows], probe: Probe | None, steps: int
     ) -> Specialised:
-        """Return the code for shapes: machine code from the run on in which it pays."""
+        """Return the code for shapes: machine code as soon as it pays."""
         found = super().code_for(shapes, states, probe, steps)
         if type(found) is not NumpyCode or not found.is_counted:
             return found
@@ -94,11 +94,11 @@ class AutoRunner(SpecialisedLoop):
         return found
 
     def _pays(self, code: NumpyCode, steps: int) -> bool:
-        """Return whether machine code pays before a run of so many steps; of one that may end, before its first step."""
+        """Return whether machine code pays before a run of ``steps`` steps; a loop with a stop condition counts one step."""
         return self.policy.pays((1 if self._may_end else steps) * code.whole_step_ns)
 
     def hand_over(self, arena: LoopArena, step: int) -> LoopCode:
-        """Return machine code for the steps from this one on, where that pays."""
+        """Return machine code for the remaining steps if that pays, else the code that runs."""
         code: LoopCode = arena.code
         if type(code) is not NumpyCode or not code.is_counted or not self.policy.pays(step * code.step_ns):
             return code
@@ -111,7 +111,7 @@ class AutoRunner(SpecialisedLoop):
             self.policy.add(steps * code.step_ns)
 
     def made_entry(self, code: Specialised, write: WriteEntry) -> Entry | None:
-        """Return what runs code without an arena; it counts steps, and leaves to the arena a run before which machine code pays."""
+        """Return the entry of NumPy code: it counts steps, and returns None once machine code pays."""
         entry = code.made_entry(write)
         if entry is None or type(code) is not NumpyCode:
             return entry
@@ -129,7 +129,7 @@ class AutoRunner(SpecialisedLoop):
         return found
 
     def _for_shapes(self, shapes: Sequence[Any], rows: Sequence[tuple[int, ...]], steps: int) -> Specialised:
-        """Return NumPy's code, or machine code where that pays before the first step: then no other is written."""
+        """Return NumPy's code, or machine code if that pays before the first step."""
         if self.loop.mode == "numpy":  # which the user has chosen
             return super()._for_shapes(shapes, rows, steps)
         made = NumpyCode(self.loop, self.plan_met(shapes, rows), self.tier, self._write)
@@ -143,7 +143,7 @@ class AutoRunner(SpecialisedLoop):
         probe: Probe | None,
         steps: int,
     ) -> Specialised:
-        """Return machine code, which takes the place of NumPy's; where there is none NumPy's stays, and says why."""
+        """Replace NumPy's code by machine code; where there is none, keep NumPy's with the reason."""
         with self._lock:  # other threads wait, and find it done
             key = next((key for key, kept in self.cache.items() if kept is code), None)
             if not code.is_counted or key is None:
@@ -158,7 +158,7 @@ class AutoRunner(SpecialisedLoop):
     def _in_place_of(
         self, code: NumpyCode, shapes: Sequence[Any], rows: Sequence[tuple[int, ...]]
     ) -> Specialised:
-        """Return machine code, or NumPy's that says why there is none."""
+        """Return machine code, or NumPy's code with the reason why there is none."""
         made = self._machine_code(shapes, rows)
         if not isinstance(made, str):
             return made
@@ -190,7 +190,7 @@ class AutoExecutable(WholeFunctionExecutable):
         super().__init__(program, LIBRARY._replace(loops=partial(AutoRunner, policy=policy)), policy)
 
     def compile_alike(self, program: Program) -> Executable:
-        """Return the code of another Program of the same function for where this one has come to: compiled, or on NumPy alone."""
+        """Compile another Program of the same function for the tiers that this one has reached."""
         tiers = {made.tier.name for made in all_made(self.flat.runners).values()}
         if not self.runs_whole and "native" not in tiers:
             return NumpyBackend().compile(program)
@@ -205,7 +205,7 @@ class AutoBackend:
     name = "auto"
 
     def availability(self) -> Availability:
-        """Return that it works: it needs NumPy alone."""
+        """Return that it is available: it needs only NumPy."""
         return NumpyBackend().availability()
 
     def supports(self, instruction: Instruction, program: Program) -> Support:
@@ -213,6 +213,6 @@ class AutoBackend:
         return RUNS
 
     def compile(self, program: Program) -> AutoExecutable:
-        """Return generated code for a program; loops get theirs when their shapes are met."""
+        """Return generated code for a program; each loop gets its code when its shapes are known."""
         verify_program(program)
         return AutoExecutable(program)

@@ -1,4 +1,4 @@
-"""What a backend offers.
+"""The protocol of a backend.
 
 A backend compiles a :class:`~scanviz.engine.program.instructions.Program` into an :class:`Executable`.  Third parties
 add theirs under the entry-point group ``scanviz.backends``; the value is a class without arguments that follows
@@ -58,7 +58,7 @@ Supports = Callable[["Instruction", "Program"], Support]
 
 
 def supported_by(*tables: MeaningTable[Any]) -> Supports:
-    """Return what says that a tier runs the operations that have a row in one of its tables.
+    """Return a ``supports`` function: a tier runs the operations that have a row in one of its tables.
 
     Examples
     --------

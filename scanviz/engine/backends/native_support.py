@@ -1,4 +1,4 @@
-"""Whether machine code works here, and which operations have some, by their names and types alone.
+"""Which operations have native code, by names and types alone.
 
 Rewrites ask it of the nodes of a graph, the emitter of the instructions of a Program; what the emitter refuses after all is called
 out, or leaves the loop to NumPy.  Nothing of the emitter is imported: programs whose loops are short never need that.
@@ -27,7 +27,7 @@ FAMILIES = frozenset(
 
 @cache
 def is_installed() -> bool:
-    """Return whether machine code works here, as far as is known without a look at LLVM itself."""
+    """Return whether llvmlite is installed on a supported platform, without importing it."""
     return sys.platform == "linux" and find_spec("llvmlite") is not None
 
 

@@ -1,4 +1,4 @@
-"""One loop run by another backend than the function's, as its ``mode`` asks.
+"""Run one loop by the backend that its ``mode`` names.
 
 A tier that meets such a loop hands it over as a Program of its own, with the inputs and outputs of the loop; values go by the
 host.
@@ -51,7 +51,7 @@ class OtherTierRunner:
 
     @property
     def runner(self) -> Any:
-        """What runs the loop in the other tier, where that writes source: the one instruction of the program."""
+        """The other tier's runner of the loop, if that tier writes source."""
         flat: Any = self.executable.flat  # type: ignore[attr-defined]  # of executables that write source
         return flat.runners[0]
 

@@ -1,4 +1,4 @@
-"""The backends by name: the built-in ones, and third parties' from the entry-point group ``scanviz.backends``.
+"""Registry of backends: built-in ones, and plug-ins of the entry-point group ``scanviz.backends``.
 
 A backend is imported when it is asked for, so that nobody pays for LLVM or CuPy who does not use it; one that is not installed
 says how to get it.
@@ -64,7 +64,7 @@ def broken() -> dict[str, str]:
 
 
 def resolve(name: str) -> Backend:
-    """Return the backend of a name; ``"auto"`` is NumPy, with machine code for loops in which that pays.
+    """Return the backend of a name; ``"auto"`` is the default tier.
 
     Raises
     ------
@@ -99,7 +99,7 @@ def _make(name: str) -> Backend:
 
 
 def _plugin(name: str) -> Plugin:
-    """Return what another distribution adds under a name."""
+    """Return the plug-in of a name."""
     from scanviz.plugins import plugins  # looked for where no other has the name
 
     found = plugins(GROUP).get(name)
@@ -156,7 +156,7 @@ _ANSWERS = {
 
 
 def answer_to(name: str) -> str | None:
-    """Return what to write where another library's mode is asked for; None of a name that is none.
+    """Return the replacement of another library's mode name, None for any other name.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""When a function's loops become machine code: before the first step that would bring their NumPy time so far over a constant.
+"""When loops are compiled: before the step that would bring their function's NumPy time over a constant.
 
 NumPy time is estimated from counts and sizes (:mod:`scanviz.engine.program.work`), never read from a clock, and what lies in
 the cache on disk makes no difference.  So a program takes the same way and gives the same bits each time it is run.
@@ -10,7 +10,7 @@ from scanviz.engine.config import config
 
 
 class TierPolicy:
-    """The NumPy time that the loops of one function have taken so far, by estimate, for all shapes together.
+    """Estimated NumPy time of all loops of one function, for all shapes together.
 
     Attributes
     ----------
@@ -26,7 +26,7 @@ class TierPolicy:
         self.numpy_ns, self.compiles_all = 0.0, False
 
     def pays(self, more_ns: float) -> bool:
-        """Return whether machine code pays before steps that would take so many nanoseconds more.
+        """Return whether machine code pays before steps that would take ``more_ns``.
 
         Examples
         --------
@@ -43,11 +43,11 @@ class TierPolicy:
 
 
 def pays_after_ns() -> float:
-    """Return after how many nanoseconds on NumPy machine code pays."""
+    """Return the NumPy time after which machine code pays, in nanoseconds."""
     return config.native.pays_after * 1e9
 
 
 def why_numpy() -> str:
-    """Return in words why a loop begins on NumPy, for reports."""
+    """Return the reason why a loop begins on NumPy, for reports."""
     after_ms = config.native.pays_after * 1e3
     return f"generated for the shapes met; machine code once the function's loops have taken {after_ms:g} ms here, by estimate"

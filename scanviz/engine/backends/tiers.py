@@ -1,4 +1,4 @@
-"""Which tiers can run which instructions of a Program, and why others cannot: read of what each backend says of itself.
+"""Which tiers can run which instructions of a Program, and why others cannot.
 
 So a Program is refused before anything of it is run, ``scanviz program`` prints where not every tier can, and a loop can be split
 between tiers.
@@ -46,7 +46,7 @@ def unsupported(
     supports: Supports,
     loop: LoopInstruction | None = None,
 ) -> Iterator[Unsupported]:
-    """Iterate over the operations of an instruction that a tier cannot run, without those that another tier is asked to run.
+    """Iterate over the operations that a tier cannot run, without loops of another ``mode``.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def unsupported(
 
 
 def check_support(program: Program, tier: str, supports: Supports) -> None:
-    """Check that a tier runs all operations of a program, but those that another tier is asked to run.
+    """Check that a tier runs all operations of a program, except in loops of another ``mode``.
 
     Raises
     ------
@@ -100,7 +100,7 @@ def check_support(program: Program, tier: str, supports: Supports) -> None:
 def tiers_of(
     instruction: AnyInstruction, program: Program, tiers: Sequence[str] | None = None
 ) -> dict[str, Support]:
-    """Return by the name of each tier whether it can run an instruction, and why not.
+    """Return for each tier whether it can run an instruction, and why not.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ def _support(instruction: AnyInstruction, program: Program, tier: str, supports:
 
 
 def _loaded(tiers: Sequence[str]) -> dict[str, Supports]:
-    """Return what the tiers say that can be loaded; one that says nothing is taken to run everything."""
+    """Return the ``supports`` functions of loadable tiers; a tier without one runs everything."""
     found: dict[str, Supports] = {}
     for name in tiers:
         try:
@@ -152,7 +152,7 @@ def _everything(instruction: Instruction, program: Program) -> Support:
 
 
 def refused_by(tiers: Sequence[str] | None = None) -> Callable[[Program, AnyInstruction], str]:
-    """Return what says in words which tiers cannot run an instruction, and why; nothing where all can."""
+    """Return a function that says which tiers cannot run an instruction, and why."""
     known = _loaded(names() if tiers is None else tiers)
 
     def words(program: Program, instruction: AnyInstruction) -> str:

@@ -1,4 +1,4 @@
-"""Functions that are called often and do little: from some call on, machine code of the whole function.
+"""Compile short functions as a whole, once they are called often.
 
 Around a loop of fifty short steps a call has the checks of arguments, some operations on small arrays, and entering the loops: by
 parts that takes longer than the steps.  Calls with arrays of the same shapes are compiled as one piece
@@ -41,7 +41,7 @@ Key = tuple[Any, ...]  # the shapes of the inputs, then the numbers of steps amo
 
 
 class _Met:
-    """Calls with arrays of some shapes.
+    """Calls with arguments of the same shapes.
 
     Attributes
     ----------
@@ -60,17 +60,17 @@ class _Met:
         self.whole: WholeFunction | None = None
 
     def pays(self) -> bool:
-        """Return whether machine code pays before another call like the last one."""
+        """Return whether machine code pays before the next call."""
         return self.spent_ns + self.last_ns >= pays_after_ns()
 
     def took(self, numpy_ns: float) -> None:
-        """Count a call by parts whose loops took so long on NumPy."""
+        """Count a call by parts, with its loops' NumPy time."""
         self.last_ns = CALL_NS + numpy_ns
         self.spent_ns += self.last_ns
 
 
 class WholeCalls:
-    """The calls of a function by the shapes of its arguments, and machine code of whole calls.
+    """The calls of a function by shapes of arguments, and their machine code.
 
     Parameters
     ----------
@@ -102,13 +102,13 @@ class WholeCalls:
         return any(met.whole is not None for met in list(self._met.values()))
 
     def run(self, whole: WholeFunction, inputs: Sequence[Any], probe: Probe | None) -> list[Any] | None:
-        """Return the outputs of the whole function; None where an operation failed.  ``probe`` is given the runs of its loops."""
+        """Run the whole function; None if an operation failed.  ``probe`` counts the runs of its loops."""
         if self._steps:
             inputs = [array for k, array in enumerate(inputs) if k not in self._steps]
         return whole(inputs) if probe is None else whole.run_noting(inputs, probe)
 
     def met(self, inputs: Sequence[Any], may_compile: bool) -> _Met | None:
-        """Return what is known of calls with arrays like these; None where a number of steps is below 0, which the loop tells.
+        """Return the calls with arguments like these; None if a number of steps is negative.
 
         Where it pays to compile them, they are compiled, unless only their loops may be.
         """
@@ -133,7 +133,7 @@ class WholeCalls:
         return met
 
     def _decide(self, met: _Met, key: Key, may_compile: bool) -> None:
-        """Compile calls of some shapes as one piece, if they are short; where they go by parts, their loops are compiled."""
+        """Compile short calls of some shapes as a whole, and the loops of others."""
         with self._lock:  # other threads wait, and find it done
             if may_compile and not met.is_decided:
                 if availability("native").works and self._is_short(key):
@@ -142,7 +142,7 @@ class WholeCalls:
             self._policy.compiles_all = True
 
     def _for_key(self, key: Key) -> tuple[Program, list[tuple[int, ...]]]:
-        """Return the Program with numbers of steps for inputs of it, and the shapes of its other inputs."""
+        """Return the Program with constant numbers of steps, and the shapes of its other inputs."""
         program, steps = self.program, self._steps
         if not steps:
             return program, list(key)
@@ -184,7 +184,7 @@ class WholeCalls:
 
 
 class WholeFunctionExecutable(SourceExecutable):
-    """A program by parts; as a whole machine code for calls that are short and many.
+    """A program that runs by parts; short, frequent calls run as whole machine code.
 
     Attributes
     ----------
@@ -201,11 +201,11 @@ class WholeFunctionExecutable(SourceExecutable):
 
     @property
     def runs_whole(self) -> bool:
-        """Whether calls with arrays of some shapes are one piece of machine code."""
+        """Whether calls of some shapes run as whole machine code."""
         return self._whole is not None and self._whole.is_compiled
 
     def compile_all(self, whole: bool) -> None:
-        """Let machine code pay for all loops from the first call on, and, if it is asked for, for whole calls."""
+        """Compile all loops from the first call on, with ``whole`` also whole calls."""
         self.policy.compiles_all = True
         if whole and self._whole is not None:
             self._whole.begins_at_ns = inf
@@ -225,7 +225,7 @@ class WholeFunctionExecutable(SourceExecutable):
         return self._by_parts(met, inputs, probe)
 
     def _by_parts(self, met: _Met | None, inputs: Sequence[Any], probe: Probe | None) -> list[Any]:
-        """Return the outputs of a call by parts, which counts until it is decided whether there is code of whole calls."""
+        """Run a call by parts, and count it until calls of its shapes are decided."""
         if met is None or met.is_decided:
             return SourceExecutable.run(self, inputs, probe)
         before = self.policy.numpy_ns

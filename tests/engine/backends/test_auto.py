@@ -334,21 +334,6 @@ def printed_by(script):
     return done.stdout
 
 
-def test_nothing_of_machine_code_is_loaded_for_hundreds_of_short_calls():
-    script = (
-        "import sys, numpy as np, scanviz\n"
-        "from scanviz import tensor as T\n"
-        "x, w = T.vector('x'), T.vector('w')\n"
-        "s, _ = scanviz.scan(lambda x_t, s, w: T.tanh(x_t - s * w[0]), x, np.float64(0), w)\n"
-        "loss = (s ** 2).sum()\n"
-        "f = scanviz.function([x, w], [loss, scanviz.grad(loss, w)])\n"
-        "for _ in range(300):\n"
-        "    f(np.ones(5), np.ones(1))\n"
-        "print([name for name in sys.modules if 'llvmlite' in name or 'backends.native.' in name])\n"
-    )
-    assert printed_by(script) == "[]\n"
-
-
 def test_nothing_of_llvm_nor_much_else_is_loaded_for_a_short_loop():
     script = (
         "import sys, numpy as np, scanviz\n"

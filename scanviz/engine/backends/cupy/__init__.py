@@ -1,4 +1,4 @@
-"""The plain CuPy backend: one CuPy call an operation, on an NVIDIA GPU.
+"""The CuPy backend: one CuPy call per operation, on an NVIDIA GPU.
 
 Loops are the same generated Python as the NumPy tier's, and rows, buffers and what is done once follow the same plan
 (:mod:`scanviz.engine.backends.source`).  What each operation is in CuPy stands in an explicit table

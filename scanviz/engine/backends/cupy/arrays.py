@@ -1,4 +1,4 @@
-"""What CuPy does for operations on arrays, family by family: all but elementwise functions and linear systems.
+"""CuPy meanings of operations on arrays, by family; elementwise functions and linear systems have their own files.
 
 Where CuPy differs from NumPy its answer is made NumPy's, or refused as NumPy refuses it.  Sizes and numbers in an index stay on the
 host; draws are made there by the one formula set, so that every backend gives the same numbers.
@@ -179,7 +179,7 @@ CUPY.row(linalg.TRACE)(single(lambda xp, p, x: xp.trace(x, p.offset, p.axis1, p.
 
 
 def _called(name: str, *parameters: str, along: str = "axis") -> CupyRow:
-    """Return the row of what CuPy has by name, with the axes in the parameter ``along`` and other parameters by their names."""
+    """Return the row of a CuPy function of that name; the parameter ``along`` holds the axes, others keep their names."""
 
     def reduced(xp: Any, p: Any, x: Any) -> Any:
         given = {parameter: getattr(p, parameter) for parameter in parameters}

@@ -38,7 +38,7 @@ def _elementwise(xp: Any, op: Op, values: Sequence[Any]) -> Sequence[Any]:
 
 
 def _ufunc(op: Op) -> str | None:
-    """Return the name of the CuPy ufunc that an operation is, None or no name where there is none."""
+    """Return the name of the operation's CuPy ufunc; None or an empty name if there is none."""
     declaration = op.declaration
     assert isinstance(declaration, ElementwiseDeclaration)
     known = declaration.function.__name__ if isinstance(declaration.function, np.ufunc) else ""
@@ -50,7 +50,7 @@ def _into(xp: Any, op: Op, values: Sequence[Any], out: Any) -> None:
 
 
 def _writes(op: Op, dtypes: Sequence[str], dtype: str) -> bool:
-    """Return whether CuPy's ufunc computes in the dtype of the result: among numbers of one dtype it does as NumPy."""
+    """Return whether CuPy's ufunc computes in the result's dtype, as NumPy does: if all operands have that dtype."""
     return bool(_ufunc(op)) and dtype in ("float32", "float64") and set(dtypes) == {dtype}
 
 

@@ -1,4 +1,4 @@
-"""Running a program on the device: generated source that calls CuPy, on arrays that the plan places.
+"""Run a program on the device: generated source that calls CuPy on planned arrays.
 
 An operation whose inputs are all on the host is done there by its NumPy meaning.  CuPy's calls return before the device is
 done: while someone observes, the device is waited for before the clock is read, so that times are those of the work and not
@@ -28,7 +28,7 @@ from scanviz.engine.runtime.specialised import Tier
 
 
 def is_device(value: Any) -> bool:
-    """Return whether a value lies in a GPU's memory; asks its class, for an array makes its description anew when asked."""
+    """Return whether a value lies in GPU memory; asks the class, since an array builds the attribute on each access."""
     return type(value) is not np.ndarray and hasattr(type(value), "__cuda_array_interface__")
 
 
@@ -55,7 +55,7 @@ class DeviceModule(ArrayModule):
         return self.xp.empty(shape, dtype)
 
     def copy(self, value: Any) -> Any:
-        """Return a copy that nothing else holds, where the value is."""
+        """Return a copy on the same device."""
         return value.copy() if is_device(value) else np.array(value)
 
     def to_host(self, value: Any) -> Any:
@@ -63,16 +63,16 @@ class DeviceModule(ArrayModule):
         return value.get() if is_device(value) else np.asarray(value)
 
     def from_host(self, value: Any) -> Any:
-        """Return an array on the device; a value of no dimensions stays where it is."""
+        """Return an array on the device; a 0-d value stays where it is."""
         return value if is_device(value) or np.ndim(value) == 0 else self.xp.asarray(value)
 
     @staticmethod
     def as_array(value: Any) -> Any:
-        """Return a single number as an array of no dimensions, where it is."""
+        """Return a single number as a 0-d array on the same device."""
         return value if is_device(value) else np.asarray(value)
 
     def placed(self, value: Any, kind: Type) -> Any:
-        """Return a value of a type in the dtype promised and where values of the type live."""
+        """Return a value in the dtype and on the device of its type."""
         if not isinstance(kind, TensorType):
             return self.to_host(value)
         if value.dtype != kind.dtype:
@@ -80,7 +80,7 @@ class DeviceModule(ArrayModule):
         return self.from_host(value)
 
     def taken(self, program: Program, inputs: Sequence[Any]) -> list[Any]:
-        """Return the inputs of a program where they live; other libraries' arrays on the device are taken without a copy."""
+        """Return a program's inputs on their devices; device arrays of other libraries are not copied."""
         given = [self.xp.asarray(array) if is_device(array) else array for array in inputs]
         kinds = [program.registers[number].type for number in program.inputs]
         return [self.placed(array, kind) for array, kind in zip(given, kinds, strict=True)]
@@ -93,7 +93,7 @@ class DeviceModule(ArrayModule):
         return self._constants[id(value)][1]
 
     def given(self, program: Program, inputs: Sequence[Any], results: Sequence[Any]) -> list[Any]:
-        """Return results all on the device if an input was, else on the host; random states stay on the host.
+        """Return the results on the device if an input was there, else on the host; random states stay on the host.
 
         On the device they may share memory with inputs and with one another, never with constants.
         """
@@ -109,11 +109,11 @@ class DeviceModule(ArrayModule):
         return found
 
     def wait(self) -> None:
-        """Wait until the device has done all that was asked."""
+        """Wait for the device."""
         self.xp.cuda.get_current_stream().synchronize()
 
     def clock(self) -> int:
-        """Return nanoseconds, when the device has done all that was asked."""
+        """Wait for the device and return nanoseconds."""
         self.wait()
         return time.perf_counter_ns()
 
@@ -127,7 +127,7 @@ class DeviceCall:
         self.perform, self.op, self.kinds = perform, op, kinds
 
     def __call__(self, values: Sequence[Any]) -> list[Any]:
-        """Return the results, where they belong; a number of an array is copied, for CuPy gives a view of it."""
+        """Return the results on their devices; a scalar taken from an array is copied, since CuPy returns a view."""
         placed, found = self.perform.module.placed, self.perform(self.op, values)
         if self.op.declaration.views is not None and not found[0].ndim:
             found = [self.perform.module.copy(found[0])]
@@ -148,7 +148,7 @@ def writes(instruction: Instruction, program: Program) -> bool:
 
 
 def overwrites(instruction: Instruction, program: Program) -> Sequence[int]:
-    """Return the positions of the inputs that this array may be."""
+    """Return the positions of the inputs that an instruction may write over."""
     return overwritable(instruction, program) if writes(instruction, program) else ()
 
 
@@ -178,7 +178,7 @@ def device_executable(program: Program, xp: Any, name: str) -> SourceExecutable:
 
 
 class DevicePerform:
-    """Performs operations on the device, or on the host where all inputs are numbers of the host.
+    """Performs operations on the device, or on the host if all inputs are host scalars.
 
     Parameters
     ----------
@@ -199,19 +199,19 @@ class DevicePerform:
 
 
 def operands(values: Sequence[Any]) -> list[Any]:
-    """Return values as CuPy takes them: numbers of the host as scalars."""
+    """Return values as CuPy takes them: host numbers as scalars."""
     return [value if is_device(value) else np.asarray(value)[()] for value in values]
 
 
 class DeviceInterpreter(Interpreter):
-    """An interpreter whose values live where their types say, and whose results stay there."""
+    """Interpreter that keeps arrays on the device."""
 
     module: DeviceModule
 
     def run_instruction(
         self, program: Program, instruction: AnyInstruction, values: Sequence[Any], context: RunContext
     ) -> Sequence[Any]:
-        """Return the results of one instruction, where they belong; waits for the device while someone observes."""
+        """Return the results of one instruction on their devices; waits for the device while observed."""
         results = super().run_instruction(program, instruction, values, context)
         if isinstance(instruction, Instruction):
             results = [

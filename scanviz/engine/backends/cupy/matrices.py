@@ -1,4 +1,4 @@
-"""What CuPy does for linear systems, factors and decompositions of matrices.
+"""CuPy meanings of linear systems, factors and decompositions of matrices.
 
 CuPy reports matrices that cannot be inverted, and searches that did not converge, only on request, and then waits for the device.
 It is asked to report: an unnoticed wrong number is worse.  CuPy's ``solve`` broadcasts no batches, so they are broadcast before.
@@ -22,7 +22,7 @@ from scanviz.engine.ops import factorise as ops
 
 @contextmanager
 def reporting(xp: Any, what: str) -> Iterator[None]:
-    """Raise what CuPy's solvers report as a NumericalError that says ``what``."""
+    """Turn the errors of CuPy's solvers into a NumericalError that says ``what``."""
     try:
         with extension(xp, "").errstate(linalg="raise"):
             yield
@@ -130,7 +130,7 @@ CUPY.row(ops.CHOLESKY_SOLVE)(CupyRow(_cholesky_solve))
 
 
 def _row(declaration: Declaration, failure: str, function: Callable[..., Any]) -> None:
-    """Give an op of one matrix its row: ``function(linalg, parameters, matrices)``, of one result or several."""
+    """Add the row of an op of one matrix: ``function(linalg, parameters, matrices)`` gives one result or several."""
 
     def perform(xp: Any, op: Op, values: Sequence[Any]) -> Sequence[Any]:
         with reporting(xp, failure):

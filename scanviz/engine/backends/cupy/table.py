@@ -1,4 +1,4 @@
-"""The table of what each operation is in CuPy."""
+"""The table of CuPy meanings."""
 
 from __future__ import annotations
 

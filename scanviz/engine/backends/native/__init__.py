@@ -1,4 +1,4 @@
-"""The native tier: each loop as one function of machine code, through LLVM; straight-line programs around it stay on NumPy."""
+"""The native tier: LLVM compiles each loop to one function; operations around loops run on NumPy."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class NativeBackend:
     name = "native"
 
     def availability(self) -> Availability:
-        """Return whether LLVM is there."""
+        """Return whether llvmlite is installed and the platform is supported."""
         try:
             import llvmlite
         except Exception as error:  # a broken installation may raise anything at import

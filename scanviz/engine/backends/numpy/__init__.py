@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class NumpyModule(ArrayModule):
-    """NumPy, with single numbers as its scalars: calls with those are quicker than with arrays of no dimensions."""
+    """NumPy with scalars for single numbers, which are faster than 0-d arrays."""
 
     __slots__ = ()
 
@@ -46,7 +46,7 @@ class NumpyModule(ArrayModule):
 
 
 class AlignedNumpy(AlignedArrays, NumpyModule):
-    """The same with long arrays aligned, as machine code wants them that may take over, in memory that is used again."""
+    """NumPy with long arrays aligned for machine code, in reused memory."""
 
     __slots__ = ()
 
@@ -76,12 +76,12 @@ class NumpyBackend:
     name = "numpy"
 
     def availability(self) -> Availability:
-        """Return that it works: it needs NumPy alone."""
+        """Return that it is available: it needs only NumPy."""
         from scanviz.engine.backends.base import Availability  # where somebody asks
 
         return Availability(True, "NumPy, generated code", version=np.__version__)
 
     def compile(self, program: Program) -> SourceExecutable:
-        """Return generated code for a program; loops get theirs when their shapes are met."""
+        """Return generated code for a program; each loop gets its code when its shapes are known."""
         verify_program(program)
         return SourceExecutable(program, LIBRARY)

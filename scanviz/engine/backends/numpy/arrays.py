@@ -33,7 +33,7 @@ def _dimension(emitter: Emitter, instruction: Instruction, inputs: Sequence[str]
 
 
 def _reads(loop: LoopInstruction, number: int) -> bool:
-    """Return whether a register is given to the steps of a loop, or where its rows begin."""
+    """Return whether the steps of a loop read a register."""
     return (
         any(slot.outer == number for slot in loop.sequences)
         or any(slot.outer == number for slot in loop.states)
@@ -43,7 +43,7 @@ def _reads(loop: LoopInstruction, number: int) -> bool:
 
 
 def _is_size_alone(program: Program, number: int) -> bool:
-    """Return whether a size is read as a number of steps and as the size of new arrays alone: Python's number will do."""
+    """Return whether a size is read only as a number of steps or the size of new arrays: a Python int will do."""
     if number in program.outputs:
         return False
     for reader in program.instructions:
@@ -93,7 +93,7 @@ def _alloc(emitter: Emitter, instruction: Instruction, inputs: Sequence[str], ou
 
 
 def _is_zeros(program: Program, instruction: Instruction) -> bool:
-    """Return whether a new array is filled with a zero, and its sizes are those of other arrays: never negative."""
+    """Return whether a new array is filled with zeros, in sizes of other arrays."""
     value, *sizes = instruction.inputs
     known = program.constants.get(value)
     if known is None or known.ndim or known.tobytes().strip(b"\0") or not sizes:
@@ -176,7 +176,7 @@ def _matmul(emitter: Emitter, instruction: Instruction, inputs: Sequence[str], o
 
 
 def _writes(instruction: Instruction, program: Program) -> bool:
-    """Return whether ``out`` is possible: np.dot wants it in the very dtype that it computes in."""
+    """Return whether ``out`` is possible: np.dot needs it in the dtype of the computation."""
     dtypes = {dtype_of(program, number) for number in (*instruction.inputs, *instruction.outputs)}
     return len(dtypes) == 1 and not is_scalar(program, instruction.outputs[0])
 

@@ -1,4 +1,4 @@
-"""NumPy source of elementwise ops: the ufunc with ``out``; Python operators on scalars, which are several times faster.
+"""NumPy source of elementwise ops: ufuncs with ``out``; Python operators on scalars, which are faster.
 
 A number that stays the same over all steps is given to ufuncs of arrays as a 0-d array, which NumPy takes almost twice
 as quickly as one of its scalars.
@@ -45,7 +45,7 @@ def _call(emitter: Emitter, instruction: Instruction, inputs: Sequence[str], out
 
 
 def _of_numbers(emitter: Emitter, instruction: Instruction, inputs: Sequence[str]) -> str | None:
-    """Return what gives the same as the op's function for single numbers, several times faster; None if nothing does."""
+    """Return a faster expression of the same op for single numbers, None if there is none."""
     declaration, dtypes = instruction.op.declaration, _dtypes(emitter, instruction)
     assert isinstance(declaration, ElementwiseDeclaration)
     # Operators on NumPy scalars of one dtype give what the ufuncs give; those that are not cheap take other paths.

@@ -1,4 +1,4 @@
-"""How NumPy is called: one row an op family for the source of an expression.
+"""The table of NumPy source by operation.
 
 A row of :data:`EMIT` gives the expression of an operation; with ``out`` it must write its result there.  Ops without a
 row are called through their NumPy meaning.
@@ -22,22 +22,22 @@ Expression = Callable[["Emitter", Instruction, Sequence[str], "str | None"], str
 
 
 def never(instruction: Instruction, program: Program) -> bool:
-    """Return False: of what cannot write into a given array."""
+    """Return False, for ops that cannot write into a given array."""
     return False
 
 
 def always(instruction: Instruction, program: Program) -> bool:
-    """Return True: of what can write into a given array whatever it holds."""
+    """Return True, for ops that can always write into a given array."""
     return True
 
 
 def arrays(instruction: Instruction, program: Program) -> bool:
-    """Return whether the result is an array, not a number: of what can write into any that it is given."""
+    """Return whether the result is an array, for ops that can write into any array."""
     return not is_scalar(program, instruction.outputs[0])
 
 
 def nowhere(instruction: Instruction, program: Program) -> Sequence[int]:
-    """Return no position: of what may not write over an input."""
+    """Return no positions, for ops that may not write over an input."""
     return ()
 
 
@@ -93,7 +93,7 @@ def statements(emitter: Emitter, instruction: Instruction, out: str | None) -> l
 
 
 def _numbers_of(emitter: Emitter, instruction: Instruction) -> list[str]:
-    """Return lines that make scalars of results without a row: NumPy's meaning may give 0-d arrays or views."""
+    """Return lines that turn scalar results of ops without a row into NumPy scalars."""
     asarray = emitter.bind(np.asarray, "asarray")
     names = [emitter.name(number) for number in instruction.outputs if is_scalar(emitter.program, number)]
     return [f"{name} = {asarray}({name})[()]" for name in names]

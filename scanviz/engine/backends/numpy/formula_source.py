@@ -1,4 +1,4 @@
-"""NumPy source from formulas: an expression of single numbers, and ufuncs that write into one array one after the other.
+"""NumPy source from formulas: an expression of scalars, or ufuncs that write into one array in turn.
 
 Operators on NumPy scalars of one dtype give what the ufuncs give and are several times faster, so a formula that is exactly the
 operation is written out for single numbers.  A formula that is a chain, each line of which reads the line before it, needs no
@@ -42,7 +42,7 @@ _WRITTEN = {
 
 @lru_cache(maxsize=1024)
 def exact_block(declaration: ElementwiseDeclaration, dtypes: tuple[str, ...]) -> Block | None:
-    """Return the formula of an operation where it gives its very bits, without a cast; None where it does not."""
+    """Return the formula of an operation, None unless it gives the same bits without a cast."""
     facts = declaration.facts
     assert isinstance(facts, Facts)  # an elementwise operation has no parameters for them to depend on
     if facts.raises or facts.either_zero or declaration.formula.ulp > 0:
@@ -54,7 +54,7 @@ def exact_block(declaration: ElementwiseDeclaration, dtypes: tuple[str, ...]) ->
 def of_numbers(
     emitter: Emitter, declaration: ElementwiseDeclaration, dtypes: tuple[str, ...], inputs: Sequence[str]
 ) -> str | None:
-    """Return an operation on single numbers as one expression of operators and ufuncs, None where that is none or a long one."""
+    """Return an operation on scalars as one short expression, None if there is none."""
     block = exact_block(declaration, dtypes)
     if block is None or sum(line.op != "constant" for line in block.lines) > MOST_LINES:
         return None
@@ -87,7 +87,7 @@ def _ufunc(line: Statement) -> np.ufunc | None:
 
 
 def _value(line: Statement, dtype: str) -> Any:
-    """Return the number that a line gives."""
+    """Return the constant of a line."""
     assert isinstance(line.data, bytes)
     return np.frombuffer(line.data, dtype)[0]
 
@@ -104,7 +104,7 @@ def written_in_turn(
     inputs: Sequence[str],
     out: str,
 ) -> str | None:
-    """Return the ufuncs of a formula that write into ``out`` one after the other, None where it is no chain of several."""
+    """Return a formula as ufuncs that write into ``out`` in turn, None unless it is a chain."""
     block = exact_block(declaration, dtypes)
     if block is None:
         return None

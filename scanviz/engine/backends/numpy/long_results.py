@@ -1,4 +1,4 @@
-"""NumPy source of operations outside of loops whose results are long: memory that is used again, and sums that are not copied.
+"""NumPy source of long results outside of loops: reused memory, and sums without copies.
 
 A long result of a ufunc or a cast comes from the buffer pool of loops' rows (:mod:`scanviz.engine.runtime.buffer_pool`): NumPy
 would take each from the system's allocator and give it back there.  A short result pays for one test of an operand's size.
@@ -38,7 +38,7 @@ LONG = 1 << 20  # bytes of an operand from which on the result may be long
 
 
 def long_statements(emitter: Emitter, instruction: Instruction, over: str | None) -> list[str] | None:
-    """Return the lines of an instruction whose result may be long, None where it is made as any other.
+    """Return the lines of an instruction with a possibly long result, None for any other.
 
     ``over`` names the array that it changes, where it makes none.
     """
@@ -75,7 +75,7 @@ def _single_axes(program: Program, number: int) -> int:
 
 
 def _room(operands: Sequence[Any], dtype: np.dtype[Any]) -> Array | None:
-    """Return memory for a result; None of a short one, of other orders than C's, and of shapes that do not fit."""
+    """Return memory for a result; None for short results, other orders than C, and shapes that do not fit."""
     if not all(map(_in_order, operands)):
         return None
     try:
@@ -93,7 +93,7 @@ def _in_order(operand: Any) -> bool:
 
 
 def _cast_into(values: Array, dtype: np.dtype[Any], room: Array | None) -> Array:
-    """Return values with a dtype, in the room where there is one."""
+    """Cast values, into the given memory if there is any."""
     if room is None:
         return values.astype(dtype)
     np.copyto(room, values, "unsafe")
@@ -101,7 +101,7 @@ def _cast_into(values: Array, dtype: np.dtype[Any], room: Array | None) -> Array
 
 
 def _added_statements(emitter: Emitter, instruction: Instruction, zeros: str) -> list[str] | None:
-    """Return the lines that add rows to zeros that nothing else holds, None where the rows may not take their place."""
+    """Return the lines that add rows to new zeros, None unless the rows may replace them."""
     program = emitter.program
     source, value, *numbers = instruction.inputs
     parameters = instruction.op.parameters
@@ -116,7 +116,7 @@ def _added_statements(emitter: Emitter, instruction: Instruction, zeros: str) ->
 
 
 def _added(zeros: Array, place: Array, value: Any) -> Array:
-    """Return zeros with a value added to a part of them: the value itself, where this is all of them."""
+    """Add a value to a part of zeros; return the value itself if it covers them all."""
     whole = zeros.shape == place.shape == np.shape(value)
     if whole and value.dtype == zeros.dtype and value.flags.c_contiguous and value.flags.writeable:
         value += zeros.dtype.type(0)  # a zero has no sign after that
@@ -126,7 +126,7 @@ def _added(zeros: Array, place: Array, value: Any) -> Array:
 
 
 def _counts_up(entry: Any) -> bool:
-    """Return whether a part of an index is a slice that leaves the order as it is."""
+    """Return whether a part of an index is a slice with step 1."""
     return entry.kind == "slice" and entry.step in (None, 1)
 
 
@@ -139,7 +139,7 @@ def _is_zeros(maker: Any, program: Program) -> bool:
 
 
 def _is_nobody_elses(found: _Found, instruction: Instruction, value: int) -> bool:
-    """Return whether a register looks into what a loop made of its steps, and nothing needs that after an instruction."""
+    """Return whether a register views a loop's output that nothing needs after an instruction."""
     reached = [value]
     while isinstance(maker := found.makers.get(reached[-1]), Instruction):
         viewed = maker.op.declaration.views
@@ -155,7 +155,7 @@ def _is_nobody_elses(found: _Found, instruction: Instruction, value: int) -> boo
 
 
 class _Found(NamedTuple):
-    """By register the instruction that makes it and its number, and the number of that which needs its memory last."""
+    """By register: its maker, the maker's index, and the index of the last instruction that needs its memory."""
 
     makers: Mapping[int, AnyInstruction]
     at: Mapping[int, int]
@@ -163,7 +163,7 @@ class _Found(NamedTuple):
 
 
 def _found(emitter: Emitter) -> _Found:
-    """Return what is known of a program's registers."""
+    """Return the makers and last uses of a program's registers."""
     if "registers" not in emitter.notes:
         program = emitter.program
         made = [(number, k) for k, one in enumerate(program.instructions) for number in one.outputs]

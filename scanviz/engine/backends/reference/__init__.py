@@ -27,7 +27,7 @@ class ReferenceBackend:
     name = "reference"
 
     def availability(self) -> Availability:
-        """Return that it works: it needs NumPy alone."""
+        """Return that it is available: it needs only NumPy."""
         return Availability(True, "NumPy, one call an operation", version=np.__version__)
 
     def compile(self, program: Program) -> Interpreter:

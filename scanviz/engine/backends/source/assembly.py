@@ -1,4 +1,4 @@
-"""The function that the lines of a loop become (:mod:`scanviz.engine.backends.source.loop`): what it takes, its head, its end."""
+"""Assemble the lines of a loop (:mod:`scanviz.engine.backends.source.loop`) to a function."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def assembled(writer: SourceWriter) -> CompiledSource:
-    """Return the code of a loop whose lines are written."""
+    """Compile the function of a loop whose lines are written."""
     lines: list[str] = []
     where: dict[int, int] = {}
     name = writer.emitter.fresh(f"run_{writer.loop.name}")
@@ -29,7 +29,7 @@ def assembled(writer: SourceWriter) -> CompiledSource:
 
 
 def put_steps(writer: SourceWriter, lines: list[str], where: dict[int, int]) -> None:
-    """Put the lines of the steps, and of what is done before the first of them, behind others; ``where`` has what they run."""
+    """Append the lines of the steps and before them; ``where`` maps lines to instructions."""
     indent = " " * 8
     opened = ["counted, ticks = arena.record"] if writer.variant == "steps" else []
     lines.extend(f"{indent}{text}" for text in [*opened, *_fixed_arrays(writer), *writer.before])
@@ -46,7 +46,7 @@ def put_steps(writer: SourceWriter, lines: list[str], where: dict[int, int]) -> 
 
 
 def _fixed_arrays(writer: SourceWriter) -> list[str]:
-    """Return the lines that make 0-d arrays of the scalars that ufuncs of arrays read in every step."""
+    """Return the lines that make 0-d arrays of invariant scalars that ufuncs read."""
     emitter = writer.emitter
     wanted = [
         (emitter.name(number), name) for number, name in emitter.arrays.items() if number in emitter.fixed
@@ -55,7 +55,7 @@ def _fixed_arrays(writer: SourceWriter) -> list[str]:
 
 
 def _taken(writer: SourceWriter) -> list[str]:
-    """Return the lines that take from the arena what the steps read and write."""
+    """Return the lines that unpack the arena."""
     states, outputs = writer.row_stores[: len(writer.states)], writer.row_stores[len(writer.states) :]
     parts = (
         (writer.sequences, "sequences"),
@@ -78,7 +78,7 @@ def _taken(writer: SourceWriter) -> list[str]:
 
 
 def _header(writer: SourceWriter) -> str:
-    """Return the head of the loop; in the steps variant the clock is read by the iteration itself, before each step."""
+    """Return the head of the ``for`` loop; in the steps variant its iteration reads the clock."""
     counted = [("t", f"range({writer.first}, last)")]
     if writer.variant == "steps":
         # a tick follows the last step too, before its end is found out

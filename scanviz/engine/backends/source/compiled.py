@@ -1,4 +1,4 @@
-"""Compiling generated source so that tracebacks and debuggers show it."""
+"""Compile generated source so that tracebacks and debuggers show it."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class CompiledSource(Struct, frozen=True):
 
 
 class Raised(NamedTuple):
-    """Where in generated code an error was raised: the line, 0 where it was not there, and the names that it saw."""
+    """Where generated code raised an error: line (0 if elsewhere) and local names."""
 
     line: int
     names: dict[str, Any]
@@ -63,7 +63,7 @@ def compile_source(
     title: str,
     failed: Callable[..., Any] | None = None,
 ) -> CompiledSource:
-    """Return the function ``entry`` of generated source; ``title`` is what its made-up file is called.
+    """Compile generated source, and return its function ``entry``; ``title`` names its pseudo file.
 
     ``failed`` is what it calls where an error was raised, with itself before the arguments; by default :func:`note_failure`.
     """
@@ -81,7 +81,7 @@ def compile_source(
 
 
 def raised_in(error: BaseException, code: CompiledSource) -> Raised:
-    """Return where generated code raised an error: found in the traceback, which costs nothing while none is raised."""
+    """Return where generated code raised an error, from the traceback."""
     trace, found = error.__traceback__, Raised(0, {})
     while trace is not None:
         if trace.tb_frame.f_code.co_filename == code.file:
@@ -91,7 +91,7 @@ def raised_in(error: BaseException, code: CompiledSource) -> Raised:
 
 
 def failure_of(raised: Raised, code: CompiledSource, program: Program) -> Failure | None:
-    """Return at which instruction an error was raised, None if it was at none."""
+    """Return the instruction that raised an error, None if there is none."""
     index = code.lines.get(raised.line)
     if index is None:
         return None
@@ -102,7 +102,7 @@ def failure_of(raised: Raised, code: CompiledSource, program: Program) -> Failur
 
 
 def note_failure(code: CompiledSource, arena: LoopArena, first: int, error: BaseException) -> Outcome:
-    """Put an error into the arena; return what the code of a loop returns then (:mod:`scanviz.engine.runtime.calling`)."""
+    """Put an error into the arena, and return the outcome of failed code."""
     raised = raised_in(error, code)
     failure = failure_of(raised, code, arena.loop.body)
     arena.error = error

@@ -1,4 +1,4 @@
-"""Generated source: names of registers, constants and the objects that it calls, and the array library that it is for."""
+"""Names in generated source, and the array library that it calls."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Emitter:
         return known
 
     def fresh(self, hint: str) -> str:
-        """Return a name that nothing has."""
+        """Return a new name."""
         base = _identifier(hint)
         if base[0].isdigit() or keyword.iskeyword(base) or base in _RESERVED:
             base = f"v_{base}"
@@ -95,11 +95,11 @@ class Emitter:
         return dict(self._names)
 
     def call_it(self, number: int, name: str) -> None:
-        """Let a register be called by the name of what holds it."""
+        """Give a register the name of the variable that holds it."""
         self._names[number] = name
 
     def operand(self, number: int) -> str:
-        """Return the name of a register as an operand beside arrays: a fixed scalar's 0-d array."""
+        """Return a register's name as an operand beside arrays; invariant scalars are 0-d arrays."""
         if not is_scalar(self.program, number):
             return self.name(number)
         known = self.arrays.get(number)
@@ -125,7 +125,7 @@ class Emitter:
         return known
 
     def plain_call(self, instruction: Instruction) -> str:
-        """Return the source of a call of the op's NumPy meaning, which gives a tuple of results."""
+        """Return a call of the op's NumPy meaning, which returns a tuple."""
         inputs = list(map(self.name, instruction.inputs))
         call = self.bind(partial(instruction.op.declaration.perform, instruction.op), instruction.op.name)
         return f"{call}({tuple_text(inputs)})"
@@ -144,7 +144,7 @@ class Emitter:
 
 
 def _identifier(hint: str) -> str:
-    """Return what of a name may stand in an identifier, ``v`` where that is nothing."""
+    """Turn a hint into an identifier, ``v`` if nothing is left."""
     if hint.isidentifier() and "__" not in hint and hint[0] != "_" != hint[-1]:
         return hint
     bare = "".join(sign if f"v{sign}".isidentifier() else " " for sign in hint)  # \w has signs such as ²

@@ -1,4 +1,4 @@
-"""The source of a loop's entry: one function that makes the loop's rows, takes its steps and returns its results.
+"""The fast path into a loop: one function that makes the rows, takes the steps and returns the results.
 
 Making an arena for each run (objects for rows that may grow, for observers and for errors) takes longer than a few short steps.
 An entry has all that the plan says in its source, around the lines of the steps that the plain variant has; rows are local
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 def written_entry(writer: SourceWriter) -> Entry | None:
-    """Return what enters and runs a loop, with 0 for the number of its first step; None where the plan does not say all.
+    """Return the entry of a loop whose first step is 0; None unless it is fully planned.
 
     The loop has no stop condition and no effects, and its arrays are NumPy's.
     """
@@ -49,7 +49,7 @@ def written_entry(writer: SourceWriter) -> Entry | None:
 
 
 def is_planned(loop: LoopInstruction, plan: Plan) -> bool:
-    """Return whether a plan says all about the rows of a loop: none is checked when it is stored."""
+    """Return whether a plan knows all rows of a loop, so that none is checked when stored."""
     inputs = (plan.places[number].shape for number in loop.body.inputs)
     stores = [plan.stores["state", k] for k in range(len(loop.states))]
     stores += [
@@ -106,7 +106,7 @@ class EntryWriter:
         return compile_source(text, name, emitter.namespace, where, emitter.names(), title, failed)
 
     def head(self, name: str) -> list[str]:
-        """Return the lines up to the first step."""
+        """Return the lines before the first step."""
         self._sequences()
         self._states()
         self._others()
@@ -126,7 +126,7 @@ class EntryWriter:
             self.rows.append(f"{name} = {given}")
 
     def expect(self, given: str, inner: int, skipped: int = 0) -> None:
-        """Refuse an array whose shape, but for some axes in front, is not that of a register of the step."""
+        """Refuse an array whose shape, without leading axes, differs from that of a register."""
         shape = self.plan.places[inner].shape
         assert shape is not None
         self._expect_shape(given, shape, skipped)
@@ -169,7 +169,7 @@ class EntryWriter:
         return f"{self.emitter.bind(partial(ring_size, slot), 'ring_size')}(last)"
 
     def _made(self, size: str, row: tuple[int, ...], dtype: str) -> str:
-        """Return what makes an array of rows."""
+        """Return the source of a new array of rows."""
         element, kind = self.emitter.bind(np.dtype(dtype), "dtype"), np.dtype(dtype)
         shape = f"({', '.join(map(str, (size, *row)))},)"
         make = self.emitter.bind(np.empty, "empty")
@@ -200,13 +200,13 @@ class EntryWriter:
             self.rows.append(f"{self.writer.outputs[k]} = {made}")
 
     def _over(self, k: int, store: Store) -> str:
-        """Return what takes rows of a sequence for those of an output."""
+        """Return the source of an output that takes over a sequence's rows."""
         assert store.over is not None
         form = OutputForm(self.loop, self.loop.step_outputs[k], self.module)
         return f"{self.emitter.bind(form.made, 'made')}(last, {store.row!r}, {self.writer.sequences[store.over]})[0]"
 
     def take(self, outer: int, inner: int) -> None:
-        """Take what is the same in all steps, or is carried from one to the next."""
+        """Take a non-sequence or a carry."""
         given, name = self.place[outer], self.emitter.name(inner)
         if is_scalar(self.loop.body, inner):
             given = f"{self.emitter.bind(self.module.number, 'number')}({given})"
@@ -232,7 +232,7 @@ class EntryWriter:
             yield found[number]
 
     def _kept(self, rows: str, offset: int, keep: int | None) -> str:
-        """Return the source of the last rows of a store that are kept."""
+        """Return the source of the kept rows of a store."""
         if keep is None:
             return f"{rows}[{offset}:]" if offset else rows
         if keep == 1:  # there is a step
@@ -245,7 +245,7 @@ class EntryWriter:
 
 
 def failed_run(loop: LoopInstruction, code: CompiledSource, error: BaseException) -> FailedRun:
-    """Return how the run ended in which the code of a loop's entry raised an error."""
+    """Return how a run ended in which an entry raised an error."""
     raised = raised_in(error, code)
     step, failure = raised.names.get("t", 0), failure_of(raised, code, loop.body)
     if failure is not None:

@@ -1,4 +1,4 @@
-"""A program that is run as generated source: the flat part outside of loops, and a runner for each loop and branch."""
+"""A program run as generated source, with a runner for each loop and branch."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class SourceExecutable:
 
     @property
     def _weighing(self) -> Weighing:
-        """Which calls have what they hold counted: made when somebody watches."""
+        """Which calls have their memory counted; made on first use."""
         if self._kept_weighing is None:
             from scanviz.engine.observation.ledger import Weighing
 
@@ -67,7 +67,7 @@ class SourceExecutable:
 
     @property
     def call_met(self) -> CallMet:
-        """What is known of the shapes that calls met: made when somebody looks."""
+        """The shapes of observed calls; made on first use."""
         if self._call_met is None:
             from scanviz.engine.program.known_numbers import CallMet
 
@@ -90,7 +90,7 @@ class SourceExecutable:
             as_before(before)
 
     def _watched(self, inputs: Sequence[Any], probe: Probe) -> list[Any]:
-        """Return the outputs where somebody watches."""
+        """Return the outputs of an observed call."""
         if probe.level is VALUES:
             if self._interpreter is None:
                 self._interpreter = self.library.tier.interpreted(self.program)
@@ -117,7 +117,7 @@ class SourceExecutable:
         return self.library.tier.emits
 
     def tiers(self) -> dict[int, tuple[Grouping, Emits]]:
-        """Return how the tier that ran each outer loop last, or is expected to run it, plans it, by the loop's key."""
+        """Return how the tier of each outer loop plans it, by the loop's key."""
         found = {}
         for runner in self.flat.runners.values():
             if isinstance(runner, SpecialisedLoop):
@@ -135,17 +135,17 @@ class SourceExecutable:
         return {key: made.written("plain").text for key, made in all_made(self.flat.runners).items()}
 
     def plans(self) -> dict[int, Plan]:
-        """Return the plan of each loop run so far, for the shapes that it met last, by the loop's key."""
+        """Return the plan of each loop run so far, for its last shapes, by the loop's key."""
         return {key: made.plan for key, made in all_made(self.flat.runners).items()}
 
 
 def _gives_arrays(program: Program) -> bool:
-    """Return whether what a program's code gives surely is arrays, and no single numbers."""
+    """Return whether a program's results are surely arrays, not scalars."""
     return not any(is_scalar(program, number) for number in program.outputs) and _makes_arrays(program)
 
 
 def _makes_arrays(program: Program) -> bool:
-    """Return whether operations of scanviz's own alone are done outside of loops: those of a user may give anything."""
+    """Return whether all operations outside of loops are scanviz's own; a user's may return anything."""
     for instruction in program.instructions:
         if isinstance(instruction, Instruction):
             if not instruction.op.declaration.perform.__module__.startswith("scanviz."):

@@ -1,4 +1,4 @@
-"""Programs outside of loops: one generated function of plain calls; the cost of an allocation is paid once a call."""
+"""The instructions outside of loops as one generated function."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _no_times() -> array[int]:
 
 
 class FlatProgram:
-    """A program as one generated function; a second one has a time stamp after each instruction, a third counts what it holds.
+    """A program as one generated function, with timed and weighed variants.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class FlatProgram:
 
     @property
     def _schedule(self) -> OperationSampler:
-        """Which calls have their instructions timed: made when somebody watches."""
+        """Which calls have their instructions timed; made on first use."""
         if self._kept_schedule is None:
             from scanviz.engine.observation.sampling import OperationSampler
 
@@ -106,7 +106,7 @@ class FlatProgram:
         return compile_source(text, entry, emitter.namespace, where, emitter.names(), self.program.name)
 
     def _weighed(self, emitter: Emitter, index: int, held: list[int], lines: list[str]) -> list[int]:
-        """Write the line that counts what is alive after an instruction, and return what stays so."""
+        """Add a line that counts the live memory after an instruction; return the registers that stay alive."""
         instruction = self.program.instructions[index]
         alive = list(dict.fromkeys([*held, *instruction.outputs]))
         kept = [number for number in alive if number not in instruction.frees]
@@ -125,7 +125,7 @@ class FlatProgram:
         return [emitter.call_statement(instruction, self.runners[index], hint)]
 
     def _written_over(self, emitter: Emitter, instruction: Instruction) -> str | None:
-        """Return the array that an instruction changes instead of a copy of it, None for an array of its own."""
+        """Return the array that an instruction writes over, None for a new one."""
         source = self.plan.places[instruction.outputs[0]].over
         if source is None:
             return None
@@ -133,7 +133,7 @@ class FlatProgram:
         return emitter.name(source)
 
     def run(self, inputs: Sequence[Any], probe: Probe | None, tell: bool) -> list[Any]:
-        """Return the outputs; with ``tell`` the times of instructions are left with ``probe``, in the calls that are timed so."""
+        """Return the outputs; with ``tell`` a sampled call leaves its instructions' times with ``probe``."""
         if probe is not None and probe.ledger is not None and (tell or probe.ledger.weighs_inside()):
             return self._run_weighed(inputs, probe, probe.ledger, tell)
         if not tell or probe is None or not self._timed(probe):
@@ -145,11 +145,11 @@ class FlatProgram:
         return results
 
     def _timed(self, probe: Probe) -> bool:
-        """Return whether a call that is looked at has its instructions timed."""
+        """Return whether an observed call has its instructions timed."""
         return probe.level is ProbeLevel.OPERATIONS or probe.is_sample or self._schedule.timed()
 
     def run_timed(self, inputs: Sequence[Any], probe: Probe) -> tuple[list[Any], array[int]]:
-        """Return the outputs, and the times before the first instruction and after each, less what watching took."""
+        """Return the outputs and the stamps around instructions, without observer overhead."""
         code, stamps = self._others.get("timed") or self._made("timed", probe), _no_times()
         return self._results(code, inputs, probe, probe.own.without(stamps.append), None), stamps
 
@@ -158,7 +158,7 @@ class FlatProgram:
         self._schedule.took(stamps[-1] - stamps[0], len(stamps) - 1)
 
     def _run_weighed(self, inputs: Sequence[Any], probe: Probe, ledger: Ledger, tell: bool) -> list[Any]:
-        """Return the outputs, with what the program holds counted in a ledger; counting is no time of the program."""
+        """Return the outputs, counting live memory in a ledger; counting is not charged to the program."""
         own, stamps = probe.own, _no_times()
         with own.aside():
             counted = ledger.frame([*inputs, *self.program.constants.values()], outermost=tell)
@@ -188,7 +188,7 @@ class FlatProgram:
         record: Callable[[int], object] | None,
         weigh: Weigh | None,
     ) -> list[Any]:
-        """Return what a variant of the code gives, its errors in the user's words."""
+        """Run a variant of the code, with errors in the user's words."""
         try:
             results: list[Any] = code.function(inputs, probe, record, weigh)
             return results
@@ -196,14 +196,14 @@ class FlatProgram:
             raise self.in_words(error, code) from error.__cause__
 
     def in_words(self, error: Exception, code: CompiledSource | None = None) -> BaseException:
-        """Return an error that generated code raised, by default the plain one, in the user's words."""
+        """Return an error of generated code in the user's words."""
         code = code or self._plain
         from scanviz.engine.runtime.errors import in_words
 
         return in_words(error, self.program, failure_of(raised_in(error, code), code, self.program))
 
     def _made(self, variant: _Variant, probe: Probe) -> CompiledSource:
-        """Return a variant that notes more than the plain one; making it is no time of the program."""
+        """Compile a variant; compiling is not charged to the program."""
         begun = perf_counter_ns()
         self._others[variant] = made = self._compile(variant)
         probe.own.ns += perf_counter_ns() - begun

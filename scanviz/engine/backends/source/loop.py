@@ -1,4 +1,4 @@
-"""The Python source of a loop: straight-line code for one step, with nothing between its calls of the array library.
+"""The Python source of a loop: one step as straight-line calls of the array library.
 
 Three variants of the same code are written: *plain* with no hook in it, *steps* with one time stamp a step, and *ops*
 with a stamp after every operation.  It is called as :mod:`scanviz.engine.runtime.calling` says, and takes from the arena what it
@@ -30,7 +30,7 @@ LONGEST_HISTORY = 6  # deepest tap for which a state's rows are kept in variable
 
 
 class SourceWriter:
-    """Writes one variant of one loop for one plan; what it decides itself are names alone."""
+    """Writes one variant of a loop for a plan; it decides nothing but names."""
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class SourceWriter:
         self.iterated: list[tuple[str, str]] = []  # (name of the step's value, what to iterate over)
 
     def write(self) -> SourceWriter:
-        """Write the lines of the step and of what is around the steps, and return itself."""
+        """Write all lines, and return itself."""
         fresh = self.emitter.fresh
         loop = self.loop
         self.sequences = [fresh(f"{slot.name}_rows") for slot in loop.sequences]
@@ -91,7 +91,7 @@ class SourceWriter:
         return self
 
     def _rows_written(self) -> list[int]:
-        """Return the registers that are written straight into rows: states', outputs', then mitmots', each in order."""
+        """Return the registers written straight into rows: of states, outputs, then mitmots."""
         wanted = [number for slot in self.loop.states for _, number in slot.writes if slot.kind != "mitmot"]
         wanted += [slot.inner for slot in self.loop.step_outputs]
         wanted += [number for slot in self.loop.states for _, number in slot.writes if slot.kind == "mitmot"]
@@ -99,7 +99,7 @@ class SourceWriter:
         return [number for number in dict.fromkeys(wanted) if number in rows]
 
     def _rows_from(self, rows: str, shift: int) -> str:
-        """Return the source of the rows that the steps take, one each; what counts the steps ends first where none is before."""
+        """Return the source of the rows that the steps iterate over."""
         if self.first != "0":
             return f"{rows}[{_plus(self.first, shift)}:{_plus('last', shift)}]"
         return f"{rows}[{shift}:]" if shift else rows
@@ -114,7 +114,7 @@ class SourceWriter:
             self.line("record(clock())")
 
     def _read_inputs(self) -> None:
-        """Bring sequences' rows and states' rows into their registers' names."""
+        """Name the rows of sequences and states that the step reads."""
         for sequence, array in zip(self.loop.sequences, self.sequences, strict=True):
             self._iterate(self.emitter.name(sequence.inner), array)
         self.history: dict[int, list[str]] = {}
@@ -130,11 +130,11 @@ class SourceWriter:
                     self._iterate(name, self.states[k], slot.offset + tap)
 
     def _iterate(self, name: str, rows: str, shift: int = 0) -> None:
-        """Let a name be a row of each step: the one whose number is so much larger than the step's."""
+        """Iterate a name over rows; ``shift`` is added to the step's number."""
         self.iterated.append((name, self._rows_from(rows, shift)))
 
     def _carried(self, k: int) -> bool:
-        """Return whether a state's rows of the steps before are kept in variables rather than looked up in each step."""
+        """Return whether a state's earlier rows are kept in variables."""
         slot = self.loop.states[k]
         return slot.kind != "mitmot" and not self._store(k).checked and slot.offset <= LONGEST_HISTORY
 
@@ -191,7 +191,7 @@ class SourceWriter:
         self._name_steps_to_rows()
 
     def _name_steps_to_rows(self) -> None:
-        """Name what is written over on the way to a row as the row."""
+        """Give registers that are written over on the way to a row the row's name."""
         for number, place in enumerate(self.plan.places):
             if isinstance(place.location, Row) and place.made >= 0:
                 slot, tap = place.location.slot, place.location.tap
@@ -260,20 +260,20 @@ class SourceWriter:
                 self.line(f"{self.states[k]}[{self.place_of(k, 't', tap)}] = {name}")
 
     def _keep_carries(self) -> None:
-        """Name what carries hand on, copied where its memory will be written again."""
+        """Name the new carries, copied if their memory will be overwritten."""
         self.kept: list[str] = []
         for k, slot in enumerate(self.loop.carries):
             name, copied = self.emitter.name(slot.write), k in self.plan.carries_copied
             self.kept.append(self._copied(name, f"{slot.name}_kept") if copied else name)
 
     def _copied(self, name: str, hint: str) -> str:
-        """Copy what a name stands for; return the name of the copy."""
+        """Copy a variable; return the name of the copy."""
         copy = self.emitter.fresh(hint)
         self.line(f"{copy} = {name}.copy()")
         return copy
 
     def as_array(self) -> str:
-        """Return the name of what makes an array of a number."""
+        """Return the name of the function that makes an array of a number."""
         return self.emitter.bind(self.library.tier.module.as_array, "asarray")
 
     def _array(self, number: int) -> str:
@@ -317,7 +317,7 @@ class SourceWriter:
         self.line(f"{self.outputs[k]}[{place}] = {self.emitter.name(number)}")
 
     def _advance(self) -> None:
-        """Hand states and carries to the next step, all at once: one may take what another was; stop if it is time."""
+        """Advance states and carries in one assignment, and stop if the condition holds."""
         moves: list[tuple[str, str]] = []
         for k, row in self.next_rows.items():
             if k in self.history:
@@ -343,7 +343,7 @@ class SourceWriter:
                 self.line(f"    {text}")
 
     def leave(self, done: str) -> list[str]:
-        """Return the lines that store, when the loop is left after ``done`` steps, carries and the states that are not in place."""
+        """Return the lines that store carries and states when the loop is left after ``done`` steps."""
         lines = self.store_held(done)
         carried = "".join(f"{self.emitter.name(slot.read)}, " for slot in self.loop.carries)
         return [*lines, f"arena.carried = ({carried})"] if carried else lines
@@ -355,7 +355,7 @@ class SourceWriter:
 
 
 def _comment(instruction: AnyInstruction) -> str:
-    """Return the user's line as a comment, with anything that could end the line taken out of it."""
+    """Return the user's line as a sanitised comment."""
     source = instruction.provenance.source
     text = " ".join(source.text().split()) if source is not None else ""
     return f"  # {source}: {text}".encode("utf-8", "replace").decode() if text else ""

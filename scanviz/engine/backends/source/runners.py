@@ -1,4 +1,4 @@
-"""What runs the loops and branches of a program that is written as source."""
+"""Runners of the loops and branches of a program written as source."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Runner = Any  # called with the values of an instruction's inputs and who observ
 def make_runner(
     library: Library, program: Program, instruction: LoopInstruction | BranchInstruction
 ) -> Runner:
-    """Return what runs a loop or a branch of a program."""
+    """Return the runner of a loop or a branch."""
     if isinstance(instruction, BranchInstruction):
         return BranchRunner(instruction, library)
     if not instruction.runs_on(library.tier.name):
@@ -96,7 +96,7 @@ class BranchRunner:
 
 
 def all_made(runners: Mapping[int, Runner]) -> dict[int, Specialised]:
-    """Return by the key of each loop run so far, nested ones too, what was made for the shapes it met last."""
+    """Return the latest code of each loop run so far, nested ones too, by the loop's key."""
     found: dict[int, Specialised] = {}
     for runner in runners.values():
         if isinstance(runner, SpecialisedLoop):

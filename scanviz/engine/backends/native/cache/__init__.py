@@ -1,1 +1,1 @@
-"""Machine code of emitted texts: kept on disk, compiled and linked by LLVM."""
+"""Compile and link LLVM IR, and cache machine code on disk."""

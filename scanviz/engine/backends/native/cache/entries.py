@@ -1,4 +1,4 @@
-"""Compiled loops on disk, so that a new process compiles nothing that an earlier one has compiled.
+"""Cache of compiled loops on disk, shared by processes.
 
 An entry is an object file under the name of its key: a digest of the code in LLVM's language, the processor and the version of
 LLVM, in a folder of the user's own.  Whoever can write there can have code run, so the folder and each entry must belong to the
@@ -33,14 +33,14 @@ OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
 def key_of(*parts: str) -> str:
-    """Return the name of an entry: a digest of all that its code depends on."""
+    """Return an entry's name: a digest of everything its code depends on."""
     contents = [part.encode() for part in parts]
     told = b"".join(len(content).to_bytes(8, "little") + content for content in contents)
     return hashlib.sha256(told).hexdigest()
 
 
 def usual_folder() -> str | None:
-    """Return where the platform keeps what programs can make again; None where the user has no home."""
+    """Return the platform's cache folder; None if the user has no home."""
     given = os.environ.get("XDG_CACHE_HOME", "")
     base = given
     if not os.path.isabs(given):
@@ -53,7 +53,7 @@ def usual_folder() -> str | None:
 
 
 def folder() -> str | None:
-    """Return where entries are kept: ``config.native.cache``, or the platform's folder; None where nothing is kept."""
+    """Return the cache folder (``config.native.cache``, or the platform's); None if caching is off."""
     asked = config.native.cache
     if asked == "off" or not hasattr(os, "geteuid"):
         return None
@@ -61,14 +61,14 @@ def folder() -> str | None:
 
 
 def load(key: str) -> bytes | None:
-    """Return the object file of a key, None where there is none that is whole and the user's own."""
+    """Return the object file of a key; None unless it is intact and belongs to the user."""
     with suppress(OSError), _opened(create=False) as place:
         return None if place is None else _read(place, key)
     return None
 
 
 def store(key: str, code: bytes) -> None:
-    """Keep an object file; where that is not possible, a full disk or a folder that cannot be written, nothing happens."""
+    """Store an object file; a full disk or a read-only folder is ignored."""
     with suppress(OSError), _opened(create=True) as place:
         if place is not None:
             _write(place, key, code)
@@ -78,7 +78,7 @@ def store(key: str, code: bytes) -> None:
 
 @contextmanager
 def _opened(create: bool) -> Iterator[int | None]:
-    """Open the folder; None where there is none, or one that somebody else could have put code into."""
+    """Open the folder; None if it is missing, or if another user could have put code into it."""
     path = folder()
     if path is None:
         yield None
@@ -97,7 +97,7 @@ def _opened(create: bool) -> Iterator[int | None]:
 
 
 def _stays_in_place(path: str) -> bool:
-    """Return whether nobody but the user and root can put another folder in the place of one, or of those around it."""
+    """Return whether only the user and root can replace a folder or one of its parents."""
     user, linked, above = os.geteuid(), False, path
     while above != (above := os.path.dirname(above)):
         with suppress(FileNotFoundError):  # it will be made
@@ -114,7 +114,7 @@ def _stays_in_place(path: str) -> bool:
 
 
 def _make_private(path: str) -> None:
-    """Make a folder and those around it that are missing, for the user alone."""
+    """Create a folder and its missing parents with access for the user alone."""
     if not os.path.lexists(path):
         _make_private(os.path.dirname(path))
         with suppress(FileExistsError):  # another process was quicker
@@ -127,7 +127,7 @@ def _is_own(found: os.stat_result) -> bool:
 
 @contextmanager
 def _file(place: int, name: str) -> Iterator[BinaryIO | None]:
-    """Open an entry; None for what is no file, a link for instance, and for what others may write."""
+    """Open an entry; None for anything but a regular file that only the user may write."""
     entry = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=place)
     with open(entry, "rb") as file:
         found = os.fstat(entry)
@@ -167,7 +167,7 @@ def _write(place: int, key: str, code: bytes) -> None:
 
 
 def _keep_bound(place: int, most: int) -> None:
-    """Remove entries that nobody has read for longest until three quarters of the bound are left, and what dead processes left."""
+    """Remove least recently used entries down to three quarters of the bound, and files of dead processes."""
     found, abandoned = [], time.time() - ABANDONED_S
     with os.scandir(place) as entries:
         for entry in entries:
@@ -193,6 +193,6 @@ def _keep_bound(place: int, most: int) -> None:
 
 
 def _is_ours(place: int, name: str) -> bool:
-    """Return whether a file begins as entries of this version and others do, as far as it is written."""
+    """Return whether a file begins like a cache entry, of any version, finished or not."""
     with _file(place, name) as file:
         return file is not None and MAGIC.startswith(file.read(len(MAGIC) - 2))

@@ -1,4 +1,4 @@
-"""Machine code from LLVM's text, for the processor that this runs on; from the cache on disk where it is there.
+"""Compile LLVM IR for this processor, or load its machine code from the cache.
 
 No optimisation pass runs: what is written is written well, and the code generator's own passes are enough.
 """
@@ -27,7 +27,7 @@ _FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, cty
 
 
 class Processor(NamedTuple):
-    """The processor that code is made for.
+    """The target processor.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class Processor(NamedTuple):
 
 
 class InstructionSet(NamedTuple):
-    """A level of x86 that code can be made for.
+    """A level of the x86 instruction set.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ LEVELS = {"baseline": InstructionSet("x86-64", 16, None), "avx2": InstructionSet
 
 
 def target() -> Processor:
-    """Return the processor that this runs on; ``SCANVIZ_NATIVE_TARGET`` names another level of x86: baseline or avx2.
+    """Return the target processor: this one, or the x86 level in ``SCANVIZ_NATIVE_TARGET`` (baseline or avx2).
 
     Raises
     ------
@@ -111,13 +111,13 @@ class Machine(NamedTuple):
 
 
 def assembly_of(text: str) -> str:
-    """Return the code of a module's text as the processor's instructions."""
+    """Return the assembly of a module."""
     where = _target_for(text)
     return llvm.assembly(text, where.name, where.features)
 
 
 def module_text(code: Code, arguments: Sequence[str]) -> str:
-    """Return a module of one function, from its lines."""
+    """Return the IR of a module with one function."""
     names = ", ".join(arguments)
     attributes = 'attributes #0 = { nounwind "prefer-vector-width"="512" "min-legal-vector-width"="512" }'
     return "\n".join(
@@ -135,7 +135,7 @@ def module_text(code: Code, arguments: Sequence[str]) -> str:
 
 
 def compiled(text: str) -> Machine:
-    """Return machine code of a module's text, which is compiled where the cache on disk does not have it."""
+    """Return machine code of a module, from the cache if it is there."""
     key = _key(text)
     code = entries.load(key)
     was_kept = code is not None
@@ -147,19 +147,19 @@ def compiled(text: str) -> Machine:
 
 
 def object_of(text: str) -> bytes:
-    """Return a module's text as an object file."""
+    """Compile a module to an object file."""
     where = _target_for(text)
     return llvm.object_file(text, where.name, where.features)
 
 
 def _key(text: str) -> str:
-    """Return what the cache on disk calls the code of a text; comments, which have names of the user's files, are no part of it."""
+    """Return the cache key of a module; its comments, which name the user's files, do not count."""
     lines = "\n".join(line for line in text.split("\n") if not line.startswith("  ;"))
     return entries.key_of(lines, target().name, target().features, *llvm.versions(), CODE_VERSION)
 
 
 def _target_for(text: str) -> Processor:
-    """Return the processor.  Where LLVM gets no memory for a text it ends the process: whether there is enough is tried before."""
+    """Return the target after checking that there is memory: LLVM ends the process when it gets none."""
     room = ROOM + ROOM_A_CHARACTER * len(text)
     try:
         mmap.mmap(-1, room).close()

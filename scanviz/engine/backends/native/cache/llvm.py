@@ -1,4 +1,4 @@
-"""LLVM, by the public interface of llvmlite: what processor this is, and module texts as object files, assembly and linked code.
+"""LLVM through llvmlite's public interface: object files, assembly, linked code.
 
 Code may call functions of this process, and SciPy's special functions of float64 numbers.
 
@@ -41,7 +41,7 @@ class Linked(NamedTuple):
 
 
 def binding() -> Any:
-    """Return ``llvmlite.binding``, which is imported when it is first asked for; BackendError where it cannot be."""
+    """Import ``llvmlite.binding`` once and return it; BackendError if it cannot be loaded."""
     with LOCK:
         return _loaded()
 
@@ -62,20 +62,20 @@ def _loaded() -> Any:
 
 
 def is_loaded() -> bool:
-    """Return whether LLVM was needed so far."""
+    """Return whether LLVM has been loaded."""
     return _loaded.cache_info().currsize > 0
 
 
 @cache
 def versions() -> tuple[str, ...]:
-    """Return the versions of llvmlite and of LLVM: others may make other code."""
+    """Return the versions of llvmlite and of LLVM, on which the code depends."""
     import llvmlite
 
     return llvmlite.__version__, ".".join(map(str, binding().llvm_version_info))
 
 
 def object_file(text: str, name: str, features: str) -> bytes:
-    """Return a module's text as an object file for a processor; RuntimeError where it is no module's text."""
+    """Compile a module to an object file for a processor; RuntimeError if it is no valid IR."""
     llvm = binding()
     with LOCK:
         code: bytes = _machine(name, features).emit_object(llvm.parse_assembly(text, llvm.create_context()))
@@ -83,7 +83,7 @@ def object_file(text: str, name: str, features: str) -> bytes:
 
 
 def assembly(text: str, name: str, features: str) -> str:
-    """Return a module's text as the processor's instructions."""
+    """Return the assembly of a module for a processor."""
     llvm = binding()
     with LOCK:
         listing: str = _machine(name, features).emit_assembly(
@@ -93,7 +93,7 @@ def assembly(text: str, name: str, features: str) -> str:
 
 
 def linked(code: bytes, entry: str) -> Linked:
-    """Return an object file as code in memory: what it calls is in this process, or one of SciPy's special functions."""
+    """Link an object file; it may call functions of this process and SciPy's special functions."""
     llvm = binding()
     with LOCK:
         library = llvm.JITLibraryBuilder().add_object_img(code).export_symbol(entry).add_current_process()
@@ -109,7 +109,7 @@ def _linker() -> Any:
 
 
 def _machine(name: str, features: str) -> Any:
-    """Return what makes code for a processor."""
+    """Return LLVM's target machine for a processor."""
     target = binding().Target.from_default_triple()
     return target.create_target_machine(cpu=name, features=features, opt=2, reloc="pic", codemodel="small")
 
@@ -119,7 +119,7 @@ SPECIAL = "scanviz.special."  # what the names of SciPy's begin with
 
 @cache
 def special(name: str) -> int:
-    """Return the address of one of SciPy's functions."""
+    """Return the address of one of SciPy's special functions."""
     capsules, get_name, get_pointer = _capsules()
     for key in (name, f"__pyx_fuse_0{name}", f"__pyx_fuse_1{name}"):
         if key in capsules:

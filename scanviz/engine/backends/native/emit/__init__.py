@@ -1,9 +1,9 @@
-"""Writing a loop in LLVM's language: values, places, steps and programs.  What operations are is in ``kernels``."""
+"""Emit a loop as LLVM IR.  To *write* something is to append its lines to the function; kernels write operations."""
 
 
 class NotWrittenError(Exception):
-    """A loop has no native code, for the reason given."""
+    """A loop or an operation has no native code; the message is the reason."""
 
 
 class RunError(NotWrittenError):
-    """What is written is an error when it is run: NumPy's code says so in its words."""
+    """The code would fail when it runs: NumPy's code raises the error in its words."""

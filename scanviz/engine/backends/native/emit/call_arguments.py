@@ -1,4 +1,4 @@
-"""What the code of a loop is handed, and what the numbers that it leaves mean: data alone, known without what writes code."""
+"""The arguments of a loop's code, and what the numbers that it leaves mean."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CodeVariant = Literal["plain", "timed", "strips"]
 
 
 class Site(NamedTuple):
-    """An instruction, and what it is in.
+    """An instruction and the program around it.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class Site(NamedTuple):
 
 
 class RunCounter(NamedTuple):
-    """A loop inside whose runs are counted.
+    """Counter of the runs of an inner loop.
 
     Attributes
     ----------
@@ -86,7 +86,7 @@ class Callout(NamedTuple):
 
 
 class CallArguments(Struct, frozen=True):
-    """What is handed to the code, in order.
+    """The arguments of a loop's code, in order.
 
     Attributes
     ----------

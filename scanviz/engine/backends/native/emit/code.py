@@ -1,4 +1,4 @@
-"""A whole loop as one function of LLVM's language: (first step, last step, addresses, numbers) → steps done.
+"""A whole loop as one function of LLVM IR: (first step, last step, addresses, numbers) → steps done.
 
 ``addresses`` has those of the sequences, the rows of states and of outputs, the non-sequences, the plan's buffers, constants and
 scratch memory; ``numbers`` the bytes from one row of a sequence to the next, the numbers of rows of the states and of the outputs.
@@ -66,7 +66,7 @@ class FunctionWriter(StepsWriter):
         self.stamps: StampWriter | None = None
 
     def write(self) -> tuple[str, CallArguments]:
-        """Return the module's text and what it is handed.
+        """Return the module's IR and the arguments of its function.
 
         Raises
         ------
@@ -110,7 +110,7 @@ class FunctionWriter(StepsWriter):
         return shared.module(), layout
 
     def open(self) -> None:
-        """Read the numbers that are the same in all steps."""
+        """Load the numbers that are the same in all steps."""
         super().open()
         loop = self.loop
         for kind, count in (
@@ -127,7 +127,7 @@ class FunctionWriter(StepsWriter):
                 )
 
     def leave(self, done: Value, latest: Sequence[Value]) -> None:
-        """Store what is not in its row when the loop is left after some steps; that is in no step's time."""
+        """Store the states that are in registers when the loop is left; no step's time includes this."""
         self.left(done)
         given = iter(latest)
         for k, slot in enumerate(self.loop.states):
@@ -143,7 +143,7 @@ class FunctionWriter(StepsWriter):
                 self._leave_single(k, done)
 
     def _leave_single(self, k: int, done: Value) -> None:
-        """Copy the one row of a state to where that of the last step is looked for."""
+        """Copy the only row of a state to the place where the last step's row is expected."""
         start, row, offset = self.start("state", k), self.row_bytes("state", k), self.loop.states[k].offset
         apart = self.bytes_apart("state", k)
         code = self.code
@@ -159,7 +159,7 @@ class FunctionWriter(StepsWriter):
     # times
 
     def stamp(self, group: Sequence[int]) -> None:
-        """Write the time down, where this variant does."""
+        """Write a time stamp, in the timed variant."""
         if self.stamps is None:
             return
         if group:
@@ -169,7 +169,7 @@ class FunctionWriter(StepsWriter):
         self.stamped.append(tuple(group))
 
     def left(self, done: Value) -> None:
-        """Note the steps done, where this variant does."""
+        """Write down the steps done, in the timed variant."""
         if self.stamps is not None:
             self.stamps.leave(done)
 
@@ -179,7 +179,7 @@ class FunctionWriter(StepsWriter):
 
 
 def text_of(loop: LoopInstruction, plan: Plan, kind: Kind, marked: bool = False) -> tuple[str, CallArguments]:
-    """Return code in LLVM's language, and what it is handed.
+    """Return a loop's code as LLVM IR, and its arguments.
 
     Raises
     ------
@@ -195,7 +195,7 @@ def text_of(loop: LoopInstruction, plan: Plan, kind: Kind, marked: bool = False)
 
 
 def code_of(loop: LoopInstruction, plan: Plan, kind: Kind) -> tuple[Machine, CallArguments]:
-    """Return machine code of a loop, and what it is handed.
+    """Return machine code of a loop, and its arguments.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Loops over the elements of arrays: chains of elementwise operations, copies and filled arrays, as wide as registers are.
+"""Vectorised loops over the elements of arrays.
 
 Axes along which every array goes on evenly are joined first, so that arrays in C order are one run of elements whatever their
 shape.  The innermost axis is done in pieces of as many lanes as fit into a register, then in halves of it down to one.
@@ -21,14 +21,14 @@ UNROLLED = 4  # pieces that are written one after another rather than in a loop
 
 
 class Operand(NamedTuple):
-    """An array as a loop over elements reads or writes it."""
+    """An array with its address in this step."""
 
     place: ArrayPlace
     address: Value
 
 
 def collapsed(shape: Sequence[int], strides: Sequence[Sequence[int]]) -> tuple[list[int], list[list[int]]]:
-    """Return a shape with axes joined along which all arrays go on evenly, and each array's strides for it.
+    """Join adjacent axes that have one stride in every array; return the shape and each array's strides.
 
     Examples
     --------
@@ -57,7 +57,7 @@ def collapsed(shape: Sequence[int], strides: Sequence[Sequence[int]]) -> tuple[l
 
 
 def pieces(size: int, lanes: int) -> list[tuple[int, int, int]]:
-    """Return (first element, number of pieces, lanes of each) that together are ``size`` elements.
+    """Divide ``size`` elements into pieces: (first element, number of pieces, lanes of each).
 
     A few elements are single numbers, as those who write ``x, y, z = s`` take them.
 
@@ -81,7 +81,7 @@ def pieces(size: int, lanes: int) -> list[tuple[int, int, int]]:
 
 
 def load(code: Code, operand: Operand, offset: Value, step: int, lanes: int) -> Value:
-    """Return elements ``step`` bytes apart, the first of them ``offset`` bytes on."""
+    """Load elements ``step`` bytes apart, from ``offset`` on."""
     dtype = operand.place.dtype
     size, address = np.dtype(dtype).itemsize, code.at(operand.address, offset)
     if step == size or lanes == 1:
@@ -90,7 +90,7 @@ def load(code: Code, operand: Operand, offset: Value, step: int, lanes: int) -> 
 
 
 def store(code: Code, value: Value, operand: Operand, offset: Value, step: int) -> None:
-    """Put elements where they belong, ``step`` bytes apart."""
+    """Store elements ``step`` bytes apart, from ``offset`` on."""
     address = code.at(operand.address, offset)
     if value.lanes == 1 or step == np.dtype(value.dtype).itemsize:
         code.store(value, address)
@@ -144,14 +144,14 @@ def for_each(
 
 
 def _pieces_of(code: Code, size: int, lanes: int) -> Iterator[tuple[Value, int]]:
-    """Iterate over the first elements of pieces of a line, and how many elements each has."""
+    """Iterate over the pieces of a line: first element, number of elements."""
     for first, count, width in pieces(size, lanes):
         for number in code.over(first, first + count * width, width, UNROLLED):
             yield number, width
 
 
 def outer(code: Code, sizes: Sequence[int], strides: Sequence[Sequence[int]]) -> Iterator[list[Value]]:
-    """Iterate over where lines along the last axis begin, in bytes, of each array: in loops of the code where they are many."""
+    """Iterate over the lines along the last axis: the byte offset of each in every array."""
     most = WRITTEN_OUT if prod(sizes) <= WRITTEN_OUT else 1
 
     def further(at: list[Value], axis: int) -> Iterator[list[Value]]:
@@ -168,12 +168,12 @@ def outer(code: Code, sizes: Sequence[int], strides: Sequence[Sequence[int]]) ->
 def lines(
     code: Code, sizes: Sequence[int], strides: Sequence[Sequence[int]], lanes: int
 ) -> Iterator[tuple[list[Value], int]]:
-    """Iterate over all elements of a shape, many side by side: where these begin in each array, in bytes, and how many they are."""
+    """Iterate over all elements of a shape in pieces: byte offsets in every array, number of elements."""
     for at in outer(code, sizes, strides):
         for number, width in _pieces_of(code, sizes[-1], lanes):
             yield [code.along(old, number, apart[-1]) for old, apart in zip(at, strides, strict=True)], width
 
 
 def lanes_of(dtypes: Sequence[str], vector_bytes: int) -> int:
-    """Return how many elements at once fit into a register whatever their dtype."""
+    """Return how many elements of the widest dtype fit into a register."""
     return max(1, vector_bytes // max((np.dtype(dtype).itemsize for dtype in dtypes), default=8))

@@ -1,4 +1,4 @@
-"""What the code of a program stands on: where numbers and arrays are found while it is written.
+"""Frame of a program's code: where its numbers and arrays are.
 
 The program is the step of a loop or one side of a branch.  Those inside another one are written into the same function and reach
 what is around them through ``around``.
@@ -32,7 +32,7 @@ ARGUMENTS = ("i64 %first", "i64 %last", "ptr %addresses", "ptr %numbers")
 
 
 class Shared:
-    """What all programs of one function share.
+    """State shared by all programs of one function.
 
     Attributes
     ----------
@@ -78,13 +78,13 @@ class Shared:
         self.most_reported = self.programs = self.inside = self.written = 0
 
     def address(self, base: Base) -> Value:
-        """Return the address of what stays where it is; it is read in the first block, before all else."""
+        """Return a fixed address, loaded in the first block."""
         if base not in self.addresses:
             self.addresses[base] = Value(f"%a{len(self.addresses)}", "address")
         return self.addresses[base]
 
     def module(self) -> str:
-        """Return the text of the module: the addresses are read first."""
+        """Return the module's IR; it loads the addresses first."""
         lines = []
         for k, base in enumerate(self.addresses):
             name = self.addresses[base].text
@@ -95,7 +95,7 @@ class Shared:
 
 
 class ProgramFrame:
-    """Where a program's code finds what it reads and writes: numbers in registers, arrays by their addresses.
+    """Finds a program's numbers in registers and its arrays by address.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ class ProgramFrame:
         self.rows: dict[Base, Value] = {}
 
     def open(self) -> None:
-        """Note the numbers that are known when code is written."""
+        """Enter the numbers that are known when code is written."""
         for number, place in enumerate(self.plan.places):
             if isinstance(place.location, Size):
                 self.values[number] = constant(place.location.value, "int64")
@@ -160,7 +160,7 @@ class ProgramFrame:
                 self.values[number] = constant(value[()], dtype_of(self.body, number))
 
     def address(self, base: Base) -> Value:
-        """Return the address of what stays where it is."""
+        """Return a fixed address."""
         frame: ProgramFrame | None = self if base[0].startswith(CONSTANT) else None
         while frame is not None:
             if base[0] == CONSTANT + frame.within:
@@ -169,11 +169,11 @@ class ProgramFrame:
         return self.shared.address(base)
 
     def row(self, base: Base) -> Value | None:
-        """Return the address of a row of this step, or of one of a loop around it; None of what stays where it is."""
+        """Return the address of a row of this step or of an outer loop's step; None for fixed addresses."""
         return None if self.around is None else self.around.row(base)
 
     def operand(self, place: ArrayPlace) -> Operand:
-        """Return an array with the address that it is at in this step."""
+        """Return an array with its address in this step."""
         code = self.code
         if place.base[0] == SCRATCH:
             address = code.at(self.address((SCRATCH, 0, 0)), place.base[1] + place.offset)
@@ -185,13 +185,13 @@ class ProgramFrame:
         return Operand(place, address if place.shift is None else code.at(address, place.shift))
 
     def array_of(self, base: Base) -> Base | None:
-        """Return what tells the array at a base from all others in this step, None where it may be that of another base."""
+        """Return a key of the array at a base; None if it may be the array of another base."""
         return base if self.around is None else self.around.array_of(base)
 
     def prepared(
         self, key: Hashable, shape: tuple[int, ...], dtype: str, write: Callable[[Operand], None]
     ) -> Operand:
-        """Return memory that is filled once before the steps, by the lines that ``write`` adds; the same for the same key."""
+        """Return memory that lines of ``write`` fill once before the steps; one per key."""
         known = self.shared.prepared
         if key not in known:
             known[key] = self.places.temporary(shape, dtype), write
@@ -200,14 +200,14 @@ class ProgramFrame:
     def where(
         self, holds: Value, instruction: AnyInstruction, why: str, write: Callable[[], Sequence[Value]]
     ) -> None:
-        """Write lines that are run where a condition holds; elsewhere the instruction is called out.
+        """Write lines that run if a condition holds; otherwise call the instruction out.
 
         ``write`` gives the numbers among its results; arrays it writes where they belong.
         """
         raise NotImplementedError
 
     def fail_unless(self, holds: Value, instruction: AnyInstruction, numbers: Sequence[Value]) -> None:
-        """End the loop before this step with an error of an instruction where a condition is false.
+        """End the loop before this step with an instruction's error unless a condition holds.
 
         ``numbers`` are the int64 values of its last inputs, from which the error is made.
         """
@@ -219,7 +219,7 @@ class ProgramFrame:
             code.begin(right)
 
     def site_of(self, instruction: AnyInstruction, told: int = 0) -> int:
-        """Return the number by which an instruction is known where the code is called.
+        """Register an instruction as a site, and return its number.
 
         An error of it tells the values of so many of its inputs, the last ones.
         """
@@ -228,13 +228,13 @@ class ProgramFrame:
         return len(self.shared.sites) - 1
 
     def site_at(self, index: int, told: int = 0) -> Site:
-        """Return an instruction, and what it is in."""
+        """Return an instruction with the programs around it."""
         read = self.body.instructions[index].inputs
         shapes = tuple(self.places.shape(number) or () for number in read[: len(read) - told])
         return Site(self.body, index, self.loop_around, self.site, self.side, shapes)
 
     def report(self, site: int, numbers: Sequence[Value]) -> None:
-        """Write down that an instruction failed, with the steps that all loops are at and some numbers, and return."""
+        """Report a failed instruction, the steps of all loops and some numbers, and return from the function."""
         code, report = self.code, self.address(("report", 0, 0))
         told = (constant(site, "int64"), *self.steps(), *numbers)
         for k, number in enumerate(told):
@@ -244,12 +244,12 @@ class ProgramFrame:
         code.line(f"ret i64 {code.op(f'or i64 {self.coded(self.steps()[0]).text}, {FAILED}', 'int64').text}")
 
     def steps(self) -> list[Value]:
-        """Return the steps that the loops are at, the outermost first."""
+        """Return the current steps of the loops, outermost first."""
         above = [] if self.around is None else self.around.steps()
         return above if self.loop_around is None else [*above, self.step]
 
     def left(self, done: Value) -> None:
-        """Hear that the code is left after so many steps of the outermost loop."""
+        """Take note that the code returns after ``done`` steps of the outermost loop."""
         if self.around is not None:
             self.around.left(done)
 
@@ -258,7 +258,7 @@ class ProgramFrame:
         return self.code.op(f"shl i64 {done.text}, 2", "int64")
 
     def value(self, number: int) -> Value:
-        """Return the number that a register holds: read from its row where it is the first time."""
+        """Return the number in a register; it is loaded from its row on first use."""
         found = self.values.get(number)
         if found is None:
             place = self.places.of(number)
@@ -267,7 +267,7 @@ class ProgramFrame:
         return found
 
     def give(self, number: int, value: Value) -> None:
-        """Note the number that a register holds from now on."""
+        """Set the number in a register."""
         self.values[number] = value
 
 

@@ -1,4 +1,4 @@
-"""A loop inside the step of another, in the same function: its rows are scratch memory, its results lie where its rows do.
+"""Inner loops and branches in the function of the outer loop; rows of inner loops are scratch memory.
 
 Its number of steps must be known, with a stop condition the most, and so must all shapes.  Between two steps of the outermost loop
 alone ctrl+c is heard: a loop inside whose runs may take long is called out, and takes chunks of steps of its own.
@@ -33,7 +33,7 @@ from scanviz.engine.program.work import step_ns
 
 
 class InlineWriter(StepsWriter):
-    """Writes a loop inside the program of ``around``, of which it is the instruction of that number."""
+    """Writes an inner loop, an instruction of the program of ``around``."""
 
     def __init__(self, around: ProgramWriter, index: int, loop: LoopInstruction, plan: Plan) -> None:
         super().__init__(loop, plan, around.vector_bytes, around.shared, around, around.site_at(index))
@@ -48,7 +48,7 @@ class InlineWriter(StepsWriter):
         ]
 
     def write(self) -> None:
-        """Write the loop, and note where its results lie.
+        """Write the loop, and enter the places of its results.
 
         Raises
         ------
@@ -73,13 +73,13 @@ class InlineWriter(StepsWriter):
         self._give_results(steps, done)
 
     def _is_deep(self) -> bool:
-        """Return whether it is in another loop but the outermost."""
+        """Return whether the loop is nested more than once."""
         return _loops_around(self.site) > 1
 
     # before the first step
 
     def _read_outside(self) -> None:
-        """Find what stays the same in all steps where it is around the loop."""
+        """Take non-sequences and initial carries from the program around the loop."""
         loop, outside = self.loop, self.outside
         for slot in loop.non_sequences:
             if is_scalar(outside.body, slot.outer):
@@ -93,14 +93,14 @@ class InlineWriter(StepsWriter):
                 copy(self, self._around(carry.outer), place)
 
     def _around(self, number: int) -> ArrayPlace:
-        """Return where an array of the program around it lies."""
+        """Return the place of an array of the program around the loop."""
         place = self.outside.places.of(number)
         if place is None:
             raise NotWrittenError("the shape of what a loop inside the step reads depends on values")
         return place
 
     def carried(self, k: int) -> ArrayPlace:
-        """Return where a carry lies between two steps."""
+        """Return the place of a carry between two steps."""
         return self._carries[k]
 
     def start(self, kind: str, k: int) -> Value:
@@ -125,7 +125,7 @@ class InlineWriter(StepsWriter):
             self._room("output", k, output.inner, max(1, steps if last is None else min(steps, last)))
 
     def _rows_of_state(self, k: int, slot: StateSlot, steps: int) -> int:
-        """Return how many rows a state has: those of a mitmot, all of them, or as many as are read or kept and one more."""
+        """Return how many rows of a state are stored."""
         if slot.kind == "mitmot":
             taps = [tap for tap, _ in (*slot.reads, *slot.writes)]
             rows = self._around(slot.outer).shape[0]
@@ -138,7 +138,7 @@ class InlineWriter(StepsWriter):
         return max(0 if slot.result is None else slot.keep_last or 0, slot.offset) + 1
 
     def _room(self, kind: str, k: int, number: int, rows: int) -> None:
-        """Take scratch memory for the rows of a slot."""
+        """Allocate scratch memory for the rows of a slot."""
         row = self.places.shape(number) or ()
         place = self.places.temporary((rows, *row), dtype_of(self.body, number))
         self.rows_of[kind, k] = place
@@ -159,14 +159,14 @@ class InlineWriter(StepsWriter):
             copy(self, self._around(slot.outer), rows.row(0))
 
     def initial(self, k: int) -> list[Value]:
-        """Return the rows before the first step of a state that is one number: one that is in a register stays there."""
+        """Return the initial rows of a scalar state; one in a register stays there."""
         slot = self.loop.states[k]
         return [self.outside.value(slot.outer)] if slot.kind == "sitsot" else super().initial(k)
 
     # after the last step
 
     def leave(self, done: Value, latest: Sequence[Value]) -> None:
-        """Keep the numbers that are in no row."""
+        """Keep the scalar states that are in no row."""
         given = iter(latest)
         for k in self.held:
             values = [next(given) for _ in range(self.loop.states[k].offset)]
@@ -174,7 +174,7 @@ class InlineWriter(StepsWriter):
                 self.finals[k] = values[0]
 
     def _give_results(self, steps: int, done: Value) -> None:
-        """Note where the results lie, for what is around the loop."""
+        """Enter the places of the results in the program around the loop."""
         outside = self.outside
         for k, slot in enumerate(self.loop.states):
             rows = self.rows_of["state", k]
@@ -209,7 +209,7 @@ class InlineWriter(StepsWriter):
     def _last(
         self, slot: StateSlot | StepOutputSlot, rows: ArrayPlace, offset: int, steps: int, done: Value
     ) -> ArrayPlace:
-        """Return the rows of a result; those that go over the end of a ring are copied, and where the end is not known too."""
+        """Return the rows of a result; rows that wrap around in a ring, or end at an unknown step, are copied."""
         size, code = rows.shape[0], self.code
         kept = steps if slot.keep_last is None else min(slot.keep_last, steps)
         if self.loop.until is not None:
@@ -234,7 +234,7 @@ def _loops_around(site: Site | None) -> int:
 
 
 def write_inner_loop(around: ProgramWriter, index: int, loop: LoopInstruction) -> None:
-    """Write a loop where it stands.
+    """Write an inner loop in place.
 
     Raises
     ------
@@ -251,13 +251,13 @@ LONG_UNTIL_NS = 1e9  # the same, of most steps of one that a condition ends: few
 
 
 def is_long(loop: LoopInstruction, plan: Plan, steps: int) -> bool:
-    """Return whether one run of a loop inside may take so long that ctrl+c has to be heard while it runs."""
+    """Return whether one run of an inner loop may be too long to defer ctrl+c."""
     taken = max(steps, 0) * step_ns(loop.body, plan, MACHINE_RATES)
     return taken > (LONG_NS if loop.until is None else LONG_UNTIL_NS)
 
 
 class BranchSide(ProgramWriter):
-    """Writes one side of a branch of the program of ``around``."""
+    """Writes one side of a branch."""
 
     def __init__(self, around: ProgramWriter, index: int, branch: BranchInstruction, side: int) -> None:
         program, self.reads = branch.sides[side]
@@ -267,7 +267,7 @@ class BranchSide(ProgramWriter):
         self.step = around.step
 
     def write(self, outputs: Sequence[int]) -> list[Value | None]:
-        """Write the side; return the numbers that it gives, None for arrays, which are copied to where the results lie."""
+        """Write the side; return its scalar results, None for arrays, which are copied to the results' places."""
         self.open()
         for number, outer in zip(self.body.inputs, self.reads, strict=True):
             if is_scalar(self.outside.body, outer):
@@ -291,7 +291,7 @@ class BranchSide(ProgramWriter):
 
 
 def write_branch(around: ProgramWriter, index: int, branch: BranchInstruction) -> None:
-    """Write a branch where it stands.
+    """Write a branch in place.
 
     Raises
     ------

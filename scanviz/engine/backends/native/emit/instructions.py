@@ -1,4 +1,4 @@
-"""How one instruction of a step is written, by the family of its operation; and which can be.
+"""Write single instructions and elementwise chains; the table of native code by operation.
 
 A row of :data:`WRITE` writes it; :mod:`scanviz.engine.backends.native_support` says which can be.  A group of elementwise
 instructions is written as one by :func:`write_chain`.
@@ -30,7 +30,7 @@ WRITE: MeaningTable[Write] = MeaningTable(
 
 
 def why_not(instruction: AnyInstruction, program: Program) -> str | None:
-    """Return why there is no native code for an instruction, None where there is."""
+    """Return why an instruction has no native code, None if it has."""
     if not isinstance(instruction, Instruction):
         return None  # a loop or a branch: what is inside of it is looked at alone
     if instruction.op.declaration is power and _may_be_negative(program, instruction.inputs[1]):
@@ -41,13 +41,13 @@ def why_not(instruction: AnyInstruction, program: Program) -> str | None:
 
 
 def _may_be_negative(program: Program, exponent: int) -> bool:
-    """Return whether an exponent is an integer that may be negative: NumPy says that integers have no such powers."""
+    """Return whether an exponent is a possibly negative integer, which NumPy refuses for integers."""
     known = program.constants.get(exponent)
     return dtype_of(program, exponent) in SIGNED and (known is None or bool((known < 0).any()))
 
 
 def formula_of(instruction: Instruction, program: Program) -> Block | None:
-    """Return the formula of an elementwise instruction, None of a cast."""
+    """Return the formula of an elementwise instruction, None for a cast."""
     declaration = instruction.op.declaration
     if not isinstance(declaration, ElementwiseDeclaration):
         return None
@@ -56,7 +56,7 @@ def formula_of(instruction: Instruction, program: Program) -> Block | None:
 
 
 def elements_of(code: Code, instruction: Instruction, program: Program, given: Sequence[Value]) -> Value:
-    """Return what an elementwise instruction gives of elements; one that changes nothing gives the first."""
+    """Write an elementwise instruction for elements, and return its result."""
     dtype = dtype_of(program, instruction.outputs[0])
     block = formula_of(instruction, program)
     found = given[0] if block is None else formulas.write(code, block, given)[0]
@@ -117,7 +117,7 @@ def each_element(step: Step, reads: Sequence[ArrayPlace], target: ArrayPlace, bo
 
 
 def copy(step: Step, source: ArrayPlace, target: ArrayPlace) -> None:
-    """Write a copy of an array, which may broadcast; through memory of its own where both overlap."""
+    """Write a copy of an array, which may broadcast or overlap with the target."""
     seen = source.spread(target.shape)
     if (seen.base, seen.offset, seen.strides, seen.shift) == (
         target.base,
@@ -140,7 +140,7 @@ def fill(step: Step, value: Value, target: ArrayPlace) -> None:
 
 
 def target_of(step: Step, instruction: Instruction) -> ArrayPlace:
-    """Return where the one result of an instruction goes; a number gets memory for the time being."""
+    """Return the place of an instruction's only result; a scalar gets temporary memory."""
     (number,) = instruction.outputs
     if is_scalar(step.body, number):
         return step.places.temporary((), dtype_of(step.body, number))
@@ -150,7 +150,7 @@ def target_of(step: Step, instruction: Instruction) -> ArrayPlace:
 
 
 def source_of(step: Step, number: int) -> ArrayPlace:
-    """Return where an array lies that is read; a number is put into memory."""
+    """Return the place of an input; a scalar is stored to memory."""
     if is_scalar(step.body, number):
         held = step.places.temporary((), dtype_of(step.body, number))
         step.code.store(step.value(number), step.operand(held).address)
@@ -161,7 +161,7 @@ def source_of(step: Step, number: int) -> ArrayPlace:
 
 
 def finish(step: Step, instruction: Instruction, target: ArrayPlace) -> None:
-    """Take a number that was put into memory back out of it."""
+    """Load a scalar result from its temporary memory."""
     (number,) = instruction.outputs
     if is_scalar(step.body, number):
         step.give(number, step.code.load(step.operand(target).address, target.dtype))

@@ -1,4 +1,4 @@
-"""LLVM's intermediate representation as text: names, blocks and loops, and nothing of what is computed.
+"""LLVM IR as text: names, blocks, loops, loads and stores.
 
 A value is its text, a name or a constant, with its dtype and how many numbers of it there are side by side (*lanes*).  Written
 so, and not through a library of objects, a loop's code is made in a millisecond or two and reads as what it is.
@@ -25,7 +25,7 @@ def _whole(number: int) -> Value:
 
 @cache
 def _suffix(dtype: str, lanes: int) -> str:
-    """Return how the names of LLVM's own functions end for a type."""
+    """Return the type suffix of LLVM intrinsics."""
     letters = {"float64": "f64", "float32": "f32"}.get(dtype) or f"i{dtype.lstrip('uint')}"
     return letters if lanes == 1 else f"v{lanes}{letters}"
 
@@ -35,7 +35,7 @@ def _is_number(value: Value) -> bool:
 
 
 class Code:
-    """A function as it is written: its lines, block by block.
+    """A function under construction: its lines, block by block.
 
     Attributes
     ----------
@@ -62,12 +62,12 @@ class Code:
         self._reckoned: dict[tuple[str, str, str], Value] = {}  # numbers and addresses of this block
 
     def name(self) -> str:
-        """Return a name that nothing has."""
+        """Return a new name."""
         self._count += 1
         return f"%v{self._count}"
 
     def label(self) -> str:
-        """Return a name for a block."""
+        """Return a new block label."""
         self._count += 1
         return f"b{self._count}"
 
@@ -78,7 +78,7 @@ class Code:
         self.lines.append(f"  {text}")
 
     def comment(self, text: str) -> None:
-        """Add a line for people: printable, and without anything that could end it; a mark in the machine code on request."""
+        """Add a comment, sanitised; in marked code also a mark in the assembly."""
         shown = text if text.isprintable() else "".join(c if c.isprintable() else " " for c in text)
         self.lines.append(f"  ; {shown}")
         if self.marked:
@@ -93,7 +93,7 @@ class Code:
         self._reckoned = {}
 
     def take_back(self, lines: int, block: str) -> None:
-        """Take the lines back that were written since there were so many, in that block."""
+        """Remove the lines after the first ``lines``, back to that block."""
         del self.lines[lines:]
         self.block = block
         self.memory.forget()
@@ -101,17 +101,17 @@ class Code:
 
     @contextmanager
     def storing_nothing(self) -> Iterator[None]:
-        """Write blocks that lead on to one another and change no memory that is read here: what was known is known after them."""
+        """Context of blocks that store nothing relevant: memory known before them is known after them."""
         kept = self.memory.kept()
         yield
         self.memory.know_again(kept)
 
     def jump(self, label: str) -> None:
-        """Go on at a block."""
+        """Jump to a block."""
         self.line(f"br label %{label}")
 
     def branch(self, condition: Value, then: str, otherwise: str) -> None:
-        """Go on at one of two blocks."""
+        """Jump to one of two blocks."""
         self.line(f"br i1 {condition.text}, label %{then}, label %{otherwise}")
 
     def op(self, text: str, dtype: str, lanes: int = 1) -> Value:
@@ -121,7 +121,7 @@ class Code:
         return Value(name, dtype, lanes)
 
     def call(self, function: str, operands: Sequence[Value], dtype: str, lanes: int = 1) -> Value:
-        """Add a call of a function that is declared with it."""
+        """Add a call of a function, and declare it."""
         result = type_of(dtype, lanes)
         if function not in self.declared:
             self.declared[function] = f"declare {result} @{function}({', '.join(x.type for x in operands)})"
@@ -130,7 +130,7 @@ class Code:
         )
 
     def intrinsic(self, name: str, *operands: Value) -> Value:
-        """Add one of LLVM's own functions, overloaded by the type of its first operand."""
+        """Add a call of an LLVM intrinsic, overloaded by its first operand's type."""
         first = operands[0]
         return self.call(
             f"llvm.{name}.{_suffix(first.dtype, first.lanes)}", operands, first.dtype, first.lanes
@@ -173,7 +173,7 @@ class Code:
         return first if factor == 1 else self._once("mul nsw", first, str(factor))
 
     def _once(self, what: str, first: Value, second: str) -> Value:
-        """Return a number of int64 or an address; the same one wherever it is reckoned again in a block."""
+        """Return an int64 or an address, computed once per block."""
         key = what, first.text, second
         if key not in self._reckoned:
             if first.dtype == "address":
@@ -197,7 +197,7 @@ class Code:
         return address
 
     def load(self, address: Value, dtype: str, lanes: int = 1, alignment: int | None = None) -> Value:
-        """Return numbers that lie one after another in memory; truth values are bytes there."""
+        """Load adjacent numbers; booleans are bytes in memory."""
         parts = self.memory.found(address, dtype, lanes)
         known = None if parts is None else self._joined(parts, lanes)
         if known is not None:
@@ -209,7 +209,7 @@ class Code:
         return self.op(f"icmp ne {byte.typed}, {constant(0, 'uint8', lanes).text}", BOOLEAN, lanes)
 
     def store(self, value: Value, address: Value, alignment: int | None = None) -> None:
-        """Put numbers into memory, one after another."""
+        """Store adjacent numbers."""
         self.memory.stored(value, address)
         align = alignment or size_of(value.dtype)
         if value.dtype == BOOLEAN:
@@ -217,7 +217,7 @@ class Code:
         self.lines.append(f"  store {value.typed}, ptr {address.text}, align {align}")
 
     def _joined(self, parts: Sequence[StoredLanes], lanes: int) -> Value | None:
-        """Return what is known of memory as one value, None where it is loaded as quickly."""
+        """Join stored lanes to one value; None if a load is as fast."""
         value, _, count = parts[0]
         if len(parts) == 1:
             if count == value.lanes:
@@ -237,7 +237,7 @@ class Code:
         return self.picked(value, None, range(lane, lane + count))
 
     def picked(self, first: Value, second: Value | None, lanes: Sequence[int]) -> Value:
-        """Return some lanes of two values, counted from the first of the one through those of the other."""
+        """Shuffle: return some lanes of two values, numbered through both."""
         other = f"{first.type} poison" if second is None else second.typed
         numbers = ", ".join(f"i32 {k}" for k in lanes)
         text = f"shufflevector {first.typed}, {other}, <{len(lanes)} x i32> <{numbers}>"
@@ -250,14 +250,14 @@ class Code:
         return self.op(f"extractelement {value.typed}, i64 {k}", value.dtype)
 
     def by_lane(self, function: Callable[..., Value], operands: Sequence[Value], dtype: str) -> Value:
-        """Return what a function of single numbers gives in each lane."""
+        """Apply a function of scalars lane by lane."""
         lanes = operands[0].lanes
         if lanes == 1:
             return function(*operands)
         return self.side_by_side(lambda k: function(*(self.lane(x, k) for x in operands)), dtype, lanes)
 
     def side_by_side(self, one: Callable[[int], Value], dtype: str, lanes: int) -> Value:
-        """Return numbers side by side, each as a function of its lane gives it."""
+        """Build a vector from a function of the lane number."""
         found = Value("poison", dtype, lanes)
         for k in range(lanes):
             found = self.op(f"insertelement {found.typed}, {one(k).typed}, i64 {k}", dtype, lanes)
@@ -271,12 +271,12 @@ class Code:
         return self.picked(value, None, range(half)), self.picked(value, None, range(half, 2 * half))
 
     def either(self, first: Value, before: str, second: Value, otherwise: str) -> Value:
-        """Return the value of the block that led here."""
+        """Return the phi of two values by the block that led here."""
         parts = f"[ {first.text}, %{before} ], [ {second.text}, %{otherwise} ]"
         return self.op(f"phi {first.type} {parts}", first.dtype, first.lanes)
 
     def phis(self, place: int, before: str, triples: Iterable[tuple[Value, Value, Value]]) -> None:
-        """Put what a loop carries at the beginning of its head: each a value, what it starts from, what the present block gives.
+        """Insert phis at a loop's head: (value, initial value, value from the present block).
 
         ``place`` is the line that the head's others begin at, ``before`` the block that leads to it.
         """
@@ -336,11 +336,11 @@ class Code:
         given[:] = carried
 
     def _unchanged(self, number: Value) -> Value:
-        """Return a number again: LLVM moves what hides it out of the loop where it hides the loop's own number."""
+        """Return a copy of a number, so that LLVM does not move the freeze out of the loop."""
         return self.op(f"mul i64 {number.text}, 1", "int64")
 
     def hidden(self, number: Value) -> Value:
-        """Return a number of int64 so that LLVM does not see where it comes from.
+        """Hide the origin of an int64 from LLVM.
 
         Of the numbers of a loop it would look for cheaper ways to each address that follows from them (loop strength
         reduction), which took a third of its time: what is written here adds them to addresses as processors do.
@@ -356,7 +356,7 @@ class Code:
         step: int = 1,
         most: int = 1,
     ) -> list[Value]:
-        """Return what is carried after the turns of a range, each of which gets a number and what the one before gave.
+        """Fold ``turn(number, carried)`` over a range, and return what is carried at the end.
 
         At most ``most`` known turns are written one after another, others as a loop.
         """
@@ -371,7 +371,7 @@ class Code:
         return given
 
     def table(self, content: bytes) -> Value:
-        """Return the address of constants in memory, 64 bytes aligned."""
+        """Return the address of constant data, aligned to 64 bytes."""
         name = f"@table{len(self.tables)}"
         text = "".join(f"\\{byte:02X}" for byte in content)
         self.tables.append(f'{name} = private constant [{len(content)} x i8] c"{text}", align 64')

@@ -1,4 +1,4 @@
-"""Where the arrays of a step lie, as code sees it: a base address, bytes from it, and strides.
+"""Places of a step's arrays: base address, offset in bytes, strides.
 
 Sequences' rows, arrays that a mitmot takes over and non-sequences are in C order when the code is called, so that the strides of
 all that is read and of all views of it are known when it is written.  What a plan calls fresh although its shape is known lies in a
@@ -26,7 +26,7 @@ from scanviz.engine.runtime.address import address
 
 
 def must_fit(fits: bool) -> None:
-    """Leave it to NumPy's code to say what is wrong with sizes that do not fit."""
+    """Raise RunError unless sizes fit: NumPy's code then says what is wrong."""
     if not fits:
         raise RunError("sizes that do not fit are an error of the run")
 
@@ -36,7 +36,7 @@ CONSTANT, SCRATCH = "constant", "scratch"
 
 
 class ArrayPlace(NamedTuple):
-    """Where an array lies.
+    """The place of an array.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class ArrayPlace(NamedTuple):
         return prod(self.shape)
 
     def spread(self, shape: Sequence[int]) -> ArrayPlace:
-        """Return it as it broadcasts to a shape: axes that repeat it have stride 0.
+        """Broadcast to a shape: repeated axes have stride 0.
 
         Raises
         ------
@@ -85,7 +85,7 @@ class ArrayPlace(NamedTuple):
         return self._replace(shape=tuple(shape), strides=tuple(strides))
 
     def part(self, axis: int, start: int, size: int) -> ArrayPlace:
-        """Return some of it along an axis."""
+        """Return a part along an axis."""
         shape = (*self.shape[:axis], size, *self.shape[axis + 1 :])
         return self._replace(offset=self.offset + start * self.strides[axis], shape=shape)
 
@@ -94,7 +94,7 @@ class ArrayPlace(NamedTuple):
         return self.part(0, number, 1)._replace(shape=self.shape[1:], strides=self.strides[1:])
 
     def seen(self, look: Callable[[Array], Array]) -> ArrayPlace | None:
-        """Return what a function of NumPy's gives as a part of it, None where that is no view."""
+        """Apply a NumPy function that returns a view; None if it returns none."""
         stand_in = as_strided(np.zeros((), self.dtype), self.shape, self.strides, writeable=False)
         found = np.asarray(look(stand_in))
         if not found.size:
@@ -108,7 +108,7 @@ class ArrayPlace(NamedTuple):
 
 
 class Scratch:
-    """Memory that code needs for itself, besides what the plan of the loop has.
+    """Scratch memory of the code, beside the plan's buffers.
 
     Attributes
     ----------
@@ -122,7 +122,7 @@ class Scratch:
         self.size = 0
 
     def room(self, shape: tuple[int, ...], dtype: str) -> ArrayPlace:
-        """Return a place of its own, in C order."""
+        """Allocate an array in C order."""
         itemsize = np.dtype(dtype).itemsize
         base = (SCRATCH, self.size, 0)  # rooms do not overlap, whatever is found in them in a step
         place = ArrayPlace(base, 0, shape, packed(shape, itemsize), dtype)
@@ -131,7 +131,7 @@ class Scratch:
 
 
 class ArrayPlaces:
-    """Finds where the registers of a program lie: a loop's step, or a side of a branch.
+    """Finds the places of a program's registers.
 
     Parameters
     ----------
@@ -157,29 +157,29 @@ class ArrayPlaces:
         self._buffers: dict[int, ArrayPlace] = {}
 
     def shape(self, number: int) -> tuple[int, ...] | None:
-        """Return the shape of a register where it is known."""
+        """Return the shape of a register, None if unknown."""
         value = self.body.constants.get(number)
         return value.shape if value is not None else self.plan.places[number].shape
 
     def of(self, number: int) -> ArrayPlace | None:
-        """Return where an array lies, None where its shape depends on values."""
+        """Return the place of an array, None if its shape depends on values."""
         if number not in self._found:
             self._found[number] = self._find(number)
         return self._found[number]
 
     def moved(self, number: int, place: ArrayPlace) -> None:
-        """Note that an array lies elsewhere from now on."""
+        """Set the place of an array."""
         self._found[number] = place
 
     def row(self, slot: str, k: int, tap: int, number: int) -> ArrayPlace | None:
-        """Return the row of a slot that a register of the step has the shape of; the only row has one name for all taps."""
+        """Return the place of a slot's row, in the shape of a register; a single row has one base for all taps."""
         store = self.plan.stores.get((slot, k))
         if store is not None and store.kind is StoreKind.SINGLE:
             tap = -1
         return self._at((slot + self.within, k, tap), self.shape(number), dtype_of(self.body, number))
 
     def temporary(self, shape: tuple[int, ...], dtype: str) -> ArrayPlace:
-        """Return a place of its own in scratch memory."""
+        """Allocate an array in scratch memory."""
         return self.scratch.room(shape, dtype)
 
     def _at(self, base: Base, shape: tuple[int, ...] | None, dtype: str) -> ArrayPlace | None:
@@ -209,7 +209,7 @@ class ArrayPlaces:
         return None if shape is None else self.temporary(shape, dtype)
 
     def _buffer(self, k: int, shape: tuple[int, ...] | None, dtype: str) -> ArrayPlace | None:
-        """Return a buffer of the plan's: handed to the outermost loop, part of the scratch memory of what is inside."""
+        """Return a buffer of the plan: an argument of the outermost loop, scratch memory in inner programs."""
         if not self.within or shape is None:
             return self._at(("buffer", k, 0), shape, dtype)
         if k not in self._buffers:
@@ -217,7 +217,7 @@ class ArrayPlaces:
         return self._buffers[k]._replace(shape=shape, strides=packed(shape, np.dtype(dtype).itemsize))
 
     def view(self, instruction: Instruction) -> ArrayPlace | None:
-        """Return what an instruction gives as a part of what it reads, None where it is none, or follows from values."""
+        """Return an instruction's result as a view of its first input; None if it is none, or depends on values."""
         source, *others = instruction.inputs
         (output,) = instruction.outputs
         if is_scalar(self.body, source) or not isinstance(self.body.registers[source].type, TensorType):
@@ -237,7 +237,7 @@ class ArrayPlaces:
         return found if found is not None and found.shape == self.shape(output) else None
 
     def number(self, register: int) -> Any:
-        """Return a number that is known when code is written: a size, a constant."""
+        """Return a number known when code is written (size or constant), else None."""
         location = self.plan.places[register].location
         if isinstance(location, Size):
             return np.int64(location.value)

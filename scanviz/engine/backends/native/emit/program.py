@@ -1,4 +1,4 @@
-"""Writing a program group by group: the step of a loop, or one side of a branch.
+"""Write a program group by group: the step of a loop, or one side of a branch.
 
 Elementwise chains are written as one; an operation without native code is called out, and loops and branches are written where
 they stand, or called out where they cannot be: a function of Python is called with the number of the instruction and the
@@ -44,7 +44,7 @@ class ProgramWriter(ProgramFrame):
     inline: bool = True
 
     def refuse(self) -> None:
-        """Look whether all can be written.
+        """Check that everything can be written.
 
         Raises
         ------
@@ -76,7 +76,7 @@ class ProgramWriter(ProgramFrame):
                 self.stamp(group)
 
     def stamp(self, group: Sequence[int]) -> None:
-        """Write the time down where this code does."""
+        """Write a time stamp, in timed code."""
 
     def _is_idle(self, index: int) -> bool:
         instruction = self.body.instructions[index]
@@ -101,7 +101,7 @@ class ProgramWriter(ProgramFrame):
                 self._one(index, self.body.instructions[index])
 
     def _is_chain(self, group: Sequence[AnyInstruction]) -> bool:
-        """Return whether a group is written as one."""
+        """Return whether a group is written as one chain."""
         return all(why_not(part, self.body) is None for part in group)
 
     def _one(self, index: int, instruction: AnyInstruction) -> None:
@@ -119,7 +119,7 @@ class ProgramWriter(ProgramFrame):
             call_out(self, instruction, str(refused))
 
     def _write(self, index: int, instruction: AnyInstruction) -> None:
-        """Write an instruction where it stands."""
+        """Write an instruction in place."""
         reason = why_not(instruction, self.body)
         if reason is not None:
             raise NotWrittenError(reason)
@@ -136,7 +136,7 @@ class ProgramWriter(ProgramFrame):
     def where(
         self, holds: Value, instruction: AnyInstruction, why: str, write: Callable[[], Sequence[Value]]
     ) -> None:
-        """Write lines that are run where a condition holds; elsewhere the instruction is called out."""
+        """Write lines that run if a condition holds; otherwise call the instruction out."""
         self._refuse_callout(instruction)
         code, good, bad, after = self.code, self.code.label(), self.code.label(), self.code.label()
         numbers = [number for number in instruction.outputs if is_scalar(self.body, number)]
@@ -156,7 +156,7 @@ class ProgramWriter(ProgramFrame):
             self.give(number, code.either(one, before, other, end))
 
     def _write_inside(self, index: int, instruction: LoopInstruction | BranchInstruction) -> None:
-        """Write a loop or a branch where it stands."""
+        """Write an inner loop or a branch in place."""
         if index not in self.plan.inner:
             raise NotWrittenError(f"shapes of what `{instruction.op.name}` works on depend on values")
         INSIDE[type(instruction)](self, index, instruction)
@@ -164,7 +164,7 @@ class ProgramWriter(ProgramFrame):
 
     @contextmanager
     def _taken_back_on_refusal(self) -> Iterator[None]:
-        """Take the lines back that were written before it came out that an instruction cannot be."""
+        """Undo the lines of an instruction that turns out to have no native code."""
         code, lines, block = self.code, len(self.code.lines), self.code.block
         values, rows, shared = dict(self.values), dict(self.rows), self.shared
         sites, callouts, counted = len(shared.sites), len(shared.callouts), len(shared.counted)
@@ -178,7 +178,7 @@ class ProgramWriter(ProgramFrame):
 
     @contextmanager
     def inside(self, read: Sequence[int]) -> Iterator[None]:
-        """Write what may be run never or often: what it reads is found before it, and nothing found in it is relied on after it."""
+        """Context of code that may run any number of times: load inputs before it, forget values found in it."""
         for number in read:
             if is_scalar(self.body, number):
                 self.value(number)
@@ -196,7 +196,7 @@ A_PROGRAM = 10  # so many does a loop or a branch save that is written where it 
 
 
 def refuse_many_callouts(shared: Shared) -> None:
-    """Look whether native code gains more than calling out costs.
+    """Check that native code gains more than its callouts cost.
 
     Raises
     ------
@@ -210,7 +210,7 @@ def refuse_many_callouts(shared: Shared) -> None:
 
 
 def why_no_callout(frame: ProgramFrame, instruction: AnyInstruction) -> str | None:
-    """Return why an instruction cannot be called out, None where it can: what it gives must have a shape that is known."""
+    """Return why an instruction cannot be called out, None if it can: its shapes must be known."""
     if instruction.op.facts.effect:
         return f"`{instruction.op.name}` does something beside giving results"
     for number in (*instruction.inputs, *instruction.outputs):
@@ -221,7 +221,7 @@ def why_no_callout(frame: ProgramFrame, instruction: AnyInstruction) -> str | No
 
 
 def call_out(frame: ProgramFrame, instruction: AnyInstruction, why: str, seldom: bool = False) -> None:
-    """Write a call of an instruction, and a return where it failed."""
+    """Write a callout of an instruction, and a return if it fails."""
     code, body = frame.code, frame.body
     code.comment(f"called out: {why}")
     reads = [source_of(frame, number) for number in instruction.inputs]

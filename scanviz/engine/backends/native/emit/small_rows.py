@@ -1,4 +1,4 @@
-"""Rows of states that are small arrays, or numbers that a gradient adds up: from step to step they stay in registers.
+"""Keep small rows of states in registers from step to step.
 
 A step finds such a row in values that the loop carries, as numbers are carried, and what it leaves in the next row is carried on.
 The rows are stored all the same: they lie in memory for whoever reads them, and only the next step does not wait for it.
@@ -22,7 +22,7 @@ ROWS = 4  # at most
 
 
 class StepsInRegisters(Protocol):
-    """What is needed of the steps that are written."""
+    """What small rows need of the writer of steps."""
 
     code: Code
     places: ArrayPlaces
@@ -38,7 +38,7 @@ class StepsInRegisters(Protocol):
         ...
 
     def operand(self, place: ArrayPlace) -> Operand:
-        """Return an array with the address that it is at in this step."""
+        """Return an array with its address in this step."""
         ...
 
     def array_of(self, base: Base) -> Base | None:
@@ -47,7 +47,7 @@ class StepsInRegisters(Protocol):
 
 
 class SmallRow(NamedTuple):
-    """A row that is carried.
+    """A row carried in registers.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class SmallRow(NamedTuple):
 
 
 def small_rows(steps: StepsInRegisters) -> list[SmallRow]:
-    """Return the rows of a loop that its steps carry."""
+    """Return the rows that the steps of a loop carry in registers."""
     found: list[SmallRow] = []
     for k, slot in enumerate(steps.loop.states):
         number = slot.writes[0][1]
@@ -95,7 +95,7 @@ def _small(steps: StepsInRegisters, k: int, tap: int, number: int) -> list[Small
 
 
 def before_steps(steps: StepsInRegisters, rows: Sequence[SmallRow], last: Value) -> list[Value]:
-    """Return what the first step finds, loaded where there is one."""
+    """Load the initial rows, if there is a first step."""
     if not rows:
         return []
     code = steps.code
@@ -116,7 +116,7 @@ def before_steps(steps: StepsInRegisters, rows: Sequence[SmallRow], last: Value)
 
 
 def know(steps: StepsInRegisters, rows: Sequence[SmallRow], values: Sequence[Value]) -> None:
-    """Note where a step begins that rows are known."""
+    """Enter the carried rows as known memory at the beginning of a step."""
     given = iter(values)
     for row in rows:
         for address, _ in _apart(steps, row.read, row):
@@ -124,7 +124,7 @@ def know(steps: StepsInRegisters, rows: Sequence[SmallRow], values: Sequence[Val
 
 
 def after_step(steps: StepsInRegisters, rows: Sequence[SmallRow]) -> list[Value]:
-    """Return what a step leaves for the next one."""
+    """Return the rows that a step leaves for the next one."""
     return [
         steps.code.load(address, row.written.dtype, lanes)
         for row in rows

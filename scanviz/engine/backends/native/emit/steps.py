@@ -1,4 +1,4 @@
-"""The steps of a loop, wherever it stands: rows, states that are numbers, the stop condition.
+"""Steps of a loop: rows, scalar states, the stop condition.
 
 A state that is one number stays in a register from step to step; so does what the loop carries from one step to the next.
 """
@@ -68,7 +68,7 @@ class StepsWriter(ProgramWriter):
         self._single: dict[int, Value] = {}  # states of one row that is written over: its number
 
     def refuse(self) -> None:
-        """Look whether all can be written."""
+        """Check that everything can be written."""
         if has_effects(self.body):
             raise NotWrittenError("its step prints or checks something")
         super().refuse()
@@ -79,13 +79,13 @@ class StepsWriter(ProgramWriter):
             must_fit(self.places.shape(slot.read) == self.places.shape(slot.write))
 
     def open(self) -> None:
-        """Note where what the loop carries lies."""
+        """Enter the places of the carries."""
         super().open()
         for k, slot in enumerate(self.loop.carries):
             self.places.moved(slot.read, self.carried(k))
 
     def carried(self, k: int) -> ArrayPlace:
-        """Return where a carry lies between two steps."""
+        """Return the place of a carry between two steps."""
         place = self.places.row("carry", k, 0, self.loop.carries[k].read)
         if place is None:
             raise NotWrittenError("the shape of what it carries depends on values")
@@ -98,7 +98,7 @@ class StepsWriter(ProgramWriter):
         return self.address((kind + self.within, k, 0))
 
     def row(self, base: Base) -> Value | None:
-        """Return the address of a row of this step, or of one of a loop around it; None of what stays where it is."""
+        """Return the address of a row of this step or of an outer loop's step; None for fixed addresses."""
         if base in self.rows:
             return self.rows[base]
         kind, k, tap = base
@@ -119,7 +119,7 @@ class StepsWriter(ProgramWriter):
         return self.rows[base]
 
     def array_of(self, base: Base) -> Base | None:
-        """Return what tells a row from all others in this step; None of a row in a ring."""
+        """Return a key of a row; None for a row in a ring."""
         kind, k, _ = base
         if kind != "state" + self.within:
             return super().array_of(base)
@@ -131,7 +131,7 @@ class StepsWriter(ProgramWriter):
         return self.code.times(first, int(second.text))
 
     def position(self, k: int, step: Value, tap: int) -> Value:
-        """Return the number of the row of a state that a tap means at a step."""
+        """Return the row number of a state's tap at a step."""
         slot, code = self.loop.states[k], self.code
         if self._has_one_row(k):
             if k in self._single:
@@ -150,12 +150,12 @@ class StepsWriter(ProgramWriter):
         return code.select(before, code.add(place, size), place)
 
     def _has_one_row(self, k: int) -> bool:
-        """Return whether a state has one row, which is written over."""
+        """Return whether a state has a single row that is written over."""
         is_number = is_scalar(self.body, self.loop.states[k].writes[0][1])
         return self.plan.stores["state", k].kind is StoreKind.SINGLE and not is_number
 
     def _rings(self) -> dict[Slot, Value]:
-        """Return of the rows that each step writes in a ring the number of the first: from there it is counted, not divided."""
+        """Return the first row written in each ring; later ones are counted, which saves a division per step."""
         found: dict[Slot, Value] = {}
         for k, slot in enumerate(self.loop.states):
             is_held = k in self.held and self.plan.stores["state", k].kind is StoreKind.HELD
@@ -168,7 +168,7 @@ class StepsWriter(ProgramWriter):
         return found
 
     def _further(self, slot: Slot) -> Value:
-        """Return the number of the row in a ring that the next step writes."""
+        """Return the row of a ring that the next step writes."""
         code, size = self.code, self.numbers[slot]
         following = code.add(self.turning[slot], 1)
         at_end = code.op(f"icmp eq i64 {following.text}, {size.text}", "bool")
@@ -180,14 +180,14 @@ class StepsWriter(ProgramWriter):
         return bytes_of(self.places.shape(number) or (), dtype_of(self.body, number))
 
     def bytes_apart(self, kind: str, k: int) -> int:
-        """Return the bytes from a row of a state or an output to that of the next step, of which it may be a part."""
+        """Return the distance in bytes between the rows of two steps; a part of a batch has shorter rows."""
         of_all, of_part = self.share
         return self.row_bytes(kind, k) * of_all // of_part
 
     # states that are numbers
 
     def initial(self, k: int) -> list[Value]:
-        """Return the rows before the first step of a state that is one number, the latest first."""
+        """Load the initial rows of a scalar state, latest first."""
         slot = self.loop.states[k]
         dtype = dtype_of(self.body, slot.writes[0][1])
         found = []
@@ -214,7 +214,7 @@ class StepsWriter(ProgramWriter):
     # the steps
 
     def write_steps(self, last: Value) -> tuple[Value, Value | None]:
-        """Write the steps up to one; return how many are done then, and whether a stop condition ended them."""
+        """Write the steps up to ``last``; return the steps done, and whether a stop condition ended them."""
         code = self.code
         head, step, after = code.label(), code.label(), code.label()
         numbers = [value for k in self.held for value in self.initial(k)]
@@ -273,7 +273,7 @@ class StepsWriter(ProgramWriter):
         return done, stopped
 
     def leave(self, done: Value, latest: Sequence[Value]) -> None:
-        """Store what is in no row when the loop is left after some steps."""
+        """Store the states that are in no row when the loop is left."""
         raise NotImplementedError
 
     def _step(self) -> None:
@@ -289,7 +289,7 @@ class StepsWriter(ProgramWriter):
         self.stamp((len(self.body.instructions),))
 
     def _kept_carries(self) -> Mapping[int, ArrayPlace]:
-        """Return where what is carried lies until all rows are stored: apart from what is written till then."""
+        """Return the places of the new carries, copied if they would be overwritten before all rows are stored."""
         kept: dict[int, ArrayPlace] = {}
         for k, slot in enumerate(self.loop.carries):
             place = None if is_scalar(self.body, slot.write) else self.places.of(slot.write)
@@ -306,7 +306,7 @@ class StepsWriter(ProgramWriter):
         return kept
 
     def _store_rows(self) -> None:
-        """Store the rows that no operation wrote in place, those of mitmots last."""
+        """Store the rows that no operation wrote in place; mitmots last."""
         late: list[tuple[int, int, int]] = []
         for k, slot in enumerate(self.loop.states):
             for tap, number in slot.writes:

@@ -1,4 +1,4 @@
-"""What memory is known to hold while straight-line code is written, so that what was just stored need not be read again.
+"""Store-to-load forwarding: reuse values that were just stored to memory.
 
 A small array that goes through memory costs more than what is done with it: the processor waits for a store before it can load the
 same bytes, and longest where they were stored in pieces and are loaded as one.  So the writer of code remembers which value each
@@ -18,7 +18,7 @@ from scanviz.engine.backends.native.emit.values import Value, size_of
 
 
 class StoredLanes(NamedTuple):
-    """Lanes of a value that lie in memory one after another: the first of them, and how many."""
+    """Adjacent lanes of a value in memory."""
 
     value: Value
     lane: int
@@ -31,7 +31,7 @@ class StoredLanes(NamedTuple):
 
 
 class KnownMemory:
-    """What is known of memory at one place of the code."""
+    """Values that memory is known to hold at one point of the code."""
 
     __slots__ = ("_places", "_stored")
 
@@ -42,11 +42,11 @@ class KnownMemory:
         self._stored: dict[Hashable, dict[int, StoredLanes]] = {}
 
     def locate(self, address: Value, array: Hashable, offset: int) -> None:
-        """Note which array an address is in, and how many bytes from its beginning."""
+        """Enter the array of an address, and its offset in bytes."""
         self._places[address.text] = array, offset
 
     def further(self, address: Value, start: Value, offset: int | None) -> None:
-        """Note that an address is so many bytes from another one; None where that is not known."""
+        """Enter an address at an offset from another one; None for an unknown offset."""
         place = self._places.get(start.text)
         if place is not None:
             array, before = place
@@ -54,19 +54,19 @@ class KnownMemory:
             self._places[address.text] = array, None if unknown else before + offset  # type: ignore[operator]
 
     def forget(self) -> None:
-        """Know nothing any more."""
+        """Forget everything."""
         self._stored = {}  # a new one: what is kept stays as it is
 
     def kept(self) -> dict[Hashable, dict[int, StoredLanes]]:
-        """Return what is known, to be known again after blocks that store nothing: see :meth:`know_again`."""
+        """Return the known values for :meth:`know_again`, after blocks that store nothing."""
         return self._stored
 
     def know_again(self, kept: dict[Hashable, dict[int, StoredLanes]]) -> None:
-        """Know what was known before, and nothing else."""
+        """Restore known values."""
         self._stored = kept
 
     def stored(self, value: Value, address: Value) -> None:
-        """Note that a value has been put into memory."""
+        """Enter a store."""
         place = self._places.get(address.text)
         if place is None:
             self.forget()
@@ -83,7 +83,7 @@ class KnownMemory:
         parts[offset] = new
 
     def found(self, address: Value, dtype: str, lanes: int) -> list[StoredLanes] | None:
-        """Return what so many numbers from an address on are, in parts; None where that is not known of all."""
+        """Return the known lanes from an address on; None unless all are known."""
         array, offset = self._places.get(address.text, (None, None))
         parts = self._stored.get(array)
         if offset is None or not parts:
@@ -101,7 +101,7 @@ class KnownMemory:
 
 
 def _from(parts: dict[int, StoredLanes], offset: int) -> StoredLanes | None:
-    """Return the part that an offset is in, from there on."""
+    """Return the part at an offset, from there on."""
     if offset in parts:
         return parts[offset]
     for start, part in parts.items():

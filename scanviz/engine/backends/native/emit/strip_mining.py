@@ -1,4 +1,4 @@
-"""Loops that mix no elements and keep their last rows alone, a strip of elements through all steps after the other.
+"""Strip-mined elementwise loops that keep only the last row.
 
 A step of such a loop reads and writes its states of all elements: where they are many they come from far, and where they are few
 each step waits for what the one before has stored.  A strip of as many elements as registers hold goes through all steps without
@@ -31,7 +31,7 @@ _SLOW = FUNCTIONS | {"divide", "sqrt", "quotient", "remainder"}
 
 
 class Strips(NamedTuple):
-    """A loop that can be done in strips.
+    """A strip-mined loop.
 
     Attributes
     ----------
@@ -61,14 +61,14 @@ class Strips(NamedTuple):
 
     @property
     def registers(self) -> int:
-        """How many registers of a state a strip has: all that a step holds is to fit into the processor's."""
+        """How many registers of a state a strip has, so that a step fits into the processor's."""
         size = max(np.dtype(place.dtype).itemsize for place in self.places)
         there = 24 if self.lanes * size == 64 else 12
         return max(1, min(MOST_REGISTERS, there // (len(self.places) + 1)))
 
 
 def strips_of(steps: StepsWriter) -> Strips | None:
-    """Return how a loop is done in strips, None where it is not."""
+    """Return how a loop is strip-mined, None if it cannot be."""
     loop, body = steps.loop, steps.body
     if loop.until is not None or loop.carries or any(slot.result is not None for slot in loop.step_outputs):
         return None
@@ -98,7 +98,7 @@ def strips_of(steps: StepsWriter) -> Strips | None:
 
 
 def _instructions(steps: StepsWriter, shape: tuple[int, ...] | None) -> list[Instruction] | None:
-    """Return what a step does where all of it is short elementwise work of arrays of one shape."""
+    """Return the instructions of a step, None unless all are short elementwise work on one shape."""
     found = []
     for index, instruction in enumerate(steps.body.instructions):
         if index in steps.plan.idle or (
@@ -127,7 +127,7 @@ def _is_short(block: Block) -> bool:
 
 
 def _in_one_run(steps: StepsWriter, number: int, shape: tuple[int, ...] | None) -> ArrayPlace | None:
-    """Return a state, or what is the same in every step, as one run of elements; None where it is none."""
+    """Return the contiguous place of a state or a loop invariant, None if it is not contiguous."""
     place = steps.places.of(number)
     if place is None or shape is None or place.shift is not None or 0 in shape:
         return None
@@ -148,7 +148,7 @@ Blocks = Callable[[Callable[[Value, Value], None]], None]
 
 
 def write_strips(steps: StepsWriter, strips: Strips, last: Value, blocks: Blocks | None = None) -> Value:
-    """Write a loop in strips; return how many steps are done at its end.
+    """Write a strip-mined loop; return the steps done.
 
     With ``blocks`` strips go through the steps of one block, then through those of the next.
     """
@@ -171,7 +171,7 @@ def write_strips(steps: StepsWriter, strips: Strips, last: Value, blocks: Blocks
 def _all_strips(
     steps: StepsWriter, strips: Strips, operands: Sequence[Operand], between: tuple[Value, Value]
 ) -> None:
-    """Write the strips of all elements, through the steps from one to another."""
+    """Write all strips through a range of steps."""
     code, most, lanes = steps.code, strips.registers, strips.lanes
     whole, rest = divmod(strips.elements, most * lanes)
     for number in code.over(0, whole * most * lanes, most * lanes):
@@ -223,7 +223,7 @@ def _strip(
 def _one(
     steps: StepsWriter, strips: Strips, rows: Sequence[Value], fixed: Sequence[Value], width: int
 ) -> list[Value]:
-    """Return the next rows of the states, of one register of each."""
+    """Return the next rows of the states for one register of each."""
     known = dict(zip((*strips.states, *strips.fixed), (*rows, *fixed), strict=True))
     for instruction in strips.instructions:
         inputs = [

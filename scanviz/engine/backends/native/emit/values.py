@@ -1,4 +1,4 @@
-"""Values of LLVM's intermediate representation as text, and how types and constants are written."""
+"""Values, types and constants of LLVM IR as text."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ class Value(NamedTuple):
 
     @property
     def type(self) -> str:
-        """Its type as LLVM writes it."""
+        """The LLVM type."""
         return type_of(self.dtype, self.lanes)
 
     @property
     def typed(self) -> str:
-        """The type and the text."""
+        """Type and text."""
         return f"{self.type} {self.text}"
 
 
 @cache
 def type_of(dtype: str, lanes: int = 1) -> str:
-    """Return LLVM's type of so many numbers of a dtype; truth values are single bits.
+    """Return the LLVM type of lanes of a dtype; booleans are single bits.
 
     Examples
     --------
@@ -62,7 +62,7 @@ def type_of(dtype: str, lanes: int = 1) -> str:
 
 
 def literal(number: object, dtype: str) -> str:
-    """Return a number as LLVM writes it, floating-point numbers by their bits.
+    """Return an LLVM literal; floating-point numbers are written by their bits.
 
     Examples
     --------
@@ -87,7 +87,7 @@ def constant(number: object, dtype: str, lanes: int = 1) -> Value:
 
 
 def known_number(value: Value) -> float | None:
-    """Return the number that a constant of floats is in every lane; None of what is found at run time.
+    """Return the value of a constant of floats, None for other values.
 
     Examples
     --------

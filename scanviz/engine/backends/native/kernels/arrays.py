@@ -30,7 +30,7 @@ LARGEST = 1 << 16  # bytes of a table
 
 
 def write_view(step: Step, instruction: Instruction) -> None:
-    """Write what may be a view: nothing where it is one, else a copy."""
+    """Write a possible view: nothing if it is one, else a copy."""
     (number,) = instruction.outputs
     source, body = instruction.inputs[0], step.body
     if is_scalar(body, number):
@@ -55,7 +55,7 @@ def write_view(step: Step, instruction: Instruction) -> None:
 
 
 def write_seen(step: Step, instruction: Instruction) -> None:
-    """Write an operation that gives a part of what it reads, or all of it, and may look at sizes.
+    """Write an operation that returns a view of its first input.
 
     Raises
     ------
@@ -122,7 +122,7 @@ def _write_repeat(step: Step, instruction: Instruction) -> None:
 
 
 def _write_known(step: Step, instruction: Instruction) -> None:
-    """Write what is known when code is written."""
+    """Write an array that is known when code is written."""
     given = [step.places.number(number) for number in instruction.inputs]
     if any(number is None for number in given):
         raise NotWrittenError(

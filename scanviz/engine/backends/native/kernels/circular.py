@@ -1,4 +1,4 @@
-"""Sine, cosine, tangent, arctangent, the angles and lengths of points, of all lanes at once.
+"""Vectorised sine, cosine, tangent, arctangent, arctan2 and hypot.
 
 With k the whole number nearest to x/(π/2), r = x - k π/2 is found in two parts: π/2 is taken off in three, the second of which has
 so few digits that k of it is exact, as W. J. Cody and W. Waite do it, and each remainder keeps what rounding has lost.  That holds
@@ -20,7 +20,7 @@ from scanviz.engine.backends.native.kernels.floats import Floats
 
 
 class CircularConstants(NamedTuple):
-    """What the functions of one format are made of: π/2 in three parts, the largest number for them, coefficients from r² on."""
+    """Constants of one format: π/2 in three parts, the largest argument, coefficients from r² on."""
 
     half_pi: tuple[float, float, float]
     largest: float
@@ -51,18 +51,18 @@ CONSTANTS = {
 
 
 def sine(d: Floats, value: Value) -> Value:
-    """Return the sine of numbers."""
+    """Return the sine."""
     found = _quarter(d, value, 0)
     return _beyond(d, "sin", value, d.if_(d.test("oeq", value, 0.0), value, found))  # -0.0 stays
 
 
 def cosine(d: Floats, value: Value) -> Value:
-    """Return the cosine of numbers."""
+    """Return the cosine."""
     return _beyond(d, "cos", value, _quarter(d, value, 1))
 
 
 def _quarter(d: Floats, value: Value, turned: int) -> Value:
-    """Return the sine of a number and so many quarters of a turn."""
+    """Return the sine of a number plus ``turned`` quarter turns."""
     known, shape = CONSTANTS[d.format.dtype], d.format
     shifted, whole = d.nearest(value, 0.6366197723675814)
     begun = d.fused(whole, -known.half_pi[0], value)
@@ -89,7 +89,7 @@ def _cosine(d: Floats, rest: Value, lost: Value, square: Value) -> Value:
 
 
 def _beyond(d: Floats, name: str, value: Value, found: Value) -> Value:
-    """Return a result with that of the C library in the lanes whose numbers are too large, or none."""
+    """Replace the result in lanes with too large numbers or NaN by the C library's."""
     large = d.test("ugt", d.code.intrinsic("fabs", value), CONSTANTS[d.format.dtype].largest)
     return d.called_where(large, name, [value], found)
 
@@ -110,7 +110,7 @@ _FAR = 39 / 16  # from here on infinity is
 
 
 def _arctangent(d: Floats, size: Value, far: bool) -> Value:
-    """Return the arctangent of a number that is not negative; ``far`` says whether it may be more than 39/16."""
+    """Return the arctangent of a non-negative number, which may exceed 39/16 if ``far``."""
     above, below = size, d.number(1.0)
     high, low = d.number(0.0), d.number(0.0)
     for begin, near, known in _NEAREST:
@@ -129,7 +129,7 @@ def _arctangent(d: Floats, size: Value, far: bool) -> Value:
 
 
 def arctan(d: Floats, value: Value) -> Value:
-    """Return arctangents."""
+    """Return the arctangent."""
     wide = Floats(d.code, d.lanes, "float64")
     number = d.as_format(value, "float64")
     found = _arctangent(wide, d.code.intrinsic("fabs", number), True)
@@ -137,7 +137,7 @@ def arctan(d: Floats, value: Value) -> Value:
 
 
 def arctan2(d: Floats, up: Value, right: Value) -> Value:
-    """Return the angles of points."""
+    """Return the angle of a point (arctan2)."""
     code, wide = d.code, Floats(d.code, d.lanes, "float64")
     y, x = (d.as_format(number, "float64") for number in (up, right))
     height, width = (code.intrinsic("fabs", number) for number in (y, x))
@@ -159,7 +159,7 @@ def arctan2(d: Floats, up: Value, right: Value) -> Value:
 
 
 def hypotenuse(d: Floats, one: Value, other: Value) -> Value:
-    """Return distances from 0: the larger coordinate times √(1 + r²), r the smaller one over it, so that no square overflows."""
+    """Return the length of a vector (hypot): the larger coordinate times √(1 + r²), so that no square overflows."""
     first, second = (d.code.intrinsic("fabs", number) for number in (one, other))
     swapped = d.test("ogt", second, first)
     small, large = d.if_(swapped, first, second), d.if_(swapped, second, first)
@@ -172,7 +172,7 @@ def hypotenuse(d: Floats, one: Value, other: Value) -> Value:
 
 
 def tangent(d: Floats, value: Value) -> Value:
-    """Return tangents."""
+    """Return the tangent."""
     return d.divide(sine(d, value), cosine(d, value))
 
 

@@ -31,7 +31,7 @@ CHUNK = 64  # blocks whose words are in memory at once
 
 
 class DrawWriter:
-    """What is the same for all elements of a draw.
+    """Writes a draw.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ class DrawWriter:
         self.state = [self.code.load(self.code.at(address, 8 * k), "uint64") for k in range(len(STATE))]
 
     def _held(self, number: int) -> Value | Operand:
-        """Return a parameter: one number, or one of each element one after another."""
+        """Return a parameter: a scalar, or a contiguous copy with one number per element."""
         step = self.step
         if is_scalar(step.body, number):
             return cast(self.code, step.value(number), self.held)
@@ -84,7 +84,7 @@ class DrawWriter:
         return step.operand(memory)
 
     def checked(self) -> Value:
-        """Return whether all parameters are surely in range."""
+        """Write a test that all parameters are surely in range."""
         code = self.code
         dtypes = [self.held] * len(self.parameters)
         assert self.fits is not None
@@ -101,7 +101,7 @@ class DrawWriter:
     def _parameter(
         self, parameter: Value | Operand, number: Value, element: int, elements: int, lanes: int
     ) -> Value:
-        """Return a parameter of an element of some blocks."""
+        """Return a parameter of one element of each group."""
         if isinstance(parameter, Value):
             return self.code.splat(parameter, lanes)
         size = np.dtype(self.held).itemsize
@@ -109,7 +109,7 @@ class DrawWriter:
         return load(self.code, parameter, offset, elements * size, lanes)
 
     def write(self, target: ArrayPlace, blocks: int) -> list[Value]:
-        """Write the draw and the state after it; return the number drawn, where it is one."""
+        """Write the draw and the next state; return the number drawn if it is a scalar."""
         code = self.code
         memory = self.step.operand(target).address
         for k, word in enumerate(advanced(code, self.state, blocks)):
@@ -125,7 +125,7 @@ class DrawWriter:
         return []
 
     def _fill(self, place: ArrayPlace, lanes: int) -> None:
-        """Write all elements; where some would be left over by the widest pieces, more are drawn, and those wanted are copied.
+        """Write all elements; if the widest pieces leave a remainder, draw more and copy those wanted.
 
         So the formula, which is long, is written once.  With parameters of each element there are none of more elements.
         """
@@ -171,7 +171,7 @@ class DrawWriter:
         lanes: int,
         made_of: Callable[[Value, int], list[Value]],
     ) -> None:
-        """Write so many elements from one on; ``made_of(number, lanes)`` is what groups are made of, counted from there."""
+        """Write ``count`` elements from ``begin`` on; ``made_of(number, lanes)`` gives the words of groups."""
         code, elements = self.code, self.draw.elements
         into, size = self.step.operand(place), np.dtype(place.dtype).itemsize
         groups = begin if elements == 1 else code.op(f"udiv i64 {begin.text}, {elements}", "int64")
@@ -206,12 +206,12 @@ class DrawWriter:
             put(constant(whole, "int64"), 1, count % elements)
 
     def _numbered(self, number: Value, lanes: int) -> list[Value]:
-        """Return the state, and the number of a block or element."""
+        """Return the state and the number of a block or element."""
         assert lanes == 1
         return [*self.state, cast(self.code, number, "uint64")]
 
     def _words_of_one(self) -> list[Value]:
-        """Return the words that the first element of the draw, and those made with it, are made of; none where it makes them."""
+        """Return the words of the first group; none if the formula draws its words itself."""
         code = self.code
         if self.draw.words is None:
             return []
@@ -223,7 +223,7 @@ class DrawWriter:
         return words[: self.draw.elements]
 
     def _words_at(self, memory: Value, number: Value, lanes: int) -> list[Value]:
-        """Return the words in memory that some groups of elements are made of: the first of each, the second of each."""
+        """Load the words of groups of elements: the first of each, then the second of each."""
         code, elements, dtype = self.code, self.draw.elements, self.draw.words
         assert dtype is not None
         size = np.dtype(dtype).itemsize
@@ -232,7 +232,7 @@ class DrawWriter:
         return parts if lanes == 1 or elements == 1 else _apart(code, *parts)
 
     def _elements(self, made_of: list[Value], number: Value, lanes: int, count: int) -> list[Value]:
-        """Return the first so many elements of some groups, one group a lane."""
+        """Return the first ``count`` elements of groups, one group per lane."""
         code, draw = self.code, self.draw
         given = list(made_of)
         for element in range(draw.elements):
@@ -247,24 +247,24 @@ class DrawWriter:
         ]
 
     def given_out(self, value: Value, number: Value) -> Value:
-        """Return what is given out of an element's value, which has a number in the draw; of the first lane's."""
+        """Return the result of an element's value; ``number`` is that of the first lane in the draw."""
         return cast(self.code, value, dtype_of(self.step.body, self.drawn))
 
 
 def _apart(code: Code, first: Value, second: Value) -> list[Value]:
-    """Return every second number of those of two values one after another, and the others."""
+    """Separate the even and odd lanes of two adjacent values."""
     return [code.picked(first, second, range(k, 2 * first.lanes, 2)) for k in (0, 1)]
 
 
 def _interleaved(code: Code, first: Value, second: Value) -> list[Value]:
-    """Return numbers of two values in turns, in two values one after another."""
+    """Interleave the lanes of two values."""
     lanes = first.lanes
     turns = [k // 2 + lanes * (k % 2) for k in range(2 * lanes)]
     return [code.picked(first, second, turns[:lanes]), code.picked(first, second, turns[lanes:])]
 
 
 def _needed(block: Block, count: int) -> Block:
-    """Return a block for its first results, without lines that they do not need."""
+    """Return a block for its first ``count`` results, without unneeded lines."""
     wanted = set(block.results[:count])
     lines = []
     for line in reversed(block.lines):

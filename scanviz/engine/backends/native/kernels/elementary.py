@@ -1,4 +1,4 @@
-"""Elementary functions as lines of code: those of this package of all lanes at once, the others by a call a lane.
+"""Elementary functions: vectorised ones of this package, others by one call per lane.
 
 The exponentials share one core.  With k the whole number nearest to x/ln 2 and r = x - k ln 2, in two parts so that nothing is
 lost, e^x = 2^k (1 + p(r)), where p is r + r² q(r) with a minimax polynomial q: the rest of it is below a quarter of the last place
@@ -26,7 +26,7 @@ from scanviz.engine.backends.native.kernels.powers import known_power, logarithm
 
 
 class ExponentialConstants(NamedTuple):
-    """What the exponentials and logarithms of one format are made of.
+    """Constants of exponentials and logarithms in one format.
 
     Attributes
     ----------
@@ -83,7 +83,7 @@ CONSTANTS = {
 
 
 class Called(NamedTuple):
-    """A function of float64 numbers that is called for one lane after the other.
+    """A library function of float64 numbers, called lane by lane.
 
     Attributes
     ----------
@@ -98,7 +98,7 @@ class Called(NamedTuple):
 
     @property
     def symbol(self) -> str:
-        """The name by which code calls it."""
+        """Name of the symbol that code calls."""
         return f"{SPECIAL}{self.name}" if self.special else self.name
 
 
@@ -113,7 +113,7 @@ CALLED = {
 
 
 def _core(d: Floats, value: Value, more: Value | None = None) -> tuple[Value, Value]:
-    """Return p and k, as :meth:`Floats.nearest` leaves it, of e^x = 2^k (1 + p); ``more`` is what x has beyond its format."""
+    """Return p and k of e^x = 2^k (1 + p), k as in :meth:`Floats.nearest`; ``more`` is the low part of x."""
     known = CONSTANTS[d.format.dtype]
     shifted, whole = d.nearest(value, _PER_LN2)
     rest = d.fused(whole, -known.ln2[0], value)
@@ -154,7 +154,7 @@ def _tanh(d: Floats, value: Value) -> Value:
 
 
 def _mantissa(d: Floats, value: Value) -> tuple[Value, Value]:
-    """Return m from √½ to √2 and e, as a number, of a positive number m · 2^e."""
+    """Split a positive number m · 2^e into m in [√½, √2) and e, both as floats."""
     shape = d.format
     tiny = d.test("olt", value, shape.least)
     bits = d.bits(d.if_(tiny, d.multiply(value, shape.tiny_scale), value))
@@ -175,7 +175,7 @@ def _log_parts(d: Floats, rest: Value) -> Value:
 
 
 def _at_ends(d: Floats, value: Value, found: Value) -> Value:
-    """Return the logarithm with what it is of 0, infinity, negative numbers and NaN."""
+    """Correct the logarithm of 0, infinity, negative numbers and NaN."""
     found = d.if_(d.test("oeq", value, 0.0), float("-inf"), found)
     found = d.if_(d.test("oeq", value, float("inf")), float("inf"), found)
     return d.if_(d.test("ult", value, 0.0), float("nan"), found)
@@ -212,14 +212,14 @@ def _log1p(d: Floats, value: Value) -> Value:
 
 
 def _power(d: Floats, value: Value, exponent: Value) -> Value:
-    """Return x^y: of many known exponents by products and roots, otherwise by the logarithm."""
+    """Return x^y: by products and roots for many known exponents, otherwise by the logarithm."""
     known = known_number(exponent)
     found = None if known is None else known_power(d, value, known)
     return _power_of_positive(d, value, exponent) if found is None else found
 
 
 def _power_of_positive(d: Floats, value: Value, exponent: Value) -> Value:
-    """Return x^y = e^(y log x) of positive normal numbers, where that is one; the rest is the C library's."""
+    """Return x^y = e^(y log x) for positive normal numbers and results, the C library's elsewhere."""
     wide = Floats(d.code, d.lanes, "float64")
     base, times = (d.as_format(number, "float64") for number in (value, exponent))
     if d.format.dtype == "float64":
@@ -240,7 +240,7 @@ def _power_of_positive(d: Floats, value: Value, exponent: Value) -> Value:
 
 
 def _remainder(d: Floats, value: Value, divisor: Value) -> Value:
-    """Return what is left of a division towards 0, which is exact; of quotients that are no whole number of the format, fmod's.
+    """Return the exact remainder of a truncated division; fmod's for quotients beyond the format's integers.
 
     A quotient that was rounded up to a whole number is one too large: then the divisor is added once.
     """
@@ -262,7 +262,7 @@ FUNCTIONS = frozenset({*OWN, *CALLED})
 
 
 def elementary(code: Code, name: str, operands: list[Value]) -> Value:
-    """Return an elementary function of float64 or float32 numbers."""
+    """Write an elementary function of float64 or float32 numbers."""
     dtype, lanes = operands[0].dtype, operands[0].lanes
     if name in OWN:
         return OWN[name](Floats(code, lanes, dtype), *operands)

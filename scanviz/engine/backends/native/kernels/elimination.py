@@ -1,4 +1,4 @@
-"""Triangular factors of small matrices in memory, and what they solve: Gaussian elimination with row exchanges, and Cholesky's.
+"""Factors and triangular solves of small matrices: Gaussian elimination with row exchanges, Cholesky.
 
 Rows lie a whole number of registers apart, so that what is done to a row is done to whole registers.  Loops of few turns are
 written out.  A pivot is looked at: one that is small beside its own column as it was given is what rounding left of a cancelled
@@ -31,7 +31,7 @@ ZERO = constant(0, "int64")
 
 
 class PaddedRows(NamedTuple):
-    """A matrix in memory of its own, its rows padded to whole registers.
+    """A matrix in scratch memory, its rows padded to whole registers.
 
     Attributes
     ----------
@@ -63,15 +63,15 @@ class PaddedRows(NamedTuple):
         return self.code.at(self.operand.address, moved)
 
     def get(self, row: Value, column: Value, lanes: int = 1) -> Value:
-        """Return elements beside each other."""
+        """Load adjacent elements of a row."""
         return self.code.load(self.at(row, column), self.place.dtype, lanes)
 
     def put(self, value: Value, row: Value, column: Value) -> None:
-        """Store elements beside each other."""
+        """Store adjacent elements of a row."""
         self.code.store(value, self.at(row, column))
 
     def registers(self, first: Value | int = 0) -> Iterator[Value]:
-        """Iterate over the first columns of a row's registers, from the register that has column ``first`` on."""
+        """Iterate over the first columns of a row's registers, beginning with the register of column ``first``."""
         code, shift = self.code, self.lanes.bit_length() - 1
         begin: Value | int
         if isinstance(first, int) or not first.text.startswith("%"):
@@ -82,7 +82,7 @@ class PaddedRows(NamedTuple):
             yield code.times(number, self.lanes)
 
     def from_on(self, value: Value, column: Value, first: Value) -> Value:
-        """Return the elements of a register that begins at ``column``; zeros of those before column ``first``."""
+        """Zero the elements before column ``first`` of a register that begins at ``column``."""
         code, lanes = self.code, value.lanes
         if lanes == 1:
             numbers = constant(0, "int64")
@@ -94,12 +94,12 @@ class PaddedRows(NamedTuple):
 
 
 def row_length(a: PaddedRows) -> int:
-    """Return the numbers of a row with those that pad it."""
+    """Return the length of a padded row."""
     return a.place.strides[0] // a.itemsize
 
 
 def padded(size: int) -> int:
-    """Return the power of two that is not smaller.
+    """Return the next power of two.
 
     Examples
     --------
@@ -115,18 +115,18 @@ def _less(code: Code, value: Value, first: Value, second: Value) -> Value:
 
 
 def _threshold(a: PaddedRows, scale: Value) -> Value:
-    """Return what a pivot must be larger than, of the largest number of its column as it was given."""
+    """Return the lower bound of a pivot, from the largest original number of its column."""
     bound = CANCELLED * a.place.shape[0] * float(np.finfo(a.place.dtype).eps)
     return primitive(a.code, "multiply", [scale, constant(bound, a.place.dtype)])
 
 
 def _rows(a: PaddedRows, start: Value | int = 0) -> Iterator[Value]:
-    """Iterate over the numbers of the rows from one on."""
+    """Iterate over the row numbers from ``start`` on."""
     return a.code.over(start, a.place.shape[0], most=WRITTEN_OUT)
 
 
 def _turns(a: PaddedRows, start: Value | int, initial: Sequence[Value], turn: Turn) -> list[Value]:
-    """Return what is carried after a turn for each row from one on."""
+    """Fold ``turn(row, carried)`` over the rows from ``start`` on."""
     return a.code.turns(start, a.place.shape[0], initial, turn, most=WRITTEN_OUT)
 
 
@@ -158,7 +158,7 @@ def exchange(a: PaddedRows, one: Value, other: Value) -> None:
 
 
 def factorise(a: PaddedRows, scales: PaddedRows, exchanged: PaddedRows) -> Value:
-    """Write the factors L and U of a matrix over it, L with ones on its diagonal; return whether it has such.
+    """Factorise a matrix in place to L (unit diagonal) and U; return whether all pivots were good.
 
     Parameters
     ----------
@@ -198,7 +198,7 @@ def _largest_below(a: PaddedRows, k: Value) -> tuple[Value, Value]:
 
 
 def _take_away(a: PaddedRows, k: Value, factor: Callable[[Value], Value]) -> None:
-    """Write row - factor(row) · row k for all rows below row k, of the columns beyond k."""
+    """Subtract factor(row) · row k from every row below k, in the columns beyond k."""
     code, below = a.code, a.code.add(k, 1)
     for column in a.registers(below):
         taken = a.from_on(a.get(k, column, a.lanes), column, below)
@@ -208,7 +208,7 @@ def _take_away(a: PaddedRows, k: Value, factor: Callable[[Value], Value]) -> Non
 
 
 def factorise_positive(a: PaddedRows, scales: PaddedRows) -> Value:
-    """Write R with A = Rᵀ R over a matrix, of which what is below the diagonal is not read; return whether there is one."""
+    """Factorise A = Rᵀ R in place, reading the upper triangle; return whether all pivots were good."""
     code = a.code
 
     def column(k: Value, carried: Sequence[Value]) -> list[Value]:
@@ -225,7 +225,7 @@ def factorise_positive(a: PaddedRows, scales: PaddedRows) -> Value:
 
 
 class Triangle(NamedTuple):
-    """A triangular matrix as it is solved with.
+    """A triangular matrix and how it is solved with.
 
     Attributes
     ----------
@@ -246,7 +246,7 @@ class Triangle(NamedTuple):
 
 
 def substitute(triangle: Triangle, b: PaddedRows) -> None:
-    """Write the solution of a triangular system over its right sides, the columns of ``b``."""
+    """Solve a triangular system in place of its right sides, the columns of ``b``."""
     code, (a, lower, transposed, unit) = b.code, triangle
     size, forward = a.place.shape[0], lower != transposed
 
@@ -271,7 +271,7 @@ def substitute(triangle: Triangle, b: PaddedRows) -> None:
 
 
 def exchange_all(b: PaddedRows, exchanged: PaddedRows, size: int, backwards: bool = False) -> Value:
-    """Write the exchanges of rows that a factorisation noted; return whether all rows are some of the matrix."""
+    """Apply the row exchanges of a factorisation; return whether all row numbers are valid."""
     code = b.code
 
     def one(count: Value, carried: Sequence[Value]) -> list[Value]:
@@ -285,7 +285,7 @@ def exchange_all(b: PaddedRows, exchanged: PaddedRows, size: int, backwards: boo
 
 
 def all_finite(a: PaddedRows) -> Value:
-    """Return whether all numbers are: a sum of them times 0 is 0."""
+    """Return whether all numbers are finite: the sum of them times 0 is 0."""
     code, none = a.code, constant(0, a.place.dtype, a.lanes)
     with code.folded(0, row_length(a), [none], a.lanes) as (column, carried, given):
         given += _turns(

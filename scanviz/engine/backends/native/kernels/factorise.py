@@ -1,4 +1,4 @@
-"""Native code of small linear systems and factors of matrices; a matrix that is singular, or nearly so, is called out for.
+"""Native code of small linear systems and factors; nearly singular matrices are called out.
 
 So LAPACK's answers and errors are those of all tiers where a result hangs on how numbers were rounded, and where it is not finite.
 """
@@ -52,7 +52,7 @@ _LEFT = "a matrix that is singular or nearly so, or numbers that are not finite"
 
 
 class MatrixBatch(NamedTuple):
-    """What the matrices of one instruction lie in.
+    """The matrices of one instruction.
 
     Attributes
     ----------
@@ -73,11 +73,11 @@ class MatrixBatch(NamedTuple):
 
     @property
     def dtype(self) -> str:
-        """That is computed in."""
+        """The dtype of the computation."""
         return self.writes[0].dtype
 
     def room(self, rows: int, columns: int, dtype: str | None = None) -> PaddedRows:
-        """Return memory for a matrix, filled with 0."""
+        """Allocate a matrix of zeros."""
         dtype = dtype or self.dtype
         lanes = min(padded(columns), lanes_of([dtype], self.step.vector_bytes))
         place = self.step.places.temporary((rows, -(-columns // lanes) * lanes), dtype)
@@ -85,30 +85,30 @@ class MatrixBatch(NamedTuple):
         return PaddedRows(self.step.code, self.step.operand(place._replace(shape=(rows, columns))), lanes)
 
     def held(self, place: ArrayPlace) -> PaddedRows:
-        """Return a copy of a matrix in memory of its own, of a vector one with one column."""
+        """Copy a matrix, or a vector as one column, to scratch memory."""
         matrix = _as_matrix(place)
         made = self.room(matrix.shape[0], matrix.shape[1])
         copy(self.step, matrix, made.place)
         return made
 
     def give(self, rows: PaddedRows, place: ArrayPlace) -> None:
-        """Write a result where it belongs."""
+        """Copy a result to its place."""
         copy(self.step, rows.place, _as_matrix(place))
 
     def factors(self, a: PaddedRows) -> tuple[PaddedRows, Value]:
-        """Write L and U over a matrix; return which rows were exchanged, and whether it has such factors."""
+        """Factorise in place; return the row exchanges, and whether all pivots were good."""
         scales, exchanged = self.room(1, self.size), self.room(1, self.size, "int64")
         column_scales(a, scales)
         return exchanged, factorise(a, scales, exchanged)
 
     def positive_factor(self, a: PaddedRows) -> Value:
-        """Write R with A = Rᵀ R over a matrix; return whether it has one."""
+        """Factorise A = Rᵀ R in place; return whether all pivots were good."""
         scales = self.room(1, self.size)
         diagonal_scales(a, scales)
         return factorise_positive(a, scales)
 
     def by_factors(self, a: PaddedRows, exchanged: PaddedRows, b: PaddedRows) -> Value:
-        """Write the solution of a system by its factors over its right sides; return whether it could be found."""
+        """Solve by factors in place of the right sides; return whether the solution is valid."""
         good = exchange_all(b, exchanged, self.size)
         substitute(Triangle(a, lower=True, unit=True), b)
         substitute(Triangle(a, lower=False), b)
@@ -212,7 +212,7 @@ def _cholesky_solve(batch: MatrixBatch, instruction: Instruction) -> Value:
 def _diagonal(
     batch: MatrixBatch, start: Sequence[Value], turn: Callable[[Value, Sequence[Value]], list[Value]]
 ) -> tuple[Value, list[Value]]:
-    """Return whether a matrix has factors, and what ``turn(number, carried)`` makes of their diagonal, signs included."""
+    """Fold ``turn(number, carried)`` over the diagonal of U with signs; return whether the pivots were good, too."""
     a, code = batch.held(batch.reads[0]), batch.step.code
     exchanged, good = batch.factors(a)
 
@@ -226,7 +226,7 @@ def _diagonal(
 
 
 def _put(batch: MatrixBatch, which: int, number: Value) -> Value:
-    """Write a number of a matrix; return whether it is finite."""
+    """Store a scalar result; return whether it is finite."""
     batch.step.code.store(number, batch.step.operand(batch.writes[which]).address)
     code, zero = batch.step.code, constant(0, batch.dtype)
     return primitive(code, "equal", [primitive(code, "multiply", [number, zero]), zero])
@@ -262,7 +262,7 @@ def _sign_and_logarithm(batch: MatrixBatch, instruction: Instruction) -> Value:
 def _written(
     one: Callable[[MatrixBatch, Instruction], Value], cores: Sequence[int], given: Sequence[int]
 ) -> Write:
-    """Return how an operation is written that does the same to each matrix of a batch.
+    """Return the writer of an operation that treats each matrix of a batch alike.
 
     Parameters
     ----------
@@ -300,7 +300,7 @@ def _written(
 
 
 def _refuse(matrices: ArrayPlace) -> None:
-    """Leave matrices to LAPACK that are large, or have no elements."""
+    """Refuse large and empty matrices, which LAPACK takes."""
     if not prod(matrices.shape):
         raise NotWrittenError("matrices without elements are LAPACK's")
     if matrices.shape[-1] > LARGEST:
@@ -308,7 +308,7 @@ def _refuse(matrices: ArrayPlace) -> None:
 
 
 def _result(step: Step, number: int, reads: Sequence[ArrayPlace]) -> ArrayPlace:
-    """Return where a result is written."""
+    """Return the place of a result."""
     if is_scalar(step.body, number):
         return step.places.temporary((), dtype_of(step.body, number))
     place = step.places.of(number)

@@ -1,4 +1,4 @@
-"""Arithmetic on floating-point numbers of some lanes, written as it is read; what depends on their format is in one table."""
+"""Arithmetic on floating-point values, and the constants of each format."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from scanviz.engine.backends.native.emit.ir import Code, Value, constant, type_o
 
 
 class FloatFormat(NamedTuple):
-    """A floating-point format, with what elementary functions need to know of it.
+    """Constants of a floating-point format.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ FORMATS = {
 
 
 class Floats:
-    """Numbers of one format and so many lanes.
+    """Arithmetic on values of one format and number of lanes.
 
     Attributes
     ----------
@@ -75,7 +75,7 @@ class Floats:
         return constant(value, self.format.dtype, self.lanes)
 
     def whole(self, value: int) -> Value:
-        """Return a constant of integers as wide."""
+        """Return an integer constant of the same width."""
         return constant(value, self.format.bits, self.lanes)
 
     def _op(self, name: str, first: Value, second: Value | float) -> Value:
@@ -126,7 +126,7 @@ class Floats:
         return first
 
     def integer(self, name: str, first: Value, second: Value | int) -> Value:
-        """Return an operation on integers."""
+        """Write an operation on integers of the same width."""
         other = second if isinstance(second, Value) else self.whole(second)
         return self.code.op(f"{name} {first.typed}, {other.text}", self.format.bits, self.lanes)
 
@@ -155,27 +155,27 @@ class Floats:
         return self.if_(self.test("ogt", above, high), high, above)
 
     def nearest(self, value: Value, scale: float) -> tuple[Value, Value]:
-        """Return the whole number nearest to a number times a scale: with the integer's last bits in its own, and as it is."""
+        """Return the integer nearest to value · scale: shifted (its low bits hold it), and as a float."""
         shifted = self.fused(value, scale, self.format.to_whole)
         return shifted, self.subtract(shifted, self.format.to_whole)
 
     def power_of_two(self, shifted: Value) -> Value:
-        """Return 2 to a whole number that :meth:`nearest` has found, where that is no subnormal number and none too large."""
+        """Return 2^k for a shifted integer of :meth:`nearest`; only for normal results."""
         moved = self.integer("shl", self.bits(shifted), self.format.fraction)
         return self.from_bits(self.integer("add", moved, self.format.bias << self.format.fraction))
 
     def scaled(self, value: Value, shifted: Value) -> Value:
-        """Return a number times 2 to a whole number, in two steps: that may be beyond the exponents that there are."""
+        """Return value · 2^k in two steps, so that 2^k may exceed the exponents."""
         first, second = self._powers(shifted)
         return self.multiply(self.multiply(value, first), second)
 
     def scaled_with_one(self, part: Value, shifted: Value) -> Value:
-        """Return 1 plus a number, times 2 to a whole number: rounded once, as if it were added first, in one operation less."""
+        """Return (1 + part) · 2^k, rounded once."""
         first, second = self._powers(shifted)
         return self.multiply(self.fused(part, first, first), second)
 
     def _powers(self, shifted: Value) -> list[Value]:
-        """Return two powers of 2 whose product is 2 to a whole number."""
+        """Return two powers of 2 whose product is 2^k."""
         shape = self.format
         start = (shape.bias + shape.fraction << shape.fraction) | 1 << shape.fraction - 1  # of `to_whole`
         exponent = self.integer("sub", self.bits(shifted), start)
@@ -193,7 +193,7 @@ class Floats:
         return self.code.op(f"{how} {value.typed} to {type_of(dtype, self.lanes)}", dtype, self.lanes)
 
     def called_where(self, where: Value, name: str, operands: list[Value], found: Value) -> Value:
-        """Return a result with that of a function of the C library in some lanes; where there are none it is not called."""
+        """Replace some lanes of a result by a C library function's; it is called only if there are any."""
         code, before, dtype = self.code, self.code.block, self.format.dtype
         some = where
         if self.lanes > 1:

@@ -1,4 +1,4 @@
-"""The scalar language as lines of code, for any number of lanes: one row a primitive.
+"""Write formulas of the scalar language for any number of lanes.
 
 The same rows write the wide code and that of the last elements, so both give the same bits.
 """
@@ -42,7 +42,7 @@ _NO_LANES = frozenset({"loop", "when", "table"})  # written for one number at a 
 
 
 def takes_lanes(block: Block) -> bool:
-    """Return whether a formula can be written for several numbers side by side."""
+    """Return whether a formula can be vectorised."""
     return all(
         line.op not in _NO_LANES and not _is_draw(line) and all(takes_lanes(inner) for inner in line.blocks)
         for line in block.lines
@@ -50,7 +50,7 @@ def takes_lanes(block: Block) -> bool:
 
 
 def _is_draw(line: Statement) -> bool:
-    """Return whether a line draws words, which is written in another way than its formula says."""
+    """Return whether a line draws random words, which have native code of their own."""
     if line.op != "call":
         return False
     from scanviz.engine.ops.formulas.words import BLOCK_AT  # few formulas call another
@@ -59,7 +59,7 @@ def _is_draw(line: Statement) -> bool:
 
 
 def write(code: Code, block: Block, arguments: Sequence[Value]) -> list[Value]:
-    """Return the results of a formula for its arguments, all of as many lanes."""
+    """Write a formula, and return its results."""
     values: dict[int, Value] = dict(enumerate(arguments))
     lanes = arguments[0].lanes if arguments else 1
     for line in block.lines:
@@ -100,7 +100,7 @@ def _line(code: Code, block: Block, line: Statement, values: dict[int, Value], l
 
 
 def primitive(code: Code, name: str, given: Sequence[Value]) -> Value:
-    """Return what a primitive gives."""
+    """Write a primitive, and return its result."""
     first, lanes = given[0], given[0].lanes
     kind = KINDS[first.dtype][0]
     operands = f"{first.typed}, {given[1].text}" if len(given) > 1 else first.typed
@@ -175,7 +175,7 @@ def cast(code: Code, value: Value, dtype: str) -> Value:
 
 
 def _whole(code: Code, value: Value, dtype: str) -> Value:
-    """Return floating-point numbers as integers, as C compilers do and so NumPy: by way of int32 or int64.
+    """Cast floats to integers as C compilers and NumPy do, by way of int32 or int64.
 
     A number that those do not hold, and NaN, becomes what the processor makes of it: on x86 the least one.
     """
@@ -193,7 +193,7 @@ def _whole(code: Code, value: Value, dtype: str) -> Value:
 
 
 def _when(code: Code, line: Statement, given: Sequence[Value]) -> Value:
-    """Return a value that is computed only where the condition is true."""
+    """Write a value that is computed only if the condition holds."""
     condition, otherwise, *captured = given
     then, after, before = code.label(), code.label(), code.block
     with code.storing_nothing():
@@ -207,7 +207,7 @@ def _when(code: Code, line: Statement, given: Sequence[Value]) -> Value:
 
 
 def _loop(code: Code, line: Statement, given: Sequence[Value]) -> list[Value]:
-    """Return what a bounded loop of the scalar language carries at its end."""
+    """Write a bounded loop of the scalar language, and return what it carries at its end."""
     going, step = line.blocks
     limit = line.data
     assert isinstance(limit, int)

@@ -1,4 +1,4 @@
-"""Native code of indices: parts of arrays, arrays with a part changed, and rows of loops.
+"""Native code of indexing and assignment with slices and integers, and of rows of loops.
 
 Numbers of slices must be known when code is written; a single index may be found in each step, and is looked at there.
 """
@@ -54,7 +54,7 @@ def _write_index(step: Step, instruction: Instruction) -> None:
 def _picked(
     step: Step, instruction: Instruction, place: ArrayPlace, pattern: IndexParameters, numbers: Sequence[int]
 ) -> ArrayPlace:
-    """Return the part of an array at an index some numbers of which are found in each step.
+    """Return the place of an indexed part; some of its integers may be computed in the step.
 
     Raises
     ------
@@ -95,7 +95,7 @@ def _picked(
 
 
 def _write_assign(step: Step, instruction: Instruction) -> None:
-    """Write a copy of an array, unless it takes over its memory, and its part."""
+    """Write an assignment: copy the array unless in place, then set the part."""
     if not is_basic(instruction.op.parameters.pattern):
         index_arrays.write_put(step, instruction)
         return

@@ -1,4 +1,4 @@
-"""Native code of indices by arrays of integers: rows, or elements, that are picked one after another; and of writing at a mask.
+"""Native code of indexing and assignment with integer arrays, and of assignment with a mask.
 
 All indices are looked at first: where one is beyond its axis the operation is called out, so that NumPy says which.
 """
@@ -27,7 +27,7 @@ _LEFT = "an index by an array beyond its axis"
 
 
 class Picks(NamedTuple):
-    """Which rows of an array an index picks.
+    """The rows that an integer array index picks.
 
     Attributes
     ----------
@@ -52,14 +52,14 @@ class Picks(NamedTuple):
 
     @property
     def many(self) -> int:
-        """How many there are."""
+        """Number of picks."""
         return math.prod(self.shape)
 
 
 def picks_of(
     step: Step, place: ArrayPlace, pattern: IndexParameters, numbers: Sequence[int], written: ArrayPlace
 ) -> Picks:
-    """Return the picks of an index of an array, its arrays brought to one shape; ``written`` is what is written of them.
+    """Broadcast the arrays of an index to one shape; ``written`` is the target, which they must not share.
 
     Raises
     ------
@@ -93,7 +93,7 @@ def picks_of(
 
 
 def _in_order(step: Step, array: ArrayPlace, shape: tuple[int, ...], written: ArrayPlace) -> ArrayPlace:
-    """Return indices as int64 one after another: the array itself where it is so and stays as it is."""
+    """Return indices as contiguous int64: the array itself if possible, else a copy."""
     is_so = array.dtype == "int64" and array.shape == shape and array.strides == packed(shape, 8)
     if is_so and array.base != written.base:
         return array
@@ -103,14 +103,14 @@ def _in_order(step: Step, array: ArrayPlace, shape: tuple[int, ...], written: Ar
 
 
 def _number(step: Step, number: int) -> ArrayPlace:
-    """Return a number of the pattern in memory."""
+    """Store a number of the pattern to memory."""
     place = step.places.temporary((), "int64")
     step.code.store(constant(number, "int64"), step.operand(place).address)
     return place
 
 
 def _first(place: ArrayPlace, before: int, count: int) -> ArrayPlace:
-    """Return an array with some axes before the others."""
+    """Move some axes to the front."""
     order = [*range(before, before + count), *range(before), *range(before + count, len(place.shape))]
     return place._replace(
         shape=tuple(place.shape[axis] for axis in order), strides=tuple(place.strides[axis] for axis in order)
@@ -118,20 +118,20 @@ def _first(place: ArrayPlace, before: int, count: int) -> ArrayPlace:
 
 
 def _index(step: Step, picks: Picks, axis: int, number: Value) -> Value:
-    """Return the index of a pick along an axis, counted from the front."""
+    """Return the index of a pick along an axis, negative ones counted from the end."""
     code, found = step.code, _held(step, picks, axis, number, 1)
     below = code.op(f"icmp slt i64 {found.text}, 0", BOOLEAN)
     return code.select(below, code.add(found, picks.sizes[axis]), found)
 
 
 def _held(step: Step, picks: Picks, axis: int, number: Value, lanes: int) -> Value:
-    """Return the indices of picks along an axis as they were given."""
+    """Load the given indices of picks along an axis."""
     code = step.code
     return code.load(code.at(picks.held[axis], code.times(number, 8)), "int64", lanes)
 
 
 def all_inside(step: Step, picks: Picks) -> Value:
-    """Return whether no index is beyond its axis: whether the farthest is not, counted from the axis's length before it."""
+    """Return whether all indices are inside their axes."""
     code, holds = step.code, constant(True, BOOLEAN)
     for axis, (size, many) in enumerate(zip(picks.sizes, picks.looked_at, strict=True)):
         if not many:
@@ -162,7 +162,7 @@ def all_inside(step: Step, picks: Picks) -> Value:
 def _each_pick(
     step: Step, picks: Picks, place: ArrayPlace, packed: ArrayPlace
 ) -> Iterator[tuple[ArrayPlace, ArrayPlace]]:
-    """Write the body of a loop over the picks: what is picked of a place, and the row of that number of another."""
+    """Write a loop over the picks: the picked part of ``place``, and the pick's row of ``packed``."""
     code, count = step.code, len(picks.shape)
     packed, place = _first(packed, picks.before, count), _first(place, picks.before, len(picks.held))
     row = packed.strides[count - 1] if count else 0  # picks lie one after another, whatever is around them
@@ -178,7 +178,7 @@ def _each_pick(
 
 
 def write_take(step: Step, instruction: Instruction) -> None:
-    """Write an array that is picked of another by arrays of integers."""
+    """Write an index by integer arrays."""
     source, *numbers = instruction.inputs
     place, target = source_of(step, source), target_of(step, instruction)
     picks = picks_of(step, place, instruction.op.parameters, numbers, target)
@@ -192,7 +192,7 @@ def write_take(step: Step, instruction: Instruction) -> None:
 
 
 def write_put(step: Step, instruction: Instruction) -> None:
-    """Write a copy of an array, and rows of it, picked by arrays of integers, one after another; or where a mask is true."""
+    """Write an assignment by integer arrays or a mask."""
     source, value, *numbers = instruction.inputs
     pattern, increment = instruction.op.parameters
     old, new, target = source_of(step, source), source_of(step, value), target_of(step, instruction)
@@ -220,7 +220,7 @@ def write_put(step: Step, instruction: Instruction) -> None:
 
 
 def assigned(step: Step, dtype: str, increment: bool) -> Body:
-    """Return what writes a value, or adds it to what is there."""
+    """Return a loop body that assigns a value, or adds it to the old one."""
 
     def written(values: list[Value], lanes: int) -> list[Value]:
         first = cast(step.code, values[0], dtype)
@@ -234,7 +234,7 @@ def assigned(step: Step, dtype: str, increment: bool) -> Body:
 def _write_masked(
     step: Step, old: ArrayPlace, new: ArrayPlace, mask: ArrayPlace, target: ArrayPlace, increment: bool
 ) -> None:
-    """Write a copy of an array, with what is the same for all elements of a mask where it is true.
+    """Write an assignment of one value to all places where a mask is true.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Native code of products of arrays, and of sums along diagonals."""
+"""Native code of products of arrays, and of traces."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MOST_ROWS = 4  # results of a matrix times a vector that are written out
 
 
 def contract(step: Step, a: ArrayPlace, b: ArrayPlace, target: ArrayPlace, over: tuple[Axes, Axes]) -> None:
-    """Write the sum of products over pairs of axes into an array: axes of the first that are left, then those of the second.
+    """Write a tensor product into an array: remaining axes of ``a``, then those of ``b``.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def contract(step: Step, a: ArrayPlace, b: ArrayPlace, target: ArrayPlace, over:
 
 
 def contracted(step: Step, a: ArrayPlace, b: ArrayPlace, dtype: str, over: tuple[Axes, Axes]) -> Value:
-    """Write the sum of products over all axes of two arrays, and return it."""
+    """Write the sum of products over all axes, and return it."""
     first, second = _pair(step, a, b, over)
     lanes = lanes_of([a.dtype, b.dtype, dtype], step.vector_bytes)
     return inner_product(step.code, _matrix(step, first, True), _matrix(step, second, False), lanes, dtype)
@@ -75,7 +75,7 @@ def _others(place: ArrayPlace, axes: Axes) -> list[int]:
 
 
 def _pair(step: Step, a: ArrayPlace, b: ArrayPlace, over: tuple[Axes, Axes]) -> tuple[ArrayPlace, ArrayPlace]:
-    """Return the operands as matrices, or as vectors where nothing but what is summed is left of them."""
+    """Return the operands as matrices, or as vectors if all their axes are summed."""
     must_fit([a.shape[axis] for axis in over[0]] == [b.shape[axis] for axis in over[1]])
     left, right = _others(a, over[0]), _others(b, over[1])
     first = _in_groups(step, a, [left, over[0]] if left else [over[0]])
@@ -84,7 +84,7 @@ def _pair(step: Step, a: ArrayPlace, b: ArrayPlace, over: tuple[Axes, Axes]) -> 
 
 
 def _in_groups(step: Step, place: ArrayPlace, groups: Sequence[Axes]) -> ArrayPlace:
-    """Return an array with groups of its axes put together, each to one; copied where they do not lie so."""
+    """Merge groups of axes, copying the array if its strides do not allow it."""
     found = _grouped(place, groups)
     if found is not None:
         return found
@@ -97,7 +97,7 @@ def _in_groups(step: Step, place: ArrayPlace, groups: Sequence[Axes]) -> ArrayPl
 
 
 def _grouped(place: ArrayPlace, groups: Sequence[Axes]) -> ArrayPlace | None:
-    """Return an array with groups of its axes put together where one stride goes through each of them, else None."""
+    """Merge groups of axes if one stride fits each group, else return None."""
     sizes, strides = [], []
     for axes in groups:
         if len(axes) == 1:
@@ -115,7 +115,7 @@ def _grouped(place: ArrayPlace, groups: Sequence[Axes]) -> ArrayPlace | None:
 
 
 def _matrix(step: Step, place: ArrayPlace, first: bool) -> Matrix:
-    """Return a matrix or a vector as an operand of a product: a vector is a row on the left, a column on the right."""
+    """Return an operand of a product; a vector is a row on the left, a column on the right."""
     rows, columns, down, along = 1, 1, 0, 0
     if len(place.shape) == 2:
         (rows, columns), (down, along) = place.shape, place.strides
@@ -145,7 +145,7 @@ def _multiply(step: Step, a: ArrayPlace, b: ArrayPlace, target: ArrayPlace) -> N
 
 
 def _times_vector(step: Step, first: Matrix, second: Matrix, into: Matrix, lanes: int, dtype: str) -> None:
-    """Write a matrix times a vector: sums along rows, or along columns side by side where those lie one after another."""
+    """Write a matrix times a vector: by rows, or vectorised over rows if columns are contiguous or packed."""
     size = np.dtype(first.operand.place.dtype).itemsize
     right = Matrix(first.operand, first.columns, first.rows, first.along, first.down)
     right = in_panels(step, first.operand.place, right, dtype, lanes)
@@ -167,7 +167,7 @@ SMALLEST = 16  # elements: of fewer there is nothing to gain
 
 
 def in_panels(step: Step, place: ArrayPlace, matrix: Matrix, dtype: str, lanes: int) -> Matrix:
-    """Return a second matrix of a product as it is read best: packed, where it stays as it is and is not small.
+    """Pack the second matrix of a product, if it is loop invariant and not small.
 
     Parameters
     ----------
@@ -194,7 +194,7 @@ def in_panels(step: Step, place: ArrayPlace, matrix: Matrix, dtype: str, lanes: 
 
 
 def _pack(step: Step, matrix: Matrix, memory: Operand, dtype: str, lanes: int) -> None:
-    """Write the lines that put a matrix into panels; they are seldom run, but LLVM's time goes with the lines."""
+    """Write the packing of a matrix; it runs once, so few lines matter more than speed."""
     code, size = step.code, np.dtype(dtype).itemsize
     source = Operand(matrix.operand.place, step.operand(matrix.operand.place).address)
     for start, end, registers, width in panels(matrix.columns, lanes):
@@ -214,7 +214,7 @@ def for_each_matrix(
     cores: Sequence[int],
     write: Callable[[Sequence[ArrayPlace]], Value],
 ) -> Value:
-    """Write lines for each matrix of some stacks, whose axes broadcast; return whether all could be done.
+    """Write code for each matrix of stacks, which broadcast; return whether all succeeded.
 
     Parameters
     ----------
@@ -267,7 +267,7 @@ def for_each_matrix(
 def _broadcast(
     places: Sequence[ArrayPlace], leading: Sequence[tuple[int, ...]]
 ) -> tuple[tuple[int, ...], list[tuple[int, ...]]]:
-    """Return the shape that stacks broadcast to, and the strides of each along it."""
+    """Return the broadcast shape of stacks, and the strides of each."""
     try:
         shape = np.broadcast_shapes(*leading)
     except ValueError:
@@ -286,7 +286,7 @@ def _moved(step: Step, place: ArrayPlace, offset: Value) -> Value | None:
 
 
 def _matrix_axes(a: Sequence[int], b: Sequence[int]) -> tuple[Axes, Axes]:
-    """Return over which axes arrays of these shapes are summed: the last of one, the one before the last of the other."""
+    """Return the summed axes of a matrix product of these shapes."""
     return (len(a) - 1,), (max(0, len(b) - 2),)
 
 
@@ -309,7 +309,7 @@ def _write_product(step: Step, instruction: Instruction) -> None:
 def _write_products(
     step: Step, places: tuple[ArrayPlace, ArrayPlace, ArrayPlace], cores: tuple[int, int, int]
 ) -> None:
-    """Write products of the matrices of two stacks."""
+    """Write the products of two stacks of matrices."""
 
     def one(cut: Sequence[ArrayPlace]) -> Value:
         first, second, target = cut

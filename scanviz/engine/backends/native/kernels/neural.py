@@ -1,4 +1,4 @@
-"""Native code of softmax: as NumPy computes it, the largest taken off first."""
+"""Native code of softmax: as in NumPy, the largest number is subtracted first."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _write_softmax(step: Step, instruction: Instruction) -> None:
     many = _along(few, source, axes)
 
     def of_all(name: str, array: ArrayPlace, least: float) -> None:
-        """Reduce an array into the few, none below some number."""
+        """Reduce an array along the axes, with a lower bound."""
         reduced(step, name, array, axes, few)
         each_element(step, [few], few, lambda values, lanes: [_at_least(step, values[0], least)])
 
@@ -50,7 +50,7 @@ def _write_softmax(step: Step, instruction: Instruction) -> None:
 
 
 def _along(few: ArrayPlace, array: ArrayPlace, axes: tuple[int, ...]) -> ArrayPlace:
-    """Return what is one number for all elements along axes, in the shape of the array."""
+    """Broadcast a reduced array along the axes."""
     kept = iter(few.strides)
     strides = tuple(0 if axis in axes else next(kept) for axis in range(len(array.shape)))
     return few._replace(shape=array.shape, strides=strides)

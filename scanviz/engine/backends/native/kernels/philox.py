@@ -1,4 +1,4 @@
-"""Philox's blocks in native code: one in registers, or many that follow one another into memory.
+"""Philox blocks in native code: one in registers, or many in memory.
 
 Products of 128 bits have an instruction for single numbers, and none for numbers side by side: so blocks are made one after
 another, each of both products of a round in one instruction, and what is made of their words is done side by side.
@@ -18,18 +18,18 @@ FEW = 4  # blocks for which the keys of the rounds are made anew
 
 
 def block_at(code: Code, state: Sequence[Value], number: Value, lane: Value) -> list[Value]:
-    """Return the words of the block so many after a state's index, in a lane."""
+    """Return the words of the block ``number`` after a state's counter, in a lane."""
     place = _place(code, state, number)
     return _rounds(code, _keys(code, state), (*place, constant(0, "uint64"), lane))
 
 
 def advanced(code: Code, state: Sequence[Value], blocks: int) -> list[Value]:
-    """Return the words of a state so many blocks further."""
+    """Return the words of a state advanced by ``blocks``."""
     return [*state[:2], *_place(code, state, constant(blocks, "uint64"))]
 
 
 def write_blocks(code: Code, state: Sequence[Value], first: Value, count: int, memory: Value) -> None:
-    """Put the words of so many blocks into memory, from the one that lies ``first`` after a state's index on.
+    """Store the words of ``count`` blocks, from the one ``first`` after a state's counter on.
 
     There is room for the keys of all rounds behind the blocks.
     """
@@ -52,7 +52,7 @@ def write_blocks(code: Code, state: Sequence[Value], first: Value, count: int, m
 
 
 def room_of(blocks: int) -> int:
-    """Return how many words of memory so many blocks are written into."""
+    """Return the words of memory that ``blocks`` blocks need."""
     return blocks * WORDS + _SCHEDULE
 
 
@@ -70,7 +70,7 @@ def _load(code: Code, address: Value, offset: int) -> Value:
 
 
 def _place(code: Code, state: Sequence[Value], number: Value) -> tuple[Value, Value]:
-    """Return both words of the index that lies so many after a state's."""
+    """Return both words of the counter ``number`` after a state's."""
     low = _op(code, "add", state[2], number)
     carry = code.op(f"icmp ult i64 {low.text}, {number.text}", BOOLEAN)
     wide = code.op(f"zext i1 {carry.text} to i64", "uint64")

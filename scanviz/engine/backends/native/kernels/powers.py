@@ -1,4 +1,4 @@
-"""Powers of all lanes at once: a few products and roots, or e^(y log x), the logarithm in two numbers.
+"""Vectorised powers: by products and roots, or as e^(y log x) with the logarithm in two numbers.
 
 An exponent multiplies what its logarithm is wrong by, so that of float64 has some 65 digits: log m = 2 atanh s, s = (m-1)/(m+1), of
 which s and the term of its cube are kept in two numbers each.  float32 is computed in float64, which has digits enough.  What is
@@ -26,13 +26,13 @@ Pair = tuple[Value, Value]
 
 
 def _sum(d: Floats, first: Value, second: Value) -> Pair:
-    """Return a sum of two numbers, the first the larger, and what rounding took of it."""
+    """Return a sum and its rounding error; the first number is the larger one."""
     found = d.add(first, second)
     return found, d.subtract(second, d.subtract(found, first))
 
 
 def product_in_two(d: Floats, first: Value, second: Value | float) -> Pair:
-    """Return a product and what rounding took of it."""
+    """Return a product and its rounding error."""
     other = second if isinstance(second, Value) else d.number(second)
     found = d.multiply(first, other)
     return found, d.fused(first, other, d.negative(found))
@@ -72,7 +72,7 @@ def _product(d: Floats, first: Pair, second: Pair) -> Pair:
 
 
 def _whole_power(d: Floats, value: Value, exponent: int) -> Value:
-    """Return a power with a whole exponent, as a product of squares, their squares and so on."""
+    """Return a power with a whole exponent by repeated squaring."""
     square: Pair = value, d.number(0.0)
     if exponent < 0:
         inverse = d.divide(d.number(1.0), value)
@@ -94,7 +94,7 @@ def _whole_power(d: Floats, value: Value, exponent: int) -> Value:
 
 
 def known_power(d: Floats, value: Value, exponent: float) -> Value | None:
-    """Return a power; None of an exponent for which there is no short way."""
+    """Return a power with a known exponent; None if no short formula exists."""
     if exponent == 0.5:
         return d.code.intrinsic("sqrt", value)  # as NumPy: -0 stays, and of -inf there is none
     if exponent in HALVES:

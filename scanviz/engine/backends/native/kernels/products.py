@@ -1,4 +1,4 @@
-"""Products of matrices and vectors, in blocks of registers.
+"""Products of matrices and vectors in blocks of registers.
 
 A vector times a matrix in C order, the step of a recurrent network, is done over columns: a block of them is held in registers
 while the rows of the matrix go by.  Several rows of a first matrix share a block.  A matrix that stays as it is from step to step
@@ -32,7 +32,7 @@ SMALL_MATRIX = 16  # elements that are put side by side wherever they lie
 
 
 class Matrix(NamedTuple):
-    """A matrix in memory: where it begins, its sizes, and bytes between its rows and its columns.
+    """A matrix in memory: address, sizes, bytes between rows and between columns.
 
     ``packed`` is how many lanes its panels are made for, 0 where it lies as NumPy has it.
     """
@@ -52,7 +52,7 @@ class Matrix(NamedTuple):
 
 
 class Columns(NamedTuple):
-    """Columns of a product that are held in registers: the first, how many registers, and lanes of each."""
+    """Columns of a product in registers: the first column, number of registers, lanes of each."""
 
     first: Value
     registers: int
@@ -76,7 +76,7 @@ def panels(columns: int, lanes: int) -> Iterator[tuple[int, int, int, int]]:
 
 
 def plus_product(code: Code, total: Value, first: Value, second: Value) -> Value:
-    """Return total + first · second; floating-point numbers are rounded once."""
+    """Return total + first · second, fused for floats."""
     if total.dtype in FLOATS:
         return code.intrinsic("fma", first, second, total)
     if total.dtype == "bool":
@@ -101,7 +101,7 @@ def product(code: Code, first: Matrix, second: Matrix, target: Matrix, lanes: in
 
 
 class _Panel:
-    """Writes some columns of a product, all rows of them.
+    """Writes all rows of some columns of a product.
 
     Parameters
     ----------
@@ -131,14 +131,14 @@ class _Panel:
             self._rows(constant(whole, "int64"), rows - whole)
 
     def _rows(self, row: Value, rows: int) -> None:
-        """Write some rows: as many registers of these at a time as there are sums for."""
+        """Write some rows, as many registers at a time as the sums allow."""
         wide = self.width * np.dtype(self.dtype).itemsize == 64  # such processors have twice the registers
         most = max(1, (16 if wide else 8) // rows)
         for done in range(0, self.columns.registers, most):
             self._block(row, rows, done, min(most, self.columns.registers - done))
 
     def _block(self, row: Value, rows: int, done: int, registers: int) -> None:
-        """Write some rows of some registers of columns, those after the first ``done``."""
+        """Write some rows of ``registers`` registers after the first ``done``."""
         code, width, operand = self.code, self.width, self.first.operand
         address = code.at(operand.address, code.along(self.first.offset, row, self.first.down))
         left = self.first._replace(operand=operand._replace(address=address), rows=rows)
@@ -189,7 +189,7 @@ class _Panel:
         return totals[:sums]
 
     def _right(self, second: Matrix, k: int, begin: Value | None = None) -> Matrix:
-        """Return the second matrix from a row on: the k-th of all, or behind the one that an address is of."""
+        """Return the second matrix from row k on, counted from its begin or from an address."""
         rest = k * second.down
         if begin is None:
             return second._replace(offset=self.code.add(second.offset, rest))
@@ -199,7 +199,7 @@ class _Panel:
     def _plus_products(
         self, totals: Sequence[Value], left: Matrix, number: Value, right: Matrix, done: int
     ) -> list[Value]:
-        """Return sums of rows and registers with the products of a column of the first matrix and a row of the second."""
+        """Add the products of one column of the first matrix and one row of the second to the sums."""
         code, width = self.code, self.width
         registers = len(totals) // left.rows
         sides = []
@@ -223,7 +223,7 @@ def _put(code: Code, target: Matrix, row: Value, column: Value, value: Value) ->
 
 
 def _by_sums(code: Code, first: Matrix, second: Matrix, target: Matrix, lanes: int, dtype: str) -> None:
-    """Write each result as a sum along a row of the first and a column of the second."""
+    """Write each result as an inner product of a row and a column."""
     few = WRITTEN_OUT if target.rows * target.columns * first.columns <= WRITTEN_OUT else 1
     for row in code.over(0, target.rows, most=few):
         for column in code.over(0, target.columns, most=few):

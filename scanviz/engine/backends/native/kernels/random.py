@@ -1,4 +1,4 @@
-"""Native code of random draws: which have it, and which parameters it takes; :mod:`draws` writes it.  Draws of categories.
+"""Native code of random draws: their parameter checks, and draws of categories.
 
 Parameters are looked at first: where one may be out of range the draw is called out, so that NumPy's draw says what is wrong, or
 finds that nothing is.
@@ -50,7 +50,7 @@ def _held_between(limits: Any, low: Expression, high: Expression) -> Expression:
 
 
 def _expected_within(limits: Any, lam: Expression) -> Expression:
-    """Return whether an expectation and ten standard deviations, and a few more, are within what a dtype holds."""
+    """Return whether an expectation plus more than ten standard deviations fits the dtype."""
     return lam < min(COUNTED, (math.sqrt(int(limits.max) + 5) - 5) ** 2)
 
 
@@ -59,7 +59,7 @@ def _tried_within(limits: Any, n: Expression, p: Expression) -> Expression:
 
 
 class Sampler(NamedTuple):
-    """What is known of a distribution beside its formula.
+    """Checks of a distribution's parameters.
 
     Attributes
     ----------
@@ -141,7 +141,7 @@ _SURELY = 0.9 * PROBABILITY_TOLERANCE  # NumPy adds in another order
 
 
 class CategoryWriter(DrawWriter):
-    """What is the same for all elements of a draw of categories.
+    """Writes a draw of categories.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ class CategoryWriter(DrawWriter):
         copy(step, given, self.sums)
 
     def checked(self) -> Value:
-        """Return whether all are surely probabilities that add up to 1; their running sums are in memory then."""
+        """Write a test for probabilities that add up to 1; leaves their running sums in memory."""
         code, sums = self.code, self.step.operand(self.sums)
         none, most = constant(0, "float64"), constant(np.inf, "float64")
 
@@ -202,7 +202,7 @@ class CategoryWriter(DrawWriter):
         return self._sum(row, constant(self.categories - 1, "int64"))
 
     def given_out(self, value: Value, number: Value) -> Value:
-        """Return the category that a uniform number picks: how many running sums are at most its part of the total."""
+        """Return the category of a uniform number, by binary search in the running sums."""
         code = self.code
         row = number if self.apart else constant(0, "int64")
         sought = primitive(code, "multiply", [value, self._total(row)])

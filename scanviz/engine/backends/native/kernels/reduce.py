@@ -1,4 +1,4 @@
-"""Native code of reductions, of what undoes broadcasting, of cumulative sums and products, and of the places of extremes.
+"""Native code of reductions, cumulative sums and products, argmax and argmin.
 
 What takes the elements along one axis in their order carries in registers what goes from element to element.  Beside one another
 along the other axes, as many elements are taken at once as there are lanes, where they lie next to each other.
@@ -49,7 +49,7 @@ def _kept(strides: Sequence[int], parameters: object) -> tuple[int, ...]:
 
 
 def reduced(step: Step, name: str, source: ArrayPlace, axes: Sequence[int], target: ArrayPlace) -> None:
-    """Write a reduction of an array along axes into one without them."""
+    """Write a reduction of an array along axes."""
     lanes = lanes_of([source.dtype, target.dtype], step.vector_bytes)
     reduce(step.code, name, step.operand(source), axes, step.operand(target), lanes)
 
@@ -81,7 +81,7 @@ Line = Callable[[Value, Value, int], None]
 
 
 def for_each_line(code: Code, axis: int, source: Operand, target: Operand, lanes: int, line: Line) -> None:
-    """Write what is done with each line of elements along an axis.
+    """Write code for each line of elements along an axis.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def for_each_line(code: Code, axis: int, source: Operand, target: Operand, lanes
 
 
 def _in_one_line(step: Step, place: ArrayPlace) -> ArrayPlace:
-    """Return an array as all its elements in one line, copied where they do not lie so."""
+    """Flatten an array, copying it if it is not contiguous."""
     if place.strides != packed(place.shape, np.dtype(place.dtype).itemsize):
         held = step.places.temporary(place.shape, place.dtype)
         copy(step, place, held)
@@ -117,7 +117,7 @@ def _in_one_line(step: Step, place: ArrayPlace) -> ArrayPlace:
 
 
 def write_cumulative(step: Step, combine: str, source: ArrayPlace, axis: int, target: ArrayPlace) -> None:
-    """Write what a primitive gives of the elements so far along an axis; ``target`` may be ``source``."""
+    """Write a cumulative primitive along an axis; ``target`` may be ``source``."""
     code, reads, writes = step.code, step.operand(source), step.operand(target)
     sizes = [np.dtype(place.dtype).itemsize for place in (source, target)]
 
@@ -182,7 +182,7 @@ def _write_place(step: Step, instruction: Instruction) -> None:
 
 
 def _is_better(code: Code, found: Value, new: Value, largest: bool) -> Value:
-    """Return where a later element takes the place of one found before: the first of equal ones stays, and the first NaN."""
+    """Return where a new element wins; the first of equal ones and the first NaN stay."""
     if found.dtype not in FLOATS:
         return primitive(code, "less", [found, new] if largest else [new, found])
     beyond = code.op(f"fcmp {'ugt' if largest else 'ult'} {new.typed}, {found.text}", "bool", new.lanes)

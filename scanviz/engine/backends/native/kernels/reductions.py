@@ -1,4 +1,4 @@
-"""Reductions: sums, products, largest, smallest, all and any along axes.
+"""Sums, products, maxima, minima, all and any along axes.
 
 Where the last axis goes, its elements are taken in several accumulators of as many lanes as a register has, which are put together
 at the end; where it stays, as many results as there are lanes are reduced side by side. A long sum of floats is the sum of those of
@@ -32,7 +32,7 @@ STRETCH = 4096
 
 
 class Reduction(NamedTuple):
-    """How parts of a reduction become one.
+    """How a reduction combines parts.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ REDUCTIONS = {
 
 
 def combined(code: Code, name: str, first: Value, second: Value) -> Value:
-    """Return two parts of a reduction as one; of ``max`` and ``min`` NaN if either is."""
+    """Combine two parts of a reduction; ``max`` and ``min`` propagate NaN."""
     rule = REDUCTIONS[name]
     if first.dtype == BOOLEAN:
         return primitive(code, rule.truths, [first, second])
@@ -72,7 +72,7 @@ def combined(code: Code, name: str, first: Value, second: Value) -> Value:
 
 
 def start_of(name: str, dtype: str) -> object:
-    """Return what a reduction of a dtype starts from."""
+    """Return the neutral element of a reduction."""
     rule = REDUCTIONS[name]
     if rule.start is not None:
         return rule.start
@@ -85,7 +85,7 @@ def start_of(name: str, dtype: str) -> object:
 
 
 def reduce(code: Code, name: str, source: Operand, axes: Sequence[int], target: Operand, lanes: int) -> None:
-    """Write a reduction into an array; ``target`` has no reduced axes, and elements of the dtype to compute in.
+    """Write a reduction into an array without the reduced axes; its dtype is that of the computation.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def reduce(code: Code, name: str, source: Operand, axes: Sequence[int], target: 
 
 
 class _Rows:
-    """What is the same for each result of a reduction."""
+    """Writes the results of a reduction."""
 
     def __init__(
         self,
@@ -141,7 +141,7 @@ class _Rows:
         return cast(self.code, load(self.code, self.source, offset, step, lanes), self.dtype)
 
     def across(self, offset: Value, lanes: int) -> Value:
-        """Return as many results side by side as there are lanes."""
+        """Return one result per lane."""
         step = np.dtype(self.source.place.dtype).itemsize
         return self._along(
             offset, len(self.sizes), self.zero(lanes), lambda at: self.element(at, step, lanes)
@@ -154,7 +154,7 @@ class _Rows:
     def _along(
         self, offset: Value, axes: int, so_far: Value, part: Callable[[Value], Value], axis: int = 0
     ) -> Value:
-        """Return a total with the parts at all places along the first axes."""
+        """Combine the parts at all places along the first axes with a total."""
         if axis == axes:
             found = part(offset)
             # one number has begun from there: see `_total`
@@ -169,7 +169,7 @@ class _Rows:
         return self.code.turns(0, self.sizes[axis], [so_far], turn, most=few)[0]
 
     def _row(self, offset: Value) -> Value:
-        """Return what the elements along the innermost axis give.
+        """Reduce the elements along the innermost axis.
 
         Long sums of floats go by stretches, whose sums are added in 64 bits.
         """
@@ -194,7 +194,7 @@ class _Rows:
         return cast(code, total, self.dtype)
 
     def _stretch(self, offset: Value, size: int) -> Value:
-        """Return what so many elements along the innermost axis give."""
+        """Reduce ``size`` elements along the innermost axis."""
         step, code = self.steps[-1], self.code
         even = step == np.dtype(self.source.place.dtype).itemsize
         parts: list[Value] = []
@@ -220,7 +220,7 @@ class _Rows:
         return self._total(parts) if parts else self.zero(1)
 
     def _total(self, parts: list[Value]) -> Value:
-        """Return parts as one number."""
+        """Combine parts to one number."""
         code, total = self.code, parts[0]
         for part in parts[1:]:
             total = combined(code, self.name, narrowed(code, self.name, total, part.lanes), part)
@@ -229,7 +229,7 @@ class _Rows:
 
 
 def narrowed(code: Code, name: str, value: Value, lanes: int) -> Value:
-    """Return a part of a reduction in fewer lanes: halves are put together."""
+    """Combine the halves of a part until it has ``lanes`` lanes."""
     while value.lanes > lanes:
         value = combined(code, name, *code.halves(value))
     return value

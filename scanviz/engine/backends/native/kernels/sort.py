@@ -1,4 +1,4 @@
-"""Native code of searching in a sorted vector, by numpy.searchsorted's own steps.
+"""Native code of ``searchsorted``, by NumPy's own steps.
 
 Each place is found by halving, between bounds that the place before gives: a vector that is not sorted gives NumPy's places too.
 """
@@ -66,7 +66,7 @@ def _write_searchsorted(step: Step, instruction: Instruction) -> None:
 def place_among(
     code: Code, ends: tuple[Value, Value], size: int, lies_before: Callable[[Value], Value]
 ) -> tuple[Value, Value]:
-    """Write a search by halving between two places; return where it ends, twice: the first place of which nothing lies before.
+    """Write a binary search between two places; return its two ends, equal at the end.
 
     ``lies_before(k)`` writes whether element ``k`` is before what is sought; of ``size`` elements there are in all.
     """
@@ -84,7 +84,7 @@ WRITE.row(SEARCHSORTED)(_write_searchsorted)
 
 
 def is_less(code: Code, first: Value, second: Value) -> Value:
-    """Return whether a number comes before another, lane by lane: NaN comes last."""
+    """Return whether a number comes before another; NaN comes last."""
     less, lanes = primitive(code, "less", [first, second]), first.lanes
     if first.dtype not in FLOATS:
         return less

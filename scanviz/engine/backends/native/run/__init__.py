@@ -1,1 +1,1 @@
-"""Running machine code: whole loops, parts of them by threads, whole functions; what is handed over, counted and timed."""
+"""Run machine code: loops, parts of loops by threads, whole functions; arguments, counts and times."""

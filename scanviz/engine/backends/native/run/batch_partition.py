@@ -1,4 +1,4 @@
-"""Which loops can be done in parts, each by a thread: some rows of everything from the first step to the last, then the others.
+"""Partition the rows of a batch, so that each thread takes one part through all steps.
 
 That is so where a step never mixes some axis of what goes in and out (:mod:`scanviz.engine.program.axes`), the first one of all
 that has it.  A part is the same loop over fewer rows, which lie where those of the whole loop do, and threads need not wait for one
@@ -24,7 +24,7 @@ ROWS = 16  # a part begins at a multiple of so many: the lanes of the widest reg
 
 
 class Parts(Struct, frozen=True):
-    """How a loop is divided.
+    """The partition of a loop.
 
     Attributes
     ----------
@@ -53,12 +53,12 @@ class Parts(Struct, frozen=True):
 
     @property
     def is_uneven(self) -> bool:
-        """Whether the last has another number of rows, and so a code of its own."""
+        """Whether the last part has another number of rows, and so its own code."""
         return self.rows != self.last_rows
 
 
 class _WholeError(Exception):
-    """A loop is not done in parts."""
+    """A loop cannot be partitioned."""
 
 
 def parts_of(
@@ -69,7 +69,7 @@ def parts_of(
     most: int,
     how: tuple[Grouping, Emits],
 ) -> Parts | None:
-    """Return how a loop is divided into at most so many parts; None where it is not.
+    """Return the partition of a loop into at most ``most`` parts, None if it has none.
 
     Parameters
     ----------
@@ -98,19 +98,19 @@ def parts_of(
 
 
 def _written(loop: LoopInstruction) -> list[int]:
-    """Return the registers that rows are read into and written from, which a part has some rows of."""
+    """Return the registers of the states' and outputs' rows, which a part shares."""
     found = [number for state in loop.states for _, number in (*state.reads, *state.writes)]
     return [*found, *(slot.inner for slot in loop.step_outputs)]
 
 
 def _may_divide(loop: LoopInstruction, whole: Plan) -> bool:
-    """Return whether parts could share all rows: a look that takes no time, and says no of most backward loops."""
+    """Return whether all rows have one size; a quick test that excludes most backward loops."""
     sizes = {shape[0] if shape else 0 for shape in (whole.places[number].shape for number in _written(loop))}
     return len(sizes) == 1 and all(size >= 2 * ROWS for size in sizes)
 
 
 def shares(size: int, most: int) -> tuple[int, int, int]:
-    """Return into how many parts rows are divided, at most so many, how many rows each has, and how many the last.
+    """Return the number of parts, the rows of each, and the rows of the last.
 
     The longest is as short as can be; of several ways the one in which all have as many, then that of fewest parts.
 
@@ -138,7 +138,7 @@ def _divided(
     how: tuple[Grouping, Emits],
     axes: Sequence[Axis],
 ) -> Parts:
-    """Return how a loop is divided along one class of axes, or raise."""
+    """Return the partition along one class of axes, or raise."""
     body = loop.body
     around = {axis.register for axis in axes}
     _must(all(axis.axis == 0 for axis in axes))
@@ -153,7 +153,7 @@ def _divided(
     divided = along.intersection(body.inputs)
 
     def plan_of(wanted: int) -> Plan:
-        """Return the plan of a part of so many rows, or raise."""
+        """Return the plan of a part with ``wanted`` rows, or raise."""
         smaller = [
             _part(shape, wanted) if number in divided else shape
             for number, shape in zip(body.inputs, shapes, strict=True)
@@ -197,7 +197,7 @@ def _part(shape: ConcreteShape, rows: int) -> ConcreteShape:
 
 
 def _going_along(loop: LoopInstruction, whole: Plan, around: set[int], size: int) -> set[int]:
-    """Return the registers of which a part has some of so many rows; what goes along with them is an input or a number's copies.
+    """Return the registers that a part has some rows of.
 
     A sequence of which nothing but sizes is read, as a loop backwards does of what the loop forwards read, has rows as well.
     """
@@ -225,19 +225,19 @@ def _going_along(loop: LoopInstruction, whole: Plan, around: set[int], size: int
 
 
 def _is_of_one_number(maker: object) -> bool:
-    """Return whether a register that is the same in every step may be had in part: an input, or a number in an array."""
+    """Return whether a loop invariant can be cut: an input, or a filled array."""
     return maker is None or (isinstance(maker, Instruction) and maker.op.declaration is ALLOC)
 
 
 def _counts_places(line: AnyInstruction, whole: Plan, size: int) -> bool:
-    """Return whether an instruction does something at some of so many rows, which have other numbers in a part."""
+    """Return whether an instruction acts on rows by number, which changes in a part."""
     placed = line.op.facts.placed
     shapes = [_shape_or_number(whole, number)[:1] for number in line.outputs]
     return placed is not None and 0 in placed(line.op) and (size,) in shapes
 
 
 def _operands_with_rows(instruction: Instruction, whole: Plan, along: set[int]) -> set[int] | None:
-    """Return the inputs of an instruction whose first axis its results have first; None where none has."""
+    """Return the inputs that share the first axis of the results, None if there are none."""
     shapes = [_shape_or_number(whole, number) for number in instruction.inputs]
     results = [_shape_or_number(whole, number) for number in instruction.outputs]
     rule = instruction.op.facts.axes
@@ -257,7 +257,7 @@ def _shape_or_number(plan: Plan, number: int) -> tuple[int, ...]:
 
 
 def _check_stores(loop: LoopInstruction, whole: Plan, part: Plan, divided: set[int]) -> None:
-    """Look whether rows lie as they do in the whole loop, and over rows alone of which a part has its own."""
+    """Check that rows are stored as in the whole loop, over rows that are the part's own."""
     _must(part.mismatch is None and part.groups == whole.groups)
     for key, store in part.stores.items():
         alike = store.kind is whole.stores[key].kind and store.over == whole.stores[key].over
@@ -266,7 +266,7 @@ def _check_stores(loop: LoopInstruction, whole: Plan, part: Plan, divided: set[i
 
 
 def _check_sizes(loop: LoopInstruction, whole: Plan, part: Plan) -> None:
-    """Look whether sizes that are others in a part are used for shapes alone."""
+    """Check that sizes that differ in a part are used only for shapes."""
     sizes = {
         number
         for number, (one, other) in enumerate(zip(whole.places, part.places, strict=True))
@@ -280,14 +280,14 @@ def _check_sizes(loop: LoopInstruction, whole: Plan, part: Plan) -> None:
 
 
 def _check_shapes(loop: LoopInstruction, whole: Plan, part: Plan, along: set[int]) -> None:
-    """Look whether nothing but rows is shorter in a part: a number's copies, as many as there are rows, may be added up, too."""
+    """Check that only rows are shorter in a part; copies of a number may be summed, too."""
     idle = {number for index in part.idle for number in loop.body.instructions[index].outputs}
     for number, (one, other) in enumerate(zip(whole.places, part.places, strict=True)):
         _must(one.shape == other.shape or number in along or number in idle)
 
 
 def _reads_sizes_alone(instruction: Instruction) -> bool:
-    """Return whether an operation gives the elements of its first input, or their sums: all others are sizes of its result."""
+    """Return whether all inputs but the first are sizes of the result."""
     facts, views = instruction.op.facts, instruction.op.declaration.views
     return (facts.same_elements or views is not None) and not facts.selects and facts.axes is not None
 

@@ -1,4 +1,4 @@
-"""Python's side of operations that native code calls out for, and errors of instructions wherever they stand."""
+"""Python side of callouts, and errors of instructions in machine code."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, cty
 
 
 class CalledInstruction(NamedTuple):
-    """An instruction that is called out, and what performs it."""
+    """A callout and the function that performs it."""
 
     callout: Callout
     perform: Perform
@@ -38,7 +38,7 @@ class CalledInstruction(NamedTuple):
 def called_instructions(
     callouts: Sequence[Callout], sites: Sequence[Site], runners: Runners
 ) -> list[CalledInstruction]:
-    """Return what performs each instruction that is called out; ``runners`` has what runs those of the outermost step."""
+    """Return the functions of callouts; ``runners`` are those of the outermost step."""
     return [CalledInstruction(callout, _perform(sites[callout.site], runners)) for callout in callouts]
 
 
@@ -51,7 +51,7 @@ def _perform(site: Site, runners: Runners) -> Perform:
 
 
 def _runners_of(site: Site, runners: Runners) -> Runners:
-    """Return what runs the loops and branches of the program that a site is in."""
+    """Return the runners of the program that a site is in."""
     if site.around is None:
         return runners
     around = _runners_of(site.around, runners)[site.around.number]
@@ -62,7 +62,7 @@ def _runners_of(site: Site, runners: Runners) -> Runners:
 
 
 class Calls:
-    """What native code calls during one run.
+    """Callouts of native code during one run.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ class Calls:
         self.values: list[Any] = []
 
     def _perform(self, number: int, step: int, told: int) -> int:
-        """Perform an instruction on the arrays at the addresses that ``told`` points to; return 0, 1 if it failed."""
+        """Perform an instruction on the arrays whose addresses are at ``told``; return 0, or 1 if it failed."""
         callout, perform = self._called[number]
         values: list[Any] = []
         try:
@@ -122,7 +122,7 @@ class Calls:
         return 0
 
     def _looked(self, number: int, told: int) -> tuple[Array, list[Look]]:
-        """Return where the addresses of what an instruction reads and writes are told, and how its arrays are found."""
+        """Return the table of an instruction's addresses, and the functions that find its arrays."""
         from scanviz.engine.backends.native.emit.places import (
             ArrayPlace,  # of use where something is called out
         )
@@ -134,7 +134,7 @@ class Calls:
         return found
 
     def _look(self, place: ArrayPlace) -> Look:
-        """Return what gives the array at an address: a row of a known array, or what stays where it is, made once."""
+        """Return a function that gives the array at an address; fixed ones are made once."""
         rows = self._bases.get((*place.base[:2], 0)) if place.base[0] in _ROWS else None
         if rows is not None and rows.shape[1:] == place.shape and rows.strides[1:] == place.strides:
             start, step = rows.__array_interface__["data"][0], rows.strides[0] or 1
@@ -161,7 +161,7 @@ def array_at(address: int, place: ArrayPlace) -> Array:
 
 
 def put_error(arena: LoopArena, calls: Calls | None, sites: Sequence[Site], told: Sequence[int]) -> int:
-    """Put the error that ended a run into the arena; return the number of the instruction of the outermost step that it is of.
+    """Put the error that ended a run into the arena; return the instruction of the outermost step.
 
     Parameters
     ----------
@@ -199,7 +199,7 @@ def put_error(arena: LoopArena, calls: Calls | None, sites: Sequence[Site], told
 
 
 def runs_ended(calls: Calls | None, sites: Sequence[Site], told: Sequence[int]) -> list[tuple[int, int]]:
-    """Return the runs of loops inside that an error ended, the innermost first: the loop's key, and the steps done.
+    """Return the inner runs that an error ended, innermost first: (key of the loop, steps done).
 
     Parameters
     ----------
@@ -217,13 +217,13 @@ def runs_ended(calls: Calls | None, sites: Sequence[Site], told: Sequence[int]) 
 
 
 def _depth(site: Site) -> int:
-    """Return how many loops a site is in."""
+    """Return the number of loops around a site."""
     above = 0 if site.around is None else _depth(site.around)
     return above + (site.loop is not None)
 
 
 def _stand_in_error(site: Site, numbers: Sequence[int]) -> tuple[Exception, tuple[Any, ...]]:
-    """Return NumPy's error of an instruction for stand-ins of the arrays that it reads first, and the values."""
+    """Return NumPy's error of an instruction on stand-ins of its arrays, and the values."""
     instruction = site.instruction
     assert isinstance(instruction, Instruction)
     stand_ins = [

@@ -1,4 +1,4 @@
-"""Counting runs of loops that are written inside of other native code: how many, of how many steps, and how long they took.
+"""Count the runs, steps and times of inner loops in native code.
 
 The code adds numbers to a table that it is handed.  Counting takes an addition or two a run; times are taken by the processor's
 counter, in code that is run now and then, and only of loops that are in no other loop of the code but the outermost.  Who
@@ -28,7 +28,7 @@ LONGEST = 2  # of these the one that is no sum
 
 
 def count_begin(shared: Shared, key: int, is_inner: bool) -> tuple[int, Value | None]:
-    """Note a loop that is counted, and write what comes before a run; return its place and the ticks then.
+    """Write the begin of a counted run; return the loop's row in the table, and the ticks.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def count_begin(shared: Shared, key: int, is_inner: bool) -> tuple[int, Value | 
 
 
 def count_end(shared: Shared, began: tuple[int, Value | None], done: Value) -> None:
-    """Write what comes after a run of so many steps."""
+    """Write the end of a counted run."""
     (place, begun), code = began, shared.code
     if place < 0:
         return
@@ -66,12 +66,12 @@ def count_end(shared: Shared, began: tuple[int, Value | None], done: Value) -> N
 
 
 def table(loops: Sequence[RunCounter]) -> Array:
-    """Return a table of nothing counted."""
+    """Return an empty table of counts."""
     return np.zeros((max(1, len(loops)), WIDTH), np.int64)
 
 
 def runs_counted(loops: Sequence[RunCounter], numbers: Array) -> list[Run]:
-    """Return what was counted of loops that ran; the time of a loop that is not timed is -1."""
+    """Return the counts of the loops that ran; the time of an untimed loop is -1."""
     found: list[Run] = []
     for loop, (runs, steps, longest, ticks) in zip(loops, numbers.tolist(), strict=False):
         if runs:

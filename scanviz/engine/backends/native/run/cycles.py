@@ -1,4 +1,4 @@
-"""The processor's cycle counter: the cheapest clock there is, and what one of its ticks is in nanoseconds.
+"""The processor's cycle counter as a clock.
 
 On x86 the counter runs at one rate whatever the processor does, where the flags ``constant_tsc`` and ``nonstop_tsc`` say so; its
 rate is measured once, beside the clock of the process.  Elsewhere native code asks the clock of the process itself.  Reading the
@@ -28,7 +28,7 @@ ARGUMENTS = ("i64 %first", "i64 %last", "ptr %addresses", "ptr %numbers")
 
 
 class Counter(NamedTuple):
-    """What the cycle counter is worth.
+    """Calibration of the cycle counter.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class Counter(NamedTuple):
 
 @cache
 def is_steady() -> bool:
-    """Return whether there is a counter that runs at one rate, on all cores alike."""
+    """Return whether there is a counter with a constant rate, equal on all cores."""
     if platform.machine() not in ("x86_64", "AMD64"):
         return False
     try:
@@ -56,7 +56,7 @@ def is_steady() -> bool:
 
 
 def write_now(code: Code, fenced: bool) -> Value:
-    """Add lines that read the time: ticks of the counter, or nanoseconds into ``%clock``."""
+    """Write a reading of the time: ticks of the counter, or nanoseconds by way of ``%clock``."""
     if is_steady():
         if fenced:
             code.line('call void asm sideeffect "lfence", "~{memory}"()')
@@ -73,7 +73,7 @@ def write_now(code: Code, fenced: bool) -> Value:
 
 @cache
 def counter() -> Counter:
-    """Return what a tick is, and what a stamp costs: measured once in a process."""
+    """Calibrate the counter, once in a process."""
     if not is_steady():
         return Counter(1.0, _stamp_ticks())
     begun = _pair()
@@ -85,7 +85,7 @@ def counter() -> Counter:
 
 
 def reading() -> tuple[int, int]:
-    """Return a reading of the counter, and the clock's time of it; zeros where the code asks the clock itself."""
+    """Return (ticks, nanoseconds of the clock); zeros if code reads the clock itself."""
     return _pair(2) if is_steady() else (0, 0)
 
 
@@ -110,7 +110,7 @@ def _ticks() -> Callable[[], int]:
 
 
 def _stamp_ticks() -> float:
-    """Return the ticks of one stamp, taken and stored: the least of some measurements."""
+    """Measure the ticks that one stamp takes."""
     from scanviz.engine.backends.native.emit.ir import Code, Value
 
     code = Code()

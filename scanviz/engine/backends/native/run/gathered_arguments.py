@@ -1,4 +1,4 @@
-"""What a loop's code is handed: the arrays whose addresses it reads, and the numbers beside them."""
+"""Gather the arguments of a loop's code: arrays and numbers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NOTHING = np.empty(0)
 def gathered(
     handed: CallArguments, arena: LoopArena, buffers: Sequence[Any]
 ) -> tuple[list[Array], list[int]]:
-    """Return the arrays whose addresses code is handed, in order, and the numbers.
+    """Return the arrays and the numbers of one run.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def gathered(
 
 
 def handed_arrays(handed: CallArguments, given: Mapping[str, Sequence[Any]]) -> list[Array]:
-    """Return the arrays whose addresses code is handed, in order.
+    """Return the arrays whose addresses are arguments, in order.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def handed_arrays(handed: CallArguments, given: Mapping[str, Sequence[Any]]) -> 
 
 
 def _put_in_order(arena: LoopArena) -> None:
-    """Put each row of the sequences in C order, and each non-sequence: once a run, of which code may take a step at a time.
+    """Make rows of sequences and non-sequences contiguous, once per run.
 
     Rows may be any distance apart.
     """
@@ -88,7 +88,7 @@ def _put_in_order(arena: LoopArena) -> None:
 
 
 def _in_order(value: Array, loop: LoopInstruction, name: str) -> Array:
-    """Return an array in C order; what is told where no memory is left is not what a loop keeps."""
+    """Return a contiguous array; an error without memory names the array."""
     try:
         return np.ascontiguousarray(value)
     except MemoryError as error:

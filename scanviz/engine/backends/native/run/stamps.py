@@ -1,4 +1,4 @@
-"""Times that native code notes itself, and how they become those of steps and of operations.
+"""Time stamps that native code writes, and the times of steps and operations made of them.
 
 The code is handed int64 numbers: first :data:`HEAD` about what it shall do and has done, then the stamps.  With one a step, it is
 taken where a step begins, if the number of the step, counted from the first, is a multiple of a power of two; and one where the
@@ -37,7 +37,7 @@ Shares = Sequence[Sequence[tuple[int, float]]]  # of each stamp, the instruction
 
 
 class StampWriter:
-    """Writes the stamps of one variant of a loop.
+    """Writes the stamps of timed code.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class StampWriter:
         self._times_all = code.op(f"icmp ne i64 {every.text}, 0", "bool")
 
     def begin_step(self, step: Value) -> None:
-        """Take the stamp of a step that has one."""
+        """Write the stamp of a step, if it has one."""
         code, taken, go_on = self.code, self.code.label(), self.code.label()
         done = self._done(step)
         rest = code.op(f"and i64 {done.text}, {self._mask.text}", "int64")
@@ -74,7 +74,7 @@ class StampWriter:
             code.begin(go_on)
 
     def blocks(self, first: Value, last: Value, write: Callable[[Value, Value], None]) -> None:
-        """Write the steps from one to another by what writes those between two stamps: they have none but at their beginning."""
+        """Write steps in blocks with one stamp each; ``write(first, last)`` writes a block."""
         code = self.code
         begun = code.op(f"lshr i64 {self._done(first).text}, {self._shift.text}", "int64")
         with code.counted(begun, self._stamps_before(self._done(last))) as number:
@@ -84,7 +84,7 @@ class StampWriter:
             write(begin, end)
 
     def operation(self, step: Value, number: int) -> None:
-        """Take one of the stamps of a step, where its operations are timed."""
+        """Write the stamp of an operation, if operations are timed."""
         code, taken, go_on = self.code, self.code.label(), self.code.label()
         with code.storing_nothing():
             code.branch(self._times_all, taken, go_on)
@@ -94,7 +94,7 @@ class StampWriter:
             code.begin(go_on)
 
     def leave(self, done: Value) -> None:
-        """Note the steps done where the code is left, and with a stamp a step the time."""
+        """Write the steps done at the end, and the time."""
         code, steps, taken, go_on = self.code, self._done(done), self.code.label(), self.code.label()
         code.store(steps, code.at(self.record, 24))
         with code.storing_nothing():
@@ -105,7 +105,7 @@ class StampWriter:
             code.begin(go_on)
 
     def _stamps_before(self, done: Value) -> Value:
-        """Return how many stamps were taken when so many steps are done."""
+        """Return the number of stamps before step ``done``."""
         above = self.code.op(f"add i64 {done.text}, {self._mask.text}", "int64")
         return self.code.op(f"lshr i64 {above.text}, {self._shift.text}", "int64")
 
@@ -122,7 +122,7 @@ class StampWriter:
 
 
 class NativeRecord:
-    """What is written down during a chunk.
+    """Stamps of one chunk, and observer overhead meanwhile.
 
     Attributes
     ----------
@@ -147,12 +147,12 @@ class NativeRecord:
         self.note()
 
     def note(self) -> None:
-        """Note what watching has taken so far."""
+        """Record the observer overhead so far."""
         if self._own is not None:
             self.watched.append((perf_counter_ns(), self._own.ns))
 
     def waited(self, first: int, last: int, taken_ns: int) -> None:
-        """Note that threads took steps together in so many nanoseconds: the one that noted times may have been done before."""
+        """Record the time that the stamping thread waited for other threads."""
         origin, mask, shift = (int(number) for number in self.numbers[:3])
         begin, end = (step - origin + mask >> shift for step in (first, last))
         between = last - origin - (begin << shift)  # steps: the first of them need not have a stamp
@@ -161,7 +161,7 @@ class NativeRecord:
             self.waited_ns += max(0, taken_ns - round(ticks * counter().tick_ns))
 
     def nanoseconds(self, count: int) -> Array:
-        """Return so many times by the clock of the process, less what watching took."""
+        """Return the first ``count`` times in nanoseconds, without observer overhead."""
         ticks = self.numbers[HEAD : HEAD + count]
         first, first_ns = self._reading or (ticks[:1].sum(), 0)
         times: Array = np.rint((ticks - first) * counter().tick_ns).astype(np.int64) + first_ns
@@ -224,11 +224,11 @@ class NativeStamps:
         self._begun = self._clock()
 
     def end(self) -> None:
-        """Note the time at which the last step was done."""
+        """Take the time after the last step."""
         self._ended = self._clock()
 
     def series(self, loop: LoopInstruction, first: int) -> StepSeries:
-        """Return the times of the steps done, in the variant for it of their operations too."""
+        """Return the times of the steps done, with those of operations if they were timed."""
         done = int(self.record.numbers[3])
         if self.record.is_slower:
             span = max(0, self._ended - self._begun) if self._ended else 0
@@ -269,12 +269,12 @@ class NativeStamps:
 
 
 def no_stamps(first: int) -> NativeRecord:
-    """Return what code that notes times is handed where none are wanted: it notes when it is entered and left."""
+    """Return a record for timed code whose times are not wanted."""
     return NativeRecord(np.array([first, (1 << 62) - 1, 62, 0, 0, 0, 0]), None)
 
 
 def _source() -> dict[str, Any]:
-    """Return where the times come from."""
+    """Return the source, resolution and cost of the stamps."""
     found = counter()
     if not is_steady():
         return {"resolution_ns": RESOLUTION, "stamp_ns": found.stamp_ns}

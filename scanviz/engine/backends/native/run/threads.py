@@ -1,4 +1,4 @@
-"""Machine code of the parts of a loop, run by threads: each takes its rows through all steps of a chunk."""
+"""Run the parts of a loop by threads: each takes its rows through all steps of a chunk."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ LOST = 0.02  # of their time that calls may lose to trying whether parts are qui
 
 
 class _CodeOfPart(NamedTuple):
-    """Machine code of one part, and what it is handed."""
+    """Machine code of one part, and its arguments."""
 
     plan: Plan
     machine: Machine
@@ -49,7 +49,7 @@ class _CodeOfPart(NamedTuple):
 
 
 class PartedCode:
-    """The code of the parts of a loop: one for all of them, another for a last one that has other rows.
+    """Code of the parts of a loop; a last part of another size has its own.
 
     Parameters
     ----------
@@ -77,17 +77,17 @@ class PartedCode:
 
     @property
     def is_timed(self) -> bool:
-        """Whether there is code that notes times."""
+        """Whether there is timed code."""
         return self._timed is not None
 
     def prepare_times(self) -> None:
-        """Make the code that notes times, where it is not there."""
+        """Compile the timed code, once."""
         if self._timed is None:
             variant: CodeVariant = "strips" if self._code.handed.in_strips else "timed"
             self._timed = self._of_part(self._parts.plan, variant, self._parts.rows)
 
     def run(self, arena: LoopArena, first: int, last: int, step_ns: float, times: bool) -> float:
-        """Take steps, in chunks between which ctrl+c is heard; return how many nanoseconds one took.
+        """Take steps in chunks, so that ctrl+c is heard; return the nanoseconds per step.
 
         ``step_ns`` is what one may take; with ``times`` the first part notes when each begins.
         """
@@ -103,14 +103,14 @@ class PartedCode:
         return step_ns
 
     def _calls(self, arena: LoopArena, times: bool = False) -> list[Callable[[int, int], int]]:
-        """Return for each part what takes its steps from one to another."""
+        """Return for each part a function of (first step, last step)."""
         codes = [self._code] * (self._parts.count - 1) + [self._last]
         if times and self._timed is not None:
             codes[0] = self._timed
         return [self._call(arena, part, code) for part, code in enumerate(codes)]
 
     def _call(self, arena: LoopArena, part: int, code: _CodeOfPart) -> Callable[[int, int], int]:
-        """Return what takes the steps of one part from one step to another."""
+        """Return a function that takes steps of one part."""
         buffers = [lent_bytes(prod(shape) * np.dtype(dtype).itemsize) for shape, dtype in code.plan.buffers]
         arrays, numbers = gathered(code.handed, arena, buffers)
         addresses = [
@@ -126,7 +126,7 @@ class PartedCode:
         return call
 
     def _bytes(self, base: Base) -> int:
-        """Return how far the rows of a part are from those of the part before it, which is not the last."""
+        """Return the bytes between the rows of adjacent parts."""
         kind, k, _ = base
         loop, parts = self._loop, self._parts
         if kind == "sequence" and k in parts.sequences:
@@ -143,7 +143,7 @@ class PartedCode:
 
 
 class InParts:
-    """Decides when threads take the steps of a loop, each those of some rows: where that has not been slower.
+    """Decides when threads take the parts of a loop: as long as they are not slower.
 
     The bits are the same whoever takes them, so clocks may decide.
 
@@ -167,17 +167,17 @@ class InParts:
         self._apart, self._again = 0, 0
 
     def note(self, steps: int, elapsed_ns: int) -> None:
-        """Hear what steps took that were taken as a whole."""
+        """Record the time of steps taken by one thread."""
         self.step_ns, self._taken_ns = elapsed_ns / steps, self._taken_ns + elapsed_ns
 
     def prepare_times(self) -> None:
-        """Make code that notes times beside that which does not: before the clock of whoever watches starts."""
+        """Compile timed code of the parts before the observer's clock starts."""
         for code in list(self._made.values()):
             if code is not None:
                 code.prepare_times()
 
     def run(self, arena: LoopArena, first: int, last: int, times: bool = False) -> bool:
-        """Take steps in parts where that pays; return whether it did.  With ``times`` one part notes when steps begin."""
+        """Take steps in parts if that pays, and return whether; with ``times`` one part stamps the steps."""
         if not self.step_ns:
             self.step_ns = self._estimated(arena, last - first)
         ahead = (last - first) * self.step_ns
@@ -199,7 +199,7 @@ class InParts:
         return True
 
     def _estimated(self, arena: LoopArena, steps: int) -> float:
-        """Return about what a step takes; 0 of a run that surely is short, for which that is not reckoned."""
+        """Estimate the nanoseconds of a step; 0 for a run that is surely short."""
         loop = self._loop
         rows = [state.row_shape for state in arena.states]
         sizes = [prod(shape) for shape in (*rows, *arena.shapes[: len(loop.sequences)]) if shape]
@@ -211,7 +211,7 @@ class InParts:
         return step_ns(loop.body, self._plan, MACHINE_RATES)
 
     def _calls_until_again(self, lost: float) -> int:
-        """Return how many calls are done as a whole after one in parts, whose steps took so much longer, as a share.
+        """Return how many calls one thread takes before parts are tried again, after they lost a share of time.
 
         Parts that gain nothing lose nothing either: they are gone on with, since what held a thread up, as threads of BLAS that
         wait for more to do and keep a processor meanwhile, may be over soon, and nothing but another try tells.  Slower ones
@@ -220,7 +220,7 @@ class InParts:
         return 0 if lost <= LOST else min(2 * self._apart + 1, ceil(lost / LOST))
 
     def _code(self, shapes: Sequence[ConcreteShape], rows: Sequence[ConcreteShape]) -> PartedCode | None:
-        """Return the code of the parts, None where the loop is done as a whole."""
+        """Return the code of the parts, None if the loop has none."""
         threads = threads_allowed()
         if threads not in self._divided:
             from scanviz.engine.backends.native.run.batch_partition import parts_of

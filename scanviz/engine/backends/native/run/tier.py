@@ -1,4 +1,4 @@
-"""A loop in the native tier: code for the shapes met, called with addresses; NumPy's code where there is none."""
+"""Run a loop in the native tier: machine code for the shapes met, or NumPy's code."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ EMITS = Emits(
 
 
 class NativeCode:
-    """Machine code of one variant of a loop, called as every loop's code is.
+    """Machine code of one variant of a loop.
 
     Attributes
     ----------
@@ -103,12 +103,12 @@ class NativeCode:
 
     @cached_property
     def text(self) -> str:
-        """The code in LLVM's language, with the user's lines, written once more when somebody asks."""
+        """The LLVM IR with the user's lines as comments, written again on demand."""
         return text_of(self.loop, self.plan, self._kind)[0]
 
     @property
     def function(self) -> NativeCode:
-        """What is called; steps whose times are noted are taken by threads as the others are, so there is code for that.
+        """The code itself; timed code for threads is compiled first.
 
         Who watches finds all code made: it would be made while the steps of the first short run are timed.
         """
@@ -128,7 +128,7 @@ class NativeCode:
         return self._as_whole(arena, first, last)
 
     def _as_whole(self, arena: LoopArena, first: int, last: int) -> Outcome:
-        """Take steps in this thread."""
+        """Take steps in the calling thread."""
         arrays, numbers = gathered(self.handed, arena, arena.buffers)
         addresses, told = array("Q", map(address, arrays)), array("q", numbers)
         calls = None
@@ -159,7 +159,7 @@ class NativeCode:
         return done, outcome, -1
 
     def _hand_on(self, arena: LoopArena, arrays: Sequence[Array]) -> None:
-        """Give the arena what the loop carries to the next step."""
+        """Store the carries in the arena."""
         carried = list(arena.carried)
         for (kind, k, _), value in zip(self.handed.addresses, arrays, strict=True):
             if kind == "carry":
@@ -170,7 +170,7 @@ class NativeCode:
         return next(k for k, base in enumerate(self.handed.addresses) if base[0] == kind)
 
     def _in_chunks(self, where: int, what: int, first: int, last: int) -> int:
-        """Take steps in calls of about a tenth of a second; return what the last call did."""
+        """Take steps in calls of about 0.1 s; return the result of the last call."""
         while True:
             end = min(last, first + self._chunk)
             begun = perf_counter_ns()
@@ -182,13 +182,13 @@ class NativeCode:
             first = end
 
     def reasons(self) -> list[str]:
-        """Return what is called out, and why."""
+        """Return the reasons of callouts."""
         return list(
             dict.fromkeys(f"called out: {call.why}" for call in self.handed.callouts if not call.seldom)
         )
 
     def _observed(self, arena: LoopArena, first: int, last: int, probe: Probe) -> Outcome:
-        """Take steps while somebody observes: loops inside are counted, and now and then called out, to be observed themselves."""
+        """Take observed steps: inner loops are counted, and called out in samples to be observed themselves."""
         from scanviz.engine.backends.native.run.stamps import NativeRecord, no_stamps
 
         inline = not self._is_look(probe)
@@ -213,7 +213,7 @@ class NativeCode:
         return self._others[inline]._as_whole(arena, first, last)
 
     def _is_look(self, probe: Probe) -> bool:
-        """Return whether loops and branches inside are called out."""
+        """Return whether inner loops and branches are called out in this sample."""
         if self._branches or probe.level > ProbeLevel.STEPS or not probe.control:
             return True
         if self.variant == "plain":  # a control block, or a call that is made as if nobody watched
@@ -223,7 +223,7 @@ class NativeCode:
         return self._looks % LOOKS == 2 if self.variant == "ops" else self._looks == 1
 
     def stamps(self, first: int, last: int, clock: Clock, own: ObserverOverhead | None) -> Stamps:
-        """Return what takes the times of a chunk."""
+        """Return the stamps of a chunk."""
         from scanviz.engine.backends.native.run.stamps import NativeStamps  # of no use while nobody watches
 
         return NativeStamps(
@@ -242,7 +242,7 @@ class NativeCode:
 def _of_variant(
     variant: Variant, counts: bool, known: Mapping[Kind, tuple[Machine, CallArguments]]
 ) -> CodeVariant:
-    """Return which code runs as a variant: there is one beside the plain one, but for plain code of strips with a few times."""
+    """Return the code variant of an observation variant."""
     if variant == "plain" and not counts:
         return "plain"
     plain = known.get(Kind("plain"))
@@ -250,7 +250,7 @@ def _of_variant(
 
 
 def _shares(program: Program, plan: Plan, group: Sequence[int]) -> list[tuple[int, float]]:
-    """Return how the time of instructions that are done as one is shared out: by what each does to an element."""
+    """Return each instruction's share of a group's time, by its work."""
     from scanviz.engine.cost import weights_in  # of no use while nobody watches
     from scanviz.engine.program.work import work_of
 
@@ -260,12 +260,12 @@ def _shares(program: Program, plan: Plan, group: Sequence[int]) -> list[tuple[in
 
 
 class NativeSpecialised(Specialised):
-    """Native code for one set of shapes; times are taken by the code itself."""
+    """Native code for one set of shapes; it takes its times itself."""
 
     __slots__ = ()
 
     def made_entry(self, write: WriteEntry) -> Entry | None:
-        """Return None: short calls that are frequent are compiled as a whole."""
+        """Return None: machine code has no entry, frequent short calls are compiled whole."""
         return None
 
     def written(self, name: Variant) -> NativeCode:
@@ -276,16 +276,16 @@ class NativeSpecialised(Specialised):
 
     @property
     def plain_times(self) -> bool:
-        """Whether steps that have times run the code that runs while nobody watches: strips do."""
+        """Whether timed steps run the plain code, as strips do."""
         return self.written("steps").handed.in_strips
 
     def stamps(self, name: Variant, first: int, last: int, own: ObserverOverhead | None) -> Stamps:
-        """Return what takes the times of a chunk, less what watching takes in what is called out."""
+        """Return the stamps of a chunk, without observer overhead in callouts."""
         return self.written(name).stamps(first, last, self.clock, own)
 
 
 def native_tier(tier: Tier) -> Tier:
-    """Return the tier of machine code with the arrays of another."""
+    """Return the native tier with the array module of another."""
     return tier._replace(name="native", emits=EMITS, groups=chains)
 
 
@@ -296,7 +296,7 @@ def machine_code(
     shapes: Sequence[ConcreteShape],
     rows: Sequence[tuple[int, ...]],
 ) -> Specialised:
-    """Return native code of a loop for the shapes of a step's inputs and of the rows of states.
+    """Compile a loop for the shapes of its step's inputs and of its states' rows.
 
     Raises
     ------
@@ -322,7 +322,7 @@ def machine_code(
 
 
 class NativeRunner(SpecialisedLoop):
-    """Runs one loop by native code where it can be written, by NumPy's elsewhere."""
+    """Runs one loop in native code, or on NumPy if there is none."""
 
     def __init__(self, loop: LoopInstruction, runners: Mapping[int, Any], tier: Tier, write: Write) -> None:
         super().__init__(loop, runners, tier._replace(name="numpy"), write)
@@ -339,7 +339,7 @@ class NativeRunner(SpecialisedLoop):
 
     @property
     def expected(self) -> Tier:
-        """The tier whose code is taken for shapes that were not met yet, where it can be written."""
+        """The tier expected for new shapes."""
         return native_tier(self.tier)
 
 
@@ -365,7 +365,7 @@ class Listing(NamedTuple):
     plan: Plan
 
     def assembly(self) -> str:
-        """Return the processor's instructions, with marks where the code of a line of the user's begins.
+        """Return the assembly, with marks where the code of a user's line begins.
 
         It is compiled once more for that: the code that runs has no marks.
         """
@@ -376,7 +376,7 @@ class Listing(NamedTuple):
 
 
 def listings(executable: Any) -> Iterator[Listing]:
-    """Iterate over the loops of an executable that have run, for the shapes that they met last."""
+    """Iterate over the loops of an executable that have run, each for its last shapes."""
     if not isinstance(executable, SourceExecutable):
         return
     loops = {loop.key: loop for loop, _ in all_loops(executable.program)}

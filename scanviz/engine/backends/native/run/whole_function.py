@@ -1,4 +1,4 @@
-"""A whole function as one piece of machine code, for calls so short that what is around their loops takes longer than the loops.
+"""Compile a whole function, for calls in which everything around the loops takes longer than the loops.
 
 A function is a loop of one step: its inputs are what stays the same, its outputs what the step gives.  So its operations and loops
 are written as those of any step are (:mod:`scanviz.engine.backends.native.emit.inside`), for the shapes of one kind of call.  Small
@@ -42,7 +42,7 @@ ENDED_WELL = 1 << 2  # one step, and nothing else
 
 
 def as_loop(program: Program) -> LoopInstruction:
-    """Return the loop of one step whose step is a program that holds a loop; its own number of steps is no register of anything."""
+    """Return a program that holds a loop as the step of a loop of one step."""
     first = next(loop for loop, _ in all_loops(program))
     count, given = len(program.outputs), len(program.inputs)
     return LoopInstruction(
@@ -69,7 +69,7 @@ def as_loop(program: Program) -> LoopInstruction:
 
 
 class WorkingMemory:
-    """What one call at a time works in.
+    """Memory of one call at a time.
 
     Attributes
     ----------
@@ -110,7 +110,7 @@ class WorkingMemory:
         self._told = None if self.counts is None else self.counts.copy()
 
     def read(self) -> list[Run]:
-        """Return what was counted since it was read last; the numbers only grow, for the code may be running."""
+        """Return the counts since the last reading."""
         if self.counts is None or self._told is None:
             return []
         now = self.counts.copy()
@@ -126,7 +126,7 @@ def _empty(shape: Sequence[int], dtype: str) -> Array:
 
 
 class WholeFunction:
-    """The machine code of a whole function for the shapes of its inputs.
+    """Machine code of a whole function for the shapes of its inputs.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ class WholeFunction:
         self._counting: WholeFunction | None = None
 
     def run_noting(self, inputs: Sequence[Any], probe: Probe) -> list[Array] | None:
-        """Return the outputs as a call does: by code that counts the runs of the loops too, in memory that is the probe's."""
+        """Return the outputs by code that counts the runs of the loops, in memory of the probe."""
         counting = self._counting
         if counting is None:
             with probe.own.aside():  # no time of the program
@@ -173,7 +173,7 @@ class WholeFunction:
         return counting(inputs, memory)
 
     def __call__(self, inputs: Sequence[Any], counting: WorkingMemory | None = None) -> list[Array] | None:
-        """Return the outputs, in new arrays; None where an operation failed: run by parts the function says which.
+        """Return the outputs in new arrays; None if an operation failed, which a call by parts reports.
 
         Code that counts is given the memory in which it does; it counts nothing of calls that fail.
         """

@@ -1,4 +1,4 @@
-"""Threads that do parts of one call of native code, and sleep in between: the processor is theirs only while there is work.
+"""Threads that take parts of one call of native code, and sleep in between.
 
 Who sleeps is woken where he ran last.  Between two calls the caller may have come to that very processor; some systems, virtual
 machines among them, then leave both there for milliseconds, one after the other, though another processor is idle.  So threads are
@@ -21,7 +21,7 @@ Processors = set[int]
 
 
 class _Ended:
-    """Counts the tasks of one call that threads have ended, with what they raised."""
+    """Collects the ends of one call's tasks, with their errors."""
 
     __slots__ = ("errors", "event", "wanted")
 
@@ -30,26 +30,26 @@ class _Ended:
         self.errors: list[BaseException | None] = []
 
     def note(self, error: BaseException | None) -> None:
-        """Note the end of one."""
+        """Enter the end of a task."""
         self.errors.append(error)
         if len(self.errors) == self.wanted:
             self.event.set()
 
 
 class Workers:
-    """Threads of the process, made when they are needed."""
+    """The threads of the process, started on demand."""
 
     def __init__(self) -> None:
         self.forget()
 
     def forget(self) -> None:
-        """Have no threads: those of the process that this one was forked from are not in it."""
+        """Forget all threads: a forked process has none of its parent's."""
         self._lock, self._count = threading.Lock(), 0
         self._tasks = SimpleQueue[tuple[Task, _Ended, Processors]]()
         self._threads: list[int] = []  # by the system's numbers
 
     def run(self, tasks: Sequence[Task]) -> None:
-        """Do tasks, the first in this thread; return when all have ended, after ctrl+c too: they write to what the caller holds.
+        """Run tasks, the first in this thread; return when all have ended, after ctrl+c too: they write to the caller's arrays.
 
         Where the system gives no thread, or Python is ending, this thread does them all.
         """
@@ -75,7 +75,7 @@ class Workers:
             raise raised
 
     def _have(self, wanted: int) -> bool:
-        """Make threads until there are as many as wanted, or no more to be had; return whether there is any for a task."""
+        """Start threads up to ``wanted``, as far as the system gives them; return whether there is any."""
         with self._lock:
             while self._count < wanted:
                 name = f"scanviz {self._count + 1}"
@@ -91,7 +91,7 @@ class Workers:
 
 
 def woken_elsewhere(threads: Sequence[int]) -> Processors:
-    """Let threads that sleep wake on another processor than the caller's; return those that they may use when they are awake.
+    """Make sleeping threads wake on another processor than the caller's; return the processors allowed afterwards.
 
     Returns
     -------
@@ -114,7 +114,7 @@ def woken_elsewhere(threads: Sequence[int]) -> Processors:
 
 @cache
 def _processor() -> Callable[[], int] | None:
-    """Return what tells the processor that a thread runs on; None where the system's C library does not.
+    """Return the C library's function that gives the current processor, None if it has none.
 
     It keeps Python's lock meanwhile: a thread of Python that is busy would have it for milliseconds before the others are woken.
     """
@@ -146,7 +146,7 @@ os.register_at_fork(after_in_child=WORKERS.forget)
 
 
 def threads_allowed() -> int:
-    """Return how many threads one call may use: ``config.native.threads``, or as many processors as this process may run on."""
+    """Return how many threads one call may use: ``config.native.threads``, or one per processor."""
     return config.native.threads or len(os.sched_getaffinity(0))
 
 

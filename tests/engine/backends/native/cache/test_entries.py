@@ -17,8 +17,6 @@ from scanviz import tensor as T
 from scanviz.engine.backends.native.cache import entries, jit
 from scanviz.engine.backends.registry import availability
 from scanviz.engine.config import config
-from scanviz.profiler import profile
-from tests.laws.rows_apart import parts_always
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "geteuid"), reason="the cache needs owners of files")
 needs_llvm = pytest.mark.skipif(not availability("native").works, reason=availability("native").why)
@@ -303,26 +301,6 @@ for number in itertools.count():
             assert found is not None and len(found) == 100_000 and len(set(found)) == 1
 
 
-@needs_llvm
-def test_processes_that_compile_the_same_loop_at_once_all_get_it_right(place, tmp_path):
-    script = tmp_path / "script.py"
-    script.write_text(
-        "import numpy as np, scanviz\n"
-        "from scanviz import tensor as T\n"
-        "x = T.vector('x')\n"
-        "y, _ = scanviz.scan(lambda x_t, y: T.tanh(x_t - y), x, np.float64(0))\n"
-        "print(scanviz.function([x], y[-1], mode='native')(np.ones(5)).item().hex())\n"
-    )
-    environment = {**os.environ, "PYTHONPATH": str(Path(scanviz.__file__).parents[1])}
-    processes = [
-        subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, text=True, env=environment)
-        for _ in range(3)
-    ]
-    told = {process.communicate(timeout=300)[0] for process in processes}
-    assert len(told) == 1 and all(process.returncode == 0 for process in processes)
-    assert len(keys(place)) == 1
-
-
 def gates(bias=0.5, name="gates"):
     x, W = T.matrix("x"), T.matrix("W")
 
@@ -367,57 +345,6 @@ def test_code_of_another_version_or_processor_is_not_loaded(monkeypatch, what):
 
 
 @needs_llvm
-@pytest.mark.parametrize(("rows", "shares"), [(64, 1), (50, 2)])
-def test_code_of_parts_that_threads_take_is_found_too(monkeypatch, place, rows, shares):
-    monkeypatch.setattr(config.native, "threads", 2)
-    x, h0 = T.tensor3("x"), T.matrix("h0")
-    given = np.linspace(-1, 1, 50 * rows * 4).reshape(50, rows, 4), np.ones((rows, 4))
-    found = []
-    with parts_always():
-        for _ in range(2):
-            states, _ = scanviz.scan(lambda x_t, h: T.tanh(x_t - h), x, h0)
-            f = scanviz.function([x, h0], states, mode="native")
-            found += [f(*given), f(*given)]  # after the first it is known how long steps take
-            (made,) = next(iter(f.executable.flat.runners.values())).all_made()
-            assert any(made.written("plain")._in_parts._made.values())
-            assert len(keys(place)) == 1 + shares
-    for other in found[1:]:
-        np.testing.assert_array_equal(other, found[0])
-
-
-@needs_llvm
-def test_errors_of_code_from_disk_are_those_of_code_that_was_written():
-    def failing():
-        x, at = T.matrix("x"), T.lvector("at")
-        rows, _ = scanviz.scan(
-            lambda x_t, k, h: T.ifelse(k < 9, h + scanviz.scan(lambda s, x_t: s + x_t[k], None, 0.0, [x_t], n_steps=2)[0][-1], h),
-            [x, at], 0.0, name="picks",
-        )  # fmt: skip
-        return scanviz.function([x, at], rows, mode="native")
-
-    told = []
-    for _ in range(2):
-        f = failing()
-        f(np.ones((3, 4)), [0, 1, 3])
-        with pytest.raises(Exception, match="picks") as raised:
-            f(np.ones((3, 4)), [0, 4, 1])
-        told.append(str(raised.value))
-    assert told[0] == told[1] and why_of(f).startswith(FROM_DISK)
-
-
-@needs_llvm
-def test_runs_of_a_loop_inside_are_counted_in_code_from_disk():
-    counted = []
-    for _ in range(2):
-        f = gates()
-        f(*VALUES)
-        with profile() as session:
-            f(*VALUES)
-        counted.append({loop.name: (loop.runs, loop.steps) for loop in session.record.loops})
-    assert counted[0] == counted[1] and counted[0]["within"][0] == 3
-
-
-@needs_llvm
 def test_special_functions_are_found_by_code_from_disk():
     def made():
         x = T.vector("x")
@@ -430,53 +357,3 @@ def test_special_functions_are_found_by_code_from_disk():
     first, again = made(), made()
     np.testing.assert_array_equal(first(given), again(given))
     assert why_of(again) == FROM_DISK
-
-
-@needs_llvm
-def test_code_that_calls_out_is_found_by_its_text():
-    def made():
-        x = T.tensor3("x")
-        rows, _ = scanviz.scan(
-            lambda x_t, h: T.tanh(T.linalg.eigh(x_t)[0] + h * T.exp(h) - T.sin(h)) * h + x_t[0], x, T.ones(3)
-        )
-        return scanviz.function([x], rows, mode="native")
-
-    given = np.stack([np.eye(3) * k for k in (1.0, 2.0, 3.0)])
-    first, again = made(), made()
-    np.testing.assert_array_equal(first(given), again(given))
-    assert "called out" in why_of(again) and "kept on disk" in why_of(again)
-
-
-@needs_llvm
-def test_processes_that_are_killed_while_they_compile_leave_nothing_wrong(tmp_path):
-    script = tmp_path / "script.py"
-    script.write_text(
-        "import numpy as np, scanviz\n"
-        "from scanviz import tensor as T\n"
-        "print('begun', flush=True)\n"
-        "for k in range(4):\n"
-        "    x = T.vector('x')\n"
-        "    y, _ = scanviz.scan(lambda x_t, y: T.tanh(x_t - y * (k + 1)), x, np.float64(0))\n"
-        "    print(scanviz.function([x], y[-1], mode='native')(np.ones(5)).item().hex(), flush=True)\n"
-    )
-    environment = {**os.environ, "PYTHONPATH": str(Path(scanviz.__file__).parents[1])}
-
-    def started():
-        return subprocess.Popen(
-            [sys.executable, str(script)], stdout=subprocess.PIPE, text=True, env=environment
-        )
-
-    for pause in (0.02, 0.1, 0.2):
-        killed = [started() for _ in range(2)]
-        for process in killed:
-            assert process.stdout.readline() == "begun\n"
-        time.sleep(pause)
-        for process in killed:
-            os.kill(process.pid, signal.SIGKILL)
-            process.wait()
-            process.stdout.close()
-    whole = [started() for _ in range(2)]
-    told = [process.communicate(timeout=300)[0] for process in whole]
-    environment["SCANVIZ_NATIVE_CACHE"] = "off"
-    expected = started().communicate(timeout=300)[0]
-    assert told == [expected, expected] and all(process.returncode == 0 for process in whole)

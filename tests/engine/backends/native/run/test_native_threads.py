@@ -96,20 +96,6 @@ def test_a_first_run_that_surely_is_long_is_taken_by_threads():
     assert divided(f)
 
 
-def test_steps_that_show_what_a_step_takes_without_a_profile_are_taken_by_threads_too(monkeypatch):
-    f, given = batch_of_rows()
-    expected, shared = f(given), []
-    f(given)
-    usual = InParts.run
-    monkeypatch.setattr(
-        InParts, "run", lambda self, arena, *steps: usual(self, arena, *steps) and not shared.append(steps)
-    )
-    with scanviz.profile() as session:
-        np.testing.assert_array_equal(f(given), expected)
-    control = [last - first for first, last, times in shared if not times]
-    assert control and session.record.loops[0].control_steps >= sum(control)
-
-
 def test_steps_whose_times_are_noted_are_taken_by_threads_too(monkeypatch):
     f, given = batch_of_rows()
     expected, timed = f(given), []
@@ -226,14 +212,6 @@ def test_a_loop_backwards_that_reads_but_the_sizes_of_a_sequence_is_taken_by_thr
     threads_take_both_loops(f, given)
 
 
-def test_a_loop_backwards_whose_rows_a_bias_adds_up_is_taken_by_threads():
-    x, h, w, b = T.tensor3("x"), T.matrix("h"), T.matrix("w"), T.vector("b")
-    rows, _ = scanviz.scan(lambda x_t, h, w, b: T.tanh(x_t + T.dot(h, w) + b), x, h, [w, b], name="rnn")
-    f = scanviz.function([x, h, w, b], scanviz.grad(T.mean(rows * rows), [w, b]), mode="native")
-    given = np.random.default_rng(0).normal(size=(300, 64, 8)), np.zeros((64, 8)), 0.5 * np.eye(8), np.ones(8)
-    threads_take_both_loops(f, given)
-
-
 def test_a_product_of_what_stays_with_each_row_is_written_where_its_rows_lie():
     weights, x = T.matrix("weights"), T.tensor3("x")
     rows, _ = scanviz.scan(lambda x_t, weights: T.dot(weights, x_t), x, None, weights)
@@ -241,26 +219,6 @@ def test_a_product_of_what_stays_with_each_row_is_written_where_its_rows_lie():
     given = [np.random.default_rng(0).normal(size=shape) for shape in ((64, 20), (300, 20, 8))]
     for _ in range(3):
         np.testing.assert_allclose(f(*given), given[0] @ given[1])
-
-
-def test_what_surely_is_not_divided_is_found_without_looking_at_its_axes(monkeypatch):
-    from scanviz.engine.backends.native.run import batch_partition
-
-    x, w, b = T.tensor3("x"), T.matrix("w"), T.vector("b")
-    rows, _ = scanviz.scan(
-        lambda x_t, h, w, b: T.tanh(x_t + T.dot(h, w) + b), x, T.zeros((64, 32)), [w, b], name="rnn"
-    )
-    adding_up = Mode("native", "all,-PushOutScanOutput")
-    f = scanviz.function([x, w, b], scanviz.grad(T.mean(rows * rows), [w, b]), mode=adding_up)
-    asked = []
-    usual = batch_partition.step_axes
-    monkeypatch.setattr(
-        batch_partition, "step_axes", lambda loop, shapes: asked.append(loop) or usual(loop, shapes)
-    )
-    given = np.random.default_rng(0).normal(size=(300, 64, 32)), np.eye(32), np.zeros(32)
-    for _ in range(3):
-        f(*given)
-    assert [loop.name for loop in asked] == ["rnn"]  # not the backward loop, which sums up what `b` gets
 
 
 def test_threads_that_wait_use_no_processor():

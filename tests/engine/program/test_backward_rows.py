@@ -70,12 +70,6 @@ def test_gradients_of_weights_read_rows_in_the_order_of_steps(batch: int, dtype:
     assert "∂h[t] * (1 - h[t] * h[t])" in backwards(f)
 
 
-@pytest.mark.parametrize("steps", [0, 1, 2, 300])
-def test_it_holds_for_any_number_of_steps(steps: int) -> None:
-    inputs, rows = recurrent(2)
-    agree(inputs, scanviz.grad(T.sum(rows[1:] * rows[:-1]), inputs), numbers(2, steps=steps))
-
-
 def test_rows_from_the_last_on_lie_in_order() -> None:
     x, made = beside_a_state()
     f = agree([x], [made[::-1]], [drawn.normal(size=(6, 3))])
@@ -96,56 +90,6 @@ def test_loops_that_end_early_lay_rows_forwards() -> None:
     made, _ = scanviz.scan(lambda x_t: (T.exp(x_t), scanviz.until(x_t > 1)), x, name="ends")
     f = agree([x], [made[::-1]], [np.array([0.0, 0.5, 2.0, 0.1])])
     assert not backwards(f)
-
-
-def test_loops_inside_of_steps_may_lay_rows_backwards() -> None:
-    x, w = T.tensor3("x"), T.vector("w")
-
-    def step(x_t: Any, h: Any, w: Any) -> Any:
-        inner, _ = scanviz.scan(lambda row, w: T.tanh(row * w), x_t, None, w, name="inner")
-        return T.tanh(h + inner[::-1][:2].sum(axis=0) + inner[::-1].max())
-
-    rows, _ = scanviz.scan(step, x, T.zeros_like(w), w, name="outer")
-    agree(
-        [x, w],
-        [rows, *scanviz.grad(T.sum(rows**2), [x, w])],
-        [drawn.normal(size=(5, 4, 3)), drawn.normal(size=3)],
-    )
-
-
-def test_truncated_gradients_and_sequences_read_backwards() -> None:
-    x, h, w = T.matrix("x"), T.vector("h"), T.matrix("w")
-    rows, _ = scanviz.scan(
-        lambda x_t, h, w: T.tanh(x_t + T.dot(h, w)),
-        x,
-        h,
-        w,
-        go_backwards=True,
-        truncate_gradient=3,
-        name="rnn",
-    )
-    given = [drawn.normal(size=(6, 3)), drawn.normal(size=3), drawn.normal(size=(3, 3))]
-    agree([x, h, w], [rows, *scanviz.grad(T.sum(rows * rows), [x, h, w])], given)
-
-
-def test_a_second_gradient_agrees() -> None:
-    inputs, rows = recurrent()
-    first = scanviz.grad(T.sum(rows**3), inputs[2])
-    agree(inputs, scanviz.grad(T.sum(first**2), inputs), numbers(), 1e-8)
-
-
-def test_it_copies_no_rows() -> None:
-    inputs, rows = recurrent(32)
-    outputs, given = scanviz.grad(T.sum(rows * rows), inputs[2:]), numbers(32, steps=300, size=16)
-    found = {}
-    for mode in (Mode("numpy"), Mode("numpy").excluding(RULE)):
-        f = scanviz.function(inputs, outputs, mode=mode)
-        loops = [loop for loop, _ in all_loops(f.program)]
-        found[str(mode)] = [slot.backwards for slot in loops[-1].step_outputs], f(*given)
-    (turned, a), (plain, b) = found.values()
-    assert turned == [True] and plain == [False]
-    for one, other in zip(a, b, strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-10)
 
 
 def _linear() -> tuple[list[Any], Any]:

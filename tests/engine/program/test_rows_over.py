@@ -10,7 +10,6 @@ import pytest
 import scanviz
 from scanviz import Mode
 from scanviz import tensor as T
-from scanviz.engine.config import config
 from scanviz.engine.errors import MisfitError
 from scanviz.engine.program.file import from_data, to_data
 from scanviz.engine.program.instructions import all_loops
@@ -190,24 +189,6 @@ def test_a_sequence_whose_rows_lie_otherwise_is_left_alone(mode: str) -> None:
         assert_close(f(values), plain(values))
 
 
-def test_threads_that_take_some_of_the_rows_write_over_their_own() -> None:
-    h, x, w = T.matrix("h"), T.tensor3("x"), T.matrix("w")
-    rows, _ = scanviz.scan(lambda x_t, h, w: T.tanh(x_t + T.dot(h, w)), x, h, w, name="rnn")
-    outputs = scanviz.grad(T.sum(rows * rows), [x, w])
-    f = scanviz.function([h, x, w], outputs, mode="native")
-    assert over(f)
-    values = drawn.normal(size=(64, 16)), drawn.normal(size=(800, 64, 16)), drawn.normal(size=(16, 16)) / 9
-    found, threads = [], config.native.threads
-    try:
-        for config.native.threads in (1, 2, 2, 2):
-            found.append(f(*values))
-    finally:
-        config.native.threads = threads
-    for other in found[1:]:
-        for one, result in zip(found[0], other, strict=True):
-            assert_same_bits(result, one)
-
-
 def test_a_damaged_program_that_would_write_over_what_is_needed_is_refused() -> None:
     x, rows, made = sums()
     without = frozenset(("key", "node_id", "frees"))
@@ -219,25 +200,6 @@ def test_a_damaged_program_that_would_write_over_what_is_needed_is_refused() -> 
         loop["step_outputs"][0]["over"] = place
         with pytest.raises(MisfitError, match="writes over rows that something else needs"):
             from_data(damaged, arrays)
-
-
-def test_a_damaged_program_whose_inner_loop_would_write_over_rows_is_refused() -> None:
-    x = T.tensor3("x")
-
-    def step(x_t: Any) -> Any:
-        inner, _ = scanviz.scan(
-            lambda r, h: (T.tanh(h + r), h * r), T.exp(x_t), [T.zeros_like(x_t[0]), None], name="inner"
-        )
-        return inner[1]
-
-    program = scanviz.function([x], scanviz.scan(step, x, name="outer")[0], mode="numpy").program
-    data, arrays = to_data(program, frozenset(("key", "node_id", "frees")))
-    from_data(data, arrays)
-    (outer,) = (one for one in data["instructions"] if one["kind"] == "loop")
-    (inner,) = (one for one in outer["body"]["instructions"] if one["kind"] == "loop")
-    inner["step_outputs"][0]["over"] = 0
-    with pytest.raises(MisfitError, match="writes over rows that"):
-        from_data(data, arrays)
 
 
 def test_a_listing_says_whose_rows_are_written_over() -> None:

@@ -57,14 +57,6 @@ def test_what_arrives_is_a_sequence_and_every_bit_is_as_before(wanted, dtype):
             assert_same_bits(found, expected)
 
 
-def test_sizes_that_are_known_make_the_zeros_behind_the_rows_a_constant():
-    x = T.matrix("x")
-    rows, _ = scanviz.scan(lambda x_t, h: T.tanh(x_t + h), x, T.zeros(3), name="rnn")
-    with_it, without = both([x], scanviz.grad((rows**2).sum(), [x]))
-    assert messages(with_it) == [MESSAGE]
-    assert_same_bits(with_it(X)[0], without(X)[0])
-
-
 def test_zeros_keep_their_signs():
     x, h0 = T.matrix("x"), T.vector("h")
     rows, _ = scanviz.scan(lambda x_t, h: x_t * h, x, h0, name="product")
@@ -93,13 +85,6 @@ def test_rows_that_come_from_other_work_are_read_where_they_lie(mode):
         assert peaks[1] - peaks[0] > 0.9 * 401 * 32 * 8
 
 
-def test_the_last_row_alone_may_be_read_after_the_loop():
-    inputs, outputs = gradient(wanted="h")
-    with_it, without = both(inputs, outputs)
-    assert messages(with_it)
-    assert_same_bits(with_it(X, H, W)[0], without(X, H, W)[0])
-
-
 def test_a_truncated_gradient_keeps_its_buffer():
     inputs, outputs = gradient(truncate_gradient=2)
     with_it, plain = (scanviz.function(inputs, outputs, mode=mode) for mode in ("numpy", "reference"))
@@ -122,36 +107,6 @@ def test_loops_that_end_early_and_states_of_two_taps_give_what_they_gave():
             assert_same_bits(found, expected)
     (why,) = why_not(scanviz.grad((deep**2).sum(), [x]))
     assert why.startswith("steps read or write other rows of `∂")
-
-
-@pytest.mark.parametrize("order", [2, 3])
-def test_gradients_of_gradients_are_those_of_the_graph_as_it_was_built(order):
-    x, h0, w = T.matrix("x"), T.vector("h"), T.vector("w")
-    rows, _ = scanviz.scan(lambda x_t, h, w: T.tanh(x_t + h * w), x, h0, w, name="rnn")
-    found = (rows**2).sum()
-    for _ in range(order):
-        found = (scanviz.grad(found, w) ** 2).sum()
-    for mode in ("numpy", "native"):
-        f, plain = (scanviz.function([x, h0, w], found, mode=how) for how in (mode, "reference"))
-        np.testing.assert_allclose(f(X, H, W), plain(X, H, W), rtol=1e-10)
-
-
-def test_a_loop_inside_a_step_hands_its_row_on_too():
-    x, w = T.tensor3("x"), T.vector("w")
-
-    def step(x_t, h, w):
-        inner, _ = scanviz.scan(lambda row, g, w: T.tanh(row + g * w), x_t, h, w, name="inner")
-        return T.tanh(inner.sum(axis=0))
-
-    rows, _ = scanviz.scan(step, x, T.zeros_like(w), w, name="outer")
-    outputs = scanviz.grad((rows**2).sum(), [x, w])
-    given = np.linspace(-1, 1, 24).reshape(2, 4, 3), W
-    plain = scanviz.function([x, w], outputs, mode="reference")(*given)
-    for mode in ("numpy", "native"):
-        f = scanviz.function([x, w], outputs, mode=mode)
-        assert any("nothing is joined" in message for message in messages(f))
-        for found, expected in zip(f(*given), plain, strict=True):
-            np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
 STEPS = {  # of each the gradient adds one number to all elements of the next row

@@ -72,33 +72,6 @@ def test_a_term_that_does_not_fit_its_state_is_the_error_of_the_loop(mode, steps
 
 
 @pytest.mark.parametrize("mode", MODES, ids=str)
-@pytest.mark.parametrize(
-    "step",
-    [
-        lambda a: a * 2,
-        lambda a: (a * 2)[None],
-    ],
-)
-@pytest.mark.parametrize(
-    "rows", [lambda: T.constant(np.ones(3)), lambda: T.ones(3), lambda: T.zeros(c.shape[0])]
-)
-def test_a_sequence_of_equal_rows_is_as_long_as_it_is(rows, step, mode):
-    result, _ = scanviz.scan(step, rows(), n_steps=n)
-    assert len(run(result, mode, {c: np.ones(3), n: 3})) == 3
-    with pytest.raises(scanviz.ScanvizError, match="too short"):
-        run(result, mode, {c: np.ones(3), n: 4})
-
-
-@pytest.mark.parametrize("mode", MODES, ids=str)
-def test_inner_products_of_rows_that_do_not_fit_are_an_error(mode):
-    k = T.matrix("k")
-    rows, _ = scanviz.scan(T.dot, [m, k])
-    np.testing.assert_array_equal(run(rows, mode, {m: VALUES[m], k: np.ones((2, 3))}), [3.0, 12.0])
-    with pytest.raises(scanviz.ScanvizError):
-        run(rows, mode, {m: VALUES[m], k: np.ones((2, 1))})
-
-
-@pytest.mark.parametrize("mode", MODES, ids=str)
 def test_one_step_that_reads_no_row_still_needs_one(mode):
     rows, _ = scanviz.scan(lambda a, s: s + 1, c, T.constant(0.0), n_steps=1)
     assert run(rows, mode, {c: np.ones(1)}) == [1]

@@ -11,6 +11,7 @@ import scanviz
 from scanviz import Mode
 from scanviz import tensor as T
 from scanviz.engine.errors import InternalError, ScanvizError
+from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.equality import structurally_equal
 from scanviz.engine.graph.nodes import build_one
 from scanviz.engine.graph.traversal import toposort
@@ -73,16 +74,22 @@ def test_rules_about_programs_can_be_left_out_before_anything_was_compiled():
     assert "ScanInplaceOptimizer" in done.stdout, done.stderr
 
 
-def test_rules_that_undo_one_another_are_stopped_and_named(extra):
+def undo_one_another(extra):
+    """Register two rules that undo one another."""
+
     @extra("to_sum", (e.multiply,))
     def to_sum(node, level):
-        if node.inputs[0] is not node.inputs[1]:
-            return None
-        return Match({node.outputs[0]: build_one(e_op(e.add), *node.inputs)}, "a product becomes a sum")
+        if node.inputs[0] is node.inputs[1]:
+            return Match({node.outputs[0]: build_one(Op(e.add), *node.inputs)}, "a product becomes a sum")
+        return None
 
     @extra("to_product", (e.add,))
     def to_product(node, level):
-        return Match({node.outputs[0]: build_one(e_op(e.multiply), *node.inputs)}, "a sum becomes a product")
+        return Match({node.outputs[0]: build_one(Op(e.multiply), *node.inputs)}, "a sum becomes a product")
+
+
+def test_rules_that_undo_one_another_are_stopped_and_named(extra):
+    undo_one_another(extra)
 
     x = T.vector("x")
     with pytest.warns(RewriteCycleWarning, match="to_product") as caught:
@@ -99,15 +106,7 @@ def test_what_was_refused_is_kept_where_rules_undo_one_another(extra):
     def shy(node, level):
         return Refusal("it does not want to", 3)
 
-    @extra("to_sum", (e.multiply,))
-    def to_sum(node, level):
-        if node.inputs[0] is not node.inputs[1]:
-            return None
-        return Match({node.outputs[0]: build_one(e_op(e.add), *node.inputs)}, "a product becomes a sum")
-
-    @extra("to_product", (e.add,))
-    def to_product(node, level):
-        return Match({node.outputs[0]: build_one(e_op(e.multiply), *node.inputs)}, "a sum becomes a product")
+    undo_one_another(extra)
 
     x = T.vector("x")
     with warnings.catch_warnings():
@@ -120,12 +119,6 @@ def test_what_was_refused_is_kept_where_rules_undo_one_another(extra):
     assert found.why == "it does not want to"
     text = render_rewrites(p.record, RewritesOptions(why_not="shy"))
     assert "exp" in text and "it does not want to" in text
-
-
-def e_op(declaration):
-    from scanviz.engine.graph.declaration import Op
-
-    return Op(declaration)
 
 
 def test_a_rule_that_breaks_a_type_is_found_after_its_phase(extra):
@@ -366,11 +359,11 @@ def test_rules_of_two_phases_that_undo_one_another_are_stopped_and_named(extra):
     def to_sum(node, level):
         if node.inputs[0] is not node.inputs[1]:
             return None
-        return Match({node.outputs[0]: build_one(e_op(e.add), *node.inputs)}, "a product becomes a sum")
+        return Match({node.outputs[0]: build_one(Op(e.add), *node.inputs)}, "a product becomes a sum")
 
     @extra("to_product", (e.add,), phase="clean")
     def to_product(node, level):
-        return Match({node.outputs[0]: build_one(e_op(e.multiply), *node.inputs)}, "a sum becomes a product")
+        return Match({node.outputs[0]: build_one(Op(e.multiply), *node.inputs)}, "a sum becomes a product")
 
     x = T.vector("x")
     with pytest.warns(RewriteCycleWarning, match="several phases") as caught:

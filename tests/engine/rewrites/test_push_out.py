@@ -154,15 +154,6 @@ def test_each_operation_of_a_row_has_one_over_all_rows(step, name):
     agree([x, m], [rows], np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]), np.array([[2.0, 1.0], [0.5, 3.0]]))
 
 
-def test_rows_of_several_sequences_are_as_many_as_there_are_steps():
-    a, b, n = T.vector("a"), T.vector("b"), T.lscalar("n")
-    shorter, _ = scanviz.scan(lambda p, q: p * q + 1.0, [a, b])
-    asked, _ = scanviz.scan(lambda p, q: p * q + 1.0, [a, b], n_steps=n)
-    taps, _ = scanviz.scan(lambda older, now: now - older, dict(input=a, taps=[-1, 0]))
-    values = np.arange(5.0), np.arange(3.0) + 1, 2
-    agree([a, b, n], [shorter, asked, taps], *values)
-
-
 def test_a_sequence_that_is_too_short_is_reported_as_the_loop_would():
     a, n = T.vector("a"), T.lscalar("n")
     rows, _ = scanviz.scan(lambda v: v * 2.0, a, n_steps=n, name="doubled")
@@ -439,13 +430,6 @@ def test_the_gradient_of_a_bias_is_a_sum_of_rows_after_the_loop(batch, shape, st
     agree(inputs, wanted, x, RNG.normal(size=(4, 3)), RNG.normal(size=shape), tolerance=1e-10)
 
 
-@pytest.mark.parametrize("shape", [(2, 3), (1, 3), (2, 1), (1, 1)])
-def test_the_gradient_of_a_bias_of_any_shape_is_summed_to_it(shape):
-    inputs, wanted = gradient_of_biased(True, T.matrix("bias"))
-    values = RNG.normal(size=(6, 2, 4)), RNG.normal(size=(4, 3)), RNG.normal(size=shape)
-    assert agree(inputs, wanted, *values, tolerance=1e-10)[1].shape == shape
-
-
 def test_rows_that_products_take_from_the_last_on_are_summed_in_that_order_and_not_copied():
     inputs, wanted = gradient_of_biased(True, T.vector("bias"))
     f = scanviz.function(inputs, wanted)
@@ -490,24 +474,6 @@ def test_a_matrix_that_changes_is_solved_with_as_it_is():
         lambda x, a: T.solve(a * (1.0 + x[0] ** 2), x), outputs_info=b, non_sequences=a, n_steps=3
     )
     assert "changes from step to step" in refusals([x], "split_factorisation", [a, b])
-
-
-@pytest.mark.parametrize("dtype", ["bool", "int8", "int32", "uint16", "float16"])
-def test_products_of_rows_of_two_sequences_keep_their_dtype(dtype):
-    a, b = T.matrix("a", dtype=dtype), T.matrix("b", dtype=dtype)
-    products, _ = scanviz.scan(lambda x, y: T.dot(x, y), [a, b], name="products")
-    left, right = (RNG.integers(0, 100, (4, 5)).astype(dtype) for _ in range(2))
-    found = scanviz.function([a, b], products, mode=Mode("reference", "all"))(left, right)
-    expected = np.array([np.dot(x, y) for x, y in zip(left, right, strict=True)])
-    assert found.dtype == expected.dtype == dtype
-    np.testing.assert_allclose(found, expected, rtol=1e-2 if dtype == "float16" else 0)
-
-
-def test_vectors_of_numbers_of_two_dtypes_are_made_of_all_rows_at_once_in_the_dtype_of_both():
-    a, b = T.vector("a", dtype="float16"), T.vector("b", dtype="int32")
-    sums, _ = scanviz.scan(lambda x, y: T.sort(T.stack([x, y])), [a, b], name="pairs")
-    found = scanviz.function([a, b], sums)(np.array([0.5, 3.0], "float16"), np.array([70001, 2], "int32"))
-    assert found.dtype == "float64" and found.tolist() == [[0.5, 70001.0], [2.0, 3.0]]
 
 
 def test_last_rows_that_are_kept_do_not_count_the_steps_of_a_loop():

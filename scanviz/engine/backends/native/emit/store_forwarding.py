@@ -77,9 +77,9 @@ class KnownMemory:
             return
         parts = self._stored.setdefault(array, {})
         new = StoredLanes(value, 0, value.lanes)
-        for start, part in list(parts.items()):
-            if start < offset + new.bytes and offset < start + part.bytes:
-                del parts[start]
+        old = parts.get(offset)
+        if old is None or old.bytes != new.bytes:
+            _cut(parts, offset, offset + new.bytes)
         parts[offset] = new
 
     def found(self, address: Value, dtype: str, lanes: int) -> list[StoredLanes] | None:
@@ -109,3 +109,19 @@ def _from(parts: dict[int, StoredLanes], offset: int) -> StoredLanes | None:
             lanes, rest = divmod(offset - start, size_of(part.value.dtype))
             return None if rest else StoredLanes(part.value, part.lane + lanes, part.lanes - lanes)
     return None
+
+
+def _cut(parts: dict[int, StoredLanes], begin: int, end: int) -> None:
+    """Take what lies between two offsets out of the parts; what is left of one stays, as whole numbers."""
+    for start, part in list(parts.items()):
+        stop = start + part.bytes
+        if start >= end or begin >= stop:
+            continue
+        del parts[start]
+        size = size_of(part.value.dtype)
+        before = max(0, begin - start) // size
+        if before:
+            parts[start] = part._replace(lanes=before)
+        after = max(0, stop - end) // size
+        if after:
+            parts[stop - after * size] = StoredLanes(part.value, part.lane + part.lanes - after, after)

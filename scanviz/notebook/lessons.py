@@ -1,4 +1,4 @@
-"""What the cells of a lesson's notebook call: its picture, and the check of its exercise."""
+"""Functions for the cells of a lesson's notebook: its picture, and the check of its exercise."""
 
 from __future__ import annotations
 

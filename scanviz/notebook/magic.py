@@ -1,4 +1,4 @@
-"""The cell magic ``%%scanviz``: run a cell, record every loop in it, and show what happened."""
+"""The cell magic ``%%scanviz``: run a cell, record every loop in it, and show the profile."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ from scanviz.render.draw import notebook_bundle
 
 
 def bundle(what: Any) -> dict[str, str]:
-    """Return what a notebook shows, by media type.
+    """Return the display of an object, by media type.
 
     Examples
     --------
@@ -51,7 +51,7 @@ _BAR = "display:inline-block;height:0.6em;background:#c2571a"
 
 
 def record_bundle(record: ProfileRecord) -> dict[str, str]:
-    """Return what a notebook shows of a profile, by media type.
+    """Return the display of a profile, by media type.
 
     Examples
     --------
@@ -90,7 +90,7 @@ def record_bundle(record: ProfileRecord) -> dict[str, str]:
 
 
 def loop_bundle(loop: LoopRecord) -> dict[str, str]:
-    """Return what a notebook shows of a loop: what a step takes, its operations, and its variables with their kinds.
+    """Return the display of a loop, by media type: its step's time, its operations, and its variables with their kinds.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What a graph costs, as data: in named sizes, and in numbers where a call told the sizes."""
+"""Costs of a graph as data: in named sizes, and in numbers once a call has shown the sizes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from scanviz.engine.strict import Strict
 
 
 class StepNumbersRecord(Strict, frozen=True):
-    """What one step of a loop costs, in numbers.
+    """Cost of one step of a loop, in numbers.
 
     Attributes
     ----------
@@ -26,7 +26,7 @@ class StepNumbersRecord(Strict, frozen=True):
 
 
 class CostNumbersRecord(Strict, frozen=True):
-    """What a graph costs with the sizes of the function's last call put in; None for what depends on values.
+    """Cost of a graph with the sizes of the function's last call; None for numbers that depend on values.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class CostNumbersRecord(Strict, frozen=True):
 
 
 class GraphCostRecord(Strict, frozen=True):
-    """What a graph costs, written in named sizes.
+    """Cost of a graph, in named sizes.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What views raise for a user's mistake: they know records, never the engine, whose errors these are."""
+"""Errors that views raise for a user's mistake."""
 
 from scanviz.engine.errors import ScanvizError, ScanvizTypeError, ScanvizValueError
 

@@ -1,4 +1,4 @@
-"""Loops as records: what a loop is (variables, mappings, operations) and what its runs took.
+"""Loops as records: variables, mappings and operations of a loop, and the times of its runs.
 
 A loop's times come from three kinds of steps: most are timed as a whole; in a sample of them each operation is timed too; and a few
 run without any stamp, so that what stamps cost is known and taken off.  The typical step is the median of the whole steps, and its
@@ -22,7 +22,7 @@ Samples = np.ndarray[Any, np.dtype[np.int64]]
 SAMPLE_REASONS = {0: "every k-th", 1: "first", 2: "last", 3: "slowest"}
 
 
-FEW_NS = 10  # of shorter steps fractions of nanoseconds are told
+FEW_NS = 10  # shorter steps are shown with fractions of nanoseconds
 INSIDE = "part of the code of the loop around"  # why a loop has code that was not made for it alone
 
 
@@ -260,7 +260,7 @@ class LoopRecord(Strict, Shown, frozen=True, eq=False):
         return rows
 
     def at(self, step: int) -> list[TimedSteps]:
-        """Return what was kept of a step, of each run: its own time or that of its block."""
+        """Return the kept times of a step, of each run: its own or that of its block."""
         return [
             timed_steps
             for timed_steps in self.timed()
@@ -291,12 +291,12 @@ class LoopRecord(Strict, Shown, frozen=True, eq=False):
 
     @property
     def code_ns(self) -> int:
-        """How long making its code took, as far as it is in its time."""
+        """Compilation time, as far as it is part of the loop's time."""
         return min(sum(tier.total_ns for tier in self.tiers), self.total_ns)
 
     @property
     def median_step_ns(self) -> float:
-        """The median step: of few nanoseconds with fractions, where it is the typical one, of which they are known.
+        """The median step, with fractions where it takes few nanoseconds.
 
         Examples
         --------
@@ -310,7 +310,7 @@ class LoopRecord(Strict, Shown, frozen=True, eq=False):
 
     @property
     def step_quantiles_ns(self) -> tuple[float, float, float]:
-        """The median step, what 95 of 100 do not exceed, and the longest: these are whole nanoseconds, and no less than the median.
+        """The median step, the 95th percentile and the longest step, in increasing order.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""Numbers about loops and operations, declared once: what each counts, its unit, how values become one, and where it is shown.
+"""Numbers about loops and operations, declared once: meaning, unit, aggregation and views.
 
 The engine notifies a number by its name (:meth:`scanviz.engine.observe.Observer.measured`), the recorder aggregates it as its
 declaration says, and the record keeps it under that name in ``measures`` of a loop or an operation.  Files and checks
@@ -76,7 +76,7 @@ class Measure(Struct, frozen=True):
     per: str = ""
 
     def value(self, record: Measured) -> float | None:
-        """Return the number of what it is declared of; None where it was not measured."""
+        """Return the measured number of a record; None where it was not measured."""
         if self.per:
             done, typical_ns = record.measures.get(self.per), cast("OperationRecord", record).typical_ns
             return done * 1e9 / typical_ns if done and typical_ns > 0 else None
@@ -260,7 +260,7 @@ def declared(of: Of, name: str) -> Measure:
 
 
 def aggregated(before: dict[str, float], measure: Measure, value: float) -> None:
-    """Put a value into what is known of a loop or operation.
+    """Add a value to the known numbers of a loop or operation.
 
     Examples
     --------
@@ -277,7 +277,7 @@ def aggregated(before: dict[str, float], measure: Measure, value: float) -> None
 
 
 def shown(record: LoopRecord | FunctionRecord, view: View) -> Iterator[tuple[Measure, float]]:
-    """Iterate over the numbers of a loop or function that a view shows, with their values; not what was not measured."""
+    """Iterate over the measured numbers of a loop or function that a view shows."""
     from scanviz.record.loops import LoopRecord
 
     for measure in measures("loop" if isinstance(record, LoopRecord) else "function", view):

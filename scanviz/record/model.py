@@ -1,4 +1,4 @@
-"""What a profiled run is, as data: functions, loops, operations and times.
+"""A profiled run as data: functions, loops, operations and times.
 
 All times are nanoseconds.  Records are frozen; the recorder makes them, the file keeps them, and every view reads them
 and nothing else.  The docstrings document every field; ``python tools/profile_format.py`` prints them as tables.
@@ -84,7 +84,7 @@ class FunctionRecord(Strict, frozen=True):
 
     @property
     def graph(self) -> GraphSnapshot | None:
-        """Its graph as it runs, after all rewrites; None where that was not recorded."""
+        """Its graph as it runs, after all rewrites; None where it was not recorded."""
         rewrites = self.rewrites
         return rewrites.snapshot(len(rewrites.applications)) if rewrites is not None else None
 
@@ -103,7 +103,7 @@ class FunctionRecord(Strict, frozen=True):
 
 
 class CostRecord(Strict, frozen=True):
-    """What recording itself cost: events counted, times what one costs here, and time measured in the recorder.
+    """Profiler overhead: counted events, the price of each here, and time measured in the recorder.
 
     Attributes
     ----------
@@ -141,7 +141,7 @@ class CostRecord(Strict, frozen=True):
 
 
 class MergedRecord(Strict, frozen=True):
-    """A profile that another one was merged from.
+    """A profile that was merged into another one.
 
     Attributes
     ----------

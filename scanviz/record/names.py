@@ -1,4 +1,4 @@
-"""What the functions and loops of a record are called, so that each is told from all others, and finding them by that.
+"""Distinct names of a record's functions and loops, and finding these by name.
 
 Functions of one name have numbers in a record (``train#1``, ``train#2``), and so have loops of one name in one function.  Loops
 of one name in two functions are told apart by the function: ``train/rnn`` and ``test/rnn``.  Who asks for a loop may leave out
@@ -19,7 +19,7 @@ _NUMBER = re.compile(r"#\d+$")
 
 
 def given_name(name: str) -> str:
-    """Return a name as it was given, without the number that tells it from others.
+    """Return a name as the user gave it, without the number that makes it distinct.
 
     Examples
     --------
@@ -30,7 +30,7 @@ def given_name(name: str) -> str:
 
 
 def is_meant(name: str, asked: str | None) -> bool:
-    """Return whether a function of a name may be meant: by the name, or by that which the user gave; every one by none.
+    """Return whether a name, with or without its number, is the one asked for; None asks for every name.
 
     Examples
     --------
@@ -41,7 +41,7 @@ def is_meant(name: str, asked: str | None) -> bool:
 
 
 def numbered(names: Sequence[str]) -> list[str]:
-    """Return names of which no two are equal: those that are there several times get numbers.
+    """Return distinct names: equal ones get numbers.
 
     Examples
     --------
@@ -63,7 +63,7 @@ def numbered(names: Sequence[str]) -> list[str]:
 
 
 class TakenNames:
-    """Names of which no two are equal: one that is taken gets a number behind it.
+    """Distinct names, given one by one: a name that is taken gets a number behind it.
 
     Examples
     --------
@@ -96,7 +96,7 @@ def function_titles(record: ProfileRecord) -> dict[int, str]:
 
 
 def loop_titles(record: ProfileRecord) -> dict[int, str]:
-    """Return by the key of each loop what it is called: its name, with its function's where another one has a loop of it."""
+    """Return a distinct title of each loop by its key, with the function's name where another function has such a loop."""
     functions = function_titles(record)
     having = Counter(name for name, _ in {(loop.name, loop.function) for loop in record.loops})
     titles = [
@@ -135,7 +135,7 @@ def functions_called(record: ProfileRecord, asked: str) -> list[FunctionRecord]:
 
 
 def not_one_loop(record: ProfileRecord, asked: str, among: Iterable[LoopRecord] | None = None) -> str:
-    """Return why a name does not say which loop is meant, with those that may be; empty where it does."""
+    """Return why a name does not identify one loop, with the candidates; empty where it does."""
     found, titles = loops_called(record, asked), loop_titles(record)
     if among is not None:
         keys = {loop.key for loop in among}
@@ -145,7 +145,7 @@ def not_one_loop(record: ProfileRecord, asked: str, among: Iterable[LoopRecord] 
 
 
 def not_one_function(record: ProfileRecord, asked: str) -> str:
-    """Return why a name does not say which function is meant, with those that may be; empty where it does."""
+    """Return why a name does not identify one function, with the candidates; empty where it does."""
     found, titles = functions_called(record, asked), function_titles(record)
     return _not_one("function", asked, [titles[function.key] for function in found], list(titles.values()))
 

@@ -1,4 +1,4 @@
-"""Operations as records: what each does and takes, outside of loops, in a loop's step and on the sides of its branches."""
+"""Operations as records, with their times: outside of loops, in a loop's step, and on the sides of its branches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a run ended: in a file of its own, because whoever runs a program needs it before the other classes of a record."""
+"""The end of a run, in a file of its own: the runner of a program needs it before the other records."""
 
 from __future__ import annotations
 

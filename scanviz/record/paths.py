@@ -39,7 +39,7 @@ def working_folder() -> str:
 
 
 def seen_from(folder: str, file: str) -> str:
-    """Return what a file is called by somebody in a folder: its whole name where it is not inside.
+    """Return a file name relative to a folder; the whole name where the file is elsewhere.
 
     Examples
     --------
@@ -51,7 +51,7 @@ def seen_from(folder: str, file: str) -> str:
 
 
 def _notebook_cell(file: str) -> str:
-    """Return what a notebook calls the cell that a file name stands for, as in ``In[3]``; nothing for other files."""
+    """Return the notebook's name of a cell, such as ``In[3]``; nothing for other files."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     named = shell.compile.format_code_name(file) if shell is not None else None
     return named[1] if named else ""

@@ -1,4 +1,4 @@
-"""The one gate for text on its way to a terminal: what scripts, records and file names hold is made harmless here.
+"""The one gate for text on its way to a terminal: texts of scripts, records and file names are made harmless.
 
 Twice.  Views write what they take from a record through :func:`sanitize`, so that it has the width that it is laid out for.
 Whatever goes to a stream goes there through :func:`write_text` (or :func:`write_json`), which lets nothing pass but letters,
@@ -19,7 +19,7 @@ from scanviz.record.errors import CannotWriteError
 # Controls, line separators, directions of writing, invisible characters and lone surrogates.
 _UNSAFE = "\x00-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff"
 _OF_A_LINE = re.compile(f"[{_UNSAFE}]")
-# The same but line ends, tabs, and what begins a colour: ``ESC [ numbers m``.
+# The same without line ends, tabs, and the beginning of a colour: ``ESC [ numbers m``.
 _OF_A_COLOURED_TEXT = re.compile(rf"\x1b(?!\[[0-9;]{{1,19}}m)|(?![\n\t\x1b])[{_UNSAFE}]")
 _OF_A_TEXT = re.compile(rf"(?![\n\t])[{_UNSAFE}]")
 _PLAIN_SIGNS = str.maketrans(
@@ -40,7 +40,7 @@ def sanitize(text: str) -> str:
 
 
 def is_plain(text: str) -> bool:
-    r"""Return whether a line of text is harmless as it is.
+    r"""Return whether a line of text is harmless.
 
     Examples
     --------
@@ -137,7 +137,7 @@ def write_json(data: Any, stream: TextIO, indent: int | None = None) -> None:
 def _write(text: str, stream: TextIO) -> None:
     try:
         stream.write(text)
-    except BrokenPipeError:  # nobody reads any more
+    except BrokenPipeError:  # the reader is gone
         raise
     except OSError as error:
         raise cannot_write(stream, error) from None

@@ -1,4 +1,4 @@
-"""How much of a time nobody worked: the processor was another's, or the thread waited.  Said before times are believed."""
+"""Time off the CPU, and time of threads beyond the clock: readers see these before they trust times."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from scanviz.record.loops import LoopRecord
 from scanviz.record.model import FunctionRecord, ProfileRecord
 
 WORTH_A_WORD = 0.1  # of the time on the clock
-SHORTEST_NS = 1_000_000  # of shorter times it is not said: one tick of the system may be a tenth of them
+SHORTEST_NS = 1_000_000  # shorter times have no note: one tick of the system may be a tenth of them
 
 
 def off_cpu_share(record: ProfileRecord | FunctionRecord | LoopRecord) -> float:
@@ -49,7 +49,7 @@ def off_cpu(record: ProfileRecord | FunctionRecord | LoopRecord) -> str:
 
 
 def called_ns(record: ProfileRecord) -> int:
-    """Return what the calls of all functions took, each counted once though one may have made another."""
+    """Return the time of all calls, nested calls counted once."""
     return sum(max(0, function.total_ns - function.call_parts.inside_ns) for function in record.functions)
 
 

@@ -49,7 +49,7 @@ from scanviz.record.paths import recorded_path
 
 
 def source_record(line: object) -> SourceRecord | None:
-    """Return a source line as data; None for what is none."""
+    """Return a source line as data; None for anything else."""
     if not isinstance(line, SourceLine):
         return None
     return SourceRecord(recorded_path(line.file), line.line, line.text())
@@ -92,7 +92,7 @@ def operation_records(
 
 
 def value_name(program: Program, number: int) -> str:
-    """Return what a value of a program is called: the user's name, a constant number itself, or what made it."""
+    """Return the name of a value of a program: the user's name, a constant's number, or its operation."""
     return _Names(program).of(number)
 
 
@@ -216,7 +216,7 @@ def _is_gradient_of(backward: LoopInstruction, forward: LoopInstruction) -> bool
 
 
 def forward_loop(loop: LoopInstruction, program: Program) -> int | None:
-    """Return the key of the first loop of the same program that a loop is the gradient of, None if there is none."""
+    """Return the key of the first loop of the same program that a loop is the gradient of; None without one."""
     for instruction in program.instructions:
         if isinstance(instruction, LoopInstruction) and _is_gradient_of(loop, instruction):
             return instruction.key
@@ -259,7 +259,7 @@ def read_backwards(forward: LoopInstruction, program: Program) -> set[int]:
 
 
 def _root(number: int, maker: Mapping[int, object]) -> int:
-    """Return the register whose memory, or whose rows, a register shows."""
+    """Return the register whose memory, or whose rows, a view shows."""
     made = maker.get(number)
     while isinstance(made, Instruction):
         views = made.op.declaration.views

@@ -1,4 +1,4 @@
-"""What was measured of a run beside its loops and operations: parts of calls, of building, and of threads.
+"""Times of a run beside its loops and operations: parts of calls, building, and threads.
 
 :mod:`scanviz.record.summary.run_breakdown` divides a run by them.
 """
@@ -12,7 +12,7 @@ from scanviz.record.values import SourceRecord
 
 
 class CallPartsRecord(Strict, frozen=True):
-    """Parts of all calls of a function, beside what its program does.
+    """Parts of all calls of a function, beside its program.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class CallPartsRecord(Strict, frozen=True):
 
 
 class BuildRecord(Strict, frozen=True):
-    """What one line built while the recording ran: loops, gradients or functions.
+    """Loops, gradients or functions that one line built during the recording.
 
     Attributes
     ----------

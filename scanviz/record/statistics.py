@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from scanviz.record.values import DurationRecord
 
 _DIGITS = 6
-_SHIFT = 52 - _DIGITS  # bits of a float64's fraction that buckets do not tell apart
-_ROOM = 32  # buckets added beyond what is needed, so that growing is rare
+_SHIFT = 52 - _DIGITS  # bits of a float64's fraction within a bucket
+_ROOM = 32  # spare buckets, so that growing is rare
 LONGEST = 2**62
 FINE = 1000  # picoseconds of a nanosecond, in which steps of few nanoseconds are counted
 
@@ -149,7 +149,7 @@ class Histogram:
         return min(round(found), self.total)
 
     def record(self) -> DurationRecord:
-        """Return what is shown of it."""
+        """Return the durations as a record."""
         from scanviz.record.values import DurationRecord
 
         if not self.count:
@@ -163,11 +163,11 @@ class Histogram:
         return _interpolated(self._counts, self._base, 0.5) if self.count else 0.0
 
     def shifted(self, by: float) -> Histogram:
-        """Return the durations with so much taken off each, none of which becomes negative."""
+        """Return the durations, each reduced by a number and at least 0."""
         return self._changed(1, by)
 
     def in_larger_units(self, size: int) -> Histogram:
-        """Return the durations in units that are so many times as large, rounded; their total is that of the exact ones.
+        """Return the durations in larger units, rounded; their total is the exact one.
 
         Examples
         --------
@@ -262,7 +262,7 @@ class HistogramTable:
 
 
 def _interpolated(counts: np.ndarray[Any, Any], base: int, share: float) -> float:
-    """Return a quantile of whole nanoseconds, those of one bucket taken to lie evenly in it."""
+    """Return a quantile of whole nanoseconds, interpolated within its bucket."""
     up_to = np.cumsum(counts)
     wanted = share * int(up_to[-1])
     at = int(np.searchsorted(up_to, wanted, side="left"))

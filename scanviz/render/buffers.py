@@ -12,7 +12,7 @@ from scanviz.record.traces.cell_names import cell_name, goes_backwards
 
 
 def rows_before(variable: LoopVariableRecord) -> int:
-    """Return how many rows a loop variable's buffer has before that of step 0.
+    """Return the number of rows before that of step 0 in a loop variable's buffer.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def rows_written(variable: LoopVariableRecord, step: int) -> tuple[int, ...]:
 
 
 def backward_name(variable: LoopVariableRecord, row: int, steps: int) -> str:
-    """Return what a row of a loop of back-propagation is called in the time of the loop that it is the gradient of; else nothing.
+    """Return the name of a gradient's row in the time of the forward loop; else nothing.
 
     Examples
     --------
@@ -88,7 +88,7 @@ def carried(variable: LoopVariableRecord, step: int, steps: int) -> str:
 
 
 def later_uses(variable: LoopVariableRecord) -> list[tuple[int, list[tuple[str, list[tuple[int, str]]]]]]:
-    """Return of each row that a step writes how later steps use it: what they do, how many steps later, and as what.
+    """Return the later uses of each row that a step writes: the verb, and how many steps later under which names.
 
     Rows are counted from the step's number.
 
@@ -157,7 +157,7 @@ def _mitmot(variable: LoopVariableRecord, reads: str, writes: str) -> str:
 
 
 def _written_again(variable: LoopVariableRecord) -> str:
-    """Return which row several steps write, for the first pair of taps of which that is so."""
+    """Return the row that several steps write, in words, for the first such pair of taps."""
     first, last = min(variable.writes), max(variable.writes)
     if first == last:
         return ""
@@ -170,7 +170,7 @@ def _written_again(variable: LoopVariableRecord) -> str:
 
 
 def called(variable: LoopVariableRecord, tap: int) -> str:
-    """Return what a loop's step calls the row of a tap.
+    """Return the name of a tap's row in the loop's step.
 
     A loop of back-propagation goes backwards, so its own tap +3 is called ``g[t-3]``, as time goes in the loop that it is the
     gradient of.

@@ -36,7 +36,7 @@ SIGNS = {
     "summary": "≡",
 }
 _GONE = "−"
-_LEAST = 16  # columns of words without which a time says nothing
+_LEAST = 16  # columns of words that a time needs beside it
 _READERS = ("operation", "output", "loop", "summary", "until", "inner_output", "port")
 _ASCII = str.maketrans(
     {
@@ -102,7 +102,7 @@ class DrawnLine(Struct, frozen=True):
 
 
 class Moment(Struct, frozen=True):
-    """What there is of a picture at a moment.
+    """The nodes, loops and edges of a picture that are there at a moment.
 
     Attributes
     ----------
@@ -120,7 +120,7 @@ class Moment(Struct, frozen=True):
 
 
 class CharacterDrawing:
-    """A picture that is laid out as rows, to be drawn whole or at several moments: each thing has its row and its lane in all.
+    """A picture laid out as rows, to be drawn whole or at several moments: every node keeps its row and its lane.
 
     Parameters
     ----------
@@ -170,7 +170,7 @@ class CharacterDrawing:
         return (source, target) if source in self.nodes and target in self.nodes else None
 
     def reads_by(self, edges: Collection[int]) -> dict[str, list[str]]:
-        """Return what nodes read, by some of the edges."""
+        """Return the sources of each node, by some of the edges."""
         reads: dict[str, list[str]] = defaultdict(list)
         for number, (edge, ends) in enumerate(zip(self.diagram.edges, self.ends, strict=True)):
             if ends is not None and edge.role != "recurrence" and number in edges:
@@ -247,7 +247,7 @@ class _Lines:
         return _GONE if gone else SIGNS.get(self.drawing.nodes[name].kind, "●")
 
     def _beside(self, rails: str, around: Sequence[str]) -> str:
-        """Return what stands left of words: lines between nodes, and sides of the boxes."""
+        """Return the text left of words: lines between nodes, and sides of the boxes."""
         return f"{rails:<{self.room}}  {''.join('║ ' if box in self.shown else '  ' for box in around)}"
 
     def _bottom(self, around: list[str], above: str) -> DrawnLine:
@@ -286,7 +286,7 @@ class _Lines:
         parts = [signed(short(node.label), self.changes.get(node.id, node.change))]
         if node.loop_kind and node.kind == "port":
             side = {"in": "into", "out": "out of"}.get(node.side, "of")
-            counts = node.loop_kind == "n_steps"  # which no step reads: it says how many there are
+            counts = node.loop_kind == "n_steps"  # no step reads it: it is the number of steps
             what = "number of steps" if counts else f"{kind_name(node.loop_kind)} {side} the loop"
             parts.append(f"({what})")
         sources = self.reads.get(node.id, [])
@@ -311,7 +311,7 @@ class _Lines:
         return source in self.drawing.named or self._is_below(source, reader)
 
     def _is_below(self, source: str, reader: str) -> bool:
-        """Whether a value is given further down: in a film, what leaves a loop may stand on the other side of what reads it."""
+        """Whether a value stands further down than its reader, as results of loops may in a film."""
         return self.drawing.rows[source] > self.drawing.rows[reader]
 
     def _result(self, source: str, reader: str) -> str:
@@ -319,7 +319,7 @@ class _Lines:
         return sign + short(self.drawing.nodes[source].label.partition(" = ")[0], 24)
 
     def _cell(self, name: str, edge: Edge) -> str:
-        """Return the cell that a value goes into, with a plus where it is added to what is there."""
+        """Return the cell that a value goes into, with a plus where the value is added."""
         return f"{'+ ' if edge.role == 'accumulates' else ''}{self._name(name)}"
 
     def _name(self, name: str) -> str:

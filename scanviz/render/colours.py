@@ -165,7 +165,7 @@ def edge_classes(role: str, change: str, loop_kind: str = "") -> str:
 
 
 def edge_line(role: str, change: str, loop_kind: str = "") -> str:
-    """Return the light colour of an edge: of what happened to it, else of the state whose rows it joins, else of its role."""
+    """Return the light colour of an edge: of its change, else of its state, else of its role."""
     paint = LOOP_KINDS.get(loop_kind)
     return CHANGES.get(change, paint.line if paint is not None else EDGES.get(role, EDGES["data"]))
 
@@ -207,7 +207,7 @@ def dark_colours() -> dict[str, str]:
 
 
 def dark_pairs() -> list[tuple[str, str]]:
-    """Return every light colour of a picture with the dark one in its place, by what it is the colour of."""
+    """Return every light colour of a picture with its dark counterpart."""
     paints = [*_NODE_KINDS.values(), *_LOOP_KINDS.values(), _CLUSTER]
     pairs = [pair for row in paints for pair in zip(row[:2], row[2:], strict=True)]
     pairs += [*_EDGES.values(), *_CHANGES.values(), *zip(HEAT, _DARK_HEAT, strict=True)]

@@ -169,9 +169,11 @@ class _Writer:
         words = [] if edge.role == "data" and edge.label.isdigit() else [short(edge.label)]
         if self.types and edge.role in ("enters", "data") and edge.source in self.ports:
             words.append(short(edge.type))
-        said = " ".join(filter(None, words))
-        if said or edge.change:
-            settings.append(f'label={_label([signed(said, edge.change)], False, FAINT)} fontcolor="{colour}"')
+        label = " ".join(filter(None, words))
+        if label or edge.change:
+            settings.append(
+                f'label={_label([signed(label, edge.change)], False, FAINT)} fontcolor="{colour}"'
+            )
         source = self.names[edge.source] + (":s" if edge.source in self.ports else "")
         target = self.names[edge.target] + (":n" if edge.target in self.ports else "")
         return f"  {source} -> {target} [{' '.join(filter(None, settings))}]"
@@ -221,12 +223,12 @@ def _quoted(text: str) -> str:
 
 
 def _shown(text: str) -> str:
-    """Return text as it stands in an HTML-like label or an attribute of it."""
+    """Return text for an HTML-like label or an attribute of it."""
     return escape(_printable(text), quote=True).replace("\\", "&#92;") or " "
 
 
 def _printable(text: str) -> str:
-    """Return text with a question mark for what cannot be seen."""
+    """Return text with a question mark for each invisible character."""
     return "".join(char if char.isprintable() else "?" for char in text)
 
 
@@ -235,7 +237,7 @@ def _small(text: str, colour: str = INK) -> str:
 
 
 def _label(lines: list[str], bold: bool, below: str) -> str:
-    """Return lines as an HTML-like label, the first as it is and the others small, in a colour of their own."""
+    """Return lines as an HTML-like label, all but the first small and in another colour."""
     return f"<{_lines(lines, bold, below)}>"
 
 

@@ -106,7 +106,7 @@ def written(
 
 
 def _page(diagram: Diagram, options: DrawOptions, unfolded: Sequence[tuple[str, Diagram]]) -> Drawing:
-    """Return a page with the picture alone, and below it what is folded in it."""
+    """Return a page with the picture, and below it the folded parts."""
 
     def drawing_of(one: Diagram) -> Drawing:
         return drawn(one, types=options.types, dark=options.dark)
@@ -175,7 +175,7 @@ class Picture:
         )
 
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
-        """Write the picture to a file, in the format that its ending says.
+        """Write the picture to a file, in the format of its ending.
 
         Raises
         ------
@@ -277,7 +277,7 @@ def draw(
 
 
 def notebook_bundle(what: Any) -> dict[str, str]:
-    """Return what a notebook shows of a variable, a function or a record: its picture, and its text as before."""
+    """Return the picture and the text of an object for a notebook."""
     bundle = {"text/plain": repr(what)}
     try:
         diagram = diagram_for(what)

@@ -25,13 +25,13 @@ from scanviz.render.marks import marked
 from scanviz.render.svg import to_svg
 
 DOT, OWN = "Graphviz dot", "scanviz's own layout"
-LARGEST = 400  # nodes that anybody reads
+LARGEST = 400  # nodes that a person reads
 LARGEST_IN_TIME = 1600  # of steps side by side, which are alike
 MOST_LINES = 4_000  # that our own layout leads past one another in a few seconds
 
 
 class CannotDrawError(Exception):
-    """The engine that was asked for cannot draw; the message says what to do."""
+    """The engine cannot draw; the message says what to do."""
 
 
 class Drawing(Struct, frozen=True):
@@ -122,7 +122,7 @@ _NO_PDF = "only dot writes PDF: write .svg or .png instead"
 
 
 def _by_dot(diagram: Diagram, form: str, seconds: float, types: bool, dark: bool) -> bytes:
-    """Return what Graphviz draws."""
+    """Return a picture drawn by Graphviz."""
     why = ""
     if shutil.which("dot") is None:
         why = "the program dot is not installed"
@@ -185,12 +185,12 @@ _LENGTH = re.compile(r"([\d.]+)(?:px)?")
 
 
 def converted(svg: bytes, form: str) -> tuple[bytes, tuple[str, ...]]:
-    """Return an SVG as SVG or PNG, and notes on what differs from the usual."""
+    """Return an SVG as SVG or PNG, with notes on differences."""
     return to_png(svg) if form == "png" else (svg, ())
 
 
 def to_png(svg: bytes, scale: float = SCALE) -> tuple[bytes, tuple[str, ...]]:
-    r"""Return an SVG as PNG with so many pixels a unit, and what was not done as usual.
+    r"""Return an SVG as PNG with so many pixels a unit, and notes on differences.
 
     Examples
     --------

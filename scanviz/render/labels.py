@@ -1,4 +1,4 @@
-"""What is written in a picture: labels cut to a readable length, types, times, tooltips and the legend."""
+"""Texts of a picture: labels cut to a readable length, types, times, tooltips and the legend."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _NARROW, _WIDE = frozenset("iljtfrI.,:;'|![]() -·"), frozenset("mwMW@%—")
 
 
 class LegendItem(NamedTuple):
-    """A sign of a picture: what it means, its colours, and its style class."""
+    """A sign in the legend: its meaning, its colours, and its style class."""
 
     text: str
     paint: Paint
@@ -48,7 +48,7 @@ def short(text: str, longest: int = LONGEST) -> str:
 
 
 def time_text(part: Node | Cluster) -> str:
-    """Return the time spent in something, with its part of the whole; empty where it is unknown."""
+    """Return the time of a node or loop, with its share of the run; empty where unknown."""
     if part.time_ns is None:
         return ""
     share = f" · {part.share:.0%}" if part.share is not None and part.share >= 0.005 else ""
@@ -56,13 +56,15 @@ def time_text(part: Node | Cluster) -> str:
 
 
 def signed(label: str, change: str) -> str:
-    """Return a label with the sign of what happened to it in front."""
+    """Return a label with the sign of its change in front."""
     return f"{CHANGE_SIGNS[change]} {label}" if change in CHANGE_SIGNS else label
 
 
 def node_lines(node: Node, types: bool) -> list[str]:
     """Return the lines written on a node: its label first, then less important ones."""
-    whole = node.band is None or node.operations is not None  # a formula stands for what is not drawn
+    whole = (
+        node.band is None or node.operations is not None
+    )  # a formula stands for operations that are not drawn
     lines = [signed(short(node.label, LONGEST if whole else LONGEST_IN_TIME), node.change)]
     if node.kind == "port" and node.loop_kind and node.loop_kind != "n_steps":
         lines.append(kind_name(node.loop_kind))
@@ -86,12 +88,12 @@ def cluster_lines(cluster: Cluster) -> list[str]:
 
 
 def kind_name(kind: str) -> str:
-    """Return what a kind of loop variable is called."""
+    """Return the name of a kind of loop variable."""
     return sanitize(kind).replace("_", "-")
 
 
 def element_id(identity: str) -> str:
-    r"""Return the id of the element that something is in an SVG: its own, with what XML cannot hold written out.
+    r"""Return the id of an SVG element: the part's own, with characters written out that XML cannot hold.
 
     Examples
     --------
@@ -121,19 +123,19 @@ def node_title(node: Node) -> str:
 
 
 def port_title(port: Port) -> str:
-    """Return what a tooltip says of a closed loop's port."""
+    """Return the tooltip of a closed loop's port."""
     return f"loop variable ({kind_name(port.kind)}), {port.side}: {sanitize(port.label)}"
 
 
 def cluster_title(cluster: Cluster) -> str:
-    """Return what a tooltip says of an open loop."""
+    """Return the tooltip of an open loop."""
     return "\n".join(
         line for line in ("loop " + sanitize(cluster.label), *cluster_lines(cluster)[1:]) if line
     )
 
 
 def edge_title(edge: Edge) -> str:
-    """Return what a tooltip says of an edge."""
+    """Return the tooltip of an edge."""
     lines = [
         ROLE_TEXT.get(edge.role, edge.role) + (f": {sanitize(edge.label)}" if edge.label else ""),
         sanitize(edge.type),
@@ -187,7 +189,7 @@ def loop_kind_item(kind: str) -> LegendItem:
 
 
 def hottest(diagram: Diagram) -> float:
-    """Return the part of the time to which colours are scaled: that of the hottest node; 0 where no times are known.
+    """Return the share of the hottest node, to which colours are scaled; 0 without times.
 
     A closed loop beside operations of an open one counts as its hottest operation does, or the open loop would be pale.
 

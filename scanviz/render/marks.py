@@ -1,4 +1,4 @@
-"""The mark by which a picture that scanviz made is known, so that only such files are replaced without being asked."""
+"""The mark of pictures that scanviz made: only such files are replaced without asking."""
 
 from __future__ import annotations
 

@@ -11,9 +11,9 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from scanviz.render.diagram.model import Diagram, Node
 
-# The order in which a picture is read as rows: computation as it goes, loops whole, and inputs just before what reads them first.
+# The order of a picture's rows: order of computation, loops whole, and inputs just before their first readers.
 #
-# What stands long before it is read would be a long line beside everything in between.  So inputs, constants, and a step's inputs
+# An input far above its reader would be a long line beside everything in between.  So inputs, constants, and a step's inputs
 # with their ports come late; all else keeps its place.
 
 _LATE = ("input", "shared", "constant", "inner_input")
@@ -67,7 +67,7 @@ class _Order:
             here = self.around.get(here)
 
     def level(self, box: str | None) -> Iterator[Node]:
-        """Iterate over what stands in a box, and in the boxes in it."""
+        """Iterate over the nodes of a box, and of the boxes in it."""
         for part in sorted(
             self.inside[box], key=lambda text: (self.place(text), self.rank(text), self.first.get(text, 0))
         ):
@@ -78,12 +78,12 @@ class _Order:
                 yield node
 
     def is_late(self, part: str) -> bool:
-        """Return whether something comes just before what reads it."""
+        """Return whether a part stands just before its first reader."""
         node = self.nodes.get(part)
         return node is not None and (node.kind in _LATE or (node.kind == "port" and node.side == "in"))
 
     def rank(self, part: str) -> int:
-        """Return what comes first of those that have one place: ports, then a step's inputs, then what reads them."""
+        """Return the order of parts at one place: ports, then a step's inputs, then their readers."""
         node = self.nodes.get(part)
         return 2 if node is None or not self.is_late(part) else int(node.kind == "inner_input")
 
@@ -99,7 +99,7 @@ class _Order:
         return self.known[part]
 
     def beside(self, part: str) -> Iterator[str]:
-        """Iterate over what reads something, or the box beside it which that is in."""
+        """Iterate over the readers of a part, or the boxes beside it that hold them."""
         for reader in self.readers[part]:
             for here in self.way(reader):
                 if self.around.get(here) == self.around[part]:
@@ -107,7 +107,7 @@ class _Order:
                     break
 
 
-Reads = Mapping[str, Sequence[str]]  # of each row what it reads, as names of rows above it
+Reads = Mapping[str, Sequence[str]]  # row → names of the rows above it that it reads
 
 
 def last_reads(order: Sequence[str], reads: Reads) -> dict[str, int]:
@@ -184,7 +184,7 @@ def fitting(order: Sequence[str], reads: Reads, most: int) -> frozenset[str]:
 
 
 def without(reads: Reads, named: Collection[str]) -> dict[str, list[str]]:
-    """Return what rows read, less some values."""
+    """Return the sources of rows, without some values."""
     return {name: [source for source in sources if source not in named] for name, sources in reads.items()}
 
 

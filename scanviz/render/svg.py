@@ -93,7 +93,7 @@ def to_svg(diagram: Diagram, placed: Placed, *, types: bool = False) -> str:
 
 
 def document(title: str, head: list[tuple[str, float]], body: str, placed: Placed, more: float = 0.0) -> str:
-    """Return an SVG: rows with their widths at the top, below them what is drawn, and so much more room at the end.
+    """Return an SVG: rows with their widths at the top, the picture below them, and so much more room at the end.
 
     The rows of a picture that is wider than a slide are larger, so that they are read where it is shown smaller.
     """
@@ -120,7 +120,7 @@ def document(title: str, head: list[tuple[str, float]], body: str, placed: Place
 
 
 def inline_svg(markup: str, *, named: bool = True) -> str:
-    """Return a picture as it stands in a page, without its own style; its parts keep their ids where they are ``named``.
+    """Return a picture for a page, without its own style; its parts keep their ids where they are ``named``.
 
     All text in a picture is escaped, quotes too, so what looks like markup is markup.
 
@@ -232,7 +232,7 @@ def _port(port: Port, box: Box) -> str:
 
 
 def _flows(diagram: Diagram) -> list[str]:
-    """Return of each edge the kind of the state whose rows it joins to a step, where the picture shows rows."""
+    """Return, for each edge, the kind of the state whose rows it joins to a step."""
     kinds = {node.id: node.loop_kind for node in diagram.nodes if node.kind == "cell"}
     return [kinds.get(edge.source) or kinds.get(edge.target) or "" for edge in diagram.edges]
 
@@ -248,7 +248,7 @@ def _edge(number: int, edge: Edge, points: list[Point], types: bool, flow: str) 
         f'<path class="sv-line {classes}" d="{way_text(points)}" fill="none" stroke="{colour}" stroke-width="{thick:g}"{dashes}/>',
         _plus(points, colour, classes) if edge.role == "accumulates" else _tip(points, colour, classes),
     ]
-    hidden = flow or (edge.role == "data" and edge.label.isdigit())  # a row says itself which one it is
+    hidden = flow or (edge.role == "data" and edge.label.isdigit())  # a row's label names it
     label = "" if hidden else edge.label
     if types and edge.type and edge.role == "enters":
         label = f"{label} {edge.type}".strip()
@@ -268,7 +268,7 @@ def _label_place(points: list[Point]) -> Point:
 
 
 def _plus(points: list[Point], colour: str, classes: str) -> str:
-    """Return the sign at the end of a way whose value is added to what is there: a plus in a circle."""
+    """Return the sign at the end of a sum's line: a plus in a circle."""
     (x, y), (a, b) = points[-2:]
     across, down = (a - _PLUS * sign(a - x), b) if abs(a - x) > abs(b - y) else (a, b - _PLUS * sign(b - y))
     arm = _PLUS - 1.6

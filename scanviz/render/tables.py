@@ -19,7 +19,7 @@ _REACHED = "rows: inputs, columns: outputs; ● reaches it in some step, · neve
 
 
 def mappings_svg(table: MappingsTable) -> str:
-    """Return the four lists of a loop as columns, with lines between what belongs together.
+    """Return the four lists of a loop as columns, with lines between related entries.
 
     Parameters
     ----------

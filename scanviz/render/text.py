@@ -124,7 +124,7 @@ def _loops(tree: _Tree, types: bool, lines: bool) -> Iterator[TextLine]:
 
 
 def _variable_lines(loop: ScanRecord, outer: _Tree, inner: _Tree) -> Iterator[TextLine]:
-    """Iterate over one line a loop variable: what it reads, in the step and around the loop, and what it gives."""
+    """Iterate over one line a loop variable: its values in the step and around the loop, and its result."""
     for kind in _KINDS:
         for variable in loop.variables:
             if variable.kind == kind:
@@ -172,7 +172,7 @@ class _Tree:
                 self.letter_count += 1
 
     def call(self, key: str) -> str:
-        """Return what to call a variable: its name or value, with its letter if it is computed."""
+        """Return the name of a variable: its name or value, with its letter if it is computed."""
         variable = self.graph.variables[key]
         letter = self.letters.get(key)
         if letter is None:

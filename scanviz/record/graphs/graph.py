@@ -18,7 +18,7 @@ from scanviz.engine.strict import Strict
 
 
 class ResultRecord(Strict, frozen=True, array_like=True):
-    """What a node gives; in JSON a list of these.
+    """A result of a node; in JSON a list of these fields.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class ResultRecord(Strict, frozen=True, array_like=True):
 
 
 class LoopVariableRecord(Strict, frozen=True):
-    """A loop variable: what the loop reads, carries or gives.
+    """A loop variable: a value that the loop reads, carries or returns.
 
     Attributes
     ----------
@@ -161,7 +161,7 @@ class NodeRecord(Strict, frozen=True, array_like=True):
 
     @property
     def outputs(self) -> tuple[str, ...]:
-        """Keys of what it gives."""
+        """Keys of its results."""
         return tuple(result.key for result in self.results)
 
     @property
@@ -218,7 +218,7 @@ class GraphSnapshot(Strict, frozen=True, dict=True):
 
     @cached_property
     def variables(self) -> dict[str, ResultRecord]:
-        """What its leaves and operations give, by key."""
+        """Results of leaves and operations, by key."""
         return {given.key: given for node in (*self.leaves.values(), *self.nodes) for given in node.results}
 
     def role(self, key: str) -> str:

@@ -1,4 +1,4 @@
-"""Versions of a graph as lines of text, one operation a line, and what each rewrite changed in them.
+"""Versions of a graph as lines of text, one operation a line, and the lines that each rewrite changed.
 
 Nodes keep their names from the first version to the last, so lines that differ between two versions are what changed.
 """
@@ -38,7 +38,7 @@ class LineEdit(Struct, frozen=True):
 
 
 def version_lines(record: VersionsRecord, version: GraphVersion) -> list[str]:
-    """Return a version as lines; one that says so where its nodes are no graph, which nobody but a stranger writes."""
+    """Return a version as lines; one line with the reason if its nodes are no graph."""
     try:
         return _Lines(levels_of(record.nodes, version)).function(record.output_names, version.outputs)
     except (KeyError, IndexError, ValueError) as error:
@@ -47,7 +47,7 @@ def version_lines(record: VersionsRecord, version: GraphVersion) -> list[str]:
 
 
 def edits_of_versions(record: VersionsRecord) -> Iterator[list[LineEdit]]:
-    """Iterate over what each rewrite changed in the lines, the last edit of each first."""
+    """Iterate over the edits of the lines by each rewrite, the last edit of each first."""
     lines = (version_lines(record, version) for version in record.versions())
     return (line_edits(before, after) for before, after in itertools.pairwise(lines))
 
@@ -90,7 +90,7 @@ class _Lines:
                 yield from self.loop(node, nodes, indent + INDENT)
 
     def loop(self, node: NodeRecord, around: LevelNodes, indent: str) -> Iterator[str]:
-        """Iterate over what stands in a loop: its variables, its step, and what is taken of that."""
+        """Iterate over the lines of a loop: its variables, its step, its results."""
         loop = node.loop
         assert loop is not None
         inner = self.level(loop.step)
@@ -105,7 +105,7 @@ class _Lines:
 
 
 def _variable(variable: LoopVariableRecord, inner: LevelNodes, around: LevelNodes) -> str:
-    """Return the line of a loop variable: its kind, what it reads from around the loop, what it gives."""
+    """Return the line of a loop variable: its kind, its value around the loop, its result."""
     rows = ", ".join(_shown(inner, text) for text in variable.inner_inputs)
     outer, result = variable.outer_input, variable.outer_output
     kept = f" (last {variable.keep_last})" if variable.keep_last is not None else ""
@@ -115,7 +115,7 @@ def _variable(variable: LoopVariableRecord, inner: LevelNodes, around: LevelNode
 
 
 def _shown(nodes: LevelNodes, key: str) -> str:
-    """Return what a value is called in a line: a constant without a name is its value."""
+    """Return the name of a value in a line: a constant without a name is its value."""
     leaf = nodes.leaves.get(key)
     if leaf is not None and leaf.role == "constant" and not leaf.results[0].name:
         return leaf.results[0].label
@@ -123,7 +123,7 @@ def _shown(nodes: LevelNodes, key: str) -> str:
 
 
 def line_edits(before: Sequence[str], after: Sequence[str]) -> list[LineEdit]:
-    """Return what turns one list of lines into another, the last edit first.
+    """Return the edits that turn one list of lines into another, the last edit first.
 
     Examples
     --------

@@ -35,7 +35,7 @@ class NodeNames:
         self.first: dict[int, Apply] = {}  # each node as it was met first, by its node id
 
     def id(self, node: Apply) -> NodeId:
-        """Return what a node is known by in its graph."""
+        """Return the id of a node in its graph."""
         return node.node_id, self._occurrences.get(node) or self.inner.get(node, 0)
 
     def number(self, node: Apply) -> int:
@@ -70,7 +70,7 @@ class NodeNames:
         return known
 
     def node(self, node: Apply) -> str:
-        """Return what a node is known by: its first result, or for a loop, whose results come and go, its own name."""
+        """Return the key of a node: its first result, or for a loop, whose results come and go, its own name."""
         if not isinstance(node.op, Scan):
             return self.of(node.outputs[0])
         place = self.id(node)

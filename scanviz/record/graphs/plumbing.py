@@ -92,7 +92,7 @@ def folded_rows(owner: FunctionRecord | LoopRecord, candidates: Collection[int])
 
 
 def shown_variable(folded: Mapping[int, str | None], graph: GraphSnapshot) -> dict[str, str | None]:
-    """Return what stands for each result of plumbing in a picture without it: another variable, or None for nothing.
+    """Return, for each result of plumbing, the variable drawn in its place; None for nothing.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def shown_variable(folded: Mapping[int, str | None], graph: GraphSnapshot) -> di
         The graph.
     """
     found: dict[str, str | None] = {}
-    for number in sorted(folded):  # nodes are in order of computation, so what stands for an input is known
+    for number in sorted(folded):  # nodes are in order of computation, so replacements of inputs are known
         source = folded[number]
         (result,) = graph.nodes[number].outputs
         found[result] = found.get(source, source) if source is not None else None
@@ -120,7 +120,7 @@ def _is_size(node: NodeRecord, graph: GraphSnapshot, sizes: Collection[str]) -> 
 
 
 def _is_form(node: NodeRecord, variables: Mapping[str, ResultRecord]) -> bool:
-    """Return whether a node gives what it reads in another form: the same numbers, over more axes, or checked."""
+    """Return whether a node only changes the form of its input: more axes, or a check."""
     op = node.op_name
     if op in _CHECKS or op == "alloc":
         return True

@@ -22,7 +22,7 @@ _STATES = ("sitsot", "mitsot", "mitmot")
 
 
 class LevelNodes:
-    """The nodes of one graph: the function's, or that of a loop's step.
+    """The nodes of one level: the function's graph, or the step of a loop.
 
     Attributes
     ----------
@@ -84,7 +84,7 @@ def levels_of(nodes: Sequence[NodeRecord], version: GraphVersion) -> dict[int, L
 
 
 def taken(variable: LoopVariableRecord) -> list[tuple[str, str]]:
-    """Return what a loop variable takes of the step: what that is called, such as ``h[t]``, and its key."""
+    """Return the results of a step that go into a loop variable: their names, such as ``h[t]``, and keys."""
     outputs = variable.inner_outputs
     if variable.kind not in _STATES:
         return [(step_name(variable.name, 0), key) for key in outputs]
@@ -95,7 +95,7 @@ def taken(variable: LoopVariableRecord) -> list[tuple[str, str]]:
 
 
 def step_outputs(loop: ScanRecord) -> list[tuple[str, str]]:
-    """Return what a loop takes of its step, in order."""
+    """Return the results of a step that its loop reads, in order."""
     found = [pair for variable in loop.variables for pair in taken(variable)]
     return found if loop.until is None else [*found, ("until", loop.until)]
 

@@ -1,4 +1,4 @@
-"""What rules did to a function's graph, as data: its versions, what each application did, and refusals."""
+"""A function's rewrites as data: versions of its graph, effects of each rewrite, refusals."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ NOTICED_BYTES = 16 << 20  # of peak memory: less is little beside a process that
 
 
 class EffectRecord(Strict, frozen=True):
-    """What a rule was measured to buy: a function without it beside the function as it is.
+    """Measured effect of a rule: the function without it beside the function as it is.
 
     Attributes
     ----------
@@ -181,7 +181,7 @@ class EffectRecord(Strict, frozen=True):
         )
 
     def harm(self, before: str = "") -> str:
-        """Return that the rule makes the function slower or larger than it may, and what to write; nothing where it does not.
+        """Return a warning if the rule makes the function slower or larger, with the mode to write; else nothing.
 
         Examples
         --------
@@ -231,7 +231,7 @@ class RewritesRecord(Strict, frozen=True):
     sizes: dict[str, int] = field(default_factory=dict)
 
     def effect(self, rule: str) -> EffectRecord | None:
-        """Return what a rule was measured to buy; None where it was not."""
+        """Return the measured effect of a rule; None where it was not measured."""
         return next((effect for effect in self.effects if effect.rule == rule), None)
 
     @property
@@ -260,7 +260,7 @@ class RewritesRecord(Strict, frozen=True):
         )
 
     def edits(self) -> list[list[LineEdit]]:
-        """Return what each application changed in the lines, the last edit of each first; nothing where only the list was kept."""
+        """Return the edits of the lines by each application, the last edit of each first; nothing without graphs."""
         count = len(self.applications)
         found = (
             list(edits_of_versions(self.graphs)) if self.graphs is not None and self.graphs.first == 0 else []
@@ -299,7 +299,7 @@ class RewritesRecord(Strict, frozen=True):
         return tuple(dict.fromkeys(names))
 
     def list_alone(self) -> RewritesRecord:
-        """Return what is kept where there is no room for all graphs: which rules were applied, what they say, and the last graph.
+        """Return the short form for a full record: applied rules, their messages, and the last graph.
 
         Examples
         --------
@@ -316,7 +316,7 @@ class RewritesRecord(Strict, frozen=True):
         return RewritesRecord(self.selection, applications=tuple(listed), graphs=last)
 
     def numbers(self, after: int) -> CostNumbersRecord | None:
-        """Return what the graph costs in numbers after so many applications, with all of its loops; None where that is not known.
+        """Return the cost of the graph in numbers after so many applications; None where it is unknown.
 
         Examples
         --------
@@ -349,7 +349,7 @@ class RewritesRecord(Strict, frozen=True):
 
 
 def with_lines(rewrites: RewritesRecord) -> dict[str, Any]:
-    """Return a history as JSON data with the graph as lines, where each operation came from, and what each rewrite changed in them.
+    """Return a history as JSON data: the graph as lines, the origin of each operation, and the edits of each rewrite.
 
     Examples
     --------
@@ -370,9 +370,9 @@ def with_lines(rewrites: RewritesRecord) -> dict[str, Any]:
 
 def origins_of(graphs: VersionsRecord) -> Iterator[OriginRecord]:
     """Iterate over where the operations came from that there ever were."""
-    told: set[str] = set()
+    seen: set[str] = set()
     for node in graphs.nodes:
         name = node.results[0].key if node.results else node.op
-        if node.role == "computed" and name not in told:
-            told.add(name)
+        if node.role == "computed" and name not in seen:
+            seen.add(name)
             yield OriginRecord(name, node.op, node.source, node.rule, node.parents)

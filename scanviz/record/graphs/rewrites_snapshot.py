@@ -45,8 +45,8 @@ if TYPE_CHECKING:
     from scanviz.engine.program.known_numbers import CallMet
 
 LONGEST_TERM = 240  # characters of a polynomial
-MOST_NODES = 20_000  # of a graph of which more than the list is kept
-NODE_BYTES = 700  # about what a node takes
+MOST_NODES = 20_000  # of a graph that is kept in all its versions
+NODE_BYTES = 700  # about the size of a node
 MOST_REFUSALS = 40  # of one rule that are kept
 
 
@@ -54,7 +54,7 @@ Value = TypeVar("Value")
 
 
 class SymbolicCosts(NamedTuple):
-    """What the versions of a function's graph cost, in named sizes: the numbers follow from the shapes of a call.
+    """Costs of a graph's versions in named sizes; the numbers follow from the shapes of a call.
 
     It holds no variable and no array.
 
@@ -73,7 +73,7 @@ class SymbolicCosts(NamedTuple):
     files: Collection[str]
 
     def numbers(self, met: CallMet) -> tuple[list[CostNumbersRecord], dict[str, int]]:
-        """Return what the graph as it was built and after each application costs in numbers, and the sizes they follow from."""
+        """Return the costs of all versions in numbers, and the sizes they follow from."""
         assert met.shapes is not None
         positions = {number: position for position, number in enumerate(met.program.inputs)}
         values = {positions[number]: int(value) for number, value in met.values.items()}
@@ -86,7 +86,7 @@ class SymbolicCosts(NamedTuple):
 
 
 class Written(NamedTuple):
-    """What rules did to a function as data, and the costs of which the numbers are not known before it is called.
+    """The rewrites of a function as data, and the costs whose numbers are unknown before its first call.
 
     Attributes
     ----------
@@ -106,7 +106,7 @@ def rewrites_record(
     title: str = "",
     program: Program | None = None,
 ) -> RewritesRecord:
-    """Return what rules did to a function as data.
+    """Return the rewrites of a function as data.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ def rewrites_record(
 
 
 def _whole(source: RewritesSource) -> Written:
-    """Return what rules did to a function, with all versions of its graph."""
+    """Return the rewrites of a function, with all versions of its graph."""
     history = source.history.kept()
     versions = history.versions()
     first = next(versions)
@@ -180,7 +180,7 @@ def _nearest(refusals: Sequence[Refused]) -> Iterator[Refused]:
 
 
 def _application(record: Application) -> RewriteRecord:
-    """Return an application as data, without what it changed in the graph."""
+    """Return an application as data, without its changes to the graph."""
     return RewriteRecord(
         record.index,
         record.phase,
@@ -194,7 +194,7 @@ def _application(record: Application) -> RewriteRecord:
 
 
 def _version(version: Version, before: Cost) -> RewriteRecord:
-    """Return an application as data, with what it changed."""
+    """Return an application as data, with its changes to the graph."""
     assert version.record is not None
     change = version.change
     return replace(
@@ -210,7 +210,7 @@ def _version(version: Version, before: Cost) -> RewriteRecord:
 
 
 def _cost(cost: Cost, before: Cost | None = None) -> GraphCostRecord:
-    """Return a cost as data; of the operations a step only what is not as it was before."""
+    """Return a cost as data, with the operations per step that changed."""
     steps = cost.operations_per_step
     earlier = {} if before is None else before.operations_per_step
     return GraphCostRecord(
@@ -236,7 +236,7 @@ def _text(value: Polynomial) -> str:
 
 
 def written(source: RewritesSource) -> Written:
-    """Return what rules did; of a very large graph only the list."""
+    """Return the rewrites of a function; the list alone for a very large graph."""
     if len(places(source.history.before)) <= MOST_NODES:
         return _whole(source)
     listed = tuple(map(_application, source.history))
@@ -244,7 +244,7 @@ def written(source: RewritesSource) -> Written:
 
 
 def rewrites_of(function: Function, program: Program | None = None) -> RewritesRecord:
-    """Return what rules did to a compiled function as data; of a very large one only the list."""
+    """Return the rewrites of a compiled function as data; the list alone for a very large graph."""
     found = written(rewrites_source(function, program)._replace(history=function.rewrites))
     met = function.call_met()
     if found.costs is None or met is None or met.shapes is None:
@@ -280,12 +280,12 @@ def with_numbers(
 
 
 def effect_record(effect: Effect) -> EffectRecord:
-    """Return what leaving out a rule was measured to do as data."""
+    """Return the measured effect of a rule as data."""
     return EffectRecord(*(getattr(effect, name) for name in field_types(EffectRecord)))
 
 
 def with_planned(record: RewritesRecord, program: Program, plans: Plans) -> RewritesRecord:
-    """Return a record with what memory rules did and refused in the plans of a program's loops."""
+    """Return a record with the memory rules' applications and refusals in the plans of a program's loops."""
     before = [application for application in record.applications if application.rule not in WHEN_PLANNED]
     planned = map(_application, planned_applications(program, plans))
     numbered = (replace(rewrite, index=k) for k, rewrite in enumerate((*before, *planned)))
@@ -307,24 +307,24 @@ def _refusal(seen: Refused) -> RefusalRecord:
 
 
 def with_recorded_paths(record: RewritesRecord, files: Collection[str]) -> RewritesRecord:
-    """Return a record in whose texts files are called as records call them, never by a path of the machine."""
+    """Return a record whose texts name files by their recorded paths, never by a path of the machine."""
     changing = _renames(files)
     return _renamed(record, changing, {}) if changing else record
 
 
 def _renames(files: Collection[str]) -> list[tuple[str, str]]:
-    """Return what files are called, and what records call them, where that differs; long names first."""
+    """Return pairs of file names and their recorded paths, where the two differ; long names first."""
     names = {name: recorded_path(file) for file in files for name in (file, short_path(file))}
     return sorted(((old, new) for old, new in names.items() if old != new), key=lambda pair: -len(pair[0]))
 
 
 def _renamed(value: Value, names: Sequence[tuple[str, str]], known: dict[str, str]) -> Value:
-    """Return a value with names replaced in all of its texts; ``known`` gets texts and what they become."""
+    """Return a value with names replaced in all of its texts; ``known`` caches replaced texts."""
     return cast(Value, _with_names(value, names, known))
 
 
 def _with_names(value: object, names: Sequence[tuple[str, str]], known: dict[str, str]) -> object:
-    """Return a value with names replaced in all of its texts; ``known`` gets texts and what they become."""
+    """Return a value with names replaced in all of its texts; ``known`` caches replaced texts."""
     if isinstance(value, str):
         found = known.get(value)
         if found is None:

@@ -1,4 +1,4 @@
-"""What a function's rewrites are written down from (:mod:`scanviz.record.graphs.rewrites_snapshot`), kept while the clock runs."""
+"""The source of a record of rewrites, kept while the clock runs (:mod:`scanviz.record.graphs.rewrites_snapshot`)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class RewritesSource(NamedTuple):
-    """All that is needed to write down what rules did to a function; nothing of it holds the function.
+    """Everything needed to record a function's rewrites; it does not hold the function.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class RewritesSource(NamedTuple):
 
 
 def rewrites_source(function: Function, program: Program | None = None) -> RewritesSource:
-    """Return what is needed to write down what rules did to a compiled function."""
+    """Return everything needed to record the rewrites of a compiled function."""
     names = [*[""] * len(function.outputs), *function.updated_names]
     inputs = [*(given.variable for given in function.spec.inputs), *function.spec.shared]
     return RewritesSource(function.rewrites.alone(), names, function.name, program, inputs)

@@ -19,7 +19,7 @@ from scanviz.record.graphs.graph import GraphSnapshot, NodeRecord
 
 
 class WantedRecord(Strict, frozen=True, array_like=True):
-    """What is wanted of a graph from a version on; in JSON a list like a Result.
+    """The outputs of a graph from a version on; in JSON a list of these fields.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class VersionsRecord(Strict, frozen=True, dict=True):
         return {}
 
     def version(self, number: int) -> GraphVersion | None:
-        """Return what is in the graph after so many rewrites; None if that is not kept."""
+        """Return the graph after so many rewrites; None if it was not kept."""
         number = min(number, self.last)
         if number < self.first:
             return None

@@ -58,19 +58,17 @@ class GraphWriter:
         self._number = -1  # of the version that was written last
         self._places: dict[int, int] = {}
         self._levels: dict[tuple[int, NodeId], int] = {}
-        self._blocks: dict[
-            tuple[Apply, int], list[int]
-        ] = {}  # of nodes in steps, most of which are in many versions
+        self._blocks: dict[tuple[Apply, int], list[int]] = {}  # of nodes in steps: most are in many versions
         self._latest: dict[tuple[int, NodeId], tuple[Apply, tuple[str, ...], list[int]]] = {}
         self._steps: dict[tuple[int, int], tuple[Scan, list[int]]] = {}  # of loops as ops
         self._leaves: dict[tuple[Variable, int, str], int] = {}
-        self._node_ids: dict[tuple[int, str], int] = {}  # level, and what a node is known by → its node id
+        self._node_ids: dict[tuple[int, str], int] = {}  # level and key of a node → its node id
         self._sources: dict[SourceLine, str] = {}
 
     def begin(self, outputs: Sequence[Variable]) -> None:
         """Write down a graph alone."""
         nodes = toposort(outputs)
-        self._tell_apart(nodes)
+        self._number_equal_ids(nodes)
         self.become(Delta((), tuple((self.names.id(node), node) for node in nodes), dict(enumerate(outputs))))
 
     def loop_alone(self, op: Scan) -> ScanRecord:
@@ -79,7 +77,7 @@ class GraphWriter:
         return loop
 
     def become(self, delta: Delta) -> None:
-        """Write down what changed from the version before."""
+        """Write down the changes since the version before."""
         before: Counter[int] = Counter()
         after: Counter[int] = Counter()
         for known in delta.gone:
@@ -98,7 +96,7 @@ class GraphWriter:
                 self._versions[number].append(self._number)
 
     def _want(self, outputs: Mapping[int, Variable], before: Counter[int], after: Counter[int]) -> None:
-        """Write down what is wanted, if that is something else than before."""
+        """Write down the outputs, if they differ from those before."""
         found = [*self._outputs, *[""] * (0 if self._number else len(outputs))]
         for place, variable in outputs.items():
             found[place] = self.names.of(variable)
@@ -120,7 +118,7 @@ class GraphWriter:
         """
         for node in nodes:
             self.names.number(node)
-        earliest: dict[int, int] = {}  # place of those that read a node
+        earliest: dict[int, int] = {}  # place of a node's first reader
         for node in reversed(nodes):  # those that read a node come before it here
             own = self._places.get(node.node_id, self.names.number(node))
             place = min(own, earliest.get(node.node_id, own))
@@ -146,7 +144,7 @@ class GraphWriter:
         return known
 
     def _node(self, node: Apply, level: int, inside: Collection[Variable]) -> list[int]:
-        """Write a node, what it reads that no node gives, and its step if it is a loop; what is only rebuilt was written."""
+        """Write a node with its leaves, and its step if it is a loop; a rebuilt node is written already."""
         place = self.names.id(node)
         known = self._latest.get((level, place))
         if known is not None and is_rebuilt(node, known[0]) and self._reads(node) == known[1]:
@@ -194,7 +192,7 @@ class GraphWriter:
         return self._levels.setdefault((around, loop), len(self._levels) + 1)
 
     def _loop(self, op: Scan, view: ScanView | None, inner: int) -> tuple[ScanRecord, list[int]]:
-        """Write a loop's step, at its level; return it with what is in its step."""
+        """Write a loop's step at its level; return the loop and the rows of its step."""
         for variable in op.variables:
             outer = view.outer_input(variable) if view is not None else None
             for named in (*inner_inputs(variable), *([outer] if outer is not None else [])):
@@ -214,7 +212,7 @@ class GraphWriter:
         inputs, outputs = op.inner_inputs, op.inner_outputs
         inside = frozenset(inputs)
         nodes = toposort(outputs, inputs)
-        self._tell_apart(nodes)
+        self._number_equal_ids(nodes)
         blocks = self._blocks
         self._put_in_place([node for node in nodes if (node, level) not in blocks])
         found = [self._leaf(variable, level, "parameter") for variable in inputs]
@@ -230,8 +228,8 @@ class GraphWriter:
         self._steps[id(op), level] = (op, found)  # the op stays alive as long as its id stands for it
         return found
 
-    def _tell_apart(self, nodes: Sequence[Apply]) -> None:
-        """Tell the nodes of a step apart that have one node id."""
+    def _number_equal_ids(self, nodes: Sequence[Apply]) -> None:
+        """Number the nodes of a step that share a node id."""
         counts = Counter([node.node_id for node in nodes])
         if len(counts) == len(nodes):
             return
@@ -260,7 +258,7 @@ class GraphWriter:
         )
 
     def record(self, program: Program | None = None) -> VersionsRecord:
-        """Return what was written; with a program, what the nodes of the last version became in it."""
+        """Return the written table; with a program, each node of the last version names its operation there."""
         names = [*self._output_names, *[""] * len(self._outputs)][: len(self._outputs)]
         last = GraphVersion(self._number, [number for number, count in self._counts.items() if count], ())
         return VersionsRecord(
@@ -277,7 +275,7 @@ class GraphWriter:
         return {source.file for source in self._sources}
 
     def _nodes(self, program: Program | None, last: GraphVersion) -> Iterator[NodeRecord]:
-        """Iterate over all nodes with their versions, what made them, and what those of the last version became."""
+        """Iterate over all nodes with their versions and origins; those of the last version with their operations."""
         became = {} if program is None else dict(self._operations(program, last))
         made = {self.names.of(node.outputs[0]): node for node in self.names.first.values()}
         for number, (node, versions) in enumerate(zip(self._table, self._versions, strict=True)):
@@ -300,7 +298,7 @@ class GraphWriter:
     def _operations(
         self, program: Program, last: GraphVersion
     ) -> Iterator[tuple[int, tuple[int, int | None]]]:
-        """Iterate over what nodes became: each the first instruction of its node id that none before it became, and its loop."""
+        """Iterate over the operations of nodes: each the first free instruction of its node id, and its loop."""
         levels = levels_of(tuple(self._table), last)
         waiting = [(0, program)]
         while waiting:
@@ -327,7 +325,7 @@ class GraphWriter:
     def _nearest(
         self, nodes: Sequence[NodeRecord], instruction: AnyInstruction, levels: Mapping[int, LevelNodes]
     ) -> NodeRecord:
-        """Return which of several nodes of one node id an instruction is: of loops the one whose step is most like its own."""
+        """Return the node, of several with one node id, that an instruction is: for loops, the one with the most similar step."""
         if not isinstance(instruction, LoopInstruction):
             return nodes[-1]
         mine = Counter(part.node_id for part in instruction.body.instructions)
@@ -341,7 +339,7 @@ class GraphWriter:
 
 
 def is_rebuilt(node: Apply, before: Apply) -> bool:
-    """Return whether a node is what it was before over inputs that are of the same names, if they are."""
+    """Return whether a node differs from an earlier one by its inputs alone."""
     leaves = zip(node.inputs, before.inputs, strict=False)
     return (
         node.op is before.op
@@ -356,7 +354,7 @@ def is_rebuilt(node: Apply, before: Apply) -> bool:
 
 
 def leaf_role(variable: Variable) -> str:
-    """Return what a variable is that no operation gives."""
+    """Return the role of a variable without an operation."""
     if isinstance(variable, Constant):
         return "constant"
     return "shared" if isinstance(variable, SharedVariable) else "input"

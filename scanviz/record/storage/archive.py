@@ -1,4 +1,4 @@
-"""Zip archives from anybody, taken apart with every size checked: what the archive says of itself is never believed.
+"""Zip archives from anybody, with every size checked: no header of the archive is trusted.
 
 Before anything is unpacked the file's size, the length of its directory, the number of entries, their names, their packing and the
 sizes that they state are looked at; while it is unpacked, what really comes.  Names are keys of a dict, never paths.  Whatever the
@@ -21,7 +21,7 @@ _LONGEST_ENTRY_OF_DIRECTORY = 256  # bytes: ours have less than 80
 
 
 class Limits(NamedTuple):
-    """What an archive may hold.
+    """Limits of an archive.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class Limits(NamedTuple):
     largest: dict[str, int]
 
     def of(self, name: str) -> int:
-        """Return how many bytes an entry may have: as the part of its name before a slash says."""
+        """Return the most bytes of an entry, by the part of its name before a slash."""
         return self.largest[name.partition("/")[0]]
 
 
@@ -93,7 +93,7 @@ def is_profile(path: str | os.PathLike[str]) -> bool:
 
 
 class _Directory:
-    """A file of which no single piece may be read that is longer than a directory may be: zipfile reads it at once.
+    """A file whose reads are limited to the size of a directory, which zipfile reads at once.
 
     Packed data are read through it as well, in pieces of at most the same size.
     """
@@ -113,7 +113,7 @@ class _Directory:
 
 
 def _check(archive: zipfile.ZipFile, name: str, limits: Limits) -> None:
-    """Refuse an archive by what its directory says."""
+    """Refuse an archive by its directory."""
     entries = archive.infolist()
     if len(entries) > limits.entries or sum(entry.file_size for entry in entries) > limits.total:
         raise ScanvizValueError(f"{name} is too large for a scanviz profile")

@@ -1,4 +1,4 @@
-"""Whether a record makes sense as a whole, beyond the types of its fields: keys, links and signs.
+"""Checks of a record as a whole, beyond the types of its fields: keys, links and signs.
 
 Views rely on it, so a record from a file is checked before anyone sees it.
 """
@@ -29,7 +29,7 @@ Keyed = TypeVar("Keyed", FunctionRecord, LoopRecord)
 
 
 def check(record: ProfileRecord) -> None:
-    """Refuse a record whose parts do not fit together.
+    """Refuse an inconsistent record.
 
     Raises
     ------
@@ -84,7 +84,7 @@ def _by_key(items: tuple[Keyed, ...], what: str) -> dict[int, Keyed]:
 
 
 def _check_versions(graphs: VersionsRecord) -> None:
-    """Refuse versions of a graph of which the last is none, or in which nodes go before they come."""
+    """Refuse versions of a graph without a valid last one, or with nodes that go before they come."""
     if not 0 <= graphs.first <= graphs.last:
         raise _refused("a graph is after a negative number of rewrites")
     for node in graphs.nodes:
@@ -95,7 +95,7 @@ def _check_versions(graphs: VersionsRecord) -> None:
         kept = [variable.keep_last or 0 for variable in node.loop.variables] if node.loop is not None else []
         if min(kept, default=0) < 0:
             raise _refused("a graph keeps a negative number of rows")
-    snapshot_of(graphs, graphs.last)  # which refuses what is no graph
+    snapshot_of(graphs, graphs.last)  # which refuses anything but a graph
 
 
 def _check_series(loop: LoopRecord) -> None:
@@ -162,7 +162,7 @@ _REASONS = ("first", "last", "every", "event", "asked")
 
 
 def check_traces(traces: tuple[TraceRecord, ...], loops: Mapping[int, LoopRecord]) -> None:
-    """Refuse values that are of no loop, or whose arrays do not have a row for each step.
+    """Refuse values of unknown loops, and arrays without a row for each step.
 
     Raises
     ------

@@ -48,7 +48,14 @@ LIMITS = Limits(
     },
 )
 _NO_ROWS = np.zeros((0, 0))
-_NO_TIME = (1980, 1, 1, 0, 0, 0)  # of entries: the earliest that a zip can hold, whatever the clock says
+_NO_TIME = (
+    1980,
+    1,
+    1,
+    0,
+    0,
+    0,
+)  # of entries: the earliest that a zip can hold, so that equal records give equal files
 
 
 def save(record: ProfileRecord, path: str | os.PathLike[str]) -> None:
@@ -101,7 +108,7 @@ def save(record: ProfileRecord, path: str | os.PathLike[str]) -> None:
 
 
 def _without_arrays(record: ProfileRecord) -> ProfileRecord:
-    """Return a record without what has files of its own in the archive: it may be large, and is no text."""
+    """Return a record without the parts that are files of their own in the archive."""
     return replace(
         record,
         loops=tuple(replace(loop, series=_NO_ROWS) for loop in record.loops),
@@ -133,7 +140,7 @@ def _put(archive: zipfile.ZipFile, name: str, data: bytes) -> None:
 
 
 def load(path: str | os.PathLike[str]) -> ProfileRecord:
-    """Read a record from a file, whoever wrote it.
+    """Read a record from a file of any origin.
 
     Raises
     ------

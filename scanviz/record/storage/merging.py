@@ -159,7 +159,7 @@ class _Renumbered:
 def _origins(
     name: str, record: ProfileRecord, taken: TakenNames
 ) -> tuple[dict[str, str], list[MergedRecord]]:
-    """Return what the origins of a profile are called among all, and what they are."""
+    """Return the distinct names of a profile's origins, and the origins."""
     own = MergedRecord(name, record.script, record.arguments, record.started, record.wall_ns, record.outcome)
     before = record.origins or (own,)
     after = [replace(origin, name=taken.claim(origin.name)) for origin in before]
@@ -172,12 +172,12 @@ def _joined(words: Iterable[str]) -> str:
 
 
 def _common(values: Sequence[T], otherwise: T) -> T:
-    """Return what all have, or something else where they differ."""
+    """Return the value that all have in common, or another one where they differ."""
     return values[0] if values and all(value == values[0] for value in values) else otherwise
 
 
 def _cost(costs: Sequence[CostRecord]) -> CostRecord:
-    """Return costs together; what one stamp or chunk costs is the average of all of them."""
+    """Return the sum of costs; prices of stamps and chunks are averages."""
     stamps, chunks = sum(cost.stamps for cost in costs), sum(cost.chunks for cost in costs)
     return CostRecord(
         stamps,
@@ -190,7 +190,7 @@ def _cost(costs: Sequence[CostRecord]) -> CostRecord:
 
 
 def _measures(records: Sequence[ProfileRecord]) -> dict[str, float]:
-    """Return the numbers of the runs together, as each is declared; not what some of them lack."""
+    """Return the aggregated numbers of the runs, of those that all runs have."""
     known: dict[str, float] = {}
     for record in records:
         for name, value in record.measures.items():

@@ -1,4 +1,4 @@
-"""The one way in for files: what is read is a regular file, looked at before it is opened.
+"""The one way in for files: only regular files are read, checked before they are opened.
 
 Opening a FIFO waits for somebody to write, a terminal for somebody to type, and ``/dev/zero`` never ends: so whatever is not a
 regular file is refused with what it is.  Folders, devices and sockets likewise.
@@ -22,7 +22,7 @@ _KINDS = {
 
 
 def kind_at(path: str | os.PathLike[str]) -> str:
-    """Return what stands at a path, links followed: ``"nothing"``, ``"a file"``, ``"a folder"``, ``"a device"``, …
+    """Return the kind of a path, links followed: ``"nothing"``, ``"a file"``, ``"a folder"``, ``"a device"``, …
 
     Raises
     ------
@@ -41,7 +41,7 @@ def kind_at(path: str | os.PathLike[str]) -> str:
 
 
 def kind_of(mode: int) -> str:
-    """Return what has this ``st_mode``, in words."""
+    """Return the kind of a file with this ``st_mode``, in words."""
     return "a file" if stat.S_ISREG(mode) else _KINDS.get(stat.S_IFMT(mode), "something else")
 
 
@@ -74,7 +74,7 @@ def open_file(path: str | os.PathLike[str]) -> IO[bytes]:
 
 
 def ends_of(path: str | os.PathLike[str], first: int, last: int) -> bytes:
-    """Return the first and the last bytes of a file; nothing of what cannot be read."""
+    """Return the first and the last bytes of a file; nothing of an unreadable one."""
     try:
         with open_file(path) as stream:
             head = stream.read(first)

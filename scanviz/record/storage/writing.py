@@ -1,4 +1,4 @@
-"""The one way out for files: written beside their place under another name, and put there whole in one step.
+"""The one way out for files: written under another name beside their place, then moved there in one step.
 
 Nothing that a user made is lost: a write that fails or is interrupted leaves what was there before, and nothing beside it; what
 scanviz did not make is replaced only if that is asked for, and folders, FIFOs and devices never are.  Links are followed, as the
@@ -118,25 +118,25 @@ def _cannot(path: Path, error: OSError) -> CannotWriteError:
     return found
 
 
-# Ctrl+c last: while others are exchanged it still does what it did, and it is the first to do so again.
+# Ctrl+c last: it keeps its handler while others are exchanged, and gets it back first.
 _ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP", "SIGINT") if hasattr(signal, name))
 
 
 @contextmanager
 def signals_wait() -> Iterator[None]:
-    """Hold back what would end the process until the block is over, then deliver it in the order in which it came.
+    """Hold back signals that end the process until the block is over, then deliver them in their order.
 
     Signals that are ignored stay ignored; those that the program handles itself reach its handlers.
 
     Examples
     --------
-    >>> told = []
-    >>> before = signal.signal(signal.SIGINT, lambda number, frame: told.append("interrupted"))
+    >>> done = []
+    >>> before = signal.signal(signal.SIGINT, lambda number, frame: done.append("interrupted"))
     >>> with signals_wait():
     ...     signal.raise_signal(signal.SIGINT)
-    ...     told.append("saved")
+    ...     done.append("saved")
     >>> _ = signal.signal(signal.SIGINT, before)
-    >>> told
+    >>> done
     ['saved', 'interrupted']
     """
     if threading.current_thread() is not threading.main_thread():

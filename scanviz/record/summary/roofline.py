@@ -1,4 +1,4 @@
-"""How far operations are from what the machine can do: of each the least time that it needs there, and what sets it.
+"""Operations beside the machine's limits: the least time that each needs there, and the limit that sets it.
 
 The machine's limits are numbers of the run, measured after it (``scanviz profile --roofline``).  The least time is that of moving
 an operation's bytes, or of its arithmetic, whichever is longer; what fits into a cache is compared with copies that do.
@@ -15,20 +15,20 @@ from scanviz.record.model import FunctionRecord, ProfileRecord
 from scanviz.record.operations import OperationRecord
 from scanviz.record.summary.run_breakdown import OperationTimes, parts_of
 
-TOLD = (
+SHOWN = (
     "large_copy_bytes_per_s",
     "small_copy_bytes_per_s",
     "product_flops_per_s",
     "element_flops_per_s",
     "numpy_call_ns",
-)  # limits that are told
+)  # limits in views
 WORTH = 0.01  # of the time of all of them: operations that take less are not listed
 SMALL, MEDIUM = 2**17, 2**20  # bytes moved by the copies that were measured
 Kind = Literal["memory", "arithmetic", "the call"]
 
 
 class Bound(NamedTuple):
-    """What an operation cannot be faster than.
+    """The least time of an operation on this machine, and the limit that sets it.
 
     Attributes
     ----------
@@ -101,7 +101,7 @@ def _least_ns(done: float, limits: Mapping[str, float], name: str) -> float:
 
 
 def bounded(record: ProfileRecord) -> list[Bounded]:
-    """Return the operations whose bound is known, those that took most first."""
+    """Return the operations with a known bound, the most expensive first."""
     return sorted(_bounded(record), key=lambda entry: -entry.total_ns)
 
 
@@ -113,7 +113,7 @@ def worth_showing(record: ProfileRecord) -> list[Bounded]:
 
 
 def known_limits(record: ProfileRecord) -> list[tuple[Measure, float]]:
-    """Return the limits of the machine that a record has, as they are told beside operations; nothing where none was measured.
+    """Return the measured limits of the machine; nothing where none was measured.
 
     Examples
     --------
@@ -121,7 +121,7 @@ def known_limits(record: ProfileRecord) -> list[tuple[Measure, float]]:
     >>> [(measure.title, value) for measure, value in limits]
     [('a call', 400.0)]
     """
-    values = ((declared("run", name), record.measures.get(name)) for name in TOLD)
+    values = ((declared("run", name), record.measures.get(name)) for name in SHOWN)
     return [(measure, value) for measure, value in values if value is not None]
 
 

@@ -1,4 +1,4 @@
-"""A run divided into parts: every nanosecond of it once, each part with what it is, its line, and what it is part of.
+"""A run divided into parts: every nanosecond once, each part with its kind, its line and its parent.
 
 The whole is the wall time of the thread in which the recording began, plus what other threads spent inside scanviz beside it.  What
 a part holds that none of the parts inside it accounts for is its own time: of a leaf all of it, of a function what is unattributed.
@@ -238,7 +238,7 @@ def _function(record: ProfileRecord, function: FunctionRecord) -> _Tree:
 
 
 def _around_loops(function: FunctionRecord, loops: Sequence[_Tree]) -> list[_Tree]:
-    """Return what instructions that run loops took beyond the loops themselves, where every call was timed.
+    """Return the time of loop instructions beyond the loops themselves, where every call was timed.
 
     Threads wait for one another there, and the results of loops are put together.
     """
@@ -306,7 +306,7 @@ def _loop(record: ProfileRecord, loop: LoopRecord, depth: int) -> _Tree:
 
 
 def _edges(loop: LoopRecord, room: int) -> list[_Tree]:
-    """Return what of a loop is no step of it: making code, recording, and what else is before and after its steps."""
+    """Return the parts of a loop outside its steps: compilation, recording, and the time before and after the steps."""
     code = min(sum(tier.total_ns for tier in loop.tiers), room)
     recording = min(round(loop.cost_ns), room - code)
     around = max(0, min(loop.setup_ns, room) - code)
@@ -318,7 +318,7 @@ def _edges(loop: LoopRecord, room: int) -> list[_Tree]:
 
 
 def _steps(loop: LoopRecord, inner: Sequence[_Tree], room: int) -> list[_Tree]:
-    """Return what the steps of a loop were spent on, beside loops in them."""
+    """Return the parts of a loop's steps, without loops inside them."""
     if not loop.sampled_steps or loop.typical_ns <= 0:
         return [_leaf(loop, "steps", "steps, not timed one by one", _undivided(loop, inner, room))]
     rows_ns, round_ns = loop.mean_copy_ns * loop.steps, loop.mean_overhead_ns * loop.steps
@@ -331,7 +331,7 @@ def _steps(loop: LoopRecord, inner: Sequence[_Tree], room: int) -> list[_Tree]:
 
 
 def _undivided(loop: LoopRecord, inner: Sequence[_Tree], room: int) -> int:
-    """Return what steps took that are not divided: by their own times, or as a whole where they have none."""
+    """Return the time of undivided steps: by their own times, or as a whole."""
     times = loop.step_times
     if not times.count:
         return room

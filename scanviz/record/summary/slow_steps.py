@@ -1,4 +1,4 @@
-"""Why the slow steps of a loop are slow, as far as what was measured says it: where no branch does.
+"""Causes of a loop's slow steps, beside its branches.
 
 The slowest steps are kept with their numbers, so that a period among them can be told from chance; of the slow ones among the steps
 whose operations were timed it is known which of them took longer; and clocks and counters of the thread say how long it was off the
@@ -20,7 +20,7 @@ FEWEST = 5  # slow steps at a period
 CHANCE = 1e-4  # that steps at random places had so many at one period
 PERIODIC = 0.7  # the share of slow steps that come at the period
 MOST_OF_IT = 0.5
-FAULT_NS = 500  # what a missing page takes at least
+FAULT_NS = 500  # least time of a page fault
 SLOWEST = 3  # why a step is in the sample
 
 
@@ -43,7 +43,7 @@ def period_of(loop: LoopRecord) -> int:
     rows = [row for row in loop.timed() if row.reason == SLOWEST and row.time_ns > SLOW * loop.typical_ns]
     apart = [b.step - a.step for a, b in pairwise(rows) if a.run == b.run]
     candidates = {math.gcd(a, b) for a, b in pairwise(apart)} | set(apart)
-    # different ones: a place that is slow in every run, such as the first step, is no period
+    # distinct steps: a step that is slow in every run, such as the first, is no period
     steps = {row.step for row in rows}
     for period in sorted((period for period in candidates if period > 1), reverse=True):
         ((_, count),) = Counter(step % period for step in steps).most_common(1)
@@ -60,7 +60,7 @@ def _chance(count: int, of: int, period: int) -> float:
 
 
 def slowest_share(loop: LoopRecord) -> float:
-    """Return what part of a loop's time its slowest hundredth takes, 0 where that is not much or not known.
+    """Return the slowest hundredth's share of a loop's time; 0 where it is small or unknown.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def slowest_share(loop: LoopRecord) -> float:
 
 
 def other_code_ns(loop: LoopRecord) -> float:
-    """Return what steps took together that slower code than the usual ran, 0 where none did."""
+    """Return the time of steps that slower code than the usual one ran; 0 without such steps."""
     step_ns = loop.measures.get("other_code_ns", 0.0)
     return step_ns * loop.measures["other_code_steps"] if step_ns > SLOW * loop.step_times.p50_ns else 0.0
 
@@ -95,7 +95,7 @@ def in_other_code(loop: LoopRecord) -> str:
         return ""
     steps, step_ns = loop.measures["other_code_steps"], loop.measures["other_code_ns"]
     tiers = [tier for tier, _ in groupby(tier.tier for tier in loop.tiers)]
-    about = "about " if len(tiers) > 2 else ""  # they took turns: of most runs nobody looks which code it was
+    about = "about " if len(tiers) > 2 else ""  # they took turns: the code of most runs is unknown
     code = "on NumPy before there was machine code" if tiers == ["numpy", "native"] else "in other code"
     if any(tier.why == INSIDE for tier in loop.tiers):  # some of them when there was machine code
         code += ", or when they were looked at"
@@ -103,7 +103,7 @@ def in_other_code(loop: LoopRecord) -> str:
 
 
 def reasons(loop: LoopRecord, slow_ns: float) -> list[str]:
-    """Return what is known of why slow steps were slow; nothing where it is not known.
+    """Return the known causes of slow steps; nothing where none is known.
 
     ``slow_ns`` is what they took together.
 
@@ -132,7 +132,7 @@ def reasons(loop: LoopRecord, slow_ns: float) -> list[str]:
 
 
 def _longer(loop: LoopRecord) -> str:
-    """Return which operation took most of what slow steps took more, of those whose operations were timed."""
+    """Return the operation that accounts for most of the excess of slow steps with timed operations."""
     count = loop.measures.get("slow_timed_steps", 0.0)
     whole = loop.measures.get("slow_timed_ns", 0.0)
     if not count or not loop.operations or whole <= 0:

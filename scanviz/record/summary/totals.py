@@ -1,4 +1,4 @@
-"""Totals over the parts of a run: by what they are, by line of source, and of loops that rewrites removed.
+"""Totals over the parts of a run: by kind, by line of source, and of loops that rewrites removed.
 
 Rows by what parts are, and rows by line, add up to the run time: all but profiler overhead.
 """
@@ -30,7 +30,7 @@ _TITLE_OF["recording"] = PROFILER_OVERHEAD
 
 
 class PartTotal(Struct, frozen=True):
-    """What parts of one sort took together.
+    """Time of all parts of one kind.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class PartTotal(Struct, frozen=True):
 
 
 class LineTotal(Struct, frozen=True):
-    """What a line of the script took, wherever it ran.
+    """Time of a line of the script, wherever it ran.
 
     Attributes
     ----------
@@ -95,7 +95,7 @@ class RemovedScan(Struct, frozen=True):
     total_ns: int = 0
 
     def words(self) -> str:
-        """Return what became of it.
+        """Return the fate of the loop in words.
 
         Examples
         --------
@@ -155,7 +155,7 @@ def lines(parts: Sequence[RunPart]) -> list[LineTotal]:
 
 
 def gone_loops(record: ProfileRecord, parts: Sequence[RunPart]) -> list[RemovedScan]:
-    """Return the loops that rewrites removed, merged into others or moved out whole, those that took most first."""
+    """Return the loops that rewrites removed, merged or moved out whole, the most expensive first."""
     found: list[RemovedScan] = []
     for function in record.functions:
         times: dict[str, int] = {}

@@ -53,7 +53,7 @@ def sum_in_words(whole_ns: float, parts_ns: Sequence[float]) -> tuple[str, list[
 
 
 def typical_step(loop: LoopRecord) -> str:
-    """Return what a loop's typical step is made of; that too few steps were timed for it; nothing where none was.
+    """Return the parts of a loop's typical step in words, or why it is not divided; nothing where no step was timed.
 
     Examples
     --------

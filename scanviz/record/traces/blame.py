@@ -81,7 +81,7 @@ class _Step(NamedTuple):
 
 @lru_cache(maxsize=8)
 def _program(content: bytes) -> Program | None:
-    """Return a Program of a record; None where there is none that can be read."""
+    """Return a Program of a record; None without a readable one."""
     try:
         return from_bytes(content) if content else None
     except ScanvizError:
@@ -179,7 +179,7 @@ class _Chain:
     # links
 
     def _operands(self, step: _Step | None, trace: TraceRecord, bad: FirstBad) -> list[TracedVariableRecord]:
-        """Return the values that an operation of a step read; of what a step only hands on, the value itself."""
+        """Return the values that an operation of a step read; for a value that is only handed on, that value."""
         register = None if step is None or bad.given else step.registers.get(id(bad.variable))
         if step is None or register is None:
             return []
@@ -226,7 +226,7 @@ class _Chain:
     def _before(
         self, step: _Step | None, trace: TraceRecord, bad: FirstBad, asked: TracedVariableRecord, given: bool
     ) -> tuple[list[BlameLink], _Bad | None]:
-        """Return links for what gave a step its bad value, or for what its operation worked on, and where it was bad before."""
+        """Return links for the origin of a bad value or for an operation's inputs, and the earlier place of the bad value."""
         if given and (earlier := self._not_kept(trace, bad)) is not None:
             return [earlier], None
         register = None if step is None else step.registers.get(id(asked))
@@ -329,7 +329,7 @@ def _where(variable: TracedVariableRecord, place: int) -> Place | None:
 
 
 def _shortly(variable: TracedVariableRecord, place: int) -> str:
-    """Return a value in a few words: itself if it is one number, else between what it lies."""
+    """Return a value in a few words: a single number itself, else its range."""
     low, high = variable.statistics[place, :2].tolist()
-    told = f"{low:.4g}" if math.prod(variable.shape) == 1 else f"{low:.4g} … {high:.4g}"
-    return f"{variable.name} = {told}"
+    shown = f"{low:.4g}" if math.prod(variable.shape) == 1 else f"{low:.4g} … {high:.4g}"
+    return f"{variable.name} = {shown}"

@@ -1,4 +1,4 @@
-"""What a row of a state's buffer is called in a step: one name in every view.
+"""Names of the rows of a state's buffer in a step: one name in every view.
 
 A loop of back-propagation goes through its buffers in its own time, and names their rows in the time of the loop that it is the
 gradient of: its own tap +1 is the row ``∂h[t-1]``.  What it writes is called as what it reads.
@@ -11,11 +11,11 @@ from collections.abc import Iterable
 
 from scanviz.engine.scan.variables import step_name
 
-_NUMBERED = re.compile(r"~\d+$")  # what tells a name from an equal one in a graph
+_NUMBERED = re.compile(r"~\d+$")  # the number of an equal name in a graph
 
 
 def cell_name(name: str, tap: int, reads: Iterable[tuple[int, str]]) -> str:
-    """Return what a step calls the row of a tap.
+    """Return the name, in a step, of the row of a tap.
 
     Parameters
     ----------

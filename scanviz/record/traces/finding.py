@@ -1,4 +1,4 @@
-"""What a check found, as data: the first step with a value that should not be, and what it was made of."""
+"""The finding of a check, as data: the first step with a bad value, and its origins."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class StepPlaceRecord(Struct, frozen=True):
 
 
 class FindingRecord(Struct, frozen=True):
-    """The first operation whose result should not be.
+    """The first operation with a bad result.
 
     Attributes
     ----------
@@ -153,7 +153,7 @@ class FirstNanRecord(Strict, frozen=True):
 
 
 class CheckedRecord(Struct, frozen=True):
-    """What was looked at, and what was found.
+    """The amount of checked work, and the finding.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What calls of functions were given, as data: with a function's Program enough to compute every value of the call again.
+"""Inputs of calls as data: with a function's Program enough to compute every value of the call again.
 
 A loop's states are kept at some of its steps (checkpoints), so that a step is computed from the nearest of them, and results of
 loops where there is room, so that a loop which reads them does not have to wait for another one.
@@ -83,7 +83,7 @@ class RunsRecord(Strict, frozen=True):
 
 
 class CheckpointRecord(Strict, frozen=True):
-    """What a loop of a call held before one of its steps.
+    """The states of a loop before one of its steps.
 
     Attributes
     ----------
@@ -105,7 +105,7 @@ class CheckpointRecord(Strict, frozen=True):
 
 
 class HeldCallRecord(Strict, frozen=True):
-    """What a call of a function was given, and what its loops held at some of their steps.
+    """Inputs of a call of a function, and states of its loops at some of their steps.
 
     Attributes
     ----------
@@ -144,7 +144,7 @@ class HeldCallRecord(Strict, frozen=True):
 def check_held_calls(
     calls: tuple[HeldCallRecord, ...], functions: Mapping[int, object], loops: Mapping[int, LoopRecord]
 ) -> None:
-    """Refuse calls of no function, of loops of other functions, or with arrays that are not what they say.
+    """Refuse calls of unknown functions, of loops of other functions, or with damaged arrays.
 
     Raises
     ------

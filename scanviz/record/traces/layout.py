@@ -1,4 +1,4 @@
-"""Which values a loop's step has and what they are called: the heads of :class:`TracedVariableRecord`, without numbers.
+"""The values of a loop's step and their names: the heads of :class:`TracedVariableRecord`, without numbers.
 
 Like :mod:`scanviz.record.program_snapshot` it reads the engine's objects once and gives plain data; registers link a head to
 what the engine tells.

@@ -1,4 +1,4 @@
-"""Values of a loop's variables over time, as data: at which steps they were kept, what they were, and their statistics.
+"""Values of a loop's variables over time, as data: kept steps, values and statistics.
 
 Numbers are in arrays, which the file keeps beside the document; a step's row of ``values`` holds the first numbers of the flat
 value, as many as the byte budget allows.

@@ -53,7 +53,7 @@ class StepSample:
         self.stride, self.seen = 1, 0
 
     def add(self, runs: Samples, steps: Samples, times: Samples, covers: Samples | None = None) -> None:
-        """Take steps in the order in which they were done; ``covers`` says of how many a time is the average."""
+        """Add steps in the order of time; ``covers`` has the number of steps that a time averages."""
         count = len(times)
         columns = (runs, steps, times, np.ones(count, np.int64) if covers is None else covers)
         if len(self.first) < FIRST:

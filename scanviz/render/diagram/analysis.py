@@ -38,7 +38,7 @@ def to_graphml(diagram: Diagram) -> str:
     graph: networkx.MultiDiGraph[str] = networkx.MultiDiGraph(
         title=_harmless(diagram.title),
         notes=_harmless("\n".join(diagram.notes)),
-        clusters=json.dumps([_told(cluster) for cluster in found.graph["clusters"]], sort_keys=True),
+        clusters=json.dumps([_present(cluster) for cluster in found.graph["clusters"]], sort_keys=True),
     )
     for node, attributes in found.nodes(data=True):
         graph.add_node(names[node], **_scalars(attributes, names))
@@ -62,16 +62,16 @@ def to_json(diagram: Diagram) -> dict[str, Any]:
     graph: networkx.MultiDiGraph[str] = networkx.MultiDiGraph(
         title=diagram.title,
         notes=list(diagram.notes),
-        clusters=[_told(cluster) for cluster in found.graph["clusters"]],
+        clusters=[_present(cluster) for cluster in found.graph["clusters"]],
     )
-    graph.add_nodes_from((node, _told(attributes)) for node, attributes in found.nodes(data=True))
-    graph.add_edges_from((a, b, _told(attributes)) for a, b, attributes in found.edges(data=True))
+    graph.add_nodes_from((node, _present(attributes)) for node, attributes in found.nodes(data=True))
+    graph.add_edges_from((a, b, _present(attributes)) for a, b, attributes in found.edges(data=True))
     data: dict[str, Any] = networkx.node_link_data(graph, edges="edges")
     return data
 
 
-def _told(attributes: dict[str, Any]) -> dict[str, Any]:
-    """Return attributes that say something: neither empty nor a number that JSON lacks."""
+def _present(attributes: dict[str, Any]) -> dict[str, Any]:
+    """Return attributes without empty ones, and without numbers that JSON lacks."""
     return {
         name: value
         for name, value in attributes.items()
@@ -80,15 +80,15 @@ def _told(attributes: dict[str, Any]) -> dict[str, Any]:
 
 
 def _scalars(attributes: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
-    told = {
+    present = {
         name: _harmless(value) if isinstance(value, str) else value
-        for name, value in _told(attributes).items()
+        for name, value in _present(attributes).items()
     }
-    return {**told, **({"of": names[attributes["of"]]} if "of" in attributes else {})}
+    return {**present, **({"of": names[attributes["of"]]} if "of" in attributes else {})}
 
 
 def _written_ids(graph: networkx.MultiDiGraph[str]) -> dict[str, str]:
-    """Return ids as they can be written, each another one."""
+    """Return distinct ids that can be written."""
     found: dict[str, str] = {}
     taken: set[str] = set()
     for node in graph.nodes:

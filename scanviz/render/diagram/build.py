@@ -109,7 +109,7 @@ def whole_picture(graph: GraphSnapshot, heat: HeatMap, folded: bool = False) -> 
 
 
 def plumbing_note(count: int) -> str:
-    """Return what a picture without so many operations says of them.
+    """Return the note of a picture without so many operations.
 
     Examples
     --------

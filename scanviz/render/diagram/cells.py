@@ -1,4 +1,4 @@
-"""The rows of a loop's buffers as cells: where they stand, and what they are called."""
+"""Cells for the rows of a loop's buffers: their places and names."""
 
 from __future__ import annotations
 
@@ -96,13 +96,13 @@ class Side(Struct, frozen=True):
 
 
 class Drawn(Struct):
-    """What was drawn of one loop, so far."""
+    """The drawn parts of one loop, so far."""
 
     cells: Cells = field(default_factory=dict)
     nodes: list[Node] = field(default_factory=list)
     clusters: list[Cluster] = field(default_factory=list)
     edges: list[Edge] = field(default_factory=list)
-    unread: list[str] = field(default_factory=list)  # what no step reads
+    unread: list[str] = field(default_factory=list)  # labels of values that no step reads
     next_row: int = 0
 
 
@@ -130,12 +130,12 @@ def add_sequence(side: Side, drawn: Drawn, index: int, variable: LoopVariableRec
 
 
 def inner_label(side: Side, variable: LoopVariableRecord) -> str:
-    """Return what a step calls what a loop variable gives it."""
+    """Return the label of a loop variable's value in the step."""
     return next((side.graph.variables[key].label for key in variable.inner_inputs), variable.name)
 
 
 def non_sequence(side: Side, index: int, variable: LoopVariableRecord, row: int) -> Node:
-    """Return what stands for a non-sequence in each step."""
+    """Return the node of a non-sequence, to be copied into each step."""
     return Node(
         f"once/{index}",
         "input",
@@ -164,7 +164,7 @@ def add_buffer(side: Side, drawn: Drawn, index: int, variable: LoopVariableRecor
 
 
 def _cell_label(side: Side, variable: LoopVariableRecord, row: int) -> str:
-    """Return what a row is called: of a gradient, by what it is the gradient of."""
+    """Return the label of a row; a gradient's row is named after the forward row."""
     name, time = variable.name, side.named_time(row)
     if variable.kind == "nitsot" and side.backwards:
         label = at_time(cell_name(name, 0, ()), time, side.rows)
@@ -250,7 +250,7 @@ def rows_of_sequences(graph: GraphSnapshot) -> dict[str, SequenceRows]:
 
 
 def _first_row(graph: GraphSnapshot, variable: str) -> tuple[int | None, int]:
-    """Return which row of an array comes first in a part of it, and the direction; None where the parts do not say."""
+    """Return the first row of an array that a part of it shows, and the direction; None where unknown."""
     made = {output: node for node in graph.nodes for output in node.outputs}
     first: int | None = 0
     direction = 1
@@ -275,7 +275,7 @@ def _through(row: int, start: str, stop: str, stride: int) -> int | None:
 
 
 def at_time(label: str, time: int, rows: Mapping[str, SequenceRows] | None = None) -> str:
-    """Return an expression of rows at step t as it is for one step.
+    """Return an expression of rows at step t with the numbers of one step.
 
     Parameters
     ----------

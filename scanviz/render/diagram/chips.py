@@ -20,7 +20,7 @@ _MOST_NAMES = 12  # in a note
 
 
 def with_chips(diagram: Diagram, least: int | None = None) -> Diagram:
-    """Return a picture whose leaves stand beside their readers; one of few nodes, or of steps side by side, comes back as it is.
+    """Return a picture with leaves beside their readers; a small one, or one of steps, comes back as it is.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def _without_handing_on(diagram: Diagram) -> Diagram:
             enters[edge.source].append(edge)
     leaf = {node.id: node.id for node in diagram.nodes if node.kind in _LEAVES}
     gone: dict[str, Node] = {}
-    for node in diagram.nodes:  # a loop stands after what it is given
+    for node in diagram.nodes:  # a loop stands after its inputs
         if (
             node.kind != "port"
             or node.side != "in"
@@ -130,7 +130,7 @@ def _chip(leaf: Node, reader: Node, cluster: str | None) -> Node:
 
 
 def _stands_before(reader: Node, chip: Node, diagram: Diagram) -> str:
-    """Return what a chip stands before in the order of computation: its reader, or the first part of this port's loop."""
+    """Return the node after a chip in the order of computation: its reader, or the first part of the port's loop."""
     if reader.cluster == chip.cluster:
         return reader.id
     return next(node.id for node in diagram.nodes if node.cluster == reader.cluster)

@@ -1,4 +1,4 @@
-"""Which outer input of a loop reaches which outer output, over any number of steps, and by what path.
+"""Outer inputs of a loop that reach its outer outputs over any number of steps, and the paths.
 
 The pattern is the record's; the path is found in the loop's picture: through ports, the step's operations, loops inside it, and
 from a step to a later one.  Of all paths it is one of fewest steps, and of these one of fewest nodes.
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     import networkx
 
 NAMED_WITHIN = 80  # columns of text in which the names of a matrix's columns stand above them
-_A_STEP = 10**6  # what a step later costs in nodes: fewer steps come first
-_NO_LATER = 10**12  # through a state's rows although no later step reads what was written
+_A_STEP = 10**6  # cost of a later step in nodes: fewer steps come first
+_NO_LATER = 10**12  # cost of a way through a state's rows that no later step reads
 
 
 class ConnectionMatrix(Struct, frozen=True):
@@ -185,7 +185,7 @@ def connecting_path(
 
 
 def _ways(picture: Diagram, nodes: dict[str, Node]) -> networkx.DiGraph[str]:
-    """Return the graph of all ways through a loop, with what each part costs."""
+    """Return the graph of all ways through a loop, with the cost of each edge."""
     import networkx
 
     ways: networkx.DiGraph[str] = networkx.DiGraph()

@@ -1,4 +1,4 @@
-"""Two versions of a graph as one picture: what is new, what is gone, what stands in another loop.
+"""Two versions of a graph as one picture, with changes marked.
 
 Both pictures are laid over each other by their ids, which are made of loops and of the keys that stay.  A loop that a rule built
 anew is told by its name, an operation that is in another loop by its key.  What moved is drawn at both places, each of which says
@@ -27,7 +27,7 @@ Part = TypeVar("Part", Node, Cluster)
 
 
 def difference(before: GraphSnapshot, after: GraphSnapshot, *, plumbing: bool = True) -> Diagram:
-    """Return both graphs in one picture, with what changed marked on nodes, edges and loops.
+    """Return two graphs in one picture, with changes marked on nodes, edges and loops.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def difference(before: GraphSnapshot, after: GraphSnapshot, *, plumbing: bool = 
 
 
 def with_loops_of(old: Diagram, new: Diagram) -> Diagram:
-    """Return a picture with loops called as in another one that has a loop of the same name instead."""
+    """Return a picture with the loop ids of another picture, for loops of the same name."""
     known, mine = {cluster.id for cluster in new.clusters}, {cluster.id for cluster in old.clusters}
     free = [cluster for cluster in new.clusters if cluster.id not in mine]
     names: dict[str, str] = {}
@@ -108,10 +108,12 @@ def _moves(old: Diagram, new: Diagram) -> list[tuple[Node, Node]]:
 def _with_moves(
     nodes: list[Node], moves: Sequence[tuple[Node, Node]], boxes: Mapping[str, str]
 ) -> list[Node]:
-    """Return nodes of which those that moved say where they come from, or where they went."""
-    said = {before.id: f"now {_where(after.cluster, boxes)}" for before, after in moves}
-    said |= {after.id: f"was {_where(before.cluster, boxes)}" for before, after in moves}
-    return [replace(node, change="moved", note=said[node.id]) if node.id in said else node for node in nodes]
+    """Return nodes with notes about the other place of those that moved."""
+    notes = {before.id: f"now {_where(after.cluster, boxes)}" for before, after in moves}
+    notes |= {after.id: f"was {_where(before.cluster, boxes)}" for before, after in moves}
+    return [
+        replace(node, change="moved", note=notes[node.id]) if node.id in notes else node for node in nodes
+    ]
 
 
 def with_names(picture: Diagram, renamed: Callable[[str], str]) -> Diagram:
@@ -192,22 +194,22 @@ def _same(edge: Edge) -> tuple[str, str, str, str, int | None]:
 def _notes(
     nodes: list[Node], clusters: list[Cluster], moves: Sequence[tuple[Node, Node]], boxes: Mapping[str, str]
 ) -> tuple[str, ...]:
-    came = {after.id for _, after in moves}  # what moved stands at two places, and counts once
+    came = {after.id for _, after in moves}  # a moved node stands at two places, and counts once
     counts = Counter(
         node.change for node in nodes if node.kind in ("operation", "loop") and node.id not in came
     )
     counts.update(cluster.change for cluster in clusters)
-    said, ports = _said(counts), _said(Counter(node.change for node in nodes if node.kind == "port"))
-    told = [
+    changed, ports = _counted(counts), _counted(Counter(node.change for node in nodes if node.kind == "port"))
+    moved = [
         f"{after.label} moved: {_where(before.cluster, boxes)} → {_where(after.cluster, boxes)}"
         for before, after in moves
     ]
-    more = [f"{len(told) - _MOST_MOVES} more moved"] if len(told) > _MOST_MOVES else []
-    first = [f"operations and loops: {said}" if said else "no operation changed"]
-    return (*first, *([f"ports of loops: {ports}"] if ports else []), *told[:_MOST_MOVES], *more)
+    more = [f"{len(moved) - _MOST_MOVES} more moved"] if len(moved) > _MOST_MOVES else []
+    first = [f"operations and loops: {changed}" if changed else "no operation changed"]
+    return (*first, *([f"ports of loops: {ports}"] if ports else []), *moved[:_MOST_MOVES], *more)
 
 
-def _said(counts: Counter[Change]) -> str:
+def _counted(counts: Counter[Change]) -> str:
     return ", ".join(f"{counts[change]} {change}" for change in _CHANGES if counts[change])
 
 
@@ -215,11 +217,11 @@ def _where(cluster: str | None, boxes: Mapping[str, str]) -> str:
     return f"in {boxes.get(cluster, cluster)}" if cluster is not None else "outside of loops"
 
 
-# what changed and its neighbours
+# changes and their neighbours
 
 
 def near_changes(diagram: Diagram, hops: int = HOPS) -> Diagram:
-    """Return a picture of what changed in another, and of the nodes within so many lines of a change.
+    """Return a picture of the changes in another one, and of the nodes within so many lines of a change.
 
     Parameters
     ----------
@@ -266,7 +268,7 @@ def _changed_nodes(diagram: Diagram) -> set[str]:
 
 
 def _beside(diagram: Diagram, changed: set[str], hops: int) -> set[str]:
-    """Return ids of what so many lines lead from to a change, and of what so many lead to from one.
+    """Return the ids of nodes within so many lines above or below a change.
 
     What else is made of the same input is not near: lines are followed up or down, never first one and then the other.
     """

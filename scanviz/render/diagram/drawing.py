@@ -41,7 +41,7 @@ class PictureBuilder:
 
 
 class PictureLevel:
-    """Draws one graph: that of the function, or a loop's step."""
+    """Draws one graph: the function's, or a loop's step."""
 
     def __init__(
         self,
@@ -52,18 +52,18 @@ class PictureLevel:
         loop: ScanRecord | None,
     ) -> None:
         self.picture, self.graph, self.cluster, self.path, self.loop = picture, graph, cluster, path, loop
-        self.source_of: dict[str, str] = {}  # key of a variable → id of what gives it
+        self.source_of: dict[str, str] = {}  # key of a variable → id of its node
         self.result: dict[str, str] = {}  # … → which result it is, of an operation that has several
         self.plumbing = plumbing(graph) if picture.folded else {}
         self.shown = shown_variable(self.plumbing, graph)
         picture.left_out += len(self.plumbing)
-        self.names: dict[str, str] = {}  # that plumbing had, of what is drawn in its place
+        self.names: dict[str, str] = {}  # names of plumbing, by the key of the variable drawn in its place
         for result, drawn in self.shown.items():
             if drawn is not None and graph.variables[result].name:
                 self.names.setdefault(drawn, graph.variables[result].name)
 
     def draw(self) -> None:
-        """Draw the graph, and what is wanted of the function's."""
+        """Draw the graph, and the function's outputs."""
         for key, leaf in self.graph.leaves.items():
             if self.loop is None and leaf.role in ("input", "parameter"):
                 self.leaf(key)
@@ -78,7 +78,7 @@ class PictureLevel:
             self.outputs()
 
     def outputs(self) -> None:
-        """Draw what is wanted of the function."""
+        """Draw the function's outputs."""
         for place, (key, name) in enumerate(zip(self.graph.outputs, self.graph.output_names, strict=False)):
             variable = self.graph.variables[key]
             label = name or variable.name or f"output {place}"
@@ -105,12 +105,12 @@ class PictureLevel:
             self.picture.edges.append(Edge(source, target, role, label, type, place=place))
 
     def given_by(self, key: str) -> str | None:
-        """Return the id of what gives a variable, None of plumbing that is left out; a leaf is drawn when it is first read."""
+        """Return the id of a variable's node, None for plumbing; a leaf is drawn when it is first read."""
         shown = self.shown.get(key, key)
         return None if shown is None else self.leaf(shown)
 
     def leaf(self, key: str) -> str:
-        """Return the id of what gives a variable that is drawn."""
+        """Return the id of a drawn variable's node."""
         known = self.source_of.get(key)
         if known is None:
             variable = self.graph.variables[key]
@@ -164,7 +164,7 @@ class PictureLevel:
     def open_loop(self, node: NodeRecord, loop: ScanRecord, place: int) -> None:
         """Draw a loop: its box, ports and step."""
         for key in node.inputs[1:]:
-            self.given_by(key)  # what is around it stands before it
+            self.given_by(key)  # its inputs stand before it
         steps = self.written_out(node.inputs[0]) if node.inputs else None
         counted = self.given_by(node.inputs[0]) if node.inputs and steps is None else None
         box = self.picture.ids.claim(f"{self.path}loop:{node.key or f'n{place}'}")
@@ -178,7 +178,7 @@ class PictureLevel:
 
 
 class _Frame:
-    """Draws what joins a loop's step to what is around it: ports, the step's inputs and results, recurrence."""
+    """Draws the border of a loop: ports, the step's inputs and results, recurrence."""
 
     def __init__(
         self, outer: PictureLevel, inner: PictureLevel, node: NodeRecord, loop: ScanRecord, box: str
@@ -212,7 +212,7 @@ class _Frame:
         return first or (variable.name if self.apply.key else str(index))
 
     def entrance(self, index: int, variable: LoopVariableRecord, place: int) -> None:
-        """Draw what a loop variable gives to the step."""
+        """Draw the ports and inputs of a loop variable."""
         name, port = self.name(index, variable), None
         if variable.outer_input is not None:
             kind = self.outer.graph.variables[variable.outer_input].type
@@ -243,7 +243,7 @@ class _Frame:
                 self.inner.edge(port, found, "enters", type=inside.type)
 
     def exit(self, index: int, variable: LoopVariableRecord) -> None:
-        """Draw what a loop variable takes from the step, and where a later step reads it."""
+        """Draw the results of a loop variable, and the recurrence to later steps."""
         name, port = self.name(index, variable), None
         writes = taps(variable)[1]
         labels = (self.inner.graph.variables[key].label for key in variable.inner_inputs)

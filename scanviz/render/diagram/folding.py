@@ -1,4 +1,4 @@
-"""Loops of a picture closed, and pictures of some loops alone: a closed loop is one node whose ports are its loop variables."""
+"""Loops of a picture closed, and pictures of some loops alone: a closed loop is one node with a port per loop variable."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operations folded into formulas: what only one operation reads stands in that one's text, so that a step is a few equations.
+"""Operations folded into formulas, so that a step is a few equations: an operation joins its only reader.
 
 What the user gave a name, what several operations read, and what would make a formula too long to be read, stays a node of its own.
 A weight that a formula names needs no node either; what is handed on from step to step keeps its lines.
@@ -27,11 +27,11 @@ _IN_WORDS = {
 }
 SHORT = 12  # characters of a constant that is written into its reader's label
 _NUMBER = re.compile(r"-?\d+\.\d+(e-?\d+)?")
-OPEN = "·"  # stands for what an arrow brings
+OPEN = "·"  # stands for the value of an arrow
 
 
 def operation_label(op: str, written: Sequence[str | None], name: str = "") -> str:
-    """Return what stands on an operation.
+    """Return the label of an operation.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def constant_text(label: str) -> str:
 
 
 def _plain(op: str) -> str:
-    """Return an operation without what its readers know: that it is an index, and parameters that are as always."""
+    """Return an operation without parameters that are obvious."""
     if op.startswith("index["):
         return op.removeprefix("index")
     if op.startswith("assign["):
@@ -92,12 +92,12 @@ def _plain(op: str) -> str:
 
 
 def _is_place(name: str) -> bool:
-    """Return whether a result has no name but its place: among the outputs, or in a list of tuples such as ``updates[0][1]``."""
+    """Return whether a name is only a place: among the outputs, or in a list of tuples such as ``updates[0][1]``."""
     return re.fullmatch(r"output \d+|\w+(\[\d+\]){2,}", name) is not None
 
 
 def _in_words(op: str) -> str:
-    """Return an operation with the parameters that say what it does, in words.
+    """Return an operation with its important parameters in words.
 
     Examples
     --------
@@ -125,27 +125,25 @@ def _in_words(op: str) -> str:
 
 
 LONGEST = 48  # characters of a formula
-_LONGEST_NAME = 16  # of what a formula calls by its name
+_LONGEST_NAME = 16  # of a name in a formula
 _SIGNS = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/", "matmul": "@", "dot": "@"}
 _STRENGTH = {"+": 1, "-": 1, "*": 2, "/": 2, "@": 2}
 _ATOM = 3
-_TWO = re.compile(
-    f"({OPEN}|.+?) ([-+*/@]|\\*\\*) ({OPEN}|.+)"
-)  # operands, of which an array may have blanks in it
+_TWO = re.compile(f"({OPEN}|.+?) ([-+*/@]|\\*\\*) ({OPEN}|.+)")  # operands; an array may have blanks in it
 _UNCLEAR = re.compile(f"…|{OPEN}|[a-z] [a-z]|\\w \\d")  # words, not a formula
 
 
 class _Formula(Struct):
-    """What stands on an operation, and which other operations are in it."""
+    """The text of an operation, and the operations folded into it."""
 
     text: str
     members: list[str]
     named: set[str]  # leaves that the text calls by their names
-    names: bool  # whether the text has any name: one of dots alone says less than the operation's
+    names: bool  # whether the text has any name: dots alone say less than the operation's name
 
 
 def with_formulas(diagram: Diagram, longest: int = LONGEST) -> Diagram:
-    """Return a picture whose operations are formulas of so many characters at most.
+    """Return a picture with operations folded into formulas of so many characters at most.
 
     Parameters
     ----------
@@ -222,7 +220,7 @@ class _Formulas:
         return {name for name, formula in self.formulas.items() if formula.names} - self.home.keys()
 
     def group(self, node: Node) -> tuple[Node, list[str]]:
-        """Return an operation as it is drawn, and what it stands for."""
+        """Return an operation as it is drawn, and the ids of the operations in its formula."""
         formula = self.formulas[node.id]
         parts = [self.nodes[name] for name in (*formula.members, node.id)]
         name, _ = _name_and_text(node)
@@ -251,7 +249,7 @@ class _Formulas:
         return found
 
     def _formula(self, node: Node) -> _Formula | None:
-        """Return the formula of an operation, with as much of what it reads as there is room for; None of what has no such form."""
+        """Return the formula of an operation with as many operands folded in as fit; None if it has no such form."""
         edges = sorted(self.given[node.id], key=lambda edge: edge.place if edge.place is not None else -1)
         if not edges or any(edge.place is None for edge in edges):
             return None
@@ -291,7 +289,7 @@ class _Formulas:
         return not _name_and_text(node)[0] and place == (reader.cluster, reader.column, reader.band)
 
     def _called(self, edge: Edge) -> str:
-        """Return what a formula calls what a line brings."""
+        """Return the name of an operand in a formula."""
         node = self.nodes.get(edge.source) or self.nodes[self.owner[edge.source]]
         if edge.label.startswith("result "):
             return OPEN
@@ -305,7 +303,7 @@ class _Formulas:
 
 
 def _name_and_text(node: Node) -> tuple[str, str]:
-    """Return what the user calls the result of an operation, and what else stands on it."""
+    """Return the user's name of an operation's result, and the rest of its label."""
     name, sign, text = node.label.partition(" = ")
     if sign:
         return name, text
@@ -314,7 +312,7 @@ def _name_and_text(node: Node) -> tuple[str, str]:
 
 
 def _written(node: Node, operands: Sequence[str]) -> str | None:
-    """Return an operation and what it reads as mathematics is written, None of what is not a short function of its operands."""
+    """Return an operation with its operands in mathematical notation; None if it is no short function of them."""
     _, text = _name_and_text(node)
     op = node.op.partition("{")[0]
     if op in _SIGNS and OPEN not in text:
@@ -339,7 +337,7 @@ def _written(node: Node, operands: Sequence[str]) -> str | None:
 
 
 def _between(sign: str, operands: Sequence[str]) -> str:
-    """Return a sign between two operands, with the brackets that keep it what it is."""
+    """Return a sign between two operands, with brackets where they are needed."""
     if sign == "**":
         return f"{_bracketed(operands[0], _ATOM)} ** {_bracketed(operands[1], _ATOM)}"
     strength = _STRENGTH[sign]

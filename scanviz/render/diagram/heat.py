@@ -14,7 +14,7 @@ from scanviz.record.summary.run_breakdown import OperationTimes, parts_of
 
 
 class Heat(NamedTuple):
-    """A time, and what part of the run it is; None where that is unknown."""
+    """A time, and its share of the run; None where unknown."""
 
     time_ns: float | None = None
     share: float | None = None
@@ -45,12 +45,12 @@ class HeatMap:
         self._times = OperationTimes(parts_of(record)) if record is not None else None
 
     def loop(self, key: int | None) -> Heat:
-        """Return what all runs of a loop took."""
+        """Return the time of all runs of a loop."""
         loop = self.loops.get(key) if key is not None else None
         return self._heat(loop.total_ns) if loop is not None and loop.runs else UNKNOWN
 
     def operation(self, loop: ScanRecord | None, index: int | None) -> Heat:
-        """Return what an operation took: of a loop's step, or, for None, of the function."""
+        """Return the time of an operation: of a loop's step, or, for None, of the function."""
         if index is None or index < 0:
             return UNKNOWN
         known = None if loop is None or loop.key is None else self.loops.get(loop.key)

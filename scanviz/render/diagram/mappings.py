@@ -129,7 +129,7 @@ class MappingGroup(Struct, frozen=True):
 
 
 class MappingsTable(Struct, frozen=True):
-    """A loop's four lists and what joins them.
+    """A loop's four lists and the lines between them.
 
     Attributes
     ----------
@@ -216,7 +216,7 @@ def mappings_table(loop: LoopRecord) -> MappingsTable:
 
 
 def _lines(loop: LoopRecord, sizes: dict[Column, int]) -> tuple[MappingLine, ...]:
-    """Return what the maps say, each line once: a map leads from an index to indices of another list."""
+    """Return the lines of the maps, each once: a map leads from an index to indices of another list."""
     found: dict[MappingLine, None] = {}
     for a, left in enumerate(COLUMNS):
         for right in COLUMNS[a + 1 :]:
@@ -241,7 +241,7 @@ def _cell(entry: ListEntry | None, longest: int) -> str:
 
 
 def _joint(group: MappingGroup, drawn: frozenset[MappingLine], column: int, row: int) -> str:
-    """Return what is drawn between two neighbouring columns in one row of a group: a line, or a part of a branching one."""
+    """Return the line between two neighbouring columns in one row of a group, or a part of a branching one."""
     left, right = group.cells[column], group.cells[column + 1]
     joined = {
         (i, j)

@@ -1,4 +1,4 @@
-"""What is drawn of a large picture until somebody asks for all of it: formulas, closed loops, the first and the last steps.
+"""Large pictures folded until they can be read: formulas, closed loops, the first and the last steps.
 
 A picture is folded as little as lets it be read: one step of folding after another until it is small enough, and its notes say what
 was folded and which options draw it.
@@ -17,7 +17,7 @@ from scanviz.render.diagram.formulas import with_formulas
 from scanviz.render.diagram.model import Cluster, Diagram, Edge, Node
 from scanviz.render.diagram.summary import READABLE, loops_to_close
 
-# Steps in the middle of an unrolled picture drawn as one box, through which states flow on, so that the rest fits a slide.
+# The middle steps of an unrolled picture as one box that states flow through, so that the rest fits a slide.
 
 DOTS = "…"
 
@@ -59,7 +59,7 @@ def with_ellipsis(diagram: Diagram, first: int, last: int) -> Diagram:
 def _groups(
     diagram: Diagram, low: int, high: int, steps: tuple[int, int]
 ) -> tuple[list[tuple[Node, list[str]]], list[Cluster]]:
-    """Return what stands for the steps of each band with what they stand for, and the boxes of both."""
+    """Return the nodes that stand for the steps of each band, with their members, and the boxes of both."""
     named = f"step {steps[0]}" if steps[0] == steps[1] else f"steps {steps[0]} to {steps[1]}"
     groups: list[tuple[Node, list[str]]] = []
     clusters: list[Cluster] = []
@@ -110,7 +110,7 @@ def _moved(node: Node, after: int, by: int) -> Node:
 
 
 def _once(edges: Sequence[Edge], dots: set[str]) -> tuple[Edge, ...]:
-    """Return edges, of those from and to what stands for many steps one each."""
+    """Return edges, with one for each pair of ends at a folded node."""
     found: dict[tuple[str, ...], Edge] = {}
     for number, edge in enumerate(edges):
         if edge.source in dots or edge.target in dots:
@@ -169,7 +169,7 @@ def readable(diagram: Diagram, opened: Collection[str] = (), limit: int = READAB
 
 
 def _hottest(diagram: Diagram, limit: int) -> list[str]:
-    """Return the name of the loop that takes most time, if it is read at a glance: a picture of loops shows what is in one."""
+    """Return the name of the most expensive loop, if it can be read at a glance."""
     outermost = [box for box in diagram.clusters if box.parent is None]
     if not outermost:
         return []
@@ -210,7 +210,7 @@ def for_slide(diagram: Diagram, fits: Callable[[Diagram], bool], all_by: str = W
 
 
 def _smaller(diagram: Diagram) -> Iterator[Diagram]:
-    """Iterate over smaller and smaller pictures, the first of which is the whole."""
+    """Iterate over smaller and smaller pictures, beginning with the whole."""
     yield diagram
     yield with_formulas(diagram)
     for first in (2, 1):
@@ -220,7 +220,7 @@ def _smaller(diagram: Diagram) -> Iterator[Diagram]:
 
 
 def _with_short_rows(diagram: Diagram) -> Diagram:
-    """Return a picture in which long names of rows are cut; tooltips have the whole of them."""
+    """Return a picture with long names of rows cut; tooltips keep them."""
     nodes = tuple(
         replace(node, label=f"{node.label[: _LONGEST_ROW - 1].rstrip()}…", text=node.label)
         if node.kind == "cell" and len(node.label) > _LONGEST_ROW

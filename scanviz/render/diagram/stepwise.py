@@ -49,7 +49,7 @@ def draw(side: Side, forward: Drawn | None) -> Drawn:
 
 
 def _operation_rows(side: Side, first: int) -> dict[str, int]:
-    """Return the row of each node of a step: what reads only cells above what reads its result."""
+    """Return the row of each node of a step: sources above their readers."""
     inner = [node for node in side.inner.nodes if _is_drawn(node, side)]
     home = {port.id: node.id for node in inner for port in node.ports}
     before: dict[str, list[str]] = {}
@@ -88,12 +88,10 @@ class _Step:
         self.forward = forward
         self.used = {edge.source for edge in side.inner.edges if edge.role == "data"}
         self.path = side.path(step)
-        self.weights: dict[int, str] = {}  # non-sequence → id of what stands for it in this step
+        self.weights: dict[int, str] = {}  # non-sequence → id of its node in this step
         self.reads: dict[str, tuple[str, str]] = {}  # id of a step's input → its cell, and at which tap
         self.writes: dict[str, tuple[str, int, str]] = {}  # id of a step's result → its cell, tap, kind
-        self.sums: dict[
-            str, tuple[str, str]
-        ] = {}  # id of a sum into a cell → what is added, the result that it is
+        self.sums: dict[str, tuple[str, str]] = {}  # id of a sum into a cell → the added value and the result
         self.find_cells()
 
     def draw(self) -> None:
@@ -147,7 +145,7 @@ class _Step:
     def cell_read(
         self, index: int, variable: LoopVariableRecord, reads: tuple[int, ...], place: int
     ) -> tuple[str, str]:
-        """Return the cell that a step's input is, and how its tap is said."""
+        """Return the cell of a step's input, and its tap in words."""
         tap = reads[place] if place < len(reads) else 0
         if variable.kind == "non_sequence":
             return self.weight(index), ""
@@ -157,11 +155,11 @@ class _Step:
             assert self.forward is not None
             time = self.side.time(self.step) + tap
             return self.forward.cells[self.side.reads[index], time], cell_name("", tap, ())[1:-1]
-        said = "" if variable.kind in ("sitsot", "carry") else f"tap {tap}"
-        return self.drawn.cells[index, self.step + tap], said
+        words = "" if variable.kind in ("sitsot", "carry") else f"tap {tap}"
+        return self.drawn.cells[index, self.step + tap], words
 
     def weight(self, index: int) -> str:
-        """Return the id of what stands for a non-sequence in this step."""
+        """Return the id of a non-sequence's node in this step."""
         if index not in self.weights:
             node = self.once[index]
             self.weights[index] = f"{self.path}/{node.id}"
@@ -184,7 +182,7 @@ class _Step:
         )
 
     def edge(self, edge: Edge) -> None:
-        """Draw this step's copy of an edge: what comes from or goes to another step ends at cells."""
+        """Draw this step's copy of an edge: lines from or to other steps end at cells."""
         if edge.role != "data" or edge.source in self.sums:
             return
         source, label = f"{self.path}/{edge.source}", edge.label

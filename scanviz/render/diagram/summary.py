@@ -15,7 +15,7 @@ from scanviz.render.diagram.model import Diagram, Node
 USUAL_LIMIT = 400
 READABLE = 80  # nodes of a picture that is read at a glance
 _LEAST = 16  # nodes, below which no picture is squeezed
-_HOT = 0.01  # part of the time of the hottest: what takes more stays
+_HOT = 0.01  # part of the hottest node's time: nodes that take more stay
 _LEAVES = ("input", "shared", "constant")  # that give a value and read none
 _FOLDED = ("operation", "loop", "constant")
 
@@ -56,11 +56,11 @@ def summarised(diagram: Diagram, limit: int = USUAL_LIMIT) -> Diagram:
             folded += sum(member not in summaries for member in members)
             diagram = fold(diagram, chosen)
     groups = sum(node.kind == "summary" for node in diagram.nodes)
-    said = list(closed)
+    folding = list(closed)
     if folded:
         what = f"{_counted(folded, 'operation')} are drawn as {_counted(groups, 'group')}"
-        said.append(what + (f"; {len(hot)} hot ones stay" if hot else ""))
-    note = f"{count:,} nodes are more than {limit}: {'; '.join(said)}"
+        folding.append(what + (f"; {len(hot)} hot ones stay" if hot else ""))
+    note = f"{count:,} nodes are more than {limit}: {'; '.join(folding)}"
     return Diagram(diagram.title, diagram.nodes, diagram.clusters, diagram.edges, (*notes, note))
 
 
@@ -117,7 +117,7 @@ def _alone(diagram: Diagram, limit: int) -> str | None:
 
 
 def _hot(diagram: Diagram, limit: int) -> frozenset[str]:
-    """Return ids of what takes most time, a tenth of the nodes at most."""
+    """Return the ids of the most expensive nodes, a tenth of all at most."""
     most = max((node.share or 0.0 for node in diagram.nodes), default=0.0)
     timed = [node for node in diagram.nodes if node.share and node.share >= _HOT * most]
     timed.sort(key=lambda node: -(node.share or 0.0))
@@ -192,7 +192,7 @@ def _summary(members: Sequence[Node]) -> Node:
 
 
 def _label(members: Sequence[Node]) -> str:
-    """Return what a group is made of: how many, and the most frequent of them."""
+    """Return the label of a group: the number of operations, and the most frequent ones."""
     names: Counter[str] = Counter()
     total = 0
     for member in members:

@@ -24,7 +24,7 @@ from scanviz.render.diagram.model import Cluster, Diagram, Node
 from scanviz.render.diagram.stepwise import draw
 
 MOST_STEPS = 8  # side by side
-MOST_IN_ALL = 500  # of which most are to be folded
+MOST_IN_ALL = 500  # most of them folded
 
 
 def unrolled(
@@ -160,7 +160,7 @@ def _chosen(picture: Diagram, scan: str | None) -> Cluster:
 
 
 def _gradient(picture: Diagram, box: Cluster, records: dict[int, LoopRecord]) -> Cluster | None:
-    """Return the loop that is the back-propagation of a loop; of several, the one that the run says or that reads it."""
+    """Return the back-propagation of a loop; of several, the one named by the run or reading the loop."""
     named = [
         cluster for cluster in picture.clusters if cluster.gradient_of == box.label and cluster.id != box.id
     ]
@@ -173,7 +173,7 @@ def _gradient(picture: Diagram, box: Cluster, records: dict[int, LoopRecord]) ->
 
 
 def _alone(picture: Diagram, box: Cluster) -> Diagram:
-    """Return what stands in a loop, with the loops in it closed."""
+    """Return the inside of a loop, with the loops in it closed."""
     closed = close_loops(picture, [cluster.id for cluster in picture.clusters if cluster.parent == box.id])
     return with_nodes(closed, (node for node in closed.nodes if node.cluster == box.id))
 
@@ -211,7 +211,7 @@ def _root(start: str, before: dict[str, list[str]], nodes: dict[str, Node]) -> N
 
 
 def _timed(clusters: list[Cluster], loop: LoopRecord | None) -> list[Cluster]:
-    """Return steps with their times: averages over the runs in which they were kept, and parts of what the drawn steps took."""
+    """Return steps with their times: averages over the kept runs, and shares of the drawn steps."""
     if loop is None or not len(loop.series):
         return clusters
     means = []

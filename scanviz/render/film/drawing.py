@@ -1,4 +1,4 @@
-"""A film as SVG: the whole picture once, how clearly each part is seen in each frame, and the curve of operations below it."""
+"""A film as SVG: the whole picture once, the opacity of each part in each frame, and the curve of operations below it."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class FilmDrawing(Struct, frozen=True):
         return drawn.replace("</style>", f"{sheet}</style>", 1)
 
     def marked(self, *, bare: bool = False) -> tuple[str, list[Seen]]:
-        """Return an SVG of the last frame whose parts say by ``data-seen`` which of the lists of opacities is theirs, and these.
+        """Return an SVG of the last frame whose parts name their opacities by ``data-seen``, and the lists of opacities.
 
         What is ``bare`` is the graph alone: without title, captions, and the curve.
         """
@@ -127,7 +127,7 @@ class FilmDrawing(Struct, frozen=True):
         return document(film.whole.title, head, "\n".join(body), placed, below)
 
     def _signs(self, name: str, wrap: Wrap) -> list[str]:
-        """Return the borders that show what is new, and what is gone, in the frames in which it is."""
+        """Return the borders of added and removed parts in their frames."""
         found = []
         box = self.placed.boxes.get(name)
         for change in ("added", "removed"):
@@ -137,7 +137,7 @@ class FilmDrawing(Struct, frozen=True):
         return found
 
     def _captions(self, wrap: Wrap) -> tuple[str, float]:
-        """Return what is written over the frames, each in its own, in the middle of a row, and how wide this is."""
+        """Return the captions of the frames, centred in a row, and the row's width."""
         texts = [short(frame.text, 150) for frame in self.film.frames]
         pairs = list(zip(self.film.frames, texts, strict=True))
         starts = [text_width(frame.caption, 12.5) + 12 for frame, _ in pairs]
@@ -169,7 +169,7 @@ def _border(box: Box, change: str) -> str:
 
 
 def _keyframes(name: str, seen: Seen) -> str:
-    """Return the rules by which a part is seen as clearly as it is in each frame, again and again."""
+    """Return the CSS rules of a part's opacity over the frames, repeated."""
     whole = SECONDS * (len(seen) + 1)  # the last frame stays twice as long
     stops = [f"0%{{opacity:{seen[0]:g}}}"]
     for k in range(1, len(seen)):

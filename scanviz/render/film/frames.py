@@ -1,4 +1,4 @@
-"""A film of what rewrites did to a graph, as data: all that was ever in the graph in one picture, and what each frame shows of it.
+"""A film of rewrites as data: one picture with every part of all versions, and the parts that each frame shows.
 
 All versions are laid out as one picture, so a node stands where it stands from its first frame to its last.  An operation that goes
 into a loop or out of one is gone at one place and new at another.  Rewrites that change nothing that is drawn have no frame.
@@ -23,11 +23,11 @@ from scanviz.render.diagram.folding import only_loops
 from scanviz.render.diagram.heat import HeatMap
 from scanviz.render.diagram.model import Change, Cluster, Diagram, Edge, Node
 
-# A film as rows of characters: what there is of the picture in each frame.
+# A film as rows of characters: the parts of the picture in each frame.
 
 
 def moment_of(film: Film, number: int) -> Moment:
-    """Return what there is of the picture in a frame, and what is new or just gone in it."""
+    """Return the parts of the picture in a frame, with the added and removed ones."""
     frame = film.frames[number]
     before = film.frames[number - 1].shown if number else frame.shown
     changes: dict[str, Change] = dict.fromkeys(frame.shown - before, "added")
@@ -36,7 +36,7 @@ def moment_of(film: Film, number: int) -> Moment:
 
 
 class FilmFrame(Struct, frozen=True):
-    """What a film shows at a time.
+    """The picture after a rewrite.
 
     Attributes
     ----------
@@ -105,7 +105,7 @@ class Film(Struct, frozen=True):
 
 
 class GraphVersions(Struct, frozen=True):
-    """All versions of a function's graph as pictures, in which what stays has one id.
+    """All versions of a function's graph as pictures, in which a part keeps its id.
 
     Attributes
     ----------
@@ -246,7 +246,7 @@ def _united(pictures: Sequence[Diagram]) -> tuple[Diagram, list[frozenset[str]],
     clusters: list[Cluster] = []
     edges: dict[tuple[object, ...], Edge] = {}
     shown, joined = [], []
-    for picture in _told_apart(pictures):
+    for picture in _with_distinct_ids(pictures):
         nodes, clusters = overlaid(nodes, picture.nodes), overlaid(clusters, picture.clusters)
         shown.append(
             frozenset(node.id for node in picture.nodes) | {cluster.id for cluster in picture.clusters}
@@ -267,8 +267,8 @@ def _united(pictures: Sequence[Diagram]) -> tuple[Diagram, list[frozenset[str]],
     return whole, shown, [frozenset(map(numbers.__getitem__, keys)) for keys in joined]
 
 
-def _told_apart(pictures: Sequence[Diagram]) -> Iterator[Diagram]:
-    """Iterate over pictures in which a node whose label changes is another node from then on."""
+def _with_distinct_ids(pictures: Sequence[Diagram]) -> Iterator[Diagram]:
+    """Iterate over pictures in which a node gets another id when its label changes."""
     looks: dict[str, list[tuple[str, str]]] = {}
     for picture in pictures:
         names: dict[str, str] = {}

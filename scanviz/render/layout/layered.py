@@ -35,7 +35,7 @@ _RAIL, _RAIL_GAP, _RAILS = (
 )  # below and above rows, between rails, and for how many there always is room
 _UPRIGHT = 0.5  # how far a line may lean that comes straight down
 LANE = 13.0  # between two edges that are led round a loop
-WIDEST = 900.0  # of what stands in a row, which is broken where it is wider
+WIDEST = 900.0  # of a row; a wider one is broken
 _LEAVES = ("input", "shared", "constant", "inner_input")
 
 
@@ -131,7 +131,7 @@ class _Layout:
                 self.placed.routes[number] = [*way[:kept], *((x, y) for _, y in way[kept:])]
 
     def _box(self, cluster: str | None, depth: int) -> BoxSize:
-        """Lay out what stands in a box, from its upper left corner, and return the box's size."""
+        """Lay out the inside of a box, from its upper left corner, and return the box's size."""
         parts = self.inside[cluster]
         sizes = [self._size_of(part, depth) for part in parts]
         number = {part: k for k, part in enumerate(parts)}
@@ -189,7 +189,7 @@ class _Layout:
         level.place(gaps)
 
     def _is_loop(self, part: str) -> bool:
-        """Return whether something is a loop that is open, whose ports have places in it."""
+        """Return whether a part is an open loop, whose ports have places in it."""
         return part in self.clusters
 
     def _is_leaf(self, part: str) -> bool:
@@ -240,7 +240,7 @@ class _Layout:
             self.placed.boxes.update(port_boxes(node, self.placed.boxes[node.id]))
 
     def _finish_route(self, number: int, edge: Edge) -> None:
-        """Join an edge's way to the borders of what it leaves and reaches."""
+        """Join an edge's way to the borders of its ends."""
         source, target = self.placed.boxes.get(edge.source), self.placed.boxes.get(edge.target)
         if source is None or target is None or edge.source == edge.target:
             return
@@ -260,7 +260,7 @@ class _Layout:
             ]
 
     def _rail(self, number: int, source: Box, target: Box, edge: Edge) -> list[Point]:
-        """Return the way of what a later step reads: below the row it leaves, beside the loop, above the row that it reaches."""
+        """Return the way of a recurrence: below its source's row, beside the loop, above its target's row."""
         cluster = self.parent[self.owner.get(edge.source, edge.source)]
         track = _RAIL + _RAIL_GAP * (
             self.around[cluster].index(number) if number in self.around[cluster] else 0

@@ -1,4 +1,4 @@
-"""One level of a layered picture: what stands in one cluster, in layers, with room for the edges between."""
+"""One level of a layered picture: the parts of one cluster in layers, with room for the edges between."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ GAP, LAYER_GAP, EDGE_ROOM = 16.0, 34.0, 8.0
 _LINE_GAP, _LINES_GAP = (
     10.0,
     4.0,
-)  # between a line that passes a layer and a part of it, and between two such lines
+)  # between a part and a line that passes its layer, and between two of these lines
 STRAIGHTENING = 6
 _CENTRING, _CENTRED = 40, 0.05  # how often a title is moved at most, and how near the middle it is then
 
@@ -80,7 +80,7 @@ class LayeredLevel:
         self.place({})
 
     def _aims(self, aims: Mapping[int, float]) -> dict[int, float]:
-        """Return how far right the edges of parts end, and those of what stands for edges in layers that they pass."""
+        """Return the mean right end of each part's edges, and of the joints of edges in layers that they pass."""
         ends: dict[int, list[float]] = defaultdict(list)
         for number, aim in aims.items():
             for part in (self.ends[number][0], *self.joints[number]):
@@ -96,7 +96,7 @@ class LayeredLevel:
         for a, b in pairs:
             below[a].append(b)
             above[b].append(a)
-        light = set(near)  # what is made of such parts alone, each for one reader, goes down with them
+        light = set(near)  # parts made of these alone, each for one reader, go down with them
         heavy: dict[int, int] = {}
         for part in sorted(range(self.count), key=lambda part: self.layer[part]):
             heavy[part] = sum(
@@ -125,7 +125,7 @@ class LayeredLevel:
             below += len(rows) - 1
 
     def _rows_of(self, parts: list[int], widest: float) -> list[list[int]]:
-        """Return what stands in a layer in rows that are not too wide: small parts in turn, below them the large ones."""
+        """Return the parts of a layer in rows that are not too wide: small parts in turn, large ones below."""
         small = [part for part in parts if self.sizes[part].width <= widest / 2]
         large = [part for part in parts if self.sizes[part].width > widest / 2]
         total = sum(self.sizes[part].width + GAP for part in small)
@@ -155,7 +155,7 @@ class LayeredLevel:
             self.links += itertools.pairwise(chain)
 
     def mirror(self) -> None:
-        """Let what stands at the left stand at the right: no more lines cross than before."""
+        """Mirror the level: no more lines cross than before."""
         self._untitled = [row[::-1] for row in self._untitled]
         self.place({})
 
@@ -191,7 +191,7 @@ class LayeredLevel:
         self.height = tops[len(heights) - 1] + heights[-1] if heights else 0.0
 
     def in_rows(self, number: int) -> list[Point]:
-        """Return an edge's way from the row of its upper end to that of its lower one, past what stands in these rows."""
+        """Return an edge's way from the row of its upper end to that of its lower one, past other parts in these rows."""
         upper, lower = sorted(self.ends[number], key=lambda part: self.layer[part])
         if self.layer[upper] == self.layer[lower]:
             return []
@@ -235,7 +235,7 @@ class LayeredLevel:
         return (GAP, _LINE_GAP, _LINES_GAP)[lines]
 
     def _set_title(self, title: int, centres: dict[int, float]) -> None:
-        """Put the title in the middle of the box, and move apart what stands in its layer."""
+        """Put the title in the middle of the box, and move the parts in its layer apart."""
         row, half = self._untitled[self.layer[title]], self.sizes[title].width / 2
         split = None
         for _ in range(_CENTRING):
@@ -271,7 +271,7 @@ class LayeredLevel:
                 offset += (self.sizes[row[k - 1]].width + self.sizes[number].width) / 2
                 offset += self._gap(row[k - 1], number)
             offsets.append(offset)
-        pools: list[tuple[float, int]] = []  # mean of what is wanted, less the offset, and how many share it
+        pools: list[tuple[float, int]] = []  # wanted mean less the offset, and how many share it
         for number, start in zip(row, offsets, strict=True):
             around = near[number]
             wanted = sum(centres[one] for one in around) / len(around) if around else centres[number]

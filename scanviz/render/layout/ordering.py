@@ -51,7 +51,7 @@ def acyclic(count: int, edges: Sequence[Edge]) -> list[Edge]:
 def layers_of(
     count: int, edges: Sequence[Edge], first: Mapping[int, int], last: Mapping[int, int]
 ) -> list[int]:
-    """Return the layer of each node: that of the longest path to it.
+    """Return the layer of each node: the length of the longest path to it.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A picture with places, what a layout gives and an SVG is written from; and how large things are by what is written on them.
+"""A picture with places, the result of a layout and the source of an SVG; and the sizes of labelled things.
 
 Lengths are in points, from the upper left down.
 """
@@ -17,7 +17,7 @@ from scanviz.render.labels import cluster_lines, node_lines, short, text_width
 # The way of a line through its points: smooth from layer to layer, or straight with round corners.
 
 BEND = 6.0  # radius of a corner
-STRAIGHT = 0.5  # what a straight line may be off by
+STRAIGHT = 0.5  # tolerance of a straight line
 
 
 def is_straight(points: Sequence[Point]) -> bool:
@@ -57,7 +57,7 @@ def way_text(points: Sequence[Point]) -> str:
 
 
 def sign(value: float) -> float:
-    """Return -1, 0 or 1: 0 for what is so short that a line with it is straight."""
+    """Return -1, 0 or 1: 0 for lengths that are invisible."""
     return 0.0 if abs(value) < STRAIGHT else 1.0 if value > 0 else -1.0
 
 
@@ -114,7 +114,7 @@ class Placed(Struct):
 LETTER, SMALL = 11.0, 8.5  # sizes of text
 LINE, SMALL_LINE = 14.0, 11.0
 PAD = 7.0
-HEAD = 20.0  # above what stands in an open loop
+HEAD = 20.0  # above the parts of an open loop
 PORT_HEIGHT = 24.0
 PORT_LONGEST = 24  # characters of a closed loop's port
 

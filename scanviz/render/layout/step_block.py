@@ -18,7 +18,7 @@ from scanviz.render.layout.level import LayeredLevel
 from scanviz.render.layout.placed import Box, BoxSize, Point, port_boxes
 
 TRACK = 7.0  # between two lines side by side
-PAD = 10.0  # between the border of a box and what stands in it
+PAD = 10.0  # between the border of a box and its parts
 _NEAR = 2.0  # lines nearer than that are seen as one
 MOST_AT_SIDE = 3  # lines that enter or leave a node at its side
 
@@ -48,7 +48,7 @@ class Crossing(Struct):
 
 
 class StepParts(Struct):
-    """What one step holds.
+    """The nodes and edges of one step.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ class StepParts(Struct):
 
 
 class StepBlock:
-    """Places of one step, from the upper left corner of its block: first what stands above the box, then the box, then below.
+    """Places of one step, from the upper left corner of its block: nodes above the box, the box, nodes below.
 
     What stands for many steps, alone in the box, fills it.
 
@@ -110,7 +110,7 @@ class StepBlock:
         self._spaces()
 
     def _layers(self, title: BoxSize) -> None:
-        """Give everything its layer: 0 above the box, 1 its title and what only waits to be read, then operations."""
+        """Give everything its layer: 0 above the box, 1 its title and inputs without a source, then operations."""
         parts = self.parts
         names: list[str] = ["", *self.nodes, *parts.from_above]  # the title first
         self.number = {name: k for k, name in enumerate(names)}
@@ -157,13 +157,13 @@ class StepBlock:
         return self.number[self.parts.owner.get(name, name)]
 
     def _turn(self) -> None:
-        """Let what writes the row beside the step stand at that side, where the other way round does: its line is straight then."""
+        """Mirror the step where the line to the row beside it becomes straight."""
         mirrored = [row[::-1] for row in self.level.rows]
         if self._bent(mirrored) < self._bent(self.level.rows):
             self.level.mirror()
 
     def _bent(self, rows: Sequence[Sequence[int]]) -> int:
-        """Return in how many layers another node stands between what writes the row beside the step and that row."""
+        """Return the number of layers in which another node bars the way to the row beside the step."""
         writes = [crossing for crossing in self.crossings.values() if not crossing.reads]
         near = {self.number[node] for one in writes if one.straight for _, node, _ in one.ends}
         far = {self.number[node] for one in writes if not one.straight for _, node, _ in one.ends} - near
@@ -171,7 +171,7 @@ class StepBlock:
         return sum(end in far and not near.isdisjoint(row) for end, row in outermost)
 
     def _gutters(self) -> None:
-        """Give each line through a side its place beside the others, and find what it may reach at the side."""
+        """Give each line through a side its track, and find the nodes that it reaches at the side."""
         self.at_side: dict[tuple[str, bool], list[str]] = defaultdict(list)  # node, reads → crossings there
         for name, crossing in self.crossings.items():
             for _, node, end in crossing.ends:
@@ -229,7 +229,7 @@ class StepBlock:
         return lowest - 1 if self.below is not None else lowest
 
     def stretch(self, bottom: float) -> None:
-        """Let the box reach down to a height, and what stands below it make room."""
+        """Let the box reach down to a height, and move the nodes below it."""
         more = bottom - self.sides[1]
         gap = self._last_inside()
         self.bottom = max(bottom, self.sides[1]) + PAD
@@ -245,7 +245,7 @@ class StepBlock:
 
     @property
     def end(self) -> float:
-        """Where the block ends: with its box, or what stands below it."""
+        """The end of the block: of its box, or of the nodes below it."""
         tops, heights = self.level.tops, self.level.heights
         return max(self.bottom, tops[-1] + heights[-1])
 

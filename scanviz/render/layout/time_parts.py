@@ -1,4 +1,4 @@
-"""What a picture with time is made of: the parts of each step, lines through the sides of steps, and the states between them."""
+"""Parts of a picture with time: those of each step, lines through the sides of steps, and the states between them."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ class TimeParts:
         return title_size(cluster) if cluster is not None else BoxSize(0.0, 0.0)
 
     def lane(self, node: Node) -> Lane | None:
-        """Return the lane of a state's row; None for what belongs to a step."""
+        """Return the lane of a state's row; None for a node of a step."""
         return self.lanes.get((node.band or 0, node.row or 0)) if not (node.column or 0) % 2 else None
 
     def cell_of(self, name: str, crossing: Crossing) -> Node | None:
@@ -195,7 +195,7 @@ class Lanes:
         self._give_ports()
 
     def _choose_lanes(self) -> None:
-        """Give each state a height: that of the operation that writes it, in back-propagation of the one that reads it."""
+        """Give each state the height of the operation that writes it, in back-propagation of the one that reads it."""
         for band in (0, 1):
             self._lanes_of(band, [lane for lane in self.parts.lanes.values() if lane.band == band])
 

@@ -1,4 +1,4 @@
-"""The layout of pictures in which time goes from left to right: steps in a row, what they hand on between them.
+"""The layout of pictures with time from left to right: steps in a row, states between them.
 
 A loop's steps stand in one band and those of its back-propagation in a band below, each under the step that it belongs to.  Between
 two steps stand the rows of states, those of one state at one height, so that a state flows along a line.  A line that passes a step
@@ -27,7 +27,7 @@ _ROOMS = (
     330.0,
     260.0,
     200.0,
-)  # for what stands side by side in a step, of pictures that do not
+)  # widths of a step's rows, tried for wider pictures
 CELL_SPREAD = 8.0  # between lines that reach a row
 
 

@@ -1,4 +1,4 @@
-"""The page: one HTML file with a whole profile in it, which needs no network and no server.
+"""The page: one HTML file with a whole profile in it, without network or server.
 
 ``data`` picks from a record what the page shows, ``build`` puts it together with the style and the scripts in ``assets``.
 """

@@ -1,4 +1,4 @@
-"""Putting the page together: data, pictures, style and scripts in one file that a browser opens as it is.
+"""Putting the page together: data, pictures, style and scripts in one file that a browser opens.
 
 The file says itself (``Content-Security-Policy``) that only its own script may run and that nothing may be fetched.
 """
@@ -33,7 +33,7 @@ from scanviz.render.svg import inline_svg
 
 # Films of rewrites in the page: of each loop alone, slowest first, and of a small function whole, as many as there is room for.
 #
-# A film of one loop is read on one screen; what has no room is named with the command that makes it.
+# A film of one loop is read on one screen; a film without room is named with the command that makes it.
 
 ALL_MARKUP = 300_000  # characters of all films
 ALL_OPERATIONS = 40_000  # of all versions of the functions that are filmed: about a second
@@ -82,7 +82,7 @@ def _operations(rewrites: RewritesRecord) -> int:
 def _drawings(
     record: ProfileRecord, function: FunctionRecord, rewrites: RewritesRecord
 ) -> Iterator[tuple[str | None, FilmDrawing]]:
-    """Iterate over films in which something changes: of the whole function if that is small, and of its loops, slowest first."""
+    """Iterate over films with changes: of the whole function if it is small, and of its loops, slowest first."""
     versions = versions_of(rewrites)
     ever = rewrites.loops()
     own = [loop for loop in record.loops if loop.function == function.key and loop.name in ever]
@@ -117,7 +117,7 @@ def _frame(frame: FilmFrame) -> dict[str, Any]:
     }
 
 
-MARK = "scanviz page"  # a page that scanviz wrote says so, so that it may be replaced
+MARK = "scanviz page"  # marks pages of scanviz, which may be replaced
 SCRIPTS = (
     "dom.js",
     "report.js",
@@ -136,7 +136,7 @@ MOST_PICTURES = 12  # functions that are drawn: those that took the most time
 
 
 class Extras(Struct, frozen=True):
-    """What other parts of scanviz found in the record, to be shown with it.
+    """Findings of other parts of scanviz, shown with the record.
 
     Attributes
     ----------
@@ -270,5 +270,5 @@ def _picture(function: FunctionRecord, diagram: Diagram, element: str) -> tuple[
 
 
 def _short(data: dict[str, Any]) -> dict[str, Any]:
-    """Return data without what says nothing."""
+    """Return data without empty values."""
     return {name: value for name, value in data.items() if value not in ("", None, (), [])}

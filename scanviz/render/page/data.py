@@ -1,4 +1,4 @@
-"""What the page shows of a record, as JSON data.
+"""The page's data of a record, as JSON.
 
 Nothing is computed here that the record does not say; numbers that JSON cannot write (NaN, infinities) are written as text.
 """
@@ -35,7 +35,7 @@ from scanviz.record.traces.model import TracedVariableRecord, TraceRecord
 from scanviz.render.buffers import called, later_uses, rows_before, why_kind
 from scanviz.render.diagram.connections import ConnectionMatrix, connection_matrix
 
-# What rows of buffers hold, as the page's player reads it: spans of steps after which a row is known to hold something.
+# Contents of buffer rows for the page's player: spans of steps after which a row's content is known.
 #
 # A step writes at its end what it writes.  Between two steps that write a row it holds the same, so one value that was seen there,
 # written or read, is known for all of the span.
@@ -49,7 +49,7 @@ Span = tuple[
 
 
 def spans_of(trace: TraceRecord, variable: LoopVariableRecord, index: int) -> list[Span]:
-    """Return what the rows of a loop variable's buffer hold after which steps, NaN where a number in a row is none.
+    """Return the known content of a loop variable's buffer after each step, NaN for rows with a bad number.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def spans_of(trace: TraceRecord, variable: LoopVariableRecord, index: int) -> li
 def _seen(
     trace: TraceRecord, variable: LoopVariableRecord, index: int, before: int
 ) -> Iterator[tuple[int, int, float]]:
-    """Iterate over what is known of rows: the row, after which step it holds that (-1: before the first), and its mean."""
+    """Iterate over known rows: the row, the step after which it is known (-1: before the first), and its mean."""
     for traced in trace.variables:
         if traced.variable != index or (traced.tap is None and variable.kind not in _HAVE_NO_TAPS):
             continue
@@ -132,7 +132,7 @@ def page_data(record: ProfileRecord) -> dict[str, Any]:
 
 
 def _blame(record: ProfileRecord) -> dict[str, Any]:
-    """Return the chain of blame of each loop of which a NaN or an infinity was kept."""
+    """Return the chain of blame of each loop with a kept NaN or infinity."""
     keys = dict.fromkeys(trace.loop for trace in record.traces)
     chains = {str(key): [encode(link) for link in chain_of_blame(record, key)] for key in keys}
     return {key: chain for key, chain in chains.items() if chain}
@@ -158,7 +158,7 @@ def _roofline(record: ProfileRecord) -> dict[str, Any]:
 
 
 def _parts(record: ProfileRecord, parts: Sequence[RunPart]) -> dict[str, Any]:
-    """Return what the whole run was spent on: by what it is, by line, and the loops that rewrites removed."""
+    """Return the parts of the whole run: by kind, by line, and the loops that rewrites removed."""
     outside = [part for part in parts if part.kind == "operation" and part.loop is None and part.own_ns]
     numbers: dict[tuple[int | None, int | None], dict[str, float]] = {
         (function.key, operation.index): _numbers_of(operation)
@@ -244,7 +244,7 @@ def _buffer(variable: LoopVariableRecord) -> dict[str, Any]:
 
 
 def _rows_held(record: ProfileRecord) -> dict[str, list[list[list[Any]]]]:
-    """Return what rows hold after which steps, of the first run of each loop whose values were kept: by loop and loop variable."""
+    """Return the known content of buffers in the first kept run of each loop, by loop and loop variable."""
     loops = {loop.key: loop for loop in record.loops}
     found: dict[str, list[list[list[Any]]]] = {}
     for trace in record.traces:

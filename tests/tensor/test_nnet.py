@@ -49,10 +49,6 @@ def test_softmax_of_nothing_is_nothing(name):
     check(getattr(T.nnet, name), lambda x: x, [np.zeros((3, 0), "float32")])
 
 
-def test_softmax_of_a_vector_is_a_vector():
-    assert T.nnet.softmax(T.vector("x")).type.ndim == 1
-
-
 ACTIVATIONS = {
     "sigmoid": special.expit,
     "hard_sigmoid": lambda x: np.clip(0.2 * x + 0.5, 0, 1),

@@ -139,13 +139,6 @@ def test_logsumexp_holds_at_the_ends_of_the_range(values, expected):
     np.testing.assert_allclose(evaluate(T.logsumexp(x), {x: values}), expected, rtol=1e-15)
 
 
-@pytest.mark.parametrize("name", ["sort", "argsort"])
-def test_sorting_has_a_function_and_a_method(name):
-    array = np.array([[3, 1, 2], [0, 2, 1]])
-    check(getattr(T, name), getattr(np, name), [array])
-    check(lambda x: getattr(x, name)(0), lambda x: getattr(np, name)(x, 0), [array])
-
-
 @pytest.mark.parametrize("name", REDUCTIONS)
 def test_an_axis_that_does_not_exist_is_an_error_that_names_the_operation_the_variable_and_the_line(name):
     with pytest.raises(

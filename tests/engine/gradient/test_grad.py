@@ -56,22 +56,6 @@ def test_a_variable_that_the_user_gave_is_not_renamed():
     assert mine.name == "mine"  # what the user calls it, no gradient's name
 
 
-def test_the_dtype_is_that_of_the_variable():
-    z = T.fvector("z")
-    assert scanviz.grad(T.sum(T.cast(z, "float64") ** 2), z).dtype == "float32"
-
-
-def test_of_a_variable_on_the_way():
-    h = T.tanh(x)
-    cost = T.sum(h * h + h)
-    np.testing.assert_allclose(value(scanviz.grad(cost, h)), 2 * np.tanh(AT) + 1)
-
-
-def test_of_a_shared_variable():
-    w = scanviz.shared(np.array([1.0, 2.0]), "w")
-    assert scanviz.function([], scanviz.grad(T.sum(w**3), w))().tolist() == [3.0, 12.0]
-
-
 def test_consider_constant_stops_at_the_variable():
     h = x * 2
     assert value(scanviz.grad(T.sum(h * x), x, consider_constant=[h])) == [2.0, 4.0, 6.0]

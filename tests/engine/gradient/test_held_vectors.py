@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
 import scanviz
@@ -46,25 +45,6 @@ def test_products_with_derivatives_by_a_vector_reach_its_elements(held):
     assert value(held, scanviz.vjp(w[0] * w, w)[1](ones)).tolist() == [16, 5]
 
 
-def test_a_step_differentiates_by_a_vector_that_it_captures_gets_passed_or_starts_from(held):
-    w = held[2]
-    for passed in ([], [w]):
-        rows, _ = scanviz.scan(
-            lambda k, *_: k * scanviz.grad((w[0] * w).sum(), w), T.arange(3), non_sequences=passed
-        )
-        assert value(held, rows[-1]).tolist() == [32, 10]
-    states, _ = scanviz.scan(lambda h: h * w[0], outputs_info=w, n_steps=2)
-    assert value(held, scanviz.grad(states[-1].sum(), w)).tolist() == [135, 25]  # of w₀² (w₀ + w₁)
-
-
-def test_a_vector_is_constant_or_replaced_wherever_its_elements_are_read(held):
-    a, _, w = held
-    assert value(held, scanviz.grad(w[0] * a, a, consider_constant=[w])) == 5
-    assert value(held, w[0] * w, givens={w: np.array([2.0, 3.0])}).tolist() == [4, 6]
-    assert value(held, scanviz.clone(w[0] * w, {w: np.array([2.0, 3.0])})).tolist() == [4, 6]
-    assert scanviz.function([w], w[0] * w)([2.0, 3.0]).tolist() == [4, 6]
-
-
 def test_an_element_of_a_vector_has_the_dtype_of_the_vector():
     assert T.as_tensor_variable([T.iscalar("n"), T.dscalar("a")])[0].type.dtype == "float64"
 
@@ -75,15 +55,6 @@ def test_a_vector_of_sizes_may_be_an_input():
         assert scanviz.function([sizes], T.zeros(sizes))([2, 3]).shape == (2, 3)
         rows, _ = scanviz.scan(lambda c: c + 1, outputs_info=0, n_steps=sizes[0])
         assert scanviz.function([sizes], rows)([2, 3]).tolist() == [1, 2]
-
-
-def test_a_computed_size_may_be_replaced_where_arrays_are_cut_or_repeated():
-    n, x = T.lscalar("n"), T.vector("x")
-    size = n * 2
-    for made, expected in ((T.split(x, [size, 1])[0], [1, 2]), (T.tile(x, size), [1, 2, 3] * 2)):
-        assert scanviz.function([x, size], made)([1, 2, 3], 2).tolist() == expected
-        replaced = scanviz.function([x, n], made, givens={size: n}, on_unused_input="ignore")
-        assert replaced([1, 2, 3], 2).tolist() == expected
 
 
 def test_the_shape_of_a_variable_holds_the_sizes_themselves():

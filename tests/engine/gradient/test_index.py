@@ -149,12 +149,6 @@ def test_one_number_put_twice_in_one_place_counts_once():
     assert float(scanviz.grad(y, v).eval({x: [1.0, 2.0, 3.0], v: 4.0})) == 2.0
 
 
-def test_values_added_in_one_place_all_have_the_derivative():
-    x, v = T.vector("x"), T.vector("v")
-    g = scanviz.grad(T.inc_subtensor(x[[1, 1, 0]], v)[1] * 3, v)
-    assert g.eval({x: [1.0, 2.0, 3.0], v: [4.0, 5.0, 6.0]}).tolist() == [3.0, 3.0, 0.0]
-
-
 def operations_of(variable):
     """Return the names of the operations above a variable."""
     names, stack = set(), [variable]

@@ -72,21 +72,6 @@ def test_the_views_of_scan():
         np.testing.assert_allclose(found[1], to_start)
 
 
-@pytest.mark.parametrize("mode", MODES)
-def test_a_loop_over_the_rows_of_another(mode):
-    def build(x, h0):
-        h, _ = scanviz.scan(lambda x_t, h: T.tanh(x_t + h), x, h0, name="first")
-        (up, down), _ = scanviz.scan(
-            lambda here, after, u, d: [T.sin(u + here * after), d * here],
-            dict(input=h, taps=[0, 1]),
-            [h[0], h[-1]],
-        )
-        back, _ = scanviz.scan(lambda u, d, s: T.cos(s + u * d), [up, down], h0, go_backwards=True)
-        return [back, up[-1]]
-
-    verify_grad(build, [X, X[0]], mode=mode)
-
-
 def test_with_respect_to_rows_on_the_way():
     x = T.vector("x")
     h, _ = scanviz.scan(lambda x_t, h: h + x_t, x, T.constant(0.0))
@@ -141,16 +126,6 @@ def test_a_gated_network_with_matrices(mode):
         return scanviz.grad(T.sum(h[-1] ** 2) + T.sum(T.sin(h)), list(variables))
 
     verify_grad(slopes, points, mode=mode)
-
-
-@pytest.mark.parametrize("mode", MODES)
-def test_rows_without_elements(mode):
-    x, h0 = T.matrix("x"), T.vector("h0")
-    h, _ = scanviz.scan(lambda x_t, h: T.tanh(x_t + h), x, h0)
-    found = scanviz.function([x, h0], scanviz.grad(T.sum(h), [x, h0]), mode=mode)(
-        np.zeros((4, 0)), np.zeros(0)
-    )
-    assert [each.shape for each in found] == [(4, 0), (0,)]
 
 
 @pytest.mark.parametrize("stop", [0.5, 1.5, 9.0])

@@ -11,20 +11,8 @@ from scanviz.engine.gradient.partials import has_pole
 from scanviz.engine.graph.declaration import declarations
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
-from tests.support.singular import SINGULAR_POINTS
 
 INF = float("inf")
-
-
-@pytest.mark.parametrize("point", SINGULAR_POINTS, ids=lambda point: point.name)
-def test_the_gradient_at_a_singular_point_is_that_of_the_table(point):
-    at = [np.asarray(each, float) for each in point.at]
-    xs = [T.tensor("float64", (None,) * each.ndim) for each in at]
-    found = scanviz.grad(T.sum(point.build(*xs)), xs, disconnected_inputs="ignore")
-    for mine, expected in zip(
-        scanviz.function(xs, found, on_unused_input="ignore")(*at), point.gradients, strict=True
-    ):
-        np.testing.assert_allclose(mine, expected, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("mode", ["numpy", "reference"])

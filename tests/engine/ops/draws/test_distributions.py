@@ -180,11 +180,6 @@ def test_parameters_broadcast_to_the_shape():
     assert gamma(STATE, (2, 2), np.array([[0.0], [5.0]]))[1][0].tolist() == [0.0, 0.0]
 
 
-def test_integer_parameters_are_numbers_too():
-    assert uniform(STATE, (), 1, 2)[1] == uniform(STATE, (), 1.0, 2.0)[1]
-    assert normal(STATE, (3,), np.array([1, 2, 3]), 2)[1].dtype == "float64"
-
-
 NAN, INF = math.nan, math.inf
 BAD = [
     (uniform, (1.0, 0.0)),

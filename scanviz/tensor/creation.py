@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from scanviz.engine.config import config
-from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError
+from scanviz.engine.errors import ScanvizTypeError
 from scanviz.engine.graph.nodes import Constant, Variable, tensor_type
 from scanviz.engine.graph.syntax import meaning
 from scanviz.engine.graph.types import BOOLEAN, TensorType, canonical_dtype
 from scanviz.engine.ops import creation as create
 from scanviz.engine.ops.elementwise import cast
-from scanviz.engine.ops.shape import ConstantOf, alloc, dimension, dimshuffle, normal_axis
+from scanviz.engine.ops.shape import ConstantOf, alloc, dimension
 from scanviz.engine.ops.support import as_value, as_variable
 
 
@@ -234,15 +234,7 @@ def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Variabl
     >>> T.diagonal([[1, 2], [3, 4]]).eval()
     array([1, 4])
     """
-    variable = as_variable(x)
-    rank = tensor_type(variable).ndim
-    if rank < 2:
-        return create.diagonal(variable, offset)  # which refuses it
-    rows, columns = (normal_axis(axis, rank, "diagonal") for axis in (axis1, axis2))
-    if rows == columns:
-        raise ScanvizValueError.here("diagonal needs two different axes", found=(axis1, axis2))
-    rest = [axis for axis in range(rank) if axis not in (rows, columns)]
-    return create.diagonal(dimshuffle(variable, [*rest, rows, columns]), offset)
+    return create.diagonal(x, offset, axis1, axis2)
 
 
 def diag(x: Any, k: int = 0) -> Variable:

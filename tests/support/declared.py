@@ -306,7 +306,6 @@ ROWS.update(
         linalg.MATMUL: _pair(T.matmul, (1, 2)),
         linalg.BATCHED_DOT: _rows_of_products,
         linalg.TENSORDOT: _tensordot,
-        linalg.TRACE: lambda pool: linalg.trace(pool.array((2,))),
         creation.ARANGE: _arange,
         creation.EYE: _eye,
         creation.TRIANGLE: _triangle,

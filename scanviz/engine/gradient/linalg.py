@@ -14,15 +14,12 @@ from scanviz.engine.gradient.table import (
     Arriving,
     Derivative,
     Derivatives,
-    cotangent_of,
     cotangents_of,
-    linear,
     reshape_like,
     sum_to_shape,
 )
-from scanviz.engine.graph.nodes import Apply, Variable, build_one, rank, tensor_type
+from scanviz.engine.graph.nodes import Apply, Variable, build_one, rank
 from scanviz.engine.ops import linalg as la
-from scanviz.engine.ops.creation import eye
 from scanviz.engine.ops.shape import dimshuffle, reshape
 from scanviz.engine.ops.sizes import as_size
 from scanviz.engine.ops.symbolic_shape import shape_of
@@ -175,17 +172,3 @@ def _stacked(value: Variable, rows: int) -> Variable:
 def _in_shape(value: Variable, like: Variable) -> Variable:
     # a stack of matrices already, of three axes
     return value if rank(like) == 3 else reshape_like(value, like)
-
-
-linear(la.TRACE)
-
-
-@cotangent_of(la.TRACE)
-def _trace(node: Apply, g: Variable) -> Variable:
-    (x,) = node.inputs
-    offset, axis1, axis2 = node.op.parameters
-    shape = shape_of(x)
-    ones = eye(as_size(shape[axis1]), as_size(shape[axis2]), offset, tensor_type(x).dtype)
-    spread = dimshuffle(g, [*range(rank(g)), "x", "x"]) * ones
-    rest = [axis for axis in range(rank(x)) if axis not in (axis1, axis2)]
-    return dimshuffle(spread, _inverse([*rest, axis1, axis2]))

@@ -116,11 +116,6 @@ def tensor_product(op: Op, given: Shapes, made: Shapes) -> Sequence[Sequence[Alo
     return ([{k: axis} for k in (0, 1) for axis in range(len(given[k])) if axis not in summed[k]],)
 
 
-def traced(op: Op, given: Shapes, made: Shapes) -> Sequence[Sequence[Along]]:
-    """Return all axes but the two of the diagonal."""
-    return (_others(len(given[0]), (op.parameters.axis1, op.parameters.axis2), False),)
-
-
 def stacked(op: Op, given: Shapes, made: Shapes) -> Sequence[Sequence[Along]]:
     """Return those of matrices in stacks of which the first input holds one: the axes of the stack."""
     count = len(given[0]) - 2

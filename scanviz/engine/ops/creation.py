@@ -19,6 +19,7 @@ from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, tensor_type
 from scanviz.engine.graph.notation import WrittenTerm, called
 from scanviz.engine.graph.types import INTEGERS, canonical_dtype
+from scanviz.engine.ops.shape import dimshuffle, normal_axis
 from scanviz.engine.ops.support import (
     as_integer,
     as_variable,
@@ -233,12 +234,19 @@ DIAGONAL = _of_array(
 )
 
 
-def diagonal(value: Any, offset: int = 0) -> Variable:
-    """Return a diagonal of the last two axes."""
+def diagonal(value: Any, offset: int = 0, axis1: int = -2, axis2: int = -1) -> Variable:
+    """Return a diagonal of two axes, as the last axis of the result."""
     variable = as_variable(value)
-    if tensor_type(variable).ndim < 2:
-        raise ScanvizTypeError.here("a diagonal needs a matrix", found=variable.type)
-    return build_one(Op(DIAGONAL, DiagonalParameters(whole(offset, "the offset of the diagonal"))), variable)
+    rank, what = tensor_type(variable).ndim, f"a diagonal of `{describe(variable)}`"
+    if rank < 2:
+        raise ScanvizTypeError.here(
+            f"{what}, which is no matrix", expected="at least 2 dimensions", found=variable.type
+        )
+    pair = [normal_axis(axis, rank, what) for axis in (axis1, axis2)]
+    if pair[0] == pair[1]:
+        raise ScanvizValueError.here(f"{what}: an axis is named twice", found=(axis1, axis2))
+    matrices = dimshuffle(variable, [*(axis for axis in range(rank) if axis not in pair), *pair])
+    return build_one(Op(DIAGONAL, DiagonalParameters(whole(offset, "the offset of the diagonal"))), matrices)
 
 
 def _from_diagonal_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:

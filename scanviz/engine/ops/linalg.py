@@ -25,9 +25,9 @@ from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, ten
 from scanviz.engine.graph.notation import WrittenTerm
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops import elementwise as e
-from scanviz.engine.ops.reduce import accumulator, normal_axes
+from scanviz.engine.ops.reduce import normal_axes
 from scanviz.engine.ops.shape import normal_axis
-from scanviz.engine.ops.support import as_variable, float_dtype, infer_by, whole
+from scanviz.engine.ops.support import as_variable, float_dtype, infer_by
 from scanviz.engine.sizes.dims import Dim, Dims
 
 
@@ -36,14 +36,6 @@ class TensordotParameters(NamedTuple):
 
     first: tuple[int, ...]
     second: tuple[int, ...]
-
-
-class TraceParameters(NamedTuple):
-    """Parameters of ``trace``: which diagonal of which two axes."""
-
-    offset: int
-    axis1: int
-    axis2: int
 
 
 def contracted(dims: Dims, first: Dim, second: Dim, what: str) -> Dim:
@@ -231,37 +223,6 @@ def _axis_pairs(axes: Any, a: Variable, b: Variable) -> TensordotParameters:
             "tensordot: axes come in pairs", expected="two lists of one length", found=axes
         )
     return TensordotParameters(*both)
-
-
-def _trace_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
-    gone = (op.parameters.axis1, op.parameters.axis2)
-    return (tuple(size for axis, size in enumerate(dims.shapes[0]) if axis not in gone),)
-
-
-TRACE = Declaration(
-    "trace",
-    "linalg",
-    arity=1,
-    doc="Sum along a diagonal.",
-    infer=infer_by(lambda op, kinds: (accumulator(kinds[0].dtype),)),
-    perform=lambda op, values: (np.trace(values[0], *op.parameters),),
-    shapes=_trace_shapes,
-    facts=Facts(weight="heavy", axes=axes.traced, calls=6),
-)
-
-
-def trace(value: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Variable:
-    """Return the sum along a diagonal of two axes."""
-    variable = as_variable(value)
-    ndim, what = tensor_type(variable).ndim, f"trace of `{describe(variable)}`"
-    if ndim < 2:
-        raise ScanvizTypeError.here(
-            f"{what}, which is no matrix", expected="at least 2 dimensions", found=variable.type
-        )
-    axes = normal_axis(axis1, ndim, what), normal_axis(axis2, ndim, what)
-    if axes[0] == axes[1]:
-        raise ScanvizValueError.here(f"{what}: an axis is named twice", found=(axis1, axis2))
-    return build_one(Op(TRACE, TraceParameters(whole(offset, "trace: the offset"), *axes)), variable)
 
 
 ShapeRule = Callable[[Op, Dims], Sequence[tuple[Any, ...]]]

@@ -173,7 +173,6 @@ CUPY.row(linalg.DOT)(single(lambda xp, p, a, b: xp.dot(a, b)))
 CUPY.row(linalg.MATMUL)(single(lambda xp, p, a, b: xp.matmul(a, b)))
 CUPY.row(linalg.BATCHED_DOT)(single(lambda xp, p, a, b: linalg.batched_dot_values(xp, a, b)))
 CUPY.row(linalg.TENSORDOT)(single(lambda xp, p, a, b: xp.tensordot(a, b, axes=(p.first, p.second))))
-CUPY.row(linalg.TRACE)(single(lambda xp, p, x: xp.trace(x, p.offset, p.axis1, p.axis2)))
 
 # reductions
 

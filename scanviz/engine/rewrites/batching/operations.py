@@ -118,11 +118,9 @@ def _searchsorted(node: Apply, inputs: Sequence[Variable], rows: Sequence[bool])
     return None if rows[0] else build_one(node.op, *inputs)
 
 
-@BATCHING.row("trace")
-def _trace(node: Apply, inputs: Sequence[Variable], rows: Sequence[bool]) -> Variable | None:
-    own, ndim = node.op.parameters, rank(node.inputs[0])
-    shifted = own._replace(axis1=own.axis1 % ndim + 1, axis2=own.axis2 % ndim + 1)
-    return build_one(type(node.op)(node.op.declaration, shifted), inputs[0])
+@BATCHING.row("diagonal", "triangle")
+def _of_last_axes(node: Apply, inputs: Sequence[Variable], rows: Sequence[bool]) -> Variable | None:
+    return build_one(node.op, *inputs)
 
 
 @BATCHING.row(r.SUM_TO_SHAPE)

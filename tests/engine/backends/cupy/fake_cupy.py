@@ -18,7 +18,7 @@ equal not_equal less less_equal greater greater_equal logical_and logical_or log
 bitwise_xor invert left_shift right_shift negative absolute sign reciprocal square sqrt cbrt exp exp2 expm1 log log2 log10
 log1p sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh arccosh arctanh deg2rad rad2deg floor ceil trunc rint isnan
 isinf isfinite signbit where sum prod max min all any argmax argmin cumsum cumprod stack zeros empty eye tril triu
-diagonal diag concatenate repeat broadcast_to moveaxis dot matmul tensordot trace sort argsort may_share_memory
+diagonal diag concatenate repeat broadcast_to moveaxis dot matmul tensordot sort argsort may_share_memory
 searchsorted bincount
 """
 OFFERED = frozenset(NAMES.split())

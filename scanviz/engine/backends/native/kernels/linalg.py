@@ -1,4 +1,4 @@
-"""Native code of products of arrays, and of traces."""
+"""Native code of products of arrays."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from scanviz.engine.backends.native.emit.instructions import (
     WRITE,
     Step,
     copy,
-    finish,
     source_of,
     target_of,
 )
@@ -20,9 +19,8 @@ from scanviz.engine.backends.native.emit.ir import Value, constant
 from scanviz.engine.backends.native.emit.places import CONSTANT, ArrayPlace, must_fit
 from scanviz.engine.backends.native.kernels.formulas import cast
 from scanviz.engine.backends.native.kernels.products import Matrix, inner_product, panels, product
-from scanviz.engine.backends.native.kernels.reduce import reduced
 from scanviz.engine.graph.types import BOOLEAN
-from scanviz.engine.ops.linalg import BATCHED_DOT, DOT, MATMUL, TENSORDOT, TRACE
+from scanviz.engine.ops.linalg import BATCHED_DOT, DOT, MATMUL, TENSORDOT
 from scanviz.engine.program.instructions import Instruction, dtype_of, is_scalar
 from scanviz.engine.program.plan.location import packed
 
@@ -327,16 +325,6 @@ def _write_batched_dot(step: Step, instruction: Instruction) -> None:
     _write_products(step, (a, b, target), (first, second, third))
 
 
-def _write_trace(step: Step, instruction: Instruction) -> None:
-    source, target = source_of(step, instruction.inputs[0]), target_of(step, instruction)
-    offset, *axes = instruction.op.parameters
-    diagonal = source.seen(lambda array: np.diagonal(array, offset, *axes))
-    assert diagonal is not None
-    reduced(step, "sum", diagonal, (len(diagonal.shape) - 1,), target)
-    finish(step, instruction, target)
-
-
 for _declaration in (DOT, MATMUL, TENSORDOT):
     WRITE.row(_declaration)(_write_product)
 WRITE.row(BATCHED_DOT)(_write_batched_dot)
-WRITE.row(TRACE)(_write_trace)

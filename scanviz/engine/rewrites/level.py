@@ -160,20 +160,6 @@ class Level:
         Rule → what it refused, for rules that were asked at all of its nodes and changed nothing.
     """
 
-    __slots__ = (
-        "_found",
-        "_users",
-        "by_declaration",
-        "loop",
-        "loops",
-        "nodes",
-        "outputs",
-        "path",
-        "quiet",
-        "target",
-        "wanted",
-    )
-
     def __init__(
         self,
         outputs: Sequence[Variable],
@@ -186,12 +172,8 @@ class Level:
         self.nodes: list[Apply] = toposort(outputs) if nodes is None else list(nodes)
         self.outputs = list(outputs)
         self.by_declaration: dict[Declaration, list[Apply]] = {}
-        by_declaration = self.by_declaration
         for node in self.nodes:
-            try:
-                by_declaration[node.op.declaration].append(node)
-            except KeyError:
-                by_declaration[node.op.declaration] = [node]
+            self.by_declaration.setdefault(node.op.declaration, []).append(node)
         self.loops = self.by_declaration.get(SCAN, [])
         self._users: dict[Variable, Readers] | None = None
         self.quiet: dict[str, list[Refused]] = {}

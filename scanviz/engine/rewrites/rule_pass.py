@@ -283,12 +283,9 @@ def _keep_names(mapping: Mapping[Variable, Variable]) -> None:
 
 def _meant(rule: Rule, level: Level) -> list[Apply]:
     """Return the nodes that a rule is meant for, in order of computation."""
-    if len(rule.on) == 1:
-        (only,) = rule.on
-        return level.by_declaration.get(only, [])
-    present = [declaration for declaration in level.by_declaration if declaration in rule.on]
-    if len(present) <= 1:
-        return level.by_declaration[present[0]] if present else []
+    present = [nodes for declaration, nodes in level.by_declaration.items() if declaration in rule.on]
+    if len(present) < 2:
+        return present[0] if present else []
     return [node for node in level.nodes if node.op.declaration in rule.on]
 
 

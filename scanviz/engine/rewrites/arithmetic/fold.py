@@ -30,8 +30,6 @@ RUN_TIME_ERRORS = (ScanvizError, ValueError, ArithmeticError, IndexError)
 def constant_folding(level: Level) -> Rewritten | None:
     """Compute operations of small constants when building."""
     folded_nodes: list[str] = []
-    if not any(map(_of_constants, [node for node in level.nodes if not node.makers])):  # and none becomes one
-        return None
 
     def folded(node: Apply) -> Sequence[Variable]:
         value = _folded(node)
@@ -42,11 +40,6 @@ def constant_folding(level: Level) -> Rewritten | None:
 
     outputs = level.node_by_node(folded)
     return Rewritten(outputs, f"computed {counted(folded_nodes)} of constants") if folded_nodes else None
-
-
-def _of_constants(node: Apply) -> bool:
-    """Return whether a node that nothing is computed for reads constants alone."""
-    return all(isinstance(variable, Constant) for variable in node.inputs)
 
 
 def _folded(node: Apply) -> Constant | None:
@@ -75,10 +68,9 @@ def _folded(node: Apply) -> Constant | None:
 def merge_equal(level: Level) -> Rewritten | None:
     """Compute equal subgraphs once; the first of them stays."""
     merged: list[str] = []
-    known = _Known()
+    known: dict[Hashable, Apply] = {}  # nodes as they are now, by what equal ones share
     constants: dict[Hashable, Constant] = {}
     new_of: dict[Variable, Variable] = {}  # and a constant → the first that equals it
-    now, met = new_of.get, known.by_inputs
     for node in level.nodes:
         if len(node.makers) < len(node.inputs):
             for operand in node.inputs:
@@ -86,18 +78,19 @@ def merge_equal(level: Level) -> Rewritten | None:
                     new_of[operand] = _first_equal(operand, constants)
         inputs = node.inputs
         if not new_of.keys().isdisjoint(inputs):
-            inputs = tuple([now(operand, operand) for operand in inputs])
-        same = node if met.setdefault(inputs, node) is node else known.first(node, inputs)
-        if same is not node:
+            inputs = tuple([new_of.get(operand, operand) for operand in inputs])
+        key = _key(node, inputs)
+        same = known.get(key)
+        if same is not None:
             merged.append(node.op.name)
-        elif any(map(is_not, inputs, node.inputs)):
-            same = rebuild(node, inputs)
-            known.put(node, same, inputs)
+        else:
+            changed = any(map(is_not, inputs, node.inputs))
+            same = known[key] = rebuild(node, inputs) if changed else node
         if same is not node:
             new_of.update(zip(node.outputs, same.outputs, strict=True))
     if not merged:
         return None
-    outputs = [output if output.owner is None else now(output, output) for output in level.outputs]
+    outputs = [output if output.owner is None else new_of.get(output, output) for output in level.outputs]
     return Rewritten(outputs, f"{counted(merged)} had an equal")
 
 
@@ -105,32 +98,6 @@ def _first_equal(constant: Constant, known: dict[Hashable, Constant]) -> Constan
     if constant.value.size > LARGEST:
         return constant
     return known.setdefault((constant.type, constant.weak, constant.value.tobytes()), constant)
-
-
-class _Known:
-    """The nodes met so far, by what they read; only where two read the same does it matter what they are."""
-
-    __slots__ = ("_by_key", "by_inputs")
-
-    def __init__(self) -> None:
-        self.by_inputs: dict[tuple[Variable, ...], Apply | None] = {}  # None for several
-        self._by_key: dict[Hashable, Apply] = {}
-
-    def first(self, node: Apply, inputs: tuple[Variable, ...]) -> Apply:
-        """Return the node met first that computes what a node computes of inputs that another one reads, too."""
-        by_inputs = self.by_inputs
-        other = by_inputs[inputs]
-        if other is not None:
-            by_inputs[inputs] = None
-            self._by_key[_key(other, inputs)] = other
-        return self._by_key.setdefault(_key(node, inputs), node)
-
-    def put(self, node: Apply, fresh: Apply, inputs: tuple[Variable, ...]) -> None:
-        """Let a node that was rebuilt over these inputs stand in its own place."""
-        if self.by_inputs[inputs] is node:
-            self.by_inputs[inputs] = fresh
-        else:
-            self._by_key[_key(node, inputs)] = fresh
 
 
 def _key(node: Apply, inputs: tuple[Variable, ...]) -> Hashable:

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from scanviz.engine.observation.stamps import Clock, Stamps
 
 WATCHED = "while it is recorded, loops and branches inside run one by one, and slower"
-LOOKS = 8  # of so many samples of operations one watches loops inside themselves
+LOOKS = 3  # of so many samples of operations one watches loops inside themselves
 MORE = 16  # times as many steps as in the call before are taken in one, at most: nobody knows how long the first of them is
 EMITS = Emits(
     lambda instruction, program: instruction.op.declaration.views is None or instruction.op.facts.never_view,

@@ -1,4 +1,4 @@
-"""Verify, bisect and ablate rewrites by running a script's functions again on their inputs."""
+"""``--verify``, ``--bisect`` and ``--ablate`` of ``scanviz rewrites``: a script's functions again, on the inputs it gave them."""
 
 from __future__ import annotations
 
@@ -50,20 +50,20 @@ INTERRUPTED = 130  # exit code after ctrl+c
 
 
 class MeasurementOptions(NamedTuple):
-    """The measurements of ``scanviz rewrites``.
+    """What is to be done with the calls of a run.
 
     Attributes
     ----------
     flags : frozenset of str
         ``"verify"``, ``"bisect"``, ``"ablate"``.
     view : RewritesOptions
-        The function, loop and rule.
+        Of which function, loop and rule.
     seconds : int
-        Time limit of ``"ablate"``.
+        How long ``"ablate"`` may take.
     problem : callable
-        Returns the problem of the names in ``view``, given the functions; empty if there is none.
+        Says what is wrong with the names in ``view``, given the functions that there are; empty if nothing is.
     into : Path or None
-        A profile for the results of ``"ablate"``.
+        A profile that takes what ``"ablate"`` measures.
     """
 
     flags: frozenset[str]
@@ -74,12 +74,12 @@ class MeasurementOptions(NamedTuple):
 
 
 def run_and_measure(program: Script, wanted: MeasurementOptions) -> int:
-    """Run a program, measure its functions at its end, and return the exit code.
+    """Run a program, do what is wanted with the calls of its functions, and return the exit code.
 
-    It is 1 if a rewrite changed a value.
+    That is 1 where a rewrite changed a value.
     """
     captured, uncalled = CapturedCalls(), Uncalled()
-    stream = sys.stderr  # the program may replace it
+    stream = sys.stderr  # the program may put another in its place
 
     @contextlib.contextmanager
     def watching() -> Iterator[None]:
@@ -97,7 +97,7 @@ def run_and_measure(program: Script, wanted: MeasurementOptions) -> int:
 def _show_measured(
     captured: CapturedCalls, uncalled: list[Function], wanted: MeasurementOptions, stream: TextIO
 ) -> int:
-    """Measure, print the results, and return the exit code."""
+    """Do what was asked for with the calls of a run, print it, and return the exit code."""
     if EXIT.ended_by_program:  # by ctrl+c
         return INTERRUPTED
     with contextlib.suppress(Exception):  # the program may have closed it
@@ -184,12 +184,12 @@ def _of_function(
                 yield _put_into(
                     wanted.into, function, [effect_record(effect) for effect in done if effect.agrees]
                 )
-    except CannotRunAgainError as error:  # perhaps an error that the script expects
+    except CannotRunAgainError as error:  # that may be what the script wanted to see
         yield ReportLine(f"  not looked at: {sanitize(str(error))}", QUIET, wraps=True)
 
 
 def _is_meant(record: Record, view: RewritesOptions) -> bool:
-    """Return whether a rewrite is by the requested rule and of the requested loop."""
+    """Return whether a rewrite is by the rule, and of the loop, that are asked for."""
     if view.rule not in (None, record.rule):
         return False
     if view.scan is None:
@@ -200,9 +200,9 @@ def _is_meant(record: Record, view: RewritesOptions) -> bool:
 
 
 def _put_into(path: Path, measured: Function, effects: list[EffectRecord]) -> ReportLine:
-    """Save the measured effects of rules in a profile's function of the same name.
+    """Put what rules were measured to buy into a profile's functions that are the measured one, beside what is there of others.
 
-    Of several such functions, those with the same rewrites get them.  Effects of other rules stay.
+    That is the function of its name; of several, those that were rewritten as it was.
     """
     record = load(path)
     named = [
@@ -228,7 +228,7 @@ def _put_into(path: Path, measured: Function, effects: list[EffectRecord]) -> Re
 
 
 def _alike(kept: RewritesRecord | None, measured: RewritesRecord) -> bool:
-    """Return whether two functions were rewritten in the same way."""
+    """Return whether the same rules did the same to two functions."""
     if kept is None:
         return False
     done, found = (

@@ -52,7 +52,7 @@ def to_dot(diagram: Diagram, *, types: bool = False) -> str:
     Parameters
     ----------
     diagram : Diagram
-        The picture.
+        What to draw.
     types : bool
         Whether dtypes and shapes are written on nodes.
 

@@ -1,5 +1,5 @@
-"""Backends: what runs a Program. See :mod:`scanviz.engine.backends.base` for what one must offer.
+"""Backends: tiers that run a Program.  :mod:`scanviz.engine.backends.base` has the protocol.
 
-``reference`` calls NumPy instruction by instruction and is what others are tested against; ``numpy`` writes Python source,
-``native`` machine code, ``cupy`` source for a GPU; ``auto`` begins on NumPy and changes to machine code where that pays.
+``reference`` calls NumPy instruction by instruction; it is the oracle of the others.  ``numpy`` generates Python source, ``native``
+machine code, ``cupy`` source for a GPU.  ``auto`` begins on NumPy and changes to machine code where that pays.
 """

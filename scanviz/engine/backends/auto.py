@@ -1,11 +1,10 @@
-"""The default tier: loops begin on NumPy and go on in machine code from the run on in which that pays, by :class:`TierPolicy`.
+"""The default tier: loops begin on NumPy and change to machine code when that pays, as :class:`TierPolicy` decides.
 
-The number of steps is known when a run begins, so a loop that has enough to do is compiled before its first step.  A loop with a
-stop condition counts the steps that it took, and may be handed over where its rows grow: all that its steps have left lies in rows.
-Loops inside a step count for themselves, but the loop around them is compiled first where the number of their steps is known.
+The number of steps is known when a run begins, so a long loop is compiled before its first step.  A loop with a stop condition
+counts the steps that it took; it may change in the middle of a run, when its rows grow.  Inner loops count for themselves, but the
+outer loop is compiled first if the number of their steps is known.
 
-Integers, truth values and draws are the same either way; floating-point numbers of a run after the change may differ from those of
-a run before it in their last bits.
+Integers, booleans and draws are the same on both tiers; floating-point numbers may differ in their last bits.
 """
 
 from __future__ import annotations
@@ -42,9 +41,9 @@ class NumpyCode(Specialised):
     Attributes
     ----------
     step_ns : float
-        What a step takes on NumPy by estimate, without the steps of loops inside.
+        The estimated time of a step on NumPy, without inner loops.
     whole_step_ns : float
-        The same with those of loops inside, where their number is known.
+        The same with the steps of inner loops, where their number is known.
     is_counted : bool
         Whether there may be machine code in its place.
     """
@@ -130,7 +129,7 @@ class AutoRunner(SpecialisedLoop):
 
     def _for_shapes(self, shapes: Sequence[Any], rows: Sequence[tuple[int, ...]], steps: int) -> Specialised:
         """Return NumPy's code, or machine code if that pays before the first step."""
-        if self.loop.mode == "numpy":  # which the user has chosen
+        if self.loop.mode == "numpy":  # the user's choice
             return super()._for_shapes(shapes, rows, steps)
         made = NumpyCode(self.loop, self.plan_met(shapes, rows), self.tier, self._write)
         return self._in_place_of(made, shapes, rows) if self._pays(made, steps) else made
@@ -144,7 +143,7 @@ class AutoRunner(SpecialisedLoop):
         steps: int,
     ) -> Specialised:
         """Replace NumPy's code by machine code; where there is none, keep NumPy's with the reason."""
-        with self._lock:  # other threads wait, and find it done
+        with self._lock:  # other threads wait until it is done
             key = next((key for key, kept in self.cache.items() if kept is code), None)
             if not code.is_counted or key is None:
                 return super().code_for(shapes, states, probe, steps)
@@ -170,7 +169,7 @@ class AutoRunner(SpecialisedLoop):
         available = availability("native")
         if not available.works:
             return available.why
-        # much code, which few programs need
+        # slow to import, and seldom needed
         from scanviz.engine.backends.native.emit import NotWrittenError
         from scanviz.engine.backends.native.run.tier import machine_code
 
@@ -178,7 +177,11 @@ class AutoRunner(SpecialisedLoop):
             return machine_code(self.loop, self.runners, self.tier, shapes, rows)
         except NotWrittenError as refused:
             return str(refused)
-        except (BackendError, OSError, MemoryError) as error:  # LLVM cannot be loaded, or code has no room
+        except (
+            BackendError,
+            OSError,
+            MemoryError,
+        ) as error:  # LLVM cannot be loaded, or there is no memory for code
             return error.what if isinstance(error, ScanvizError) else f"{type(error).__name__}: {error}"
 
 

@@ -53,7 +53,7 @@ class Support(NamedTuple):
 
 
 RUNS = Support(True)
-# of an operation, which is an instruction of a program
+# an operation that is an instruction of a program
 Supports = Callable[["Instruction", "Program"], Support]
 
 

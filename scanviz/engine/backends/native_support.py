@@ -1,7 +1,7 @@
 """Which operations have native code, by names and types alone.
 
-Rewrites ask it of the nodes of a graph, the emitter of the instructions of a Program; what the emitter refuses after all is called
-out, or leaves the loop to NumPy.  Nothing of the emitter is imported: programs whose loops are short never need that.
+Rewrites ask for nodes of a graph, the emitter for instructions of a Program.  What the emitter refuses after all is called out, or
+leaves the loop to NumPy.  The emitter is not imported: programs with short loops never need it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from scanviz.engine.graph.types import BOOLEAN, TensorType, Type
 from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
 from scanviz.engine.ops.index_pattern import IndexParameters, is_basic, picking
 
-# Of these families all operations have native code, but for what the table at the end says.
+# All operations of these families have native code, except those in the last table.
 FAMILIES = frozenset(
     {
         "creation", "elementwise", "factorise", "index", "join", "linalg", "neural", "random", "reduce", "shape", "sort",

@@ -1,7 +1,6 @@
 """Run one loop by the backend that its ``mode`` names.
 
-A tier that meets such a loop hands it over as a Program of its own, with the inputs and outputs of the loop; values go by the
-host.
+The loop becomes a Program of its own; values are passed through the host's memory.
 """
 
 from __future__ import annotations

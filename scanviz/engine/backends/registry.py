@@ -1,7 +1,6 @@
 """Registry of backends: built-in ones, and plug-ins of the entry-point group ``scanviz.backends``.
 
-A backend is imported when it is asked for, so that nobody pays for LLVM or CuPy who does not use it; one that is not installed
-says how to get it.
+A backend is imported on first use, so nobody pays for LLVM or CuPy without using it; a missing one says how to get it.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ _BUILT_IN = {
     "native": ("scanviz.engine.backends.native", "NativeBackend"),
     "cupy": ("scanviz.engine.backends.cupy", "CupyBackend"),
 }
-# chooses between others: no tier of its own
+# chooses between the others: no tier itself
 _USUAL = {"auto": ("scanviz.engine.backends.auto", "AutoBackend")}
 _factories: dict[str, Callable[[], Backend]] = {}
 _made: dict[str, Backend] = {}
@@ -73,7 +72,7 @@ def resolve(name: str) -> Backend:
     """
     found = _made.get(name)
     if found is None:
-        found = _made.setdefault(name, _make(name))  # one for all threads
+        found = _made.setdefault(name, _make(name))  # shared by all threads
     return found
 
 
@@ -87,7 +86,7 @@ def _make(name: str) -> Backend:
             factory = plugin.load()
         assert factory is not None
         return factory()
-    except Exception as error:  # its own code or library: whatever it raises is its failure, not the caller's
+    except Exception as error:  # third-party code may raise anything
         from scanviz.plugins import PluginFailure
 
         if isinstance(error, PluginFailure):
@@ -100,7 +99,7 @@ def _make(name: str) -> Backend:
 
 def _plugin(name: str) -> Plugin:
     """Return the plug-in of a name."""
-    from scanviz.plugins import plugins  # looked for where no other has the name
+    from scanviz.plugins import plugins  # searched when no other has the name
 
     found = plugins(GROUP).get(name)
     if found is not None:

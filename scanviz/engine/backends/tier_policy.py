@@ -1,7 +1,7 @@
 """When loops are compiled: before the step that would bring their function's NumPy time over a constant.
 
-NumPy time is estimated from counts and sizes (:mod:`scanviz.engine.program.work`), never read from a clock, and what lies in
-the cache on disk makes no difference.  So a program takes the same way and gives the same bits each time it is run.
+NumPy time is estimated from counts and sizes (:mod:`scanviz.engine.program.work`); neither a clock nor the cache on disk decides.
+So a program takes the same way, and gives the same bits, in every run.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Which tiers can run which instructions of a Program, and why others cannot.
 
-So a Program is refused before anything of it is run, ``scanviz program`` prints where not every tier can, and a loop can be split
-between tiers.
+So a Program is refused before it runs, ``scanviz program`` prints which tiers cannot run an operation, and loops can be assigned to
+tiers.
 """
 
 from __future__ import annotations

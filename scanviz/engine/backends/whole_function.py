@@ -1,9 +1,9 @@
 """Compile short functions as a whole, once they are called often.
 
-Around a loop of fifty short steps a call has the checks of arguments, some operations on small arrays, and entering the loops: by
-parts that takes longer than the steps.  Calls with arrays of the same shapes are compiled as one piece
-(:mod:`scanviz.engine.backends.native.run.whole_function`) before the call that would bring what they have taken outside of
-machine code, by estimate, over ``config.native.pays_after`` seconds.  Who observes is shown the parts, each on its own.
+In a call with short loops the checks of arguments, operations on small arrays and entering the loops take longer than the steps.
+So calls with arguments of the same shapes are compiled as a whole (:mod:`scanviz.engine.backends.native.run.whole_function`)
+before the call that would bring their estimated time outside of machine code over ``config.native.pays_after``.  Observers are
+shown the parts.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     from scanviz.engine.backends.source.emitter import Library
     from scanviz.engine.observation.probe import Probe
 
-CALL_NS = 8_000.0  # of the checks of arguments, and of entering a loop
-SHORT_NS = 2e6  # of a call in machine code, by an estimate that is high: no ctrl+c is heard meanwhile, and one thread does all
-MOST_BYTES = 384 * 2**10  # of inputs and outputs: these are copied
-KEPT = 32  # sets of shapes
+CALL_NS = 8_000.0  # the checks of arguments, or entering a loop
+SHORT_NS = 2e6  # the longest call, by a high estimate: it hears no ctrl+c and uses one thread
+MOST_BYTES = 384 * 2**10  # of inputs and outputs, which are copied
+KEPT = 32  # the most sets of shapes
 Key = tuple[Any, ...]  # the shapes of the inputs, then the numbers of steps among them
 
 
@@ -134,7 +134,7 @@ class WholeCalls:
 
     def _decide(self, met: _Met, key: Key, may_compile: bool) -> None:
         """Compile short calls of some shapes as a whole, and the loops of others."""
-        with self._lock:  # other threads wait, and find it done
+        with self._lock:  # other threads wait until it is done
             if may_compile and not met.is_decided:
                 if availability("native").works and self._is_short(key):
                     met.whole = self._compiled(key)
@@ -173,14 +173,14 @@ class WholeCalls:
         return step_ns(program, made, MACHINE_RATES) <= SHORT_NS
 
     def _compiled(self, key: Key) -> WholeFunction | None:
-        # much code, which few programs need
+        # slow to import, and seldom needed
         from scanviz.engine.backends.native.emit import NotWrittenError
         from scanviz.engine.backends.native.run.whole_function import WholeFunction
 
         try:
             return WholeFunction(*self._for_key(key))
         except (NotWrittenError, BackendError, OSError, MemoryError):
-            return None  # LLVM cannot be loaded, or code has no room
+            return None  # LLVM cannot be loaded, or there is no memory for code
 
 
 class WholeFunctionExecutable(SourceExecutable):
@@ -217,7 +217,7 @@ class WholeFunctionExecutable(SourceExecutable):
             return SourceExecutable.run(self, inputs, probe)
         in_parts = probe is not None and probe.level is not RUNS
         met = whole.met(inputs, may_compile=not in_parts)
-        # sides of branches are counted by parts
+        # the parts count the sides of branches
         if met is not None and met.whole is not None and (probe is None or not (in_parts or whole.branches)):
             results = whole.run(met.whole, inputs, probe)
             if results is not None:

@@ -1,4 +1,4 @@
-"""The times of a run as a tree of frames, for other tools.
+"""Where the time of a run went, as a tree of frames: its parts, named for other tools.
 
 The tree is that of :func:`scanviz.record.summary.run_breakdown.parts_of`, so a frame's time is its own and that of the frames
 inside it, to the nanosecond, and any drawing of it sums to the whole as report and page do.  Own time of a frame that holds
@@ -30,24 +30,24 @@ _KINDS = {
 
 
 class StackFrame(Struct, frozen=True):
-    """A part of the run's time.
+    """Something that took time.
 
     Attributes
     ----------
     name : str
-        Its sanitised name.
+        What it is called, made harmless.
     kind : str
         ``"script"``, ``"building"``, ``"function"``, ``"loop"``, ``"operation"`` or ``"part"`` (of any of them: recording, …).
     total_ns : int
-        Its time, inner frames included.
+        It and all inside it.
     inside : tuple of StackFrame
-        Inner frames.
+        What is inside it.
     source : SourceRecord or None
-        The user's line, sanitised.
+        The user's line, made harmless.
     facts : mapping
-        Counts, and the origin of the time.
+        What else a viewer may show: counts, and how the time was come by.
     loop : LoopRecord or None
-        The loop, for a loop's frame.
+        The loop, of a frame that is one.
     """
 
     name: str
@@ -60,12 +60,12 @@ class StackFrame(Struct, frozen=True):
 
     @property
     def self_ns(self) -> int:
-        """Its time without inner frames."""
+        """Its time without that of what is inside it."""
         return self.total_ns - time_of(self.inside)
 
 
 def frames_of(record: ProfileRecord) -> StackFrame:
-    """Return the frames of a record.
+    """Return the tree of a record's times.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def frames_of(record: ProfileRecord) -> StackFrame:
     functions = {function.key: function for function in record.functions}
     loops = {loop.key: loop for loop in record.loops}
     inside: list[list[StackFrame]] = [[] for _ in parts]
-    for place in range(len(parts) - 1, -1, -1):  # inner parts follow outer ones
+    for place in range(len(parts) - 1, -1, -1):  # what is inside a part stands after it
         part = parts[place]
         loop = None if part.loop is None else loops[part.loop]
         function = None if part.function is None else functions.get(part.function)
@@ -103,10 +103,10 @@ def frames_of(record: ProfileRecord) -> StackFrame:
 def _facts(
     record: ProfileRecord, part: RunPart, function: FunctionRecord | None, loop: LoopRecord | None
 ) -> dict[str, int | str]:
-    """Return counts of a part, and the origin of its time."""
+    """Return what else is known of a part."""
     how = ESTIMATED if part.estimated else MEASURED
     match part.kind:
-        case "run" if part.total_ns > record.wall_ns:  # several threads at once
+        case "run" if part.total_ns > record.wall_ns:  # threads were inside functions beside one another
             return {"time": SUMMED, "wall_ns": record.wall_ns}
         case "function" if function is not None:
             return {"calls": function.calls, "backend": clear(function.backend), "time": how}
@@ -131,7 +131,7 @@ def _facts_of_operation(
 
 
 def stacks(root: StackFrame) -> Iterator[tuple[tuple[StackFrame, ...], int]]:
-    """Yield the stack of each frame, outermost first, and its own time.
+    """Yield each frame with those around it, outermost first, and its own time, in order of the tree.
 
     Examples
     --------
@@ -151,12 +151,12 @@ def stacks(root: StackFrame) -> Iterator[tuple[tuple[StackFrame, ...], int]]:
 
 
 def time_of(frames: Iterable[StackFrame]) -> int:
-    """Return the total time of frames."""
+    """Return the time of frames together."""
     return sum(frame.total_ns for frame in frames)
 
 
 def clear(text: str, otherwise: str = "") -> str:
-    """Return a sanitised text of bounded length, or ``otherwise`` if it is blank.
+    """Return a text of a script made harmless and of bounded length, or another one where nothing is left.
 
     Examples
     --------
@@ -171,8 +171,8 @@ def _line(source: SourceRecord | None) -> SourceRecord | None:
     return None if source is None else SourceRecord(clear(source.file, "?"), source.line, clear(source.text))
 
 
-# On a time axis: a record has totals and a sample of steps, but no start times.  So frames are drawn to scale, inner ones within
-# outer ones, at invented positions.  Frames without time are left out.
+# On a time axis: a record has totals and a sample of steps, not the moment at which something happened.  So all frames are drawn to
+# scale, what is inside another lies within it, and places are made up.  What took no time is left out.
 
 LAYOUT = (
     "Durations are those of the profile: totals over all calls, runs and steps, and single steps where they were recorded. "
@@ -182,7 +182,7 @@ WHOLE = "the whole run: totals to scale, order made up"
 
 
 class Track(NamedTuple):
-    """Consecutive frames on a time axis."""
+    """Frames on a time axis, one after the other from a moment on."""
 
     name: str
     start_ns: int
@@ -190,7 +190,7 @@ class Track(NamedTuple):
 
 
 def tracks_of(record: ProfileRecord) -> list[Track]:
-    """Return the tracks of a record: the whole run, and the recorded steps of each loop.
+    """Return the tracks of a record: the whole run, and each loop's recorded steps from where the loop begins in the first.
 
     Examples
     --------
@@ -208,14 +208,14 @@ def tracks_of(record: ProfileRecord) -> list[Track]:
 
 
 def edges(track: Track, *, empty: bool = False) -> Iterator[tuple[StackFrame, int, bool]]:
-    """Yield each frame with its start (True) and again with its end (False), in order of time.
+    """Yield each frame where it begins (True) and again where it ends (False), with the moment, in order of time.
 
     Parameters
     ----------
     track : Track
         The frames.
     empty : bool
-        Whether frames without time are included.
+        Whether frames that took no time are among them.
 
     Examples
     --------

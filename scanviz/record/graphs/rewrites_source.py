@@ -21,13 +21,13 @@ class RewritesSource(NamedTuple):
     history : RewriteHistory
         The rules.
     names : list of str
-        Names of the outputs and updates, empty for those without.
+        What the outputs and updates are called, empty for those without a name.
     title : str
         The function's name.
     program : Program or None
-        Its Program, to link nodes to operations.
+        What it became, to say which node became which operation.
     inputs : sequence of Variable
-        The inputs of its Program, in order.
+        What its program is given, in order.
     """
 
     history: RewriteHistory

@@ -43,9 +43,9 @@ class BlameLink(Struct, frozen=True):
     Attributes
     ----------
     words : str
-        The event in words.
+        What happened there.
     loop, run, step : int or None
-        The step of a loop that it is about; None for other links.
+        The step of a loop that it is about; None for what is no step.
     source : SourceRecord or None
         The user's line.
     operation : int or None

@@ -1,6 +1,7 @@
 """Large pictures folded until they can be read: formulas, closed loops, the first and the last steps.
 
-Steps of folding follow each other until the picture is small enough; its notes name what was folded and the options that draw it.
+A picture is folded as little as lets it be read: one step of folding after another until it is small enough, and its notes say what
+was folded and which options draw it.
 """
 
 from __future__ import annotations
@@ -187,7 +188,7 @@ def for_slide(diagram: Diagram, fits: Callable[[Diagram], bool], all_by: str = W
     fits : callable
         Whether a picture fits.
     all_by : str
-        Option that draws all of it; empty where there are too many steps for that.
+        What draws all of it; empty where nothing does, for there are too many steps.
 
     Examples
     --------

@@ -43,9 +43,9 @@ class FilmFrame(Struct, frozen=True):
     after : int
         How many rewrites were applied.
     caption : str
-        Name of the last of them.
+        What the last of them is called.
     text : str
-        Its effect in words.
+        What it did.
     operations : int
         How many operations one step has: of the loop that is shown alone, else of all loops; without loops, how many the graph has.
     shown : frozenset of str
@@ -53,7 +53,7 @@ class FilmFrame(Struct, frozen=True):
     edges : frozenset of int
         Its edges that are there, by number.
     flops : int or None
-        Floating-point operations of the same, with those of loops inside; None where unknown.
+        Floating-point operations of the same, with those of loops inside; None where that is not known.
     """
 
     after: int
@@ -75,7 +75,7 @@ class Film(Struct, frozen=True):
     frames : tuple of FilmFrame
         In order; the first shows the graph as it was built.
     counted : str
-        Owner of the frames' numbers of operations, such as a loop.
+        What the frames' numbers of operations are of.
     """
 
     whole: Diagram

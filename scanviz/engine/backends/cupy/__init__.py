@@ -1,11 +1,10 @@
 """The CuPy backend: one CuPy call per operation, on an NVIDIA GPU.
 
-Loops are the same generated Python as the NumPy tier's, and rows, buffers and what is done once follow the same plan
-(:mod:`scanviz.engine.backends.source`).  What each operation is in CuPy stands in an explicit table
-(:mod:`scanviz.engine.backends.cupy.table`), for CuPy lacks some of NumPy.  Scalars that are known on the host (sizes, step
-numbers, constants) stay there; arrays live on the device.
-Functions take CuPy arrays without copies and then give CuPy arrays back; given NumPy arrays they give NumPy arrays.
-Random numbers are drawn on the host by the one formula set, so they equal the other backends'.
+Loops are generated Python and planned as in the NumPy tier (:mod:`scanviz.engine.backends.source`).  A table
+(:mod:`scanviz.engine.backends.cupy.table`) has the CuPy meaning of each operation, since CuPy lacks some of NumPy.  Scalars known
+on the host (sizes, step numbers, constants) stay there; arrays live on the device.  Functions take CuPy arrays without copies and
+return CuPy arrays; for NumPy arrays they return NumPy arrays.  Random numbers are drawn on the host, so they equal those of other
+backends.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """CuPy meanings of operations on arrays, by family; elementwise functions and linear systems have their own files.
 
-Where CuPy differs from NumPy its answer is made NumPy's, or refused as NumPy refuses it.  Sizes and numbers in an index stay on the
-host; draws are made there by the one formula set, so that every backend gives the same numbers.
+Where CuPy differs from NumPy, its answer is corrected or refused as NumPy refuses it.  Sizes and integers of an index stay on the
+host.  Random numbers are drawn there, so that every backend gives the same.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ CUPY.row(shape.RESHAPE)(single(lambda xp, p, x, *sizes: shape.reshape_values(x, 
 CUPY.row(shape.DIMSHUFFLE)(single(lambda xp, p, x: shape.order_values(p.order, x)))
 CUPY.row(shape.ALLOC)(single(_alloc, scalars_on_host=False))
 CUPY.row(STATE_SHAPE)(single(lambda xp, p, *values: in_shape_of_state(xp, p, values)))
-# these look at shapes alone, or at numbers of the host
+# these use only shapes or numbers on the host
 CUPY.row(SPECIFY_SHAPE, shape.BROADCAST_SIZE)(CupyRow(lambda xp, op, values: op.perform(values)))
 
 # indices
@@ -268,7 +268,7 @@ def _print(xp: Any, op: Op, values: Sequence[Any]) -> Sequence[Any]:
 
 
 def _assert(xp: Any, op: Op, values: Sequence[Any]) -> Sequence[Any]:
-    op.perform([np.zeros(()), *map(_on_host, values[1:])])  # the value itself is not looked at
+    op.perform([np.zeros(()), *map(_on_host, values[1:])])  # the value itself is not checked
     return (values[0].copy(),)
 
 
@@ -279,6 +279,6 @@ def _ifelse(xp: Any, op: Op, values: Sequence[Any]) -> Sequence[Any]:
 
 CUPY.row(PRINT)(CupyRow(_print))
 CUPY.row(ASSERT)(CupyRow(_assert))
-# a function takes barriers out before it runs: only a graph that is run as it stands has them
+# compiled functions have no barriers: only graphs run directly have
 CUPY.row(DISCONNECTED_GRAD, ZERO_GRAD, GRAD_CLIP)(single(lambda xp, p, x: x))
 CUPY.row(IFELSE)(CupyRow(_ifelse))

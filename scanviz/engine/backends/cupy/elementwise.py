@@ -1,7 +1,7 @@
-"""Elementwise operations in CuPy: by name where NumPy has a ufunc, by their formulas where it has not.
+"""Elementwise operations in CuPy: by name where NumPy has a ufunc, by their formulas elsewhere.
 
-Where NumPy's integers have no value of their own CuPy gives another one, or one where NumPy refuses: 1 // 0 as
-``reciprocal(0)``, shifts by more bits than there are, integers to negative powers.
+Limits: where NumPy's integer result is undefined, CuPy gives another number, or one where NumPy refuses: ``reciprocal(0)``,
+shifts by too many bits, integers to negative powers.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from scanviz.engine.ops.elementwise import CAST
 from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
 from scanviz.engine.scalar.array_source import Target, compiled
 
-# NumPy's ufuncs have CuPy's names, but for these; None where CuPy has no such function
+# ufuncs with another name in CuPy; None where CuPy has no such function
 RENAMED = {"divide": "true_divide", "positive": None}
 
 

@@ -1,8 +1,7 @@
 """Run a program on the device: generated source that calls CuPy on planned arrays.
 
-An operation whose inputs are all on the host is done there by its NumPy meaning.  CuPy's calls return before the device is
-done: while someone observes, the device is waited for before the clock is read, so that times are those of the work and not
-of the launch; nobody else pays for it.  Numbers known on the host and random states stay there, arrays live on the device.
+An operation whose inputs are all on the host runs there.  CuPy's calls return before the device is done: while a call is observed,
+the device is waited for before the clock is read, so that times are those of the work and not of the launch.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ class DeviceModule(ArrayModule):
 
     def __init__(self, xp: Any) -> None:
         self.xp = xp
-        # by id: a constant, which so stays alive, and where it lives
+        # by id: a constant, which this keeps alive, and its array
         self._constants: dict[int, tuple[Any, Any]] = {}
 
     def empty(self, shape: tuple[int, ...], dtype: str | np.dtype[Any]) -> Any:
@@ -136,7 +135,7 @@ class DeviceCall:
     def into(self, values: Sequence[Any], out: Any) -> None:
         """Write the one result into an array."""
         write = CUPY[self.op.declaration].into
-        assert write is not None, self.op.name  # the plan asks for it only where it is there
+        assert write is not None, self.op.name  # the plan asks for it only where it exists
         write(self.perform.xp, self.op, operands(values), out)
 
 

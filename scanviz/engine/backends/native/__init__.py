@@ -22,7 +22,7 @@ __all__ = ["LIBRARY", "NativeBackend"]
 
 
 def _loop(*given: Any) -> SpecialisedLoop:
-    from scanviz.engine.backends.native.run.tier import NativeRunner  # much code, while LLVM is opened
+    from scanviz.engine.backends.native.run.tier import NativeRunner  # slow to import: it loads LLVM
 
     return NativeRunner(*given)
 
@@ -51,7 +51,9 @@ class NativeBackend:
 
     def supports(self, instruction: Instruction, program: Program) -> Support:
         """Return whether an operation of a loop's step has native code."""
-        from scanviz.engine.backends.native.emit.instructions import why_not  # much code: when somebody asks
+        from scanviz.engine.backends.native.emit.instructions import (
+            why_not,
+        )  # slow to import, and seldom needed
 
         reason = why_not(instruction, program)
         return RUNS if reason is None else Support(False, reason)

@@ -1,7 +1,7 @@
 """The NumPy tier: Python source generated for each loop, straight-line calls into preallocated arrays.
 
-The same code in three variants (plain, a stamp a step, a stamp an operation) runs whether or not someone watches, so a
-profile measures what runs without it.
+The three variants (plain, with a stamp per step, with a stamp per operation) are the same code, so a profile measures what runs
+without it.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from scanviz.engine.backends.source.emitter import Library
 from scanviz.engine.backends.source.executable import SourceExecutable
 from scanviz.engine.program.instructions import Program, is_scalar
 from scanviz.engine.program.verify import verify_program
+from scanviz.engine.runtime.aligned import LONG, AlignedArrays
 from scanviz.engine.runtime.array_module import ArrayModule
-from scanviz.engine.runtime.buffer_pool import LONG, AlignedArrays
 from scanviz.engine.runtime.specialised import Tier
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class NumpyBackend:
 
     def availability(self) -> Availability:
         """Return that it is available: it needs only NumPy."""
-        from scanviz.engine.backends.base import Availability  # where somebody asks
+        from scanviz.engine.backends.base import Availability  # seldom needed
 
         return Availability(True, "NumPy, generated code", version=np.__version__)
 

@@ -138,7 +138,7 @@ def _assign(emitter: Emitter, instruction: Instruction, inputs: Sequence[str], o
     else:
         from scanviz.engine.ops.assign import add_at
 
-        # slices have no source of their own in a call
+        # slice literals are not allowed in a call
         index = emitter.bind(partial(numpy_index, pattern), "places")
         written = f"{emitter.bind(add_at, 'add_at')}({out}, {index}({tuple_text(numbers)}), {value})"
     return "\n".join([*copied, written])
@@ -161,7 +161,7 @@ def _dot(emitter: Emitter, instruction: Instruction, inputs: Sequence[str], out:
     if plain:
         call = emitter.bind(np.dot, "dot")
     else:
-        from scanviz.engine.ops.linalg import dot_values  # it is there: the operation is one of its own
+        from scanviz.engine.ops.linalg import dot_values  # always found
 
         call = emitter.bind(dot_values, "dot_of_rows")
     return f"{call}({inputs[0]}, {inputs[1]}{', ' + out if out else ''})"
@@ -181,7 +181,7 @@ def _writes(instruction: Instruction, program: Program) -> bool:
     return len(dtypes) == 1 and not is_scalar(program, instruction.outputs[0])
 
 
-# by name, so that only families in use are imported
+# by name, so that only used families are imported
 for _name, _row in {
     "reshape": EmitRow(_reshape),
     "alloc": EmitRow(_alloc, arrays),

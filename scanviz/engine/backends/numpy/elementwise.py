@@ -1,7 +1,6 @@
 """NumPy source of elementwise ops: ufuncs with ``out``; Python operators on scalars, which are faster.
 
-A number that stays the same over all steps is given to ufuncs of arrays as a 0-d array, which NumPy takes almost twice
-as quickly as one of its scalars.
+An invariant scalar is passed to ufuncs of arrays as a 0-d array, which NumPy takes twice as fast as a NumPy scalar.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ def _call(emitter: Emitter, instruction: Instruction, inputs: Sequence[str], out
     # NumPy deprecates a third positional argument of these two; of the others it is quicker than the keyword.
     written = f"out={out}" if declaration in (e.maximum, e.minimum) else out
     text = f"{call}({', '.join([*inputs, *([written] if out and written else [])])})"
-    by_ufunc = isinstance(declaration.function, np.ufunc)  # others give 0-d arrays
+    by_ufunc = isinstance(declaration.function, np.ufunc)  # the rest give 0-d arrays
     return text if by_ufunc or not emitter.scalars(instruction.outputs) else f"{text}[()]"
 
 
@@ -69,7 +68,7 @@ def _overwrites(instruction: Instruction, program: Program) -> Sequence[int]:
     assert isinstance(declaration, ElementwiseDeclaration)
     if not isinstance(declaration.function, np.ufunc):
         from scanviz.engine.ops.scalar_functions import (
-            LOOKING,  # it is there: that is where the function is from
+            LOOKING,  # always found: the function comes from there
         )
 
         if declaration.function in LOOKING:

@@ -1,7 +1,7 @@
 """The table of NumPy source by operation.
 
-A row of :data:`EMIT` gives the expression of an operation; with ``out`` it must write its result there.  Ops without a
-row are called through their NumPy meaning.
+A row of :data:`EMIT` gives an expression; with ``out`` the expression writes its result there.  Ops without a row are called by
+their NumPy meaning.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """NumPy source from formulas: an expression of scalars, or ufuncs that write into one array in turn.
 
-Operators on NumPy scalars of one dtype give what the ufuncs give and are several times faster, so a formula that is exactly the
-operation is written out for single numbers.  A formula that is a chain, each line of which reads the line before it, needs no
-array but the one that it writes to.
+Operators on NumPy scalars of one dtype give the same as ufuncs, several times faster.  A formula that is a chain, in which each
+line reads the line before it, needs no array but its result.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
     from scanviz.engine.scalar.blocks import Block, Statement
 
-MOST_LINES = 4  # that one expression is written of
+MOST_LINES = 4  # the most lines of a formula that become one expression
 _WRITTEN = {
     "add": "{} + {}",
     "subtract": "{} - {}",
@@ -44,7 +43,7 @@ _WRITTEN = {
 def exact_block(declaration: ElementwiseDeclaration, dtypes: tuple[str, ...]) -> Block | None:
     """Return the formula of an operation, None unless it gives the same bits without a cast."""
     facts = declaration.facts
-    assert isinstance(facts, Facts)  # an elementwise operation has no parameters for them to depend on
+    assert isinstance(facts, Facts)  # elementwise operations have no parameters
     if facts.raises or facts.either_zero or declaration.formula.ulp > 0:
         return None
     computed, block = declaration.block(*dtypes)

@@ -1,10 +1,10 @@
 """NumPy source of long results outside of loops: reused memory, and sums without copies.
 
-A long result of a ufunc or a cast comes from the buffer pool of loops' rows (:mod:`scanviz.engine.runtime.buffer_pool`): NumPy
-would take each from the system's allocator and give it back there.  A short result pays for one test of an operand's size.
+A long result of a ufunc or a cast comes from the buffer pool of loops' rows (:mod:`scanviz.engine.runtime.buffer_pool`) instead of
+the system's allocator.  A short result costs one test of an operand's size.
 
-A loop's result that is added to zeros, the cotangent of a sequence of which a loop reads the first rows, takes their place where it
-covers them all: only a call knows how many rows these are.  The zeros are never written to then, so they take no memory.
+A gradient of a sequence is a loop's result added to zeros.  If the result covers all of them, it replaces them, which only a call
+can tell; the zeros are never written, so they take no memory.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from scanviz.engine.program.lifetimes import last_uses
 from scanviz.engine.rewrites.arithmetic.identities import is_positive_zero
 from scanviz.engine.runtime.buffer_pool import lent_array
 
-LONG = 1 << 20  # bytes of an operand from which on the result may be long
+LONG = 1 << 20  # operands of so many bytes may have long results
 
 
 def long_statements(emitter: Emitter, instruction: Instruction, over: str | None) -> list[str] | None:
@@ -80,7 +80,7 @@ def _room(operands: Sequence[Any], dtype: np.dtype[Any]) -> Array | None:
         return None
     try:
         shape = np.broadcast_shapes(*map(np.shape, operands))
-    except ValueError:  # NumPy says what is wrong
+    except ValueError:  # NumPy raises the error
         return None
     size = prod(shape) * dtype.itemsize
     return None if size <= LONG else lent_array(shape, dtype, size)
@@ -119,7 +119,7 @@ def _added(zeros: Array, place: Array, value: Any) -> Array:
     """Add a value to a part of zeros; return the value itself if it covers them all."""
     whole = zeros.shape == place.shape == np.shape(value)
     if whole and value.dtype == zeros.dtype and value.flags.c_contiguous and value.flags.writeable:
-        value += zeros.dtype.type(0)  # a zero has no sign after that
+        value += zeros.dtype.type(0)  # this makes -0.0 positive
         return value  # type: ignore[no-any-return]  # an array
     place += value
     return zeros

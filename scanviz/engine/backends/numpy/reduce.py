@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from scanviz.engine.backends.source.emitter import Emitter
     from scanviz.engine.program.instructions import Instruction
 
-_MEANT_ANYWAY = ReduceParameters((0,), False, None)  # by a call that says nothing, which is quicker
+_MEANT_ANYWAY = ReduceParameters((0,), False, None)  # the default, which is quicker
 
 
 def _reduce(emitter: Emitter, instruction: Instruction, inputs: Sequence[str], out: str | None) -> str:

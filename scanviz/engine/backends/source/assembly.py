@@ -34,7 +34,7 @@ def put_steps(writer: SourceWriter, lines: list[str], where: dict[int, int]) -> 
     opened = ["counted, ticks = arena.record"] if writer.variant == "steps" else []
     lines.extend(f"{indent}{text}" for text in [*opened, *_fixed_arrays(writer), *writer.before])
     if writer.once:
-        lines.append(f"{indent}t = {writer.first}")  # the step that an error here is told for
+        lines.append(f"{indent}t = {writer.first}")  # the step that an error here reports
     for text, index in writer.once:
         lines.append(f"{indent}{text}")
         where[len(lines)] = index
@@ -81,7 +81,7 @@ def _header(writer: SourceWriter) -> str:
     """Return the head of the ``for`` loop; in the steps variant its iteration reads the clock."""
     counted = [("t", f"range({writer.first}, last)")]
     if writer.variant == "steps":
-        # a tick follows the last step too, before its end is found out
+        # a tick follows the last step too
         counted = [("_", "ticks"), ("t", "counted")]
     if len(counted) == 1 and not writer.iterated:
         return f"t in range({writer.first}, last)"

@@ -75,7 +75,9 @@ def compile_source(
     made = CompiledSource(function, text, file, lines, names)
     scope[NOTE_FAILURE] = partial(failed or note_failure, made)
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-    shown = weakref.finalize(function, linecache.cache.pop, file, None)  # shown as long as the code lives
+    shown = weakref.finalize(
+        function, linecache.cache.pop, file, None
+    )  # kept for tracebacks while the code lives
     shown.atexit = False
     return made
 

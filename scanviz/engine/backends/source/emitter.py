@@ -50,13 +50,13 @@ class Emitter:
         self.program = program
         self.namespace: dict[str, Any] = {}
         self.notes: dict[str, Any] = {}
-        self.fixed: set[int] = set()  # scalars that stay the same while the code runs
-        self.arrays: dict[int, str] = {}  # names of their 0-d arrays, where wanted
+        self.fixed: set[int] = set()  # loop-invariant scalars
+        self.arrays: dict[int, str] = {}  # names of their 0-d arrays, where needed
         self._names: dict[int, str] = {}
         self._bound: dict[int, str] = {}
         self._numbers: dict[tuple[float, str], str] = {}
         self._taken: set[str] = set()
-        self._counts: dict[str, int] = {}  # name → how many were given that start with it
+        self._counts: dict[str, int] = {}  # prefix → how many names start with it
         for number, value in program.constants.items():
             self._names[number] = self.bind(constant(program, number), _constant_name(value))
 
@@ -73,7 +73,7 @@ class Emitter:
         base = _identifier(hint)
         if base[0].isdigit() or keyword.iskeyword(base) or base in _RESERVED:
             base = f"v_{base}"
-        count = self._counts.get(base, 0) + 1  # names are never given back: those before are all taken
+        count = self._counts.get(base, 0) + 1  # names are never released: all earlier ones are taken
         name = base if count == 1 else f"{base}_{count}"
         while name in self._taken:
             count += 1
@@ -147,7 +147,9 @@ def _identifier(hint: str) -> str:
     """Turn a hint into an identifier, ``v`` if nothing is left."""
     if hint.isidentifier() and "__" not in hint and hint[0] != "_" != hint[-1]:
         return hint
-    bare = "".join(sign if f"v{sign}".isidentifier() else " " for sign in hint)  # \w has signs such as ²
+    bare = "".join(
+        sign if f"v{sign}".isidentifier() else " " for sign in hint
+    )  # \w includes characters such as ²
     return re.sub(r"[\s_]+", "_", bare).strip("_") or "v"
 
 

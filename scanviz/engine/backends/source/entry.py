@@ -1,9 +1,8 @@
 """The fast path into a loop: one function that makes the rows, takes the steps and returns the results.
 
-Making an arena for each run (objects for rows that may grow, for observers and for errors) takes longer than a few short steps.
-An entry has all that the plan says in its source, around the lines of the steps that the plain variant has; rows are local
-variables.  It returns None, before it has changed anything, where an arena is needed: for other shapes, for no steps, or where
-something about the inputs is wrong.
+Making an arena (objects for rows that may grow, for observers and for errors) takes longer than a few short steps.  An entry has
+the plan in its source, around the lines of the steps, and rows in local variables.  It returns None, before it has changed
+anything, where an arena is needed: for other shapes, for zero steps, or where an input is wrong.
 """
 
 from __future__ import annotations
@@ -132,7 +131,7 @@ class EntryWriter:
         self._expect_shape(given, shape, skipped)
 
     def _expect_shape(self, given: str, shape: tuple[int, ...], skipped: int) -> None:
-        if shape:  # how many axes there are is known from the type
+        if shape:  # the number of axes is known from the type
             axes = f"[{skipped}:]" if skipped else ""
             self.refused.append(f"{given}.shape{axes} != {shape!r}")
 
@@ -173,7 +172,7 @@ class EntryWriter:
         element, kind = self.emitter.bind(np.dtype(dtype), "dtype"), np.dtype(dtype)
         shape = f"({', '.join(map(str, (size, *row)))},)"
         make = self.emitter.bind(np.empty, "empty")
-        if row_bytes := prod(row) * kind.itemsize:  # of many rows the module knows better where they lie
+        if row_bytes := prod(row) * kind.itemsize:  # long arrays come from the module's own function
             longer = self.emitter.bind(self.module.empty, "long")
             make = f"({make} if {size} < {-(-SHORTEST // row_bytes)} else {longer})"
         return f"{make}({shape}, {element})"

@@ -48,7 +48,7 @@ class SourceExecutable:
         self._taken, self._given = module.taken, module.given
         self.flat = FlatProgram(program, library, partial(make_runner, library))
         self._plain = self.flat.plain
-        # whether what code takes and gives is what a call takes and gives: arrays, and no single numbers
+        # whether code takes and returns the call's own values: arrays, no scalars
         self._takes_all = type(module).taken is ArrayModule.taken
         self._gives_arrays = type(module).given is ArrayModule.given and _gives_arrays(program)
         self._interpreter: Interpreter | None = None
@@ -78,7 +78,7 @@ class SourceExecutable:
         """Return the outputs for inputs."""
         if probe is not None and probe.level is not RUNS:
             return self._watched(inputs, probe)
-        # what is called here takes a part of a short call
+        # these calls are a notable part of a short call
         before = ignore_errors()
         try:
             given = inputs if self._takes_all else self._taken(self.program, inputs)

@@ -30,7 +30,7 @@ MakeRunner = Callable[[Program, LoopInstruction | BranchInstruction], Any]
 
 
 def _no_times() -> array[int]:
-    from array import array  # when calls are timed: one more library to load
+    from array import array  # only needed for timed calls
 
     return array("q")
 
@@ -43,7 +43,7 @@ class FlatProgram:
     source : str
         The plain function's source.
     plain : callable
-        That function: ``plain(inputs, probe, None, None)``.  An error that it raises is to be told by :meth:`in_words`.
+        That function: ``plain(inputs, probe, None, None)``.  Describe an error that it raises with :meth:`in_words`.
     """
 
     def __init__(self, program: Program, library: Library, make_runner: MakeRunner) -> None:
@@ -77,7 +77,7 @@ class FlatProgram:
         emitter = self.library.emitter(self.program)
         entry = emitter.fresh(f"call_{self.program.name}")
         lines = [f"def {entry}(inputs, probe, record, weigh):"]
-        held: list[int] = []  # registers that the program made and has not let go
+        held: list[int] = []  # registers that are still alive
         where: dict[int, int] = {}
         given = [emitter.name(number) for number in self.program.inputs]
         if given:

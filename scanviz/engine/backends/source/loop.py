@@ -1,8 +1,7 @@
 """The Python source of a loop: one step as straight-line calls of the array library.
 
-Three variants of the same code are written: *plain* with no hook in it, *steps* with one time stamp a step, and *ops*
-with a stamp after every operation.  It is called as :mod:`scanviz.engine.runtime.calling` says, and takes from the arena what it
-reads, no more.
+There are three variants of the same code: *plain* without stamps, *steps* with one stamp per step, *ops* with one after every
+operation.  :mod:`scanviz.engine.runtime.calling` has the calling convention; the code reads only what it needs from the arena.
 """
 
 from __future__ import annotations
@@ -24,9 +23,9 @@ if TYPE_CHECKING:
     from scanviz.engine.backends.source.emitter import Library
     from scanviz.engine.observation.sampling import Variant
 
-# of states of which only the last row is kept: two rows that change places, one that is written over, or a number in a variable
+# states of which only the last row is kept: two alternating rows, one overwritten row, or a scalar in a variable
 LAST_ROW_ALONE = (StoreKind.PAIR, StoreKind.SINGLE, StoreKind.HELD)
-LONGEST_HISTORY = 6  # deepest tap for which a state's rows are kept in variables
+LONGEST_HISTORY = 6  # deepest tap for which rows are kept in variables
 
 
 class SourceWriter:
@@ -76,7 +75,7 @@ class SourceWriter:
                 self.emitter.call_it(number, self.emitter.bind_size(place.location.value))
         self.emitter.fixed = {slot.inner for slot in loop.non_sequences if is_scalar(loop.body, slot.inner)}
         if has_effects(loop.body):
-            from scanviz.engine.ops.effects import at_step  # few loops print
+            from scanviz.engine.ops.effects import at_step  # seldom needed
 
             self.line(f"{self.emitter.bind(at_step, 'at_step')}(t)")
         self._read_inputs()
@@ -168,7 +167,7 @@ class SourceWriter:
             slot = self.loop.states[k]
             read = dict(slot.reads).get(tap)
             if read is not None:
-                self.emitter.call_it(number, self.emitter.name(read))  # the row that was read: written over
+                self.emitter.call_it(number, self.emitter.name(read))  # the row that was read is overwritten
                 continue
             self._iterate(self.emitter.name(number), self.states[k], slot.offset + tap)
         for (kind, k), number in self.row_names.items():

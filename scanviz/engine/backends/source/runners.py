@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from scanviz.engine.program.plan import Plan
     from scanviz.engine.runtime.calling import Entry
 
-Runner = Any  # called with the values of an instruction's inputs and who observes
+Runner = Any  # called with the values of an instruction's inputs and the observers
 
 
 def make_runner(
@@ -45,19 +45,19 @@ def make_runner(
     }
 
     def write(plan: Plan, variant: Variant) -> CompiledSource:
-        from scanviz.engine.backends.source.assembly import assembled  # where machine code is read nothing is
+        from scanviz.engine.backends.source.assembly import assembled  # no source is shown for machine code
         from scanviz.engine.backends.source.loop import SourceWriter
 
         return assembled(SourceWriter(instruction, plan, variant, runners, library).write())
 
     def write_entry(plan: Plan) -> Entry | None:
-        from scanviz.engine.backends.source.entry import written_entry  # few loops run often enough
+        from scanviz.engine.backends.source.entry import written_entry  # seldom needed
         from scanviz.engine.backends.source.loop import SourceWriter
 
         return written_entry(SourceWriter(instruction, plan, "plain", runners, library, first="0"))
 
     runner = library.loops(instruction, runners, library.tier, write)
-    # the number of steps is known, nobody is told of them, and arrays are NumPy's
+    # the number of steps is known, nothing observes them, and arrays are NumPy's
     if (
         instruction.until is None
         and not has_effects(instruction.body)

@@ -1,13 +1,11 @@
 """Cache of compiled loops on disk, shared by processes.
 
-An entry is an object file under the name of its key: a digest of the code in LLVM's language, the processor and the version of
-LLVM, in a folder of the user's own.  Whoever can write there can have code run, so the folder and each entry must belong to the
-user, and nobody else may write to them or put another folder in this one's place; otherwise there is no cache.
+An entry is an object file; its name is a digest of the IR, the processor and the version of LLVM.  Entries are executed, so the
+folder and each entry must belong to the user, and nobody else may write to them or replace the folder; otherwise there is no cache.
 
-An entry is written under another name and renamed, so any number of processes may read and write at once, and one that is
-killed leaves no half entry under a name that is read.  A digest stands before the code: an entry that is not as it was written
-is compiled anew.  Entries are kept below a bound: those that nobody has read for longest go.  Other files in the folder are not
-counted and not touched.
+An entry is written under another name and renamed, so processes may read and write at once, and a killed process leaves no
+partial entry.  A digest at its beginning detects damage; a damaged entry is compiled anew.  The size is bounded: least recently
+used entries are removed.  Other files in the folder are neither counted nor touched.
 """
 
 from __future__ import annotations
@@ -28,15 +26,15 @@ MAGIC = b"scanviz object 1\n"
 TEMPORARY = "being-written-"
 _ENTRY = re.compile("[0-9a-f]{64}")
 _UNFINISHED = re.compile(f"{TEMPORARY}[0-9]+-[0-9a-f]{{16}}")
-ABANDONED_S = 600  # a file that was being written for so long belongs to a process that is dead
+ABANDONED_S = 600  # older unfinished files belong to dead processes
 OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
 def key_of(*parts: str) -> str:
     """Return an entry's name: a digest of everything its code depends on."""
     contents = [part.encode() for part in parts]
-    told = b"".join(len(content).to_bytes(8, "little") + content for content in contents)
-    return hashlib.sha256(told).hexdigest()
+    joined = b"".join(len(content).to_bytes(8, "little") + content for content in contents)
+    return hashlib.sha256(joined).hexdigest()
 
 
 def usual_folder() -> str | None:
@@ -45,7 +43,7 @@ def usual_folder() -> str | None:
     base = given
     if not os.path.isabs(given):
         home = os.path.expanduser("~")
-        if not os.path.isabs(home):  # a user who has none
+        if not os.path.isabs(home):  # a user without a home
             return None
         mac = sys.platform == "darwin" and not given
         base = os.path.join(home, "Library", "Caches") if mac else os.path.join(home, ".cache")
@@ -72,7 +70,7 @@ def store(key: str, code: bytes) -> None:
     with suppress(OSError), _opened(create=True) as place:
         if place is not None:
             _write(place, key, code)
-            if key.startswith("0"):  # one in sixteen: the folder hardly outgrows its bound
+            if key.startswith("0"):  # one write in sixteen: enough to keep the folder near its limit
                 _keep_bound(place, config.native.cache_bytes)
 
 
@@ -100,7 +98,7 @@ def _stays_in_place(path: str) -> bool:
     """Return whether only the user and root can replace a folder or one of its parents."""
     user, linked, above = os.geteuid(), False, path
     while above != (above := os.path.dirname(above)):
-        with suppress(FileNotFoundError):  # it will be made
+        with suppress(FileNotFoundError):  # it does not exist yet
             found = os.lstat(above)
             # The user's own group has the user's number.  In a sticky folder, as /tmp, everybody keeps to their own files.
             written = found.st_mode & (stat.S_IWOTH if found.st_gid in (0, user) else OTHERS_WRITE)
@@ -117,7 +115,7 @@ def _make_private(path: str) -> None:
     """Create a folder and its missing parents with access for the user alone."""
     if not os.path.lexists(path):
         _make_private(os.path.dirname(path))
-        with suppress(FileExistsError):  # another process was quicker
+        with suppress(FileExistsError):  # another process has made it
             os.mkdir(path, 0o700)
 
 
@@ -142,9 +140,9 @@ def _read(place: int, key: str) -> bytes | None:
     begin = len(MAGIC) + hashlib.sha256().digest_size
     code = content[begin:]
     if content[:begin] != _header(key, code):
-        return None  # the one that is compiled takes its place
-    with suppress(OSError):  # a folder that cannot be written
-        os.utime(key, dir_fd=place)  # it was of use: it goes later
+        return None  # the code is compiled and the entry replaced
+    with suppress(OSError):  # the folder is not writable
+        os.utime(key, dir_fd=place)  # recently used entries are removed last
     return code
 
 

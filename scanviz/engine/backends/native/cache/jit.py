@@ -1,6 +1,6 @@
 """Compile LLVM IR for this processor, or load its machine code from the cache.
 
-No optimisation pass runs: what is written is written well, and the code generator's own passes are enough.
+No optimisation pass runs: the IR is optimised as it is written, and the passes of the code generator suffice.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ENTRY = "scanviz_loop"
 CODE_VERSION = (
     "1"  # of how text becomes an object file: another one leaves older entries of the cache on disk unread
 )
-ROOM, ROOM_A_CHARACTER = 16_000_000, 200  # bytes that LLVM may take, about: of its own, and for a text
+ROOM, ROOM_A_CHARACTER = 16_000_000, 200  # bytes that LLVM takes, about: in any case, and per byte of text
 _FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)
 
 
@@ -71,7 +71,7 @@ def target() -> Processor:
     ScanvizValueError
         If that names none of them, or one that this processor has not: LLVM or the processor would end the process.
     """
-    return _target(os.environ.get("SCANVIZ_NATIVE_TARGET", ""))  # as keys of code have it, whenever it is set
+    return _target(os.environ.get("SCANVIZ_NATIVE_TARGET", ""))  # as in the keys of cached code
 
 
 @cache

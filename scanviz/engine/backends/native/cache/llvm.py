@@ -1,8 +1,7 @@
 """LLVM through llvmlite's public interface: object files, assembly, linked code.
 
-Code may call functions of this process, and SciPy's special functions of float64 numbers.
-
-``llvmlite.binding`` is imported when something is compiled or linked first: that takes some thirty milliseconds.
+Code may call functions of this process and SciPy's special functions of float64 numbers.  Importing ``llvmlite.binding`` takes
+some 30 ms, so it is imported on first use.
 """
 
 from __future__ import annotations
@@ -17,12 +16,12 @@ from typing import Any, NamedTuple
 from scanviz.engine.errors import BackendError
 from scanviz.engine.locks import lock
 
-LOCK = lock()  # held while LLVM is loaded and while it works
-if hasattr(os, "register_at_fork"):  # a process forked meanwhile would find locks of LLVM's own held for ever
+LOCK = lock()  # held while LLVM loads or compiles
+if hasattr(os, "register_at_fork"):  # else a fork during a compilation inherits LLVM's own locks, held
     os.register_at_fork(before=LOCK.acquire, after_in_parent=LOCK.release, after_in_child=LOCK.release)
 
 REINSTALL = "pip install --force-reinstall llvmlite"
-_NUMBERS = count()  # no two libraries may have one name
+_NUMBERS = count()  # library names are unique
 
 
 class Linked(NamedTuple):
@@ -53,8 +52,8 @@ def _loaded() -> Any:
 
         llvmlite.binding.initialize_native_target()
         llvmlite.binding.initialize_native_asmprinter()
-        llvmlite.binding.initialize_native_asmparser()  # for marks in listings
-    except (ImportError, OSError) as error:  # half an installation, or no memory for the library
+        llvmlite.binding.initialize_native_asmparser()  # for the marks in listings
+    except (ImportError, OSError) as error:  # a broken installation, or no memory for the library
         raise BackendError(
             f"llvmlite is installed, but LLVM cannot be loaded ({error})", fix=REINSTALL
         ) from error
@@ -123,9 +122,9 @@ def special(name: str) -> int:
     capsules, get_name, get_pointer = _capsules()
     for key in (name, f"__pyx_fuse_0{name}", f"__pyx_fuse_1{name}"):
         if key in capsules:
-            told = get_name(capsules[key])
-            if told.startswith((b"double (double", b"npy_double (npy_double")):
-                found: int = get_pointer(capsules[key], told)
+            signature = get_name(capsules[key])
+            if signature.startswith((b"double (double", b"npy_double (npy_double")):
+                found: int = get_pointer(capsules[key], signature)
                 return found
     raise LookupError(name)
 
@@ -134,7 +133,7 @@ def special(name: str) -> int:
 def _capsules() -> tuple[dict[str, Any], Any, Any]:
     from scipy.special import cython_special
 
-    pointer, told = ctypes.pythonapi.PyCapsule_GetPointer, ctypes.pythonapi.PyCapsule_GetName
+    pointer, get_name = ctypes.pythonapi.PyCapsule_GetPointer, ctypes.pythonapi.PyCapsule_GetName
     pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    told.restype, told.argtypes = ctypes.c_char_p, [ctypes.py_object]
-    return dict(cython_special.__pyx_capi__), told, pointer
+    get_name.restype, get_name.argtypes = ctypes.c_char_p, [ctypes.py_object]
+    return dict(cython_special.__pyx_capi__), get_name, pointer

@@ -105,9 +105,9 @@ class CallArguments(Struct, frozen=True):
     callouts : tuple of Callout
         Those that are called out.
     holds_inside : bool
-        Whether loops or branches inside are part of the code: nobody who observes is notified of them.
+        Whether inner loops or branches are part of the code, so that observers are not notified of them.
     counted : tuple of RunCounter
-        The loops inside whose runs the code counts.
+        The inner loops whose runs the code counts.
     in_strips : bool
         Whether it takes strips of elements through many steps, one after the other.
     """

@@ -1,9 +1,8 @@
 """A whole loop as one function of LLVM IR: (first step, last step, addresses, numbers) → steps done.
 
-``addresses`` has those of the sequences, the rows of states and of outputs, the non-sequences, the plan's buffers, constants and
-scratch memory; ``numbers`` the bytes from one row of a sequence to the next, the numbers of rows of the states and of the outputs.
-A state that is one number stays in a register from step to step.  The result is four times the steps done, plus how it ended as
-:mod:`scanviz.engine.runtime.calling` has it.
+``addresses`` are those of sequences, rows of states and outputs, non-sequences, buffers, constants and scratch memory.  ``numbers``
+are the bytes between two rows of each sequence, then the numbers of rows of states and outputs.  The result is four times the
+steps done, plus the outcome (:mod:`scanviz.engine.runtime.calling`).
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ import numpy as np
 
 from scanviz.engine.backends.native.cache.jit import Machine, compiled, target
 from scanviz.engine.backends.native.emit import NotWrittenError
-from scanviz.engine.backends.native.emit import inside as _inside  # noqa: F401  # writes loops and branches inside
+from scanviz.engine.backends.native.emit import inside as _inside  # noqa: F401  # writes inner loops and branches
 from scanviz.engine.backends.native.emit.call_arguments import CallArguments, CodeVariant
 from scanviz.engine.backends.native.emit.frame import Shared
 from scanviz.engine.backends.native.emit.ir import Code, Value
@@ -77,11 +76,11 @@ class FunctionWriter(StepsWriter):
         self.open()
         code = self.code
         if self.variant != "plain":
-            from scanviz.engine.backends.native.run.stamps import StampWriter  # of use while somebody watches
+            from scanviz.engine.backends.native.run.stamps import StampWriter  # only needed while observed
 
             width = self._stamps_a_step() if self.variant == "timed" else 0
             self.stamps = StampWriter(code, self.address(("stamps", 0, 0)), width)
-        code.jump("prepare")  # which is written last, when it is known what the steps need
+        code.jump("prepare")  # written last, when the needs of the steps are known
         code.begin("ready")
         strips = strips_of(self) if self.variant != "timed" else None
         last, stopped = Value("%last", "int64"), None
@@ -186,12 +185,12 @@ def text_of(loop: LoopInstruction, plan: Plan, kind: Kind, marked: bool = False)
     NotWrittenError
         If an instruction has no native code, or one of a part may fail: that is done for the whole loop.
     """
-    text, handed = FunctionWriter(loop, plan, kind, marked).write()
-    if kind.share != (1, 1) and handed.sites:
+    text, arguments = FunctionWriter(loop, plan, kind, marked).write()
+    if kind.share != (1, 1) and arguments.sites:
         raise NotWrittenError("parts of it may fail")
-    if not kind.calls_out and handed.callouts:
-        raise NotWrittenError(handed.callouts[0].why)
-    return text, handed
+    if not kind.calls_out and arguments.callouts:
+        raise NotWrittenError(arguments.callouts[0].why)
+    return text, arguments
 
 
 def code_of(loop: LoopInstruction, plan: Plan, kind: Kind) -> tuple[Machine, CallArguments]:
@@ -203,5 +202,5 @@ def code_of(loop: LoopInstruction, plan: Plan, kind: Kind) -> tuple[Machine, Cal
         If an instruction has no native code.
     """
     verify_plan(loop.body, plan)
-    text, handed = text_of(loop, plan, kind)
-    return compiled(text), handed
+    text, arguments = text_of(loop, plan, kind)
+    return compiled(text), arguments

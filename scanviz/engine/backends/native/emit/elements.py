@@ -1,7 +1,7 @@
 """Vectorised loops over the elements of arrays.
 
-Axes along which every array goes on evenly are joined first, so that arrays in C order are one run of elements whatever their
-shape.  The innermost axis is done in pieces of as many lanes as fit into a register, then in halves of it down to one.
+Adjacent axes with one stride in every array are joined first, so that contiguous arrays are one line of elements.  The innermost
+axis is divided into pieces of as many lanes as fit into a register, then of half as many, down to one.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ import numpy as np
 from scanviz.engine.backends.native.emit.ir import Code, Value, constant
 from scanviz.engine.backends.native.emit.places import ArrayPlace
 
-FEW = 3  # elements that are numbers of their own
-WRITTEN_OUT = 16  # elements that are done without any loop
-UNROLLED = 4  # pieces that are written one after another rather than in a loop
+FEW = 3  # up to so many elements are kept as single numbers
+WRITTEN_OUT = 16  # up to so many elements are computed without a loop
+UNROLLED = 4  # up to so many pieces are unrolled
 
 
 class Operand(NamedTuple):
@@ -129,7 +129,7 @@ def for_each(
     for offsets in outer(code, sizes, strides):
         accesses = list(zip(operands, offsets, steps, strict=True))
         sources, targets = accesses[: len(reads)], accesses[len(reads) :]
-        # what broadcasts along the elements is read once before them
+        # values broadcast along the elements are read once before the loop
         same = [None if step else load(code, operand, offset, 0, 1) for operand, offset, step in sources]
         for number, width in _pieces_of(code, sizes[-1], lanes):
             given = [

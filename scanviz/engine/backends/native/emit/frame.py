@@ -1,7 +1,7 @@
 """Frame of a program's code: where its numbers and arrays are.
 
-The program is the step of a loop or one side of a branch.  Those inside another one are written into the same function and reach
-what is around them through ``around``.
+The program is the step of a loop or one side of a branch.  Inner programs are written into the same function; ``around`` is the
+frame of the program around them.
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ class Shared:
     inside, written : int
         How many loops and branches inside are among them, and how many operations have native code.
     counts : bool
-        What is counted of loops inside: ``"nothing"``, ``"runs"`` and their steps, or their ``"times"`` too.
+        What the code counts of inner loops: ``"nothing"``, ``"runs"`` and their steps, or their ``"times"`` too.
     counted : list of RunCounter
-        The loops of which it is, in order.
+        Those loops, in order.
     """
 
     __slots__ = (
@@ -212,34 +212,34 @@ class ProgramFrame:
         ``numbers`` are the int64 values of its last inputs, from which the error is made.
         """
         code, wrong, right = self.code, self.code.label(), self.code.label()
-        with code.storing_nothing():  # that is read after it: where something is reported, the code ends
+        with code.storing_nothing():  # outputs that are read later: code ends where an error is reported
             code.branch(holds, right, wrong)
             code.begin(wrong)
             self.report(self.site_of(instruction, len(numbers)), numbers)
             code.begin(right)
 
-    def site_of(self, instruction: AnyInstruction, told: int = 0) -> int:
+    def site_of(self, instruction: AnyInstruction, reported: int = 0) -> int:
         """Register an instruction as a site, and return its number.
 
-        An error of it tells the values of so many of its inputs, the last ones.
+        Its error message shows the last ``reported`` inputs.
         """
         index = next(k for k, other in enumerate(self.body.instructions) if other is instruction)
-        self.shared.sites.append(self.site_at(index, told))
+        self.shared.sites.append(self.site_at(index, reported))
         return len(self.shared.sites) - 1
 
-    def site_at(self, index: int, told: int = 0) -> Site:
+    def site_at(self, index: int, reported: int = 0) -> Site:
         """Return an instruction with the programs around it."""
         read = self.body.instructions[index].inputs
-        shapes = tuple(self.places.shape(number) or () for number in read[: len(read) - told])
+        shapes = tuple(self.places.shape(number) or () for number in read[: len(read) - reported])
         return Site(self.body, index, self.loop_around, self.site, self.side, shapes)
 
     def report(self, site: int, numbers: Sequence[Value]) -> None:
         """Report a failed instruction, the steps of all loops and some numbers, and return from the function."""
         code, report = self.code, self.address(("report", 0, 0))
-        told = (constant(site, "int64"), *self.steps(), *numbers)
-        for k, number in enumerate(told):
+        reported = (constant(site, "int64"), *self.steps(), *numbers)
+        for k, number in enumerate(reported):
             code.store(number, code.at(report, 8 * k))
-        self.shared.most_reported = max(self.shared.most_reported, len(told))
+        self.shared.most_reported = max(self.shared.most_reported, len(reported))
         self.left(self.steps()[0])
         code.line(f"ret i64 {code.op(f'or i64 {self.coded(self.steps()[0]).text}, {FAILED}', 'int64').text}")
 

@@ -1,7 +1,7 @@
 """Inner loops and branches in the function of the outer loop; rows of inner loops are scratch memory.
 
-Its number of steps must be known, with a stop condition the most, and so must all shapes.  Between two steps of the outermost loop
-alone ctrl+c is heard: a loop inside whose runs may take long is called out, and takes chunks of steps of its own.
+The number of steps (with a stop condition, its maximum) and all shapes must be known.  Ctrl+c is heard only between steps of the
+outermost loop, so an inner loop whose runs may be long is called out instead.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class InlineWriter(StepsWriter):
         """Return the place of an array of the program around the loop."""
         place = self.outside.places.of(number)
         if place is None:
-            raise NotWrittenError("the shape of what a loop inside the step reads depends on values")
+            raise NotWrittenError("the shape of what an inner loop reads depends on values")
         return place
 
     def carried(self, k: int) -> ArrayPlace:
@@ -246,8 +246,8 @@ def write_inner_loop(around: ProgramWriter, index: int, loop: LoopInstruction) -
     InlineWriter(around, index, loop, around.plan.inner[index][0]).write()
 
 
-LONG_NS = 5e7  # a run that is heard in time
-LONG_UNTIL_NS = 1e9  # the same, of most steps of one that a condition ends: few are usual
+LONG_NS = 5e7  # a run after which ctrl+c is heard in time
+LONG_UNTIL_NS = 1e9  # the same for the step limit of an until loop, which usually ends earlier
 
 
 def is_long(loop: LoopInstruction, plan: Plan, steps: int) -> bool:
@@ -313,7 +313,7 @@ def write_branch(around: ProgramWriter, index: int, branch: BranchInstruction) -
             code.begin(label)
             known = dict(around.values), dict(around.rows)
             results.append(side.write(branch.outputs))
-            around.values, around.rows = known  # what is found in one side is not there in the other
+            around.values, around.rows = known  # addresses computed on one side are unknown on the other
             ends.append(code.block)
             code.jump(after)
         code.begin(after)

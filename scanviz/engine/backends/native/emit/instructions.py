@@ -1,7 +1,6 @@
 """Write single instructions and elementwise chains; the table of native code by operation.
 
-A row of :data:`WRITE` writes it; :mod:`scanviz.engine.backends.native_support` says which can be.  A group of elementwise
-instructions is written as one by :func:`write_chain`.
+:mod:`scanviz.engine.backends.native_support` says which operations have native code.
 """
 
 from __future__ import annotations
@@ -22,8 +21,8 @@ from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
 from scanviz.engine.program.instructions import AnyInstruction, Instruction, Program, dtype_of, is_scalar
 from scanviz.engine.scalar.blocks import Block
 
-Step = ProgramFrame  # as kernels call it
-Write = Callable[[Step, Instruction], None]  # adds the lines of an instruction
+Step = ProgramFrame  # the name kernels use
+Write = Callable[[Step, Instruction], None]  # writes an instruction
 WRITE: MeaningTable[Write] = MeaningTable(
     "native code", "engine/backends/native/kernels/{family}.py", "engine/backends/native/kernels/arrays.py"
 )
@@ -32,7 +31,7 @@ WRITE: MeaningTable[Write] = MeaningTable(
 def why_not(instruction: AnyInstruction, program: Program) -> str | None:
     """Return why an instruction has no native code, None if it has."""
     if not isinstance(instruction, Instruction):
-        return None  # a loop or a branch: what is inside of it is looked at alone
+        return None  # a loop or a branch: its body is checked separately
     if instruction.op.declaration is power and _may_be_negative(program, instruction.inputs[1]):
         return "a power of an integer whose exponent may be negative has no native code"
     given = [program.registers[number].type for number in instruction.inputs]

@@ -1,7 +1,7 @@
 """LLVM IR as text: names, blocks, loops, loads and stores.
 
-A value is its text, a name or a constant, with its dtype and how many numbers of it there are side by side (*lanes*).  Written
-so, and not through a library of objects, a loop's code is made in a millisecond or two and reads as what it is.
+A value is its text (a name or a constant), its dtype and its number of *lanes*, 1 for a scalar.  Text is faster to produce than a
+tree of objects: a loop takes a millisecond or two.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from scanviz.engine.backends.native.emit.store_forwarding import KnownMemory, St
 from scanviz.engine.backends.native.emit.values import Value, constant, is_integer, literal, size_of, type_of
 from scanviz.engine.graph.types import BOOLEAN
 
-PICKED = 32  # bytes of a value of which single lanes are taken: those of a longer one are loaded as quickly
+PICKED = 32  # the longest value of which lanes are extracted: lanes of longer ones are loaded
 
 
 @lru_cache(4096)
@@ -59,7 +59,7 @@ class Code:
         self.memory = KnownMemory()
         self.block = "entry"
         self._count = 0
-        self._reckoned: dict[tuple[str, str, str], Value] = {}  # numbers and addresses of this block
+        self._computed: dict[tuple[str, str, str], Value] = {}  # numbers and addresses of this block
 
     def name(self) -> str:
         """Return a new name."""
@@ -73,7 +73,7 @@ class Code:
 
     def line(self, text: str) -> None:
         """Add a line."""
-        if text.startswith(("store", "call")):  # what they change is not known here
+        if text.startswith(("store", "call")):  # what they change is unknown
             self.memory.forget()
         self.lines.append(f"  {text}")
 
@@ -90,14 +90,14 @@ class Code:
         self.lines.append(f"{label}:")
         self.block = label
         self.memory.forget()
-        self._reckoned = {}
+        self._computed = {}
 
     def take_back(self, lines: int, block: str) -> None:
         """Remove the lines after the first ``lines``, back to that block."""
         del self.lines[lines:]
         self.block = block
         self.memory.forget()
-        self._reckoned = {}
+        self._computed = {}
 
     @contextmanager
     def storing_nothing(self) -> Iterator[None]:
@@ -175,20 +175,20 @@ class Code:
     def _once(self, what: str, first: Value, second: str) -> Value:
         """Return an int64 or an address, computed once per block."""
         key = what, first.text, second
-        if key not in self._reckoned:
+        if key not in self._computed:
             if first.dtype == "address":
                 text = f"getelementptr i8, ptr {first.text}, i64 {second}"
             else:
                 text = f"{what} i64 {first.text}, {second}"
-            self._reckoned[key] = self.op(text, first.dtype)
-        return self._reckoned[key]
+            self._computed[key] = self.op(text, first.dtype)
+        return self._computed[key]
 
     def along(self, offset: Value, number: Value, step: int) -> Value:
-        """Return an offset so many steps further on."""
+        """Return ``offset`` plus ``number`` steps."""
         return self.add(offset, self.times(number, step))
 
     def at(self, base: Value, offset: Value | int) -> Value:
-        """Return an address so many bytes on."""
+        """Return the address ``offset`` bytes after ``base``."""
         offset = _whole(offset) if isinstance(offset, int) else offset
         if offset.text == "0":
             return base
@@ -301,7 +301,7 @@ class Code:
                 yield number
 
     def _known_range(self, start: Value | int, end: Value | int, step: int, most: int) -> range | None:
-        """Return a range of at most so many known numbers, else None."""
+        """Return a range of at most ``most`` known numbers, else None."""
         first, last = (_whole(n) if isinstance(n, int) else n for n in (start, end))
         if not (_is_number(first) and _is_number(last)):
             return None
@@ -322,7 +322,7 @@ class Code:
         self.begin(head)
         number = Value(self.name(), "int64")
         carried = [Value(self.name(), value.dtype, value.lanes) for value in initial]
-        place = len(self.lines)  # of the phis, which name what the body gives
+        place = len(self.lines)  # the phis, whose names the body's results need
         go = self.op(f"icmp slt i64 {number.text}, {last.text}", BOOLEAN)
         self.branch(go, body, after)
         self.begin(body)

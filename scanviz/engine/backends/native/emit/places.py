@@ -1,8 +1,7 @@
 """Places of a step's arrays: base address, offset in bytes, strides.
 
-Sequences' rows, arrays that a mitmot takes over and non-sequences are in C order when the code is called, so that the strides of
-all that is read and of all views of it are known when it is written.  What a plan calls fresh although its shape is known lies in a
-piece of scratch memory of its own.
+Rows of sequences, arrays that a mitmot takes over and non-sequences are contiguous when the code is called, so all strides are
+known when it is written.  Arrays that the plan calls fresh lie in scratch memory.
 """
 
 from __future__ import annotations
@@ -124,7 +123,7 @@ class Scratch:
     def room(self, shape: tuple[int, ...], dtype: str) -> ArrayPlace:
         """Allocate an array in C order."""
         itemsize = np.dtype(dtype).itemsize
-        base = (SCRATCH, self.size, 0)  # rooms do not overlap, whatever is found in them in a step
+        base = (SCRATCH, self.size, 0)  # buffers do not overlap
         place = ArrayPlace(base, 0, shape, packed(shape, itemsize), dtype)
         self.size += aligned(max(1, place.elements) * itemsize)
         return place
@@ -226,7 +225,7 @@ class ArrayPlaces:
         place = self.of(source)
         if place is None or any(number is None for number in given):
             return None
-        alone = is_scalar(self.body, output)  # NumPy gives a number where a view of one element is wanted
+        alone = is_scalar(self.body, output)  # NumPy gives a scalar instead of a view of one element
         longer = place._replace(shape=(*place.shape, 1), strides=(*place.strides, 0)) if alone else place
         try:
             found = longer.seen(lambda array: instruction.op.perform([array, *given])[0])

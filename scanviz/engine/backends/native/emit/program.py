@@ -1,9 +1,8 @@
 """Write a program group by group: the step of a loop, or one side of a branch.
 
-Elementwise chains are written as one; an operation without native code is called out, and loops and branches are written where
-they stand, or called out where they cannot be: a function of Python is called with the number of the instruction and the
-addresses of what it reads and writes (:mod:`scanviz.engine.backends.native.run.callouts` runs there).  What that costs is a
-microsecond or two beside the operation itself.
+A chain of elementwise operations is written as one loop.  Inner loops and branches are written in place.  An operation without
+native code is *called out*: the code calls a Python function (:mod:`scanviz.engine.backends.native.run.callouts`) with the number
+of the instruction and the addresses of its inputs and outputs, which takes a microsecond or two beside the operation itself.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from scanviz.engine.program.instructions import (
 )
 from scanviz.engine.program.plan import Where
 
-# what writes a loop or a branch inside: `operations.py` fills it
+# writes inner loops and branches; filled by `inside.py`
 INSIDE: dict[type[AnyInstruction], Callable[[ProgramWriter, int, Any], None]] = {}
 
 
@@ -38,7 +37,7 @@ class ProgramWriter(ProgramFrame):
     Attributes
     ----------
     inline : bool
-        Whether loops and branches inside are written where they stand; else they are called out: observers are notified.
+        Whether inner loops and branches are part of the code; else they are called out, and observers are notified.
     """
 
     inline: bool = True
@@ -146,7 +145,7 @@ class ProgramWriter(ProgramFrame):
             known = dict(self.values), dict(self.rows)
             call_out(self, instruction, why, seldom=True)
             called, before = [self.value(number) for number in numbers], code.block
-            self.values, self.rows = known  # what is found on one way is not there on the other
+            self.values, self.rows = known  # addresses computed on one side are unknown on the other
             code.jump(after)
             code.begin(good)
             written, end = write(), code.block
@@ -191,8 +190,8 @@ class ProgramWriter(ProgramFrame):
         self.values, self.rows = values, rows
 
 
-A_CALL = 4  # operations in native code save about what calling one out costs
-A_PROGRAM = 10  # so many does a loop or a branch save that is written where it stands
+A_CALL = 4  # native operations save about what one call out costs
+A_PROGRAM = 10  # operations' worth that an inner loop or branch saves as part of the code
 
 
 def refuse_many_callouts(shared: Shared) -> None:
@@ -232,12 +231,12 @@ def call_out(frame: ProgramFrame, instruction: AnyInstruction, why: str, seldom:
     site = frame.site_of(instruction)
     number = len(frame.shared.callouts)
     frame.shared.callouts.append(Callout(site, tuple(reads), tuple(writes), why, seldom))
-    told = frame.operand(frame.places.temporary((len(reads) + len(writes),), "int64")).address
+    table = frame.operand(frame.places.temporary((len(reads) + len(writes),), "int64")).address
     for k, place in enumerate((*reads, *writes)):
         address = frame.operand(place).address
-        code.line(f"store ptr {address.text}, ptr {code.at(told, 8 * k).text}, align 8")
+        code.line(f"store ptr {address.text}, ptr {code.at(table, 8 * k).text}, align 8")
     function = frame.address(("called", 0, 0))
-    arguments = ", ".join(value.typed for value in (constant(number, "int64"), frame.steps()[-1], told))
+    arguments = ", ".join(value.typed for value in (constant(number, "int64"), frame.steps()[-1], table))
     status = code.op(f"call i64 {function.text}({arguments})", "int64")
     failed, went_well = code.label(), code.label()
     code.branch(code.op(f"icmp ne i64 {status.text}, 0", "bool"), failed, went_well)

@@ -1,10 +1,10 @@
 """Keep small rows of states in registers from step to step.
 
-A step finds such a row in values that the loop carries, as numbers are carried, and what it leaves in the next row is carried on.
-The rows are stored all the same: they lie in memory for whoever reads them, and only the next step does not wait for it.
+Such a row is carried by the loop like a scalar state.  It is stored to memory as well, but the next step does not wait for the
+store.
 
-The row that a tap means in one step is that of the tap after it in the step before.  So the rows that are carried are those that
-are read at a tap and written at the one after it: of a state the last row, and in the loop of a gradient what was added up so far.
+A tap's row in one step is the next tap's row in the step before.  So the rows carried are those read at a tap and written at the
+tap after it: the last row of a state, and the sum so far in the loop of a gradient.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from scanviz.engine.backends.native.emit.ir import Code, Value, constant
 from scanviz.engine.backends.native.emit.places import ArrayPlace, ArrayPlaces, Base
 from scanviz.engine.program.instructions import LoopInstruction, Program, dtype_of, is_scalar
 
-REGISTERS = 4  # of one row
+REGISTERS = 4  # bytes of one row
 ROWS = 4  # at most
 
 
@@ -68,7 +68,7 @@ def small_rows(steps: StepsInRegisters) -> list[SmallRow]:
     for k, slot in enumerate(steps.loop.states):
         number = slot.writes[0][1]
         if is_scalar(steps.body, number) and slot.kind != "mitmot":
-            continue  # it is carried as a number
+            continue  # carried as a number
         written = {tap for tap, _ in slot.writes}
         for tap, _ in slot.reads:
             if tap + 1 in written and len(found) < ROWS:

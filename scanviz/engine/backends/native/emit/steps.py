@@ -1,6 +1,6 @@
 """Steps of a loop: rows, scalar states, the stop condition.
 
-A state that is one number stays in a register from step to step; so does what the loop carries from one step to the next.
+A scalar state stays in a register from step to step.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from scanviz.engine.program.instructions import LoopInstruction, dtype_of, has_e
 from scanviz.engine.program.plan import Plan, Row, StoreKind, wraps
 
 Slot = tuple[str, int]
-DEEPEST = 6  # taps of a number that are kept in registers
+DEEPEST = 6  # taps of a scalar that are kept in registers
 
 
 class StepsWriter(ProgramWriter):
@@ -62,10 +62,8 @@ class StepsWriter(ProgramWriter):
             if slot.kind != "mitmot" and slot.offset <= DEEPEST and is_scalar(loop.body, slot.writes[0][1])
         ]
         self.history: dict[int, list[Value]] = {}
-        self.turning: dict[
-            Slot, Value
-        ] = {}  # rows that lie in a ring: the number of that which the step writes
-        self._single: dict[int, Value] = {}  # states of one row that is written over: its number
+        self.turning: dict[Slot, Value] = {}  # rows in a ring: the index of the row that the step writes
+        self._single: dict[int, Value] = {}  # states of one row, which is overwritten: its number
 
     def refuse(self) -> None:
         """Check that everything can be written."""
@@ -112,7 +110,7 @@ class StepsWriter(ProgramWriter):
             moved = code.times(self.position(k, self.step, tap), self.bytes_apart(own, k))
         else:
             position = self.turning.get((own, k), self.step)
-            # the address is that of the first row, which of a loop that is run by itself may lie last
+            # the address of the first row; a loop that runs backwards has it last in memory
             turned = -1 if self.around is None and self.loop.step_outputs[k].backwards else 1
             moved = code.times(position, turned * self.bytes_apart(own, k))
         self.rows[base] = code.at(start, moved)
@@ -184,7 +182,7 @@ class StepsWriter(ProgramWriter):
         of_all, of_part = self.share
         return self.row_bytes(kind, k) * of_all // of_part
 
-    # states that are numbers
+    # scalar states
 
     def initial(self, k: int) -> list[Value]:
         """Load the initial rows of a scalar state, latest first."""

@@ -1,12 +1,10 @@
 """Store-to-load forwarding: reuse values that were just stored to memory.
 
-A small array that goes through memory costs more than what is done with it: the processor waits for a store before it can load the
-same bytes, and longest where they were stored in pieces and are loaded as one.  So the writer of code remembers which value each
-store has put where, and a load of it is that value.  The stores stay: nothing that reads memory later can tell a difference.
+A load that follows a store of the same bytes waits for it, longest if the bytes were stored in pieces.  So the writer remembers
+the value of each store and uses it instead of a load.  The stores stay.
 
-Places are told apart by the array that they are in and the bytes from its beginning.  Arrays never overlap (bases of
-:mod:`scanviz.engine.backends.native.emit.places`); a store at a place that is not known ends what is known of its array, one to an
-address of which nothing is known, or the beginning of a block, ends all.
+Places are compared by array and offset; arrays never overlap (see the bases of :mod:`scanviz.engine.backends.native.emit.places`).
+A store at an unknown offset forgets its array; a store to an unknown address, or a new block, forgets everything.
 """
 
 from __future__ import annotations
@@ -38,7 +36,7 @@ class KnownMemory:
     def __init__(self) -> None:
         self._places: dict[
             str, tuple[Hashable, int | None]
-        ] = {}  # address → its array, bytes from its beginning
+        ] = {}  # address → its array and its offset in bytes
         self._stored: dict[Hashable, dict[int, StoredLanes]] = {}
 
     def locate(self, address: Value, array: Hashable, offset: int) -> None:
@@ -55,7 +53,7 @@ class KnownMemory:
 
     def forget(self) -> None:
         """Forget everything."""
-        self._stored = {}  # a new one: what is kept stays as it is
+        self._stored = {}  # a copy: states that were kept do not change
 
     def kept(self) -> dict[Hashable, dict[int, StoredLanes]]:
         """Return the known values for :meth:`know_again`, after blocks that store nothing."""

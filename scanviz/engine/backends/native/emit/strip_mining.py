@@ -1,9 +1,8 @@
 """Strip-mined elementwise loops that keep only the last row.
 
-A step of such a loop reads and writes its states of all elements: where they are many they come from far, and where they are few
-each step waits for what the one before has stored.  A strip of as many elements as registers hold goes through all steps without
-memory.  That pays where nothing else has to be read or written in a step, and where a step has short work: additions of several
-registers are under way at once, but a strip has few registers for a function such as exp to be.
+A strip of as many elements as fit into registers goes through all steps, then the next strip, so that states are not loaded and
+stored in each step.  This pays where a step reads and writes nothing else and its work is short: functions such as ``exp`` need
+the registers themselves.
 """
 
 from __future__ import annotations
@@ -176,7 +175,7 @@ def _all_strips(
     whole, rest = divmod(strips.elements, most * lanes)
     for number in code.over(0, whole * most * lanes, most * lanes):
         _strip(steps, strips, operands, number, [(k * lanes, lanes) for k in range(most)], between)
-    # what is left, as few strips as its registers make: each of these waits for its own steps
+    # the remaining registers, in as few strips as possible: each strip waits for its own steps
     left = [(start + k * width, width) for start, count, width in pieces(rest, lanes) for k in range(count)]
     begin = constant(whole * most * lanes, "int64")
     for k in range(0, len(left), most):

@@ -11,7 +11,11 @@ import numpy as np
 
 from scanviz.engine.graph.types import BOOLEAN, SIGNED, UNSIGNED
 
-_FLOATS = {"float64": "double", "float32": "float", "float16": "half"}  # halves are moved, not computed with
+_FLOATS = {
+    "float64": "double",
+    "float32": "float",
+    "float16": "half",
+}  # float16 is only stored: computations take float32
 _BITS = re.compile(r"0x([0-9A-F]{16})")
 
 
@@ -69,7 +73,7 @@ def literal(number: object, dtype: str) -> str:
     >>> literal(0.5, "float64"), literal(True, "bool"), literal(-3, "int8")
     ('0x3FE0000000000000', 'true', '-3')
     """
-    if is_integer(dtype):  # most are
+    if is_integer(dtype):  # the usual case
         return str(int(number))  # type: ignore[call-overload]
     if dtype == "float16":
         return f"0xH{np.float16(number).view(np.uint16):04X}"  # type: ignore[arg-type]

@@ -166,7 +166,7 @@ def _write_from_diagonal(step: Step, instruction: Instruction) -> None:
     copy(step, source, seen)
 
 
-# by name, so that only families in use are imported
+# by name, so that only used families are imported
 for _write, _names in {
     write_view: ("reshape", "dimshuffle", "dimension"),
     _write_alloc: ("alloc",),

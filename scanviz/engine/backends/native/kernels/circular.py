@@ -1,13 +1,12 @@
 """Vectorised sine, cosine, tangent, arctangent, arctan2 and hypot.
 
-With k the whole number nearest to x/(π/2), r = x - k π/2 is found in two parts: π/2 is taken off in three, the second of which has
-so few digits that k of it is exact, as W. J. Cody and W. Waite do it, and each remainder keeps what rounding has lost.  That holds
-as long as k has few digits itself; for larger numbers, NaN and infinity the C library is called, in the lanes that have them.
-Both series on [-π/4, π/4] are those of Sun's fdlibm for float64, and of S. L. Moshier's Cephes for float32.
+Sine and cosine: with k the integer nearest to x/(π/2), r = x - k π/2 is computed in two parts by three-part subtraction (Cody and
+Waite), each remainder keeping the rounding error.  This is exact for moderate k; larger numbers, NaN and infinity go to the C
+library.  The series on [-π/4, π/4] are those of Sun's fdlibm (float64) and of Moshier's Cephes (float32).
 
-As in fdlibm the tangent's difference from the nearest of ½, 1, 3/2 and infinity is taken first, by one division; what is left is
-below 7/16, where a minimax polynomial has the arctangent.  The angle of a point is that of the smaller coordinate over the
-larger, turned to where the point lies.  What is 0, infinite or NaN, and quotients that are subnormal, are left to the C library.
+Arctangent: as in fdlibm, the argument is reduced by the nearest of ½, 1, 3/2 and infinity to below 7/16, where a minimax polynomial
+is used.  arctan2 takes the smaller coordinate over the larger and rotates the result.  Zeros, infinities, NaN and subnormal
+quotients go to the C library.
 """
 
 from __future__ import annotations
@@ -100,13 +99,13 @@ _SERIES = (
     4.97687799461593236017e-02, -3.65315727442169155270e-02, 1.62858201153657823623e-02,
 )  # fmt: skip
 _HALF_PI = (1.57079632679489655800e00, 6.12323399573676603587e-17)
-# from where on which tangent is the nearest, that tangent, and its arctangent in two numbers
+# from which x on a tangent is the nearest, the tangent, and its arctangent in two numbers
 _NEAREST = (
     (7 / 16, 0.5, (4.63647609000806093515e-01, 2.26987774529616870924e-17)),
     (11 / 16, 1.0, (7.85398163397448278999e-01, 3.06161699786838301793e-17)),
     (19 / 16, 1.5, (9.82793723247329054082e-01, 1.39033110312309984516e-17)),
 )
-_FAR = 39 / 16  # from here on infinity is
+_FAR = 39 / 16  # infinity uses this one
 
 
 def _arctangent(d: Floats, size: Value, far: bool) -> Value:

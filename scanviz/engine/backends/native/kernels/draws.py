@@ -1,8 +1,8 @@
-"""What writes a draw: the formulas of :mod:`scanviz.engine.ops.formulas.draws`.
+"""Native code of draws by the formulas of :mod:`scanviz.engine.ops.formulas.draws`.
 
-Where each element is made of a word of its own, words are put into memory first, some blocks at a time, and elements are made of
-them side by side.  A formula that makes words itself, because it may have to try again, is written for one element or block at a
-time.  The state that a draw leaves is the one that it reads with so many blocks added to its counter.
+If each element takes one random word, words are stored to memory first, some blocks at a time, and elements are made of them in
+lanes.  A formula that draws its words itself, because it may reject some, is written for one element or block at a time.  The next
+state is the old one with the number of blocks added to its counter.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from scanviz.engine.program.plan.location import packed
 from scanviz.engine.scalar.blocks import Block, typed
 from scanviz.engine.scalar.expression import Expression, argument
 
-CHUNK = 64  # blocks whose words are in memory at once
+CHUNK = 64  # blocks of random words in memory at once
 
 
 class DrawWriter:
@@ -44,7 +44,7 @@ class DrawWriter:
     fits : callable or None
         ``fits(*parameters)``: whether parameters are surely in range; None where what draws looks at them.
     held : str, optional
-        The dtype in which parameters are looked at; that of the formula by default.
+        The dtype in which parameters are checked; that of the formula by default.
     """
 
     lanes: int | None = None  # the most elements at once; None for what the formula takes
@@ -236,7 +236,7 @@ class DrawWriter:
         code, draw = self.code, self.draw
         given = list(made_of)
         for element in range(draw.elements):
-            of = min(element, count - 1)  # what is not wanted reads nothing beyond the end
+            of = min(element, count - 1)  # unused lanes must not read beyond the end
             for parameter in self.parameters:
                 value = self._parameter(parameter, number, of, draw.elements, lanes)
                 given.append(cast(code, value, draw.block.dtypes[len(given)]))

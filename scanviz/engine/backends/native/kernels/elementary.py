@@ -1,15 +1,13 @@
 """Elementary functions: vectorised ones of this package, others by one call per lane.
 
-The exponentials share one core.  With k the whole number nearest to x/ln 2 and r = x - k ln 2, in two parts so that nothing is
-lost, e^x = 2^k (1 + p(r)), where p is r + r² q(r) with a minimax polynomial q: the rest of it is below a quarter of the last place
-for r between -0.35 and 0.35.  Its even and odd powers are added up apart, so that half as many additions wait for one another.
-``expm1`` and ``tanh`` keep p and 2^k apart, so that nothing cancels at 0.  The logarithm is that of m in [√½, √2) by the series of
-(m-1)/(m+1) in the form that W. J. Cody and W. Waite give (*Software Manual for the Elementary Functions*, 1980), with minimax
-coefficients for it as in Sun's fdlibm, plus the exponent.  Sine and cosine are in
-``circular``, the logarithm that powers need in ``powers``.
+Exponentials: with k the integer nearest to x/ln 2 and r = x - k ln 2 in two parts, e^x = 2^k (1 + p(r)), where p = r + r² q(r)
+with a minimax polynomial q of an error below a quarter ulp.  Even and odd powers are summed separately, which halves the latency.
+``expm1`` and ``tanh`` keep p and 2^k apart, so that nothing cancels at 0.
 
-All of them work in the format of their operands, float64 or float32.  Functions that are called get float64 numbers; what they
-give of float32 is rounded once.
+Logarithms: the series of (m-1)/(m+1) for m in [√½, √2) (W. J. Cody and W. Waite, *Software Manual for the Elementary Functions*,
+1980) with the coefficients of Sun's fdlibm, plus the exponent.
+
+Both work in the format of their operands.  Library functions take float64; their results are rounded once to float32.
 """
 
 from __future__ import annotations
@@ -55,7 +53,7 @@ class ExponentialConstants(NamedTuple):
     per_ln2: tuple[float, float]
 
 
-LARGEST_LOG = 690.0  # of y log x: beyond it x^y may be no normal number
+LARGEST_LOG = 690.0  # the largest y log x for which x^y is surely normal
 _PER_LN2 = 1.4426950408889634
 CONSTANTS = {
     "float64": ExponentialConstants(
@@ -204,7 +202,7 @@ def _log1p(d: Floats, value: Value) -> Value:
     mantissa, exponent = _mantissa(d, above)
     rest = d.subtract(mantissa, 1.0)
     same = d.test("oeq", exponent, 0.0)
-    rest = d.if_(same, value, rest)  # the number itself has the digits that the sum lost
+    rest = d.if_(same, value, rest)  # x itself has the digits that 1 + x lost
     lost = d.if_(same, 0.0, d.divide(lost, above))
     last = d.add(d.fused(exponent, low, _log_parts(d, rest)), lost)
     found = _at_ends(d, above, d.fused(exponent, high, d.add(rest, last)))

@@ -1,8 +1,7 @@
 """Factors and triangular solves of small matrices: Gaussian elimination with row exchanges, Cholesky.
 
-Rows lie a whole number of registers apart, so that what is done to a row is done to whole registers.  Loops of few turns are
-written out.  A pivot is looked at: one that is small beside its own column as it was given is what rounding left of a cancelled
-number, and such a matrix is not factorised here (LAPACK's answer, or its error, stands for it).
+Rows are padded to whole registers; loops of few turns are unrolled.  A pivot that is small beside its original column is a
+rounding error of a cancelled number: such a matrix is left to LAPACK, with its answer or error.
 
 Sources: G. H. Golub and C. F. Van Loan, *Matrix Computations*, 4th edition, algorithms 3.4.1, 3.1.3 and 4.2.1.
 """
@@ -22,9 +21,9 @@ from scanviz.engine.backends.native.kernels.products import plus_product
 from scanviz.engine.backends.native.kernels.reductions import narrowed
 from scanviz.engine.graph.types import BOOLEAN
 
-LARGEST = 32  # rows: those of larger matrices are worth a call of LAPACK
-WRITTEN_OUT = 4  # turns of a loop that are written one after another
-CANCELLED = 8  # units in the last place, times the rows, that a pivot may have of rounding
+LARGEST = 32  # the most rows: for larger matrices a call of LAPACK pays
+WRITTEN_OUT = 4  # up to so many iterations are unrolled
+CANCELLED = 8  # rounding errors of a pivot: units in the last place, times the rows
 
 Turn = Callable[[Value, Sequence[Value]], Sequence[Value]]
 ZERO = constant(0, "int64")

@@ -1,6 +1,6 @@
 """Native code of small linear systems and factors; nearly singular matrices are called out.
 
-So LAPACK's answers and errors are those of all tiers where a result hangs on how numbers were rounded, and where it is not finite.
+So all tiers give LAPACK's answer or error where rounding decides, and where the result is not finite.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def _turned(place: ArrayPlace) -> ArrayPlace:
     return place._replace(shape=place.shape[::-1], strides=place.strides[::-1])
 
 
-# one matrix: what is written, and whether it could be done
+# one matrix: its results, and whether the factorisation exists
 
 
 def _solve(batch: MatrixBatch, instruction: Instruction) -> Value:
@@ -256,7 +256,7 @@ def _sign_and_logarithm(batch: MatrixBatch, instruction: Instruction) -> Value:
     return batch.step.code.both(batch.step.code.both(good, _put(batch, 0, sign)), _put(batch, 1, total))
 
 
-# batches of them
+# batches
 
 
 def _written(

@@ -1,6 +1,6 @@
 """Write formulas of the scalar language for any number of lanes.
 
-The same rows write the wide code and that of the last elements, so both give the same bits.
+Vectors and the remaining scalars are written by the same rows, so both give the same bits.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _INTRINSICS = {
     "absolute": "fabs", "copysign": "copysign", "floor": "floor", "ceil": "ceil", "truncate": "trunc",
     "round_even": "roundeven", "sqrt": "sqrt",
 }  # fmt: skip
-_NO_LANES = frozenset({"loop", "when", "table"})  # written for one number at a time
+_NO_LANES = frozenset({"loop", "when", "table"})  # formulas written for scalars only
 
 
 def takes_lanes(block: Block) -> bool:
@@ -53,7 +53,7 @@ def _is_draw(line: Statement) -> bool:
     """Return whether a line draws random words, which have native code of their own."""
     if line.op != "call":
         return False
-    from scanviz.engine.ops.formulas.words import BLOCK_AT  # few formulas call another
+    from scanviz.engine.ops.formulas.words import BLOCK_AT  # few formulas call other formulas
 
     return bool(line.data == BLOCK_AT.name)
 
@@ -107,7 +107,7 @@ def primitive(code: Code, name: str, given: Sequence[Value]) -> Value:
     if name == "remainder" and kind == "f":
         return elementary(code, name, list(given))
     if name in _ARITHMETIC:
-        if name.startswith("shift"):  # a shift by the width and more is any number, not undefined
+        if name.startswith("shift"):  # freeze: a shift by the width or more is otherwise undefined
             width = 8 * np.dtype(first.dtype).itemsize
             mask = constant(width - 1, first.dtype, lanes).text
             operands = f"{first.typed}, {code.op(f'and {given[1].typed}, {mask}', first.dtype, lanes).text}"

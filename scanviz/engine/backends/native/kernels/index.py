@@ -1,6 +1,6 @@
 """Native code of indexing and assignment with slices and integers, and of rows of loops.
 
-Numbers of slices must be known when code is written; a single index may be found in each step, and is looked at there.
+Bounds of slices must be known when code is written; an integer may be computed in the step, and is checked there.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def _picked(
             inside = code.op(f"icmp ult i64 {index.text}, {size}", "bool")
             holds = code.both(holds, inside)
             shift = code.add(shift, code.times(index, place.strides[axis]))
-            shape[axis] = max(size, 1)  # of an array without rows along it, the step has ended here
+            shape[axis] = max(size, 1)  # an array without rows has ended the step before
         axis += entry.kind != "newaxis"
     if holds.text != "true":
         step.fail_unless(holds, instruction, given)
@@ -103,7 +103,7 @@ def _write_assign(step: Step, instruction: Instruction) -> None:
     old, target = source_of(step, source), target_of(step, instruction)
     pattern, increment = instruction.op.parameters
     new = source_of(step, value)
-    if new.base == target.base:  # it may be a part of what is written
+    if new.base == target.base:  # it may overlap what is written
         held = step.places.temporary(new.shape, new.dtype)
         copy(step, new, held)
         new = held

@@ -1,6 +1,6 @@
 """Native code of indexing and assignment with integer arrays, and of assignment with a mask.
 
-All indices are looked at first: where one is beyond its axis the operation is called out, so that NumPy says which.
+All indices are checked first; if one is out of bounds, the operation is called out, and NumPy raises the error.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def picks_of(
     axes = slice(before, before + len(arrays))
     if len(place.shape[axes]) < len(arrays):
         raise RunError("an index of too many axes is an error of the run")
-    # where there are no picks NumPy looks at numbers all the same, and at no array that is repeated
+    # without picks NumPy still checks scalars, but no broadcast arrays
     shapes = [shape if array.shape or math.prod(shape) else () for array in arrays]
     held = [
         step.operand(_in_order(step, array, wanted, written)).address
@@ -165,7 +165,7 @@ def _each_pick(
     """Write a loop over the picks: the picked part of ``place``, and the pick's row of ``packed``."""
     code, count = step.code, len(picks.shape)
     packed, place = _first(packed, picks.before, count), _first(place, picks.before, len(picks.held))
-    row = packed.strides[count - 1] if count else 0  # picks lie one after another, whatever is around them
+    row = packed.strides[count - 1] if count else 0  # picks are contiguous in any case
     with code.counted(0, picks.many) as number:
         shift = constant(0, "int64") if place.shift is None else place.shift
         for axis, stride in enumerate(picks.strides):
@@ -251,7 +251,7 @@ def _write_masked(
     mask = mask._replace(shape=(*mask.shape, *[1] * rest), strides=(*mask.strides, *[0] * rest))
     apart = []
     for place in (new, mask):
-        if place.base == target.base:  # it may be a part of what is written
+        if place.base == target.base:  # it may overlap what is written
             held = step.places.temporary(place.shape, place.dtype)
             copy(step, place, held)
             place = held

@@ -25,7 +25,7 @@ from scanviz.engine.program.instructions import Instruction, dtype_of, is_scalar
 from scanviz.engine.program.plan.location import packed
 
 Axes = Sequence[int]
-MOST_ROWS = 4  # results of a matrix times a vector that are written out
+MOST_ROWS = 4  # up to so many results of a matrix-vector product are unrolled
 
 
 def contract(step: Step, a: ArrayPlace, b: ArrayPlace, target: ArrayPlace, over: tuple[Axes, Axes]) -> None:
@@ -149,7 +149,7 @@ def _times_vector(step: Step, first: Matrix, second: Matrix, into: Matrix, lanes
     right = in_panels(step, first.operand.place, right, dtype, lanes)
     if (
         right.packed or first.down == size != first.along or first.rows <= FEW
-    ):  # a transposed matrix, or numbers: the vector times it as it lies
+    ):  # a transposed matrix: computed as the vector times the matrix in memory order
         left = Matrix(second.operand, 1, second.rows, 0, second.down)
         into = into._replace(rows=1, columns=first.rows, down=0, along=into.down)
         product(step.code, left, right, into, lanes)
@@ -161,7 +161,7 @@ def _times_vector(step: Step, first: Matrix, second: Matrix, into: Matrix, lanes
         step.code.store(total, address)
 
 
-SMALLEST = 16  # elements: of fewer there is nothing to gain
+SMALLEST = 16  # matrices of fewer elements are not packed
 
 
 def in_panels(step: Step, place: ArrayPlace, matrix: Matrix, dtype: str, lanes: int) -> Matrix:
@@ -230,7 +230,7 @@ def for_each_matrix(
     """
     code = step.code
     for place in places:
-        step.operand(place)  # its row is found before the loop
+        step.operand(place)  # its row is computed before the loop
     leading = [place.shape[: len(place.shape) - core] for place, core in zip(places, cores, strict=True)]
     sizes, strides = collapsed(*_broadcast(places, leading))
 
@@ -270,7 +270,7 @@ def _broadcast(
         shape = np.broadcast_shapes(*leading)
     except ValueError:
         must_fit(False)
-        raise  # never: the line above did
+        raise  # never reached: the line above raises
     return shape, [
         place._replace(shape=own, strides=place.strides[: len(own)]).spread(shape).strides
         for place, own in zip(places, leading, strict=True)

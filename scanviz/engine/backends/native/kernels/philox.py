@@ -1,7 +1,7 @@
 """Philox blocks in native code: one in registers, or many in memory.
 
-Products of 128 bits have an instruction for single numbers, and none for numbers side by side: so blocks are made one after
-another, each of both products of a round in one instruction, and what is made of their words is done side by side.
+Processors multiply 64-bit scalars to 128 bits, but not vectors.  So blocks are made one after another, and what is made of their
+words is vectorised.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from scanviz.engine.backends.native.emit.ir import Code, Value, constant
 from scanviz.engine.graph.types import BOOLEAN
 from scanviz.engine.ops.draws.philox import MASK64, MULTIPLIERS, ROUNDS, WEYL
 
-WORDS, BYTES = 4, 32  # of a block
-_SCHEDULE = 2 * ROUNDS  # words of all rounds' keys
-FEW = 4  # blocks for which the keys of the rounds are made anew
+WORDS, BYTES = 4, 32  # words of a block
+_SCHEDULE = 2 * ROUNDS  # words of the keys of all rounds
+FEW = 4  # for up to so many blocks the round keys are computed each time
 
 
 def block_at(code: Code, state: Sequence[Value], number: Value, lane: Value) -> list[Value]:
@@ -93,7 +93,7 @@ def _rounds(code: Code, keys: Iterable[tuple[Value, Value]], words: Sequence[Val
     for key0, key1 in keys:
         high0, low0 = _product(code, words[0], MULTIPLIERS[0])
         high1, low1 = _product(code, words[2], MULTIPLIERS[1])
-        first = _op(code, "xor", _op(code, "xor", words[1], key0), high1)  # the product is there last
+        first = _op(code, "xor", _op(code, "xor", words[1], key0), high1)  # the product takes longest
         third = _op(code, "xor", _op(code, "xor", words[3], key1), high0)
         words = first, low1, third, low0
     return list(words)

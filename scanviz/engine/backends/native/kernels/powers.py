@@ -1,13 +1,11 @@
 """Vectorised powers: by products and roots, or as e^(y log x) with the logarithm in two numbers.
 
-An exponent multiplies what its logarithm is wrong by, so that of float64 has some 65 digits: log m = 2 atanh s, s = (m-1)/(m+1), of
-which s and the term of its cube are kept in two numbers each.  float32 is computed in float64, which has digits enough.  What is
-no positive normal number, what would not be one, and NaN is left to the C library, in the lanes that have it: its rules for them
-are many.
+The exponent multiplies the logarithm's error, so the float64 logarithm has some 65 bits: log m = 2 atanh s, s = (m-1)/(m+1), with s
+and its cubic term in two numbers each.  float32 is computed in float64.  Arguments and results that are not positive normal
+numbers go to the C library.
 
-Powers with an exponent that is known when code is written are right to 4 units in the last place, as all elementary functions are.
-Parts of one are chosen such that none overflows or loses digits where the power itself does not.  Products of many factors are
-computed in two numbers, the second what rounding took of the first.
+Known exponents are accurate to 4 ulp, as all elementary functions are.  Their parts neither overflow nor lose digits where the
+power itself does not; long products are computed in two numbers.
 """
 
 from __future__ import annotations
@@ -44,7 +42,7 @@ def logarithm(d: Floats, mantissa: Value, exponent: Value) -> Pair:
     below, lost = _sum(d, d.number(1.0), mantissa)
     ratio = d.divide(above, below)
     left = d.fused(d.negative(ratio), below, above)
-    left = d.divide(d.fused(d.negative(ratio), lost, left), below)  # s has this more
+    left = d.divide(d.fused(d.negative(ratio), lost, left), below)  # s's lower part
     square, square_low = product_in_two(d, ratio, ratio)
     square_low = d.fused(d.multiply(ratio, 2.0), left, square_low)
     cube, cube_low = product_in_two(d, square, ratio)
@@ -86,7 +84,7 @@ def _whole_power(d: Floats, value: Value, exponent: int) -> Value:
             break
         square = _product(d, square, square)
     assert found is not None
-    # of infinity what rounding took is no number
+    # for infinity the rounding error is NaN
     alone = d.either(
         d.test("oeq", d.code.intrinsic("fabs", found[0]), float("inf")), d.test("oeq", found[0], 0.0)
     )
@@ -96,7 +94,7 @@ def _whole_power(d: Floats, value: Value, exponent: int) -> Value:
 def known_power(d: Floats, value: Value, exponent: float) -> Value | None:
     """Return a power with a known exponent; None if no short formula exists."""
     if exponent == 0.5:
-        return d.code.intrinsic("sqrt", value)  # as NumPy: -0 stays, and of -inf there is none
+        return d.code.intrinsic("sqrt", value)  # as NumPy: -0 stays -0, and -inf gives NaN
     if exponent in HALVES:
         return _of_root(d, value, exponent)
     if exponent in (-1.0, -2.0):

@@ -1,12 +1,10 @@
 """Products of matrices and vectors in blocks of registers.
 
-A vector times a matrix in C order, the step of a recurrent network, is done over columns: a block of them is held in registers
-while the rows of the matrix go by.  Several rows of a first matrix share a block.  A matrix that stays as it is from step to step
-lies packed, in the order in which the blocks read it.  Where the second operand lies the other way round (a transposed matrix that
-changes) each result is a sum along both, as a reduction takes it.
+A vector times a matrix in C order, the step of a recurrent network, is computed by blocks of columns, which stay in registers
+while the rows of the matrix go by.  Several rows of the first matrix share a block.  A loop-invariant matrix is packed in the
+order of the blocks.  A transposed matrix that changes from step to step gives inner products instead.
 
-A block of few registers takes several rows of the second matrix at once, in sums of their own: one sum alone would wait for each of
-its additions.
+A block of few registers takes several rows of the second matrix at once, in separate sums, so that additions overlap.
 """
 
 from __future__ import annotations
@@ -23,12 +21,12 @@ from scanviz.engine.backends.native.kernels.formulas import cast, primitive
 from scanviz.engine.backends.native.kernels.reductions import combined, narrowed
 from scanviz.engine.graph.types import FLOATS
 
-COLUMNS = 8  # registers of columns that a block has at most
-ROWS = 4  # rows of the first matrix that share them
-IN_FLIGHT = 8  # additions that are under way at once
-SHORTEST_LOOP = 4  # as many turns of an inner loop are written out
-WRITTEN_OUT = 32  # products of registers that are
-SMALL_MATRIX = 16  # elements that are put side by side wherever they lie
+COLUMNS = 8  # the most registers of columns in a block
+ROWS = 4  # rows of the first matrix that share a block
+IN_FLIGHT = 8  # additions that may overlap
+SHORTEST_LOOP = 4  # iterations of the inner loop that are unrolled
+WRITTEN_OUT = 32  # products of registers that are unrolled
+SMALL_MATRIX = 16  # the most elements of a matrix whose rows are gathered from any strides
 
 
 class Matrix(NamedTuple):
@@ -132,7 +130,7 @@ class _Panel:
 
     def _rows(self, row: Value, rows: int) -> None:
         """Write some rows, as many registers at a time as the sums allow."""
-        wide = self.width * np.dtype(self.dtype).itemsize == 64  # such processors have twice the registers
+        wide = self.width * np.dtype(self.dtype).itemsize == 64  # AVX-512 has twice the registers
         most = max(1, (16 if wide else 8) // rows)
         for done in range(0, self.columns.registers, most):
             self._block(row, rows, done, min(most, self.columns.registers - done))
@@ -169,7 +167,7 @@ class _Panel:
                 part = slice(k % several * sums, (k % several + 1) * sums)
                 totals[part] = plus(totals[part], constant(k, "int64"), self._right(second, k))
         else:
-            # a pointer goes down the rows: with the sum of two registers for its address an operand is an instruction more
+            # a running pointer: with an index, memory operands need an extra instruction
             begin = code.at(second.operand.address, second.offset)
             with code.folded(0, turns * several, [begin, *totals], several) as (
                 number,

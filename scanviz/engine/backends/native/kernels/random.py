@@ -1,7 +1,6 @@
 """Native code of random draws: their parameter checks, and draws of categories.
 
-Parameters are looked at first: where one may be out of range the draw is called out, so that NumPy's draw says what is wrong, or
-finds that nothing is.
+If a parameter may be out of range, the draw is called out: NumPy's draw raises the error, or finds that there is none.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from scanviz.engine.scalar.expression import Expression
 from scanviz.engine.scalar.expression import primitive as scalar
 
 Check = Callable[..., Expression]
-COUNTED = 1e9  # of larger expectations and numbers of trials NumPy's draw says whether they may be
+COUNTED = 1e9  # NumPy's draw checks larger expectations and numbers of trials
 
 
 def _finite(value: Expression) -> Expression:
@@ -66,7 +65,7 @@ class Sampler(NamedTuple):
     fits : callable
         ``fits(*parameters)``: whether parameters are surely in range.
     held : str or None
-        The dtype in which parameters are looked at, None for that of the formula.
+        The dtype in which parameters are checked, None for that of the formula.
     within : callable or None
         Of integers ``within(limits, *parameters)``: whether their dtype surely holds what is drawn.
     """
@@ -168,7 +167,7 @@ class CategoryWriter(DrawWriter):
         )
         self.categories = given.shape[-1]
         shape = (*self.shape, self.categories) if len(given.shape) > 1 else given.shape
-        self.apart = len(given.shape) > 1  # each element has probabilities of its own
+        self.apart = len(given.shape) > 1  # each element has its own probabilities
         self.sums = step.places.temporary(shape, "float64")
         copy(step, given, self.sums)
 

@@ -1,7 +1,6 @@
 """Native code of reductions, cumulative sums and products, argmax and argmin.
 
-What takes the elements along one axis in their order carries in registers what goes from element to element.  Beside one another
-along the other axes, as many elements are taken at once as there are lanes, where they lie next to each other.
+Cumulative operations carry their state along one axis in registers, for as many adjacent lines as there are lanes.
 """
 
 from __future__ import annotations
@@ -158,7 +157,7 @@ def _write_place(step: Step, instruction: Instruction) -> None:
             shape=(*target.shape[:axis], 1, *target.shape[axis:]),
             strides=(*target.strides[:axis], 0, *target.strides[axis:]),
         )
-    must_fit(source.shape[axis] > 0)  # NumPy refuses that of no elements, even where nothing is asked for
+    must_fit(source.shape[axis] > 0)  # NumPy refuses empty input even for an empty result
     largest = instruction.op.declaration is r.ARGMAX
     reads, writes = step.operand(source), step.operand(goal)
     itemsize = np.dtype(source.dtype).itemsize

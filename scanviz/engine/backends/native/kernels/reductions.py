@@ -1,8 +1,7 @@
 """Sums, products, maxima, minima, all and any along axes.
 
-Where the last axis goes, its elements are taken in several accumulators of as many lanes as a register has, which are put together
-at the end; where it stays, as many results as there are lanes are reduced side by side. A long sum of floats is the sum of those of
-its stretches, as NumPy's is, so that what is lost by rounding does not grow with the number of elements.
+If the last axis is reduced, its elements go to several vector accumulators, which are combined at the end; otherwise one result per
+lane is computed.  A long sum of floats is summed by stretches, so that rounding errors do not grow with its length.
 """
 
 from __future__ import annotations
@@ -131,7 +130,7 @@ class _Rows:
         self.code, self.name, self.source, self.target, self.lanes = code, name, source, target, lanes
         self.sizes, self.steps = sizes, steps
         self.dtype = target.place.dtype
-        # What a reduction starts from changes no number, but for one: a sum of -0.0 alone is 0.0.
+        # The start value changes no result except one: the sum of -0.0 alone is 0.0.
         self.turns_zero = name == "sum" and self.dtype in FLOATS
 
     def zero(self, lanes: int) -> Value:

@@ -1,6 +1,6 @@
 """Native code of ``searchsorted``, by NumPy's own steps.
 
-Each place is found by halving, between bounds that the place before gives: a vector that is not sorted gives NumPy's places too.
+Each binary search is bounded by the place found before, so an unsorted vector gives NumPy's places too.
 """
 
 from __future__ import annotations

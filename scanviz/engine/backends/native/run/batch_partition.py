@@ -1,10 +1,9 @@
 """Partition the rows of a batch, so that each thread takes one part through all steps.
 
-That is so where a step never mixes some axis of what goes in and out (:mod:`scanviz.engine.program.axes`), the first one of all
-that has it.  A part is the same loop over fewer rows, which lie where those of the whole loop do, and threads need not wait for one
-another before the last step.  Parts begin where whole registers do, so every element is made as it would be without them: the bits
-do not hang on how many threads there are.  All parts have the same number of rows, for which there is one code, but for the last:
-of a batch of 50 that has 18 where the first has 32, and a code of its own.
+This is possible if a step never mixes some axis (:mod:`scanviz.engine.program.axes`), the first one of all arrays that have it.  A
+part is the same loop over fewer rows, in place in the arrays of the whole loop, so threads wait for one another only at the end.
+Parts begin at whole registers, so the bits do not depend on the number of threads.  All parts have the same number of rows and
+share one code, except the last: a batch of 50 splits into 32 + 18 rows, and the remainder has its own code.
 """
 
 from __future__ import annotations
@@ -20,7 +19,9 @@ from scanviz.engine.program.instructions import AnyInstruction, Instruction, Loo
 from scanviz.engine.program.plan import Emits, Grouping, Plan, Size, plan_loop
 from scanviz.engine.program.shapes import ConcreteShape
 
-ROWS = 16  # a part begins at a multiple of so many: the lanes of the widest registers of the narrowest numbers that count
+ROWS = (
+    16  # parts begin at multiples of this: the lanes of the widest registers for the narrowest common numbers
+)
 
 
 class Parts(Struct, frozen=True):
@@ -159,7 +160,7 @@ def _divided(
             for number, shape in zip(body.inputs, shapes, strict=True)
         ]
         plan = plan_loop(loop, smaller, how[0], how[1], [_part(shape, wanted) for shape in state_rows])
-        # what gives all rows of inputs that a part has as a whole would be written beyond the part's own
+        # a part would write beyond its own rows
         _must(all(_shape(plan, number)[0] == wanted for number in around))
         _check_stores(loop, whole, plan, divided)
         _check_sizes(loop, whole, plan)

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from scanviz.engine.backends.native.run.stamps import NativeRecord
     from scanviz.engine.observation.probe import Probe
 
-Runners = Mapping[int, Any]  # what runs the loops and branches of a program, by index
+Runners = Mapping[int, Any]  # the runners of inner loops and branches, by index
 Perform = Callable[[Sequence[Any], "Probe | None"], Sequence[Any]]
-Look = Callable[[int], Array]
+Finder = Callable[[int], Array]
 _NONE = np.empty(0)
 _ROWS = frozenset({"sequence", "state", "output"})
 _FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
@@ -55,7 +55,7 @@ def _runners_of(site: Site, runners: Runners) -> Runners:
     if site.around is None:
         return runners
     around = _runners_of(site.around, runners)[site.around.number]
-    if isinstance(around, OtherTierRunner):  # that says native, and is written inside of one that does not
+    if isinstance(around, OtherTierRunner):  # mode="native" inside a loop of another mode
         around = around.runner
     found: Runners = around.sides[site.side][0].runners if site.loop is None else around.runners
     return found
@@ -71,7 +71,7 @@ class Calls:
     arena : LoopArena
         Of the run.
     bases : mapping
-        The arrays whose addresses the code is handed.
+        The arrays whose addresses are arguments.
 
     Attributes
     ----------
@@ -90,26 +90,26 @@ class Calls:
     ) -> None:
         self._called, self._watch, self._bases = called, arena.probe, bases
         self._record: NativeRecord | None = arena.record
-        self._looks: dict[int, tuple[Array, list[Look]]] = {}
+        self._finders: dict[int, tuple[Array, list[Finder]]] = {}
         self._function = _FUNCTION(self._perform)
         self.address = ctypes.cast(self._function, ctypes.c_void_p).value or 0
         self.error: BaseException | None = None
         self.failed: Callout | None = None
         self.values: list[Any] = []
 
-    def _perform(self, number: int, step: int, told: int) -> int:
-        """Perform an instruction on the arrays whose addresses are at ``told``; return 0, or 1 if it failed."""
+    def _perform(self, number: int, step: int, table: int) -> int:
+        """Perform an instruction on the arrays whose addresses are at ``table``; return 0, or 1 if it failed."""
         callout, perform = self._called[number]
         values: list[Any] = []
         try:
-            known = self._looks.get(number) or self._looked(number, told)
+            known = self._finders.get(number) or self._find_arrays(number, table)
             arrays = [look(address) for look, address in zip(known[1], known[0].tolist(), strict=True)]
             count = len(callout.inputs)
             values = [array if array.shape else array[()] for array in arrays[:count]]
             results = perform(values, self._watch)
             if self._record is not None:
                 self._record.note()
-            if len(results) > 1:  # one may be a view of what another is written over
+            if len(results) > 1:  # a result may be a view of what another result overwrites
                 results = [np.array(result) for result in results]
             for target, result in zip(arrays[count:], results, strict=True):
                 if result.shape != target.shape:
@@ -121,19 +121,19 @@ class Calls:
             return 1
         return 0
 
-    def _looked(self, number: int, told: int) -> tuple[Array, list[Look]]:
+    def _find_arrays(self, number: int, table: int) -> tuple[Array, list[Finder]]:
         """Return the table of an instruction's addresses, and the functions that find its arrays."""
         from scanviz.engine.backends.native.emit.places import (
-            ArrayPlace,  # of use where something is called out
+            ArrayPlace,  # only needed for callouts
         )
 
         callout = self._called[number].callout
         places = (*callout.inputs, *callout.outputs)
-        addresses = array_at(told, ArrayPlace(("scratch", 0, 0), 0, (len(places),), (8,), "int64"))
-        found = self._looks[number] = addresses, [self._look(place) for place in places]
+        addresses = array_at(table, ArrayPlace(("scratch", 0, 0), 0, (len(places),), (8,), "int64"))
+        found = self._finders[number] = addresses, [self._finder(place) for place in places]
         return found
 
-    def _look(self, place: ArrayPlace) -> Look:
+    def _finder(self, place: ArrayPlace) -> Finder:
         """Return a function that gives the array at an address; fixed ones are made once."""
         rows = self._bases.get((*place.base[:2], 0)) if place.base[0] in _ROWS else None
         if rows is not None and rows.shape[1:] == place.shape and rows.strides[1:] == place.strides:
@@ -160,7 +160,7 @@ def array_at(address: int, place: ArrayPlace) -> Array:
     return np.ndarray(place.shape, dtype, memory, -low, place.strides)
 
 
-def put_error(arena: LoopArena, calls: Calls | None, sites: Sequence[Site], told: Sequence[int]) -> int:
+def put_error(arena: LoopArena, calls: Calls | None, sites: Sequence[Site], report: Sequence[int]) -> int:
     """Put the error that ended a run into the arena; return the instruction of the outermost step.
 
     Parameters
@@ -171,7 +171,7 @@ def put_error(arena: LoopArena, calls: Calls | None, sites: Sequence[Site], told
         What was called out.
     sites : sequence of Site
         Of the code.
-    told : sequence of int
+    report : sequence of int
         What the code left: the site, -1 of what was called out; the steps of all loops around it; numbers that it read.
     """
     from scanviz.engine.runtime.errors import Failure, in_words  # few runs fail
@@ -180,12 +180,12 @@ def put_error(arena: LoopArena, calls: Calls | None, sites: Sequence[Site], told
         if not isinstance(calls.error, Exception):
             raise calls.error
         site, error, values = sites[calls.failed.site], calls.error, tuple(calls.values)
-        steps = list(told[1:])
+        steps = list(report[1:])
     else:
-        site = sites[told[0]]
+        site = sites[report[0]]
         depth = _depth(site)
-        steps = list(told[1 : 1 + depth])
-        error, values = _stand_in_error(site, told[1 + depth :])
+        steps = list(report[1 : 1 + depth])
+        error, values = _stand_in_error(site, report[1 + depth :])
     depth = _depth(site)
     while site.around is not None:
         step = steps[depth - 1] if site.loop is not None else None
@@ -198,20 +198,20 @@ def put_error(arena: LoopArena, calls: Calls | None, sites: Sequence[Site], told
     return site.number
 
 
-def runs_ended(calls: Calls | None, sites: Sequence[Site], told: Sequence[int]) -> list[tuple[int, int]]:
+def runs_ended(calls: Calls | None, sites: Sequence[Site], report: Sequence[int]) -> list[tuple[int, int]]:
     """Return the inner runs that an error ended, innermost first: (key of the loop, steps done).
 
     Parameters
     ----------
-    calls, sites, told
+    calls, sites, report
         As :func:`put_error` takes them.
     """
     called = calls is not None and calls.failed is not None
-    site: Site | None = sites[calls.failed.site if called else told[0]]  # type: ignore[union-attr]  # it is called
+    site: Site | None = sites[calls.failed.site if called else report[0]]  # type: ignore[union-attr]  # only called when it exists
     found = []
     while site is not None and site.around is not None:
         if site.loop is not None:
-            found.append((site.loop.key, told[_depth(site)]))
+            found.append((site.loop.key, report[_depth(site)]))
         site = site.around
     return found
 

@@ -1,8 +1,7 @@
 """Count the runs, steps and times of inner loops in native code.
 
-The code adds numbers to a table that it is handed.  Counting takes an addition or two a run; times are taken by the processor's
-counter, in code that is run now and then, and only of loops that are in no other loop of the code but the outermost.  Who
-observes is notified of such runs as of those of a control block.  Code for runs that nobody watches has none of it.
+The code adds to a table among its arguments, which takes an addition or two per run.  Times are taken by the cycle counter, only
+of loops that are nested once.  Code of unobserved runs counts nothing.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 
 COUNTS: Base = ("counts", 0, 0)
 WIDTH = 4  # runs, steps, the most steps of a run, ticks
-LONGEST = 2  # of these the one that is no sum
+LONGEST = 2  # the index of the maximum among them
 
 
 def count_begin(shared: Shared, key: int, is_inner: bool) -> tuple[int, Value | None]:

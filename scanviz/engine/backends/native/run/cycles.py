@@ -1,9 +1,8 @@
 """The processor's cycle counter as a clock.
 
-On x86 the counter runs at one rate whatever the processor does, where the flags ``constant_tsc`` and ``nonstop_tsc`` say so; its
-rate is measured once, beside the clock of the process.  Elsewhere native code asks the clock of the process itself.  Reading the
-counter takes some ten nanoseconds and waits for nothing: where parts of a step are told apart, a fence before it waits for what
-was begun.
+On x86 the counter has a constant rate if the flags ``constant_tsc`` and ``nonstop_tsc`` say so; the rate is calibrated once against
+the process clock.  Elsewhere native code reads the process clock itself.  A reading takes some 10 ns and does not wait for earlier
+instructions, so a fence precedes it where operations are timed.
 """
 
 from __future__ import annotations
@@ -20,9 +19,9 @@ from scanviz.engine.backends.native.cache.jit import compiled, module_text
 if TYPE_CHECKING:
     from scanviz.engine.backends.native.emit.ir import Code, Value
 
-MEASURED_NS = 3_000_000  # for so long the counter is compared with the clock
-PAIRS = 8  # readings of both, of which the closest counts
-STAMPS = 2_000  # that are taken to see what one costs
+MEASURED_NS = 3_000_000  # how long the counter is compared with the clock
+PAIRS = 8  # pairs of readings, of which the closest is used
+STAMPS = 2_000  # readings taken to measure the cost of one
 CLOCK_MONOTONIC = 1  # Linux's, which time.perf_counter_ns reads
 ARGUMENTS = ("i64 %first", "i64 %last", "ptr %addresses", "ptr %numbers")
 
@@ -64,7 +63,7 @@ def write_now(code: Code, fenced: bool) -> Value:
         return code.op("call i64 @llvm.readcyclecounter()", "int64")
     code.declared["clock_gettime"] = "declare i32 @clock_gettime(i32, ptr)"
     code.line(f"call i32 @clock_gettime(i32 {CLOCK_MONOTONIC}, ptr %clock)")
-    from scanviz.engine.backends.native.emit.ir import Value  # much code, of use where code is written
+    from scanviz.engine.backends.native.emit.ir import Value  # slow to import, only needed to write code
 
     seconds = code.load(Value("%clock", "address"), "int64")
     rest = code.load(code.at(Value("%clock", "address"), 8), "int64")

@@ -19,7 +19,7 @@ _NOTHING = np.empty(0)
 
 
 def gathered(
-    handed: CallArguments, arena: LoopArena, buffers: Sequence[Any]
+    arguments: CallArguments, arena: LoopArena, buffers: Sequence[Any]
 ) -> tuple[list[Array], list[int]]:
     """Return the arrays and the numbers of one run.
 
@@ -31,7 +31,7 @@ def gathered(
     _put_in_order(arena)
     numbers = [sequence.strides[0] for sequence in arena.sequences]
     for state in arena.states:
-        if not state.array.flags.c_contiguous:  # a buffer that a mitmot takes over
+        if not state.array.flags.c_contiguous:  # a buffer that a mit-mot overwrites
             state.array = np.ascontiguousarray(state.array)
         numbers.append(state.size)
     numbers += [max(output.size, 1) for output in arena.outputs]
@@ -41,15 +41,15 @@ def gathered(
         "output": [output.array for output in arena.outputs],
         "fixed": [
             np.ascontiguousarray(value) for value in arena.fixed
-        ],  # a number is an array of one element
+        ],  # a scalar is an array of one element
         "buffer": buffers,
         "carry": [np.array(value) for value in arena.carried],
         "stamps": [getattr(arena.record, "numbers", None)],
     }
-    return handed_arrays(handed, given), numbers
+    return argument_arrays(arguments, given), numbers
 
 
-def handed_arrays(handed: CallArguments, given: Mapping[str, Sequence[Any]]) -> list[Array]:
+def argument_arrays(arguments: CallArguments, given: Mapping[str, Sequence[Any]]) -> list[Array]:
     """Return the arrays whose addresses are arguments, in order.
 
     Parameters
@@ -58,18 +58,18 @@ def handed_arrays(handed: CallArguments, given: Mapping[str, Sequence[Any]]) -> 
         By the kind of a base, the arrays of that kind by their numbers; other arrays are the code's own.
     """
     arrays: list[Array] = []
-    for base in handed.addresses:
+    for base in arguments.addresses:
         kind, k, _ = base
         if kind in given:
             arrays.append(given[kind][k])
-        elif base in handed.constants:
-            arrays.append(handed.constants[base])
+        elif base in arguments.constants:
+            arrays.append(arguments.constants[base])
         elif kind == "report":
-            arrays.append(np.zeros(handed.reported, np.int64))
+            arrays.append(np.zeros(arguments.reported, np.int64))
         elif kind == "counts":
-            arrays.append(table(handed.counted))
+            arrays.append(table(arguments.counted))
         else:
-            arrays.append(_NOTHING if kind == "called" else lent_bytes(max(handed.scratch, 1)))
+            arrays.append(_NOTHING if kind == "called" else lent_bytes(max(arguments.scratch, 1)))
     return arrays
 
 
@@ -92,7 +92,7 @@ def _in_order(value: Array, loop: LoopInstruction, name: str) -> Array:
     try:
         return np.ascontiguousarray(value)
     except MemoryError as error:
-        from scanviz.engine.runtime.wording import amount  # needed when something has failed
+        from scanviz.engine.runtime.wording import amount  # only needed for errors
 
         raise OutOfMemoryError(
             f"loop `{loop.name}` needs {amount(str(error))} for a copy of `{name}`, whose numbers do not lie side by side",

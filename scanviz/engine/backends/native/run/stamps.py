@@ -1,12 +1,10 @@
 """Time stamps that native code writes, and the times of steps and operations made of them.
 
-The code is handed int64 numbers: first :data:`HEAD` about what it shall do and has done, then the stamps.  With one a step, it is
-taken where a step begins, if the number of the step, counted from the first, is a multiple of a power of two; and one where the
-code is left.  With one an operation, all are taken, the last where the rows are stored.  It is one code, told each time which.
-Plain code that takes strips of elements through many steps takes them through those between two stamps: what has a time is the code
-that runs without one.
+The record of stamps is an argument of the code: :data:`HEAD` numbers that control and report, then the stamps.  When steps are
+timed, every 2^n-th step has a stamp at its begin, and the end has one.  When operations are timed, all of them have one.  The same
+code does both.  Strip-mined code takes its strips through the steps between two stamps, so the timed code is the plain code.
 
-Loops inside that are called out are watched meanwhile: what that takes is noted with its time, and taken off the times that follow.
+Inner loops that are called out are observed; the overhead is recorded with its time and subtracted from later stamps.
 """
 
 from __future__ import annotations
@@ -28,10 +26,10 @@ from scanviz.engine.program.instructions import LoopInstruction
 
 # the first step, k - 1 where every k-th step has a stamp, the logarithm of k, the steps done, whether operations have stamps
 HEAD = 5
-OFTEN_NS = 200  # steps that take longer have a stamp each: a stamp costs some ten nanoseconds
-SHARED_NS = 500  # of shorter ones as many share a stamp as take about so long
+OFTEN_NS = 200  # longer steps have one stamp each; a stamp costs about ten nanoseconds
+SHARED_NS = 500  # shorter steps share a stamp for about this time
 RAREST = 9  # the logarithm of the most steps that share a stamp
-# And of as many where strips of elements go through them: each reads its elements anew after a stamp.
+# The same for strips, which reload their elements after a stamp.
 IN_STRIPS = 10
 Shares = Sequence[Sequence[tuple[int, float]]]  # of each stamp, the instructions and their shares of its time
 
@@ -63,7 +61,7 @@ class StampWriter:
         code, taken, go_on = self.code, self.code.label(), self.code.label()
         done = self._done(step)
         rest = code.op(f"and i64 {done.text}, {self._mask.text}", "int64")
-        with code.storing_nothing():  # but times
+        with code.storing_nothing():  # all but the times
             code.branch(code.op(f"icmp eq i64 {rest.text}, 0", "bool"), taken, go_on)
             code.begin(taken)
             place = code.op(f"lshr i64 {done.text}, {self._shift.text}", "int64")
@@ -127,11 +125,11 @@ class NativeRecord:
     Attributes
     ----------
     numbers : array
-        What the code is handed.
+        The stamps, an argument of the code.
     watched : list of (int, int)
         Times, and what watching had taken in this thread until then.
     is_slower : bool
-        Whether loops inside were called out that are part of the code usually: times of such steps are none of the usual ones.
+        Whether inner loops were called out that are usually part of the code: such steps take longer than usual.
     waited_ns : int
         How long the thread that noted the times waited at the end for others, which took the same steps of other rows.
     """
@@ -140,9 +138,7 @@ class NativeRecord:
 
     def __init__(self, numbers: Array, own: ObserverOverhead | None) -> None:
         self.numbers, self._own, self.is_slower, self.waited_ns = numbers, own, False, 0
-        self._reading = (
-            None if own is None else reading()
-        )  # where nothing inside is watched only differences count
+        self._reading = None if own is None else reading()  # without inner samples only differences matter
         self.watched: list[tuple[int, int]] = []
         self.note()
 
@@ -155,7 +151,7 @@ class NativeRecord:
         """Record the time that the stamping thread waited for other threads."""
         origin, mask, shift = (int(number) for number in self.numbers[:3])
         begin, end = (step - origin + mask >> shift for step in (first, last))
-        between = last - origin - (begin << shift)  # steps: the first of them need not have a stamp
+        between = last - origin - (begin << shift)  # steps, of which the first need not have a stamp
         if between > 0:
             ticks = float(self.numbers[HEAD + end] - self.numbers[HEAD + begin]) * ((last - first) / between)
             self.waited_ns += max(0, taken_ns - round(ticks * counter().tick_ns))
@@ -245,7 +241,7 @@ class NativeStamps:
             covers = np.full(count, self._k, np.int64)
             covers[count - 1 :] -= count * self._k - done
         within = int(intervals.sum())
-        if self.record.waited_ns and within:  # a step is done when all threads have done it
+        if self.record.waited_ns and within:  # a step ends when all threads have done it
             intervals = np.rint(intervals * (1 + self.record.waited_ns / within)).astype(np.int64)
             within = int(intervals.sum())
         span = max(within, self._ended - self._begun) if self._ended else within

@@ -28,16 +28,12 @@ if TYPE_CHECKING:
     from scanviz.engine.backends.native.run.batch_partition import Parts
     from scanviz.engine.program.shapes import ConcreteShape
 
-CHUNK_NS = 100_000_000  # a call takes about so long at most, so that ctrl+c is heard
-PAYS_NS = (
-    1e6  # steps that take less together are taken by one thread: waking another takes some ten microseconds
-)
-SHORTEST_NS = (
-    250.0  # of a step: shorter ones are not divided, what each costs beside its elements would be most of it
-)
-COMPILED_NS = 60e6  # the steps of a loop have taken so long, or are about to, when code for its parts is made
-FEWEST = 1e6  # elements of rows: fewer surely take less
-LOST = 0.02  # of their time that calls may lose to trying whether parts are quicker by now
+CHUNK_NS = 100_000_000  # the longest call, so that ctrl+c is heard
+PAYS_NS = 1e6  # shorter runs take one thread: waking another takes about ten microseconds
+SHORTEST_NS = 250.0  # shorter steps are not divided: overhead would dominate
+COMPILED_NS = 60e6  # code for parts is made once a loop's steps take so long
+FEWEST = 1e6  # elements of rows: loops with fewer are surely too short
+LOST = 0.02  # the share of time that may be spent on trying parts again
 
 
 class _CodeOfPart(NamedTuple):
@@ -45,7 +41,7 @@ class _CodeOfPart(NamedTuple):
 
     plan: Plan
     machine: Machine
-    handed: CallArguments
+    arguments: CallArguments
 
 
 class PartedCode:
@@ -66,7 +62,7 @@ class PartedCode:
 
     def __init__(self, loop: LoopInstruction, parts: Parts) -> None:
         self._loop, self._parts = loop, parts
-        self._timed: _CodeOfPart | None = None  # of the first part, which notes times for all
+        self._timed: _CodeOfPart | None = None  # the first part, which notes times for all
         self._code = self._of_part(parts.plan, "plain", parts.rows)
         self._last = self._code
         if parts.is_uneven:
@@ -83,7 +79,7 @@ class PartedCode:
     def prepare_times(self) -> None:
         """Compile the timed code, once."""
         if self._timed is None:
-            variant: CodeVariant = "strips" if self._code.handed.in_strips else "timed"
+            variant: CodeVariant = "strips" if self._code.arguments.in_strips else "timed"
             self._timed = self._of_part(self._parts.plan, variant, self._parts.rows)
 
     def run(self, arena: LoopArena, first: int, last: int, step_ns: float, times: bool) -> float:
@@ -112,10 +108,10 @@ class PartedCode:
     def _call(self, arena: LoopArena, part: int, code: _CodeOfPart) -> Callable[[int, int], int]:
         """Return a function that takes steps of one part."""
         buffers = [lent_bytes(prod(shape) * np.dtype(dtype).itemsize) for shape, dtype in code.plan.buffers]
-        arrays, numbers = gathered(code.handed, arena, buffers)
+        arrays, numbers = gathered(code.arguments, arena, buffers)
         addresses = [
             address(data) + part * self._bytes(base)
-            for base, data in zip(code.handed.addresses, arrays, strict=True)
+            for base, data in zip(code.arguments.addresses, arrays, strict=True)
         ]
         held = arrays, array("Q", addresses), array("q", numbers)
 
@@ -159,11 +155,11 @@ class InParts:
 
     def __init__(self, loop: LoopInstruction, plan: Plan, how: tuple[Grouping, Emits]) -> None:
         self._loop, self._plan, self._how = loop, plan, how
-        self._divided: dict[int, Parts | None] = {}  # by threads allowed
-        self._made: dict[int, PartedCode | None] = {}  # so too
-        self._taken_ns = 0.0  # what all steps have taken
-        self.step_ns = 0.0  # what one took last when the loop was done as a whole; an estimate before
-        # calls from one in parts to the next while these are slower, and how many are left
+        self._divided: dict[int, Parts | None] = {}  # by the number of threads allowed
+        self._made: dict[int, PartedCode | None] = {}  # likewise
+        self._taken_ns = 0.0  # the time of all steps
+        self.step_ns = 0.0  # the last time of a step on one thread; at first an estimate
+        # calls between trials of parts while these are slower, and how many are left
         self._apart, self._again = 0, 0
 
     def note(self, steps: int, elapsed_ns: int) -> None:
@@ -206,7 +202,7 @@ class InParts:
         if steps * max(sizes, default=0) < FEWEST or threads_allowed() < 2:
             return 0.0
         from scanviz.engine.cost import MACHINE_RATES
-        from scanviz.engine.program.work import step_ns  # of use for long runs
+        from scanviz.engine.program.work import step_ns  # only needed for long runs
 
         return step_ns(loop.body, self._plan, MACHINE_RATES)
 

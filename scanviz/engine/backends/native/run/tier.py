@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from scanviz.engine.observation.stamps import Clock, Stamps
 
 WATCHED = "while it is recorded, loops and branches inside run one by one, and slower"
-LOOKS = 3  # of so many samples of operations one watches loops inside themselves
-MORE = 16  # times as many steps as in the call before are taken in one, at most: nobody knows how long the first of them is
+LOOKS = 8  # one sample of operations in eight watches inner loops themselves
+MORE = 16  # a call takes at most so many times the steps of the one before: the first step's time is unknown
 EMITS = Emits(
     lambda instruction, program: instruction.op.declaration.views is None or instruction.op.facts.never_view,
     lambda instruction, program: range(min(instruction.op.facts.overwrites, len(instruction.inputs))),
@@ -55,8 +55,8 @@ class NativeCode:
 
     Attributes
     ----------
-    handed : CallArguments
-        What it is handed.
+    arguments : CallArguments
+        Its arguments.
     machine : Machine
         What it was compiled to.
 
@@ -90,16 +90,16 @@ class NativeCode:
         self._known = {} if known is None else known
         self._kind = Kind(_of_variant(variant, counts, self._known), inline, counts)
         self._chunk = 1
-        self._step_ns = 0.0  # what a step took lately
+        self._step_ns = 0.0  # the latest time of a step
         self._in_parts = None if variant == "ops" else in_parts
         self.loop, self.plan, self.variant, self.runners = loop, plan, variant, runners
         self._others: dict[bool, NativeCode] = {}
         self._branches = has_branches(loop.body)
-        self._looks = 0  # parts that were watched, or might have been
+        self._looks = 0  # parts that were, or could have been, observed
         if self._kind not in self._known:
             self._known[self._kind] = code_of(loop, plan, self._kind)
-        self.machine, self.handed = self._known[self._kind]
-        self._called = called_instructions(self.handed.callouts, self.handed.sites, runners)
+        self.machine, self.arguments = self._known[self._kind]
+        self._called = called_instructions(self.arguments.callouts, self.arguments.sites, runners)
 
     @cached_property
     def text(self) -> str:
@@ -118,9 +118,9 @@ class NativeCode:
 
     def __call__(self, arena: LoopArena, first: int, last: int) -> Outcome:
         """Take steps, in chunks between which ctrl+c is heard; see :mod:`scanviz.engine.runtime.calling`."""
-        if self.handed.holds_inside and arena.probe is not None:
+        if self.arguments.holds_inside and arena.probe is not None:
             return self._observed(arena, first, last, arena.probe)
-        # times of steps, and a control block, show what steps take without a profile: threads take them where they would
+        # without a profile the times of steps are usual ones: threads are used as usual
         times = self.variant == "steps"
         is_usual = times or arena.probe is None or arena.probe.level is RUNS
         if self._in_parts is not None and is_usual and self._in_parts.run(arena, first, last, times):
@@ -129,13 +129,13 @@ class NativeCode:
 
     def _as_whole(self, arena: LoopArena, first: int, last: int) -> Outcome:
         """Take steps in the calling thread."""
-        arrays, numbers = gathered(self.handed, arena, arena.buffers)
-        addresses, told = array("Q", map(address, arrays)), array("q", numbers)
+        arrays, numbers = gathered(self.arguments, arena, arena.buffers)
+        addresses, sizes = array("Q", map(address, arrays)), array("q", numbers)
         calls = None
         if self._called:
-            calls = Calls(self._called, arena, dict(zip(self.handed.addresses, arrays, strict=True)))
+            calls = Calls(self._called, arena, dict(zip(self.arguments.addresses, arrays, strict=True)))
             addresses[self._place_of("called")] = calls.address
-        where, what = addresses.buffer_info()[0], told.buffer_info()[0]
+        where, what = addresses.buffer_info()[0], sizes.buffer_info()[0]
         begun = perf_counter_ns()
         if last - first <= self._chunk:
             found = self.machine.function(first, last, where, what)
@@ -144,16 +144,16 @@ class NativeCode:
         done, outcome = found >> 2, found & 3
         if self._in_parts is not None and done > first:
             self._in_parts.note(done - first, perf_counter_ns() - begun)
-        probe = arena.probe if self.handed.counted else None
+        probe = arena.probe if self.arguments.counted else None
         if probe is not None:
-            for run in runs_counted(self.handed.counted, arrays[self._place_of("counts")]):
+            for run in runs_counted(self.arguments.counted, arrays[self._place_of("counts")]):
                 probe.note(run)
         if outcome == FAILED:
             left = arrays[self._place_of("report")].tolist()
             if probe is not None:
-                for key, steps in runs_ended(calls, self.handed.sites, left):
+                for key, steps in runs_ended(calls, self.arguments.sites, left):
                     probe.note((key, 1, steps, steps, 1, 0, "native"))
-            return done, outcome, put_error(arena, calls, self.handed.sites, left)
+            return done, outcome, put_error(arena, calls, self.arguments.sites, left)
         if self.loop.carries:
             self._hand_on(arena, arrays)
         return done, outcome, -1
@@ -161,13 +161,13 @@ class NativeCode:
     def _hand_on(self, arena: LoopArena, arrays: Sequence[Array]) -> None:
         """Store the carries in the arena."""
         carried = list(arena.carried)
-        for (kind, k, _), value in zip(self.handed.addresses, arrays, strict=True):
+        for (kind, k, _), value in zip(self.arguments.addresses, arrays, strict=True):
             if kind == "carry":
                 carried[k] = value[()]
         arena.carried = tuple(carried)
 
     def _place_of(self, kind: str) -> int:
-        return next(k for k, base in enumerate(self.handed.addresses) if base[0] == kind)
+        return next(k for k, base in enumerate(self.arguments.addresses) if base[0] == kind)
 
     def _in_chunks(self, where: int, what: int, first: int, last: int) -> int:
         """Take steps in calls of about 0.1 s; return the result of the last call."""
@@ -184,7 +184,7 @@ class NativeCode:
     def reasons(self) -> list[str]:
         """Return the reasons of callouts."""
         return list(
-            dict.fromkeys(f"called out: {call.why}" for call in self.handed.callouts if not call.seldom)
+            dict.fromkeys(f"called out: {call.why}" for call in self.arguments.callouts if not call.seldom)
         )
 
     def _observed(self, arena: LoopArena, first: int, last: int, probe: Probe) -> Outcome:
@@ -200,7 +200,7 @@ class NativeCode:
         elif self._kind.counts:
             return self._as_whole(arena, first, last)
         if inline not in self._others:
-            with probe.own.aside():  # no time of the program
+            with probe.own.aside():  # not the program's own time
                 self._others[inline] = NativeCode(
                     self.loop,
                     self.plan,
@@ -216,19 +216,19 @@ class NativeCode:
         """Return whether inner loops and branches are called out in this sample."""
         if self._branches or probe.level > ProbeLevel.STEPS or not probe.control:
             return True
-        if self.variant == "plain":  # a control block, or a call that is made as if nobody watched
+        if self.variant == "plain":  # a control block, or an unobserved call
             return False
         self._looks += 1
-        # not in the first sample: of a short loop it is the only one
+        # not in the first sample: a short loop has only one
         return self._looks % LOOKS == 2 if self.variant == "ops" else self._looks == 1
 
     def stamps(self, first: int, last: int, clock: Clock, own: ObserverOverhead | None) -> Stamps:
         """Return the stamps of a chunk."""
-        from scanviz.engine.backends.native.run.stamps import NativeStamps  # of no use while nobody watches
+        from scanviz.engine.backends.native.run.stamps import NativeStamps  # only needed while observed
 
         return NativeStamps(
-            self.variant, len(self.handed.stamped), self._shares, first, last, self._step_ns, clock, own, self._took,
-            self.handed.in_strips,
+            self.variant, len(self.arguments.stamped), self._shares, first, last, self._step_ns, clock, own, self._took,
+            self.arguments.in_strips,
         )  # fmt: skip
 
     def _took(self, steps: int, elapsed_ns: int) -> None:
@@ -236,7 +236,7 @@ class NativeCode:
 
     @cached_property
     def _shares(self) -> list[list[tuple[int, float]]]:
-        return [_shares(self.loop.body, self.plan, group) for group in self.handed.stamped[1:-1]]
+        return [_shares(self.loop.body, self.plan, group) for group in self.arguments.stamped[1:-1]]
 
 
 def _of_variant(
@@ -251,7 +251,7 @@ def _of_variant(
 
 def _shares(program: Program, plan: Plan, group: Sequence[int]) -> list[tuple[int, float]]:
     """Return each instruction's share of a group's time, by its work."""
-    from scanviz.engine.cost import weights_in  # of no use while nobody watches
+    from scanviz.engine.cost import weights_in  # only needed while observed
     from scanviz.engine.program.work import work_of
 
     work = work_of(program, plan) if len(group) > 1 else [None] * len(program.instructions)
@@ -277,7 +277,7 @@ class NativeSpecialised(Specialised):
     @property
     def plain_times(self) -> bool:
         """Whether timed steps run the plain code, as strips do."""
-        return self.written("steps").handed.in_strips
+        return self.written("steps").arguments.in_strips
 
     def stamps(self, name: Variant, first: int, last: int, own: ObserverOverhead | None) -> Stamps:
         """Return the stamps of a chunk, without observer overhead in callouts."""
@@ -316,7 +316,7 @@ def machine_code(
     made = NativeSpecialised(plan, native_tier(tier), write, "machine code for the shapes met")
     if code.machine.was_kept:
         made.why += ", kept on disk from an earlier run"
-    inside = [WATCHED] if code.handed.holds_inside and has_branches(loop.body) else []
+    inside = [WATCHED] if code.arguments.holds_inside and has_branches(loop.body) else []
     made.why = "; ".join([made.why, *inside, *code.reasons()])
     return made
 
@@ -353,9 +353,9 @@ class Listing(NamedTuple):
     why : str
         Why it has the code that it has.
     ir : str
-        In LLVM's language; empty where it has no native code.
+        The code as LLVM IR; empty where it has no native code.
     loop, plan
-        What it is made of.
+        What it was made from.
     """
 
     name: str

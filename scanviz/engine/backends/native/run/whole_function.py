@@ -1,8 +1,7 @@
 """Compile a whole function, for calls in which everything around the loops takes longer than the loops.
 
-A function is a loop of one step: its inputs are what stays the same, its outputs what the step gives.  So its operations and loops
-are written as those of any step are (:mod:`scanviz.engine.backends.native.emit.inside`), for the shapes of one kind of call.  Small
-arrays are copied into memory whose addresses are known, and results out of it: that takes less than asking arrays where they lie.
+A function is compiled as a loop of one step whose non-sequences are the inputs, for the shapes of one kind of call.  Inputs and
+results are copied to and from memory with fixed addresses: for small arrays that is faster than asking for their addresses.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from scanviz.engine.backends.native.emit import NotWrittenError
 from scanviz.engine.backends.native.emit.call_arguments import CallArguments
 from scanviz.engine.backends.native.emit.code import Kind, code_of
 from scanviz.engine.backends.native.run.counts import LONGEST, runs_counted, table
-from scanviz.engine.backends.native.run.gathered_arguments import handed_arrays
+from scanviz.engine.backends.native.run.gathered_arguments import argument_arrays
 from scanviz.engine.backends.native.run.tier import EMITS
 from scanviz.engine.graph.nodes import Array
 from scanviz.engine.observation.events import Run
@@ -35,9 +34,9 @@ from scanviz.engine.runtime.address import address
 from scanviz.engine.runtime.buffer_pool import lent_bytes
 from scanviz.engine.runtime.pool import Pool
 
-THREADS = 4  # as many calls at once keep their memory
-MOST_SHAPES = 8  # of one function, in whose memory runs are counted for one thread
-MOST_SCRATCH = 384 * 2**10  # bytes of rows inside, which are kept between calls
+THREADS = 4  # the most concurrent calls whose memory is kept
+MOST_SHAPES = 8  # per function: the shapes for which a thread counts runs in the function's memory
+MOST_SCRATCH = 384 * 2**10  # the most bytes of inner rows, which are kept between calls
 ENDED_WELL = 1 << 2  # one step, and nothing else
 
 
@@ -81,14 +80,14 @@ class WorkingMemory:
         The addresses of the code's arguments.
     """
 
-    __slots__ = ("_counted", "_held", "_told", "counts", "given", "results", "what", "where")
+    __slots__ = ("_counted", "_held", "_last_read", "counts", "given", "results", "what", "where")
 
     def __init__(
         self,
         program: Program,
         shapes: Sequence[tuple[int, ...]],
         memory: RunMemory,
-        handed: CallArguments,
+        arguments: CallArguments,
     ) -> None:
         self.given = [
             _empty(shape, dtype_of(program, number))
@@ -100,22 +99,22 @@ class WorkingMemory:
         ]
         self.results = [row[0, ...] for row in rows]
         buffers = [_empty(shape, dtype) for shape, dtype in memory.buffers]
-        self.counts = table(handed.counted) if handed.counted else None
+        self.counts = table(arguments.counted) if arguments.counted else None
         given: dict[str, list[Any]] = {"fixed": self.given, "output": rows, "buffer": buffers}
-        arrays = handed_arrays(handed, given | {"counts": [self.counts]})
+        arrays = argument_arrays(arguments, given | {"counts": [self.counts]})
         addresses, numbers = array("Q", map(address, arrays)), array("q", [1] * len(rows))
         self.where, self.what = addresses.buffer_info()[0], numbers.buffer_info()[0]
         self._held = arrays, addresses, numbers
-        self._counted = handed.counted
-        self._told = None if self.counts is None else self.counts.copy()
+        self._counted = arguments.counted
+        self._last_read = None if self.counts is None else self.counts.copy()
 
     def read(self) -> list[Run]:
         """Return the counts since the last reading."""
-        if self.counts is None or self._told is None:
+        if self.counts is None or self._last_read is None:
             return []
         now = self.counts.copy()
-        told, self._told = self._told, now
-        since = now - told
+        before, self._last_read = self._last_read, now
+        since = now - before
         since[:, LONGEST] = now[:, LONGEST]
         return runs_counted(self._counted, since)
 
@@ -147,13 +146,13 @@ class WholeFunction:
         loop = as_loop(program)
         plan = plan_loop(loop, tuple(map(tuple, shapes)), chains, EMITS, ())
         kind = Kind("plain", counts=counts, calls_out=False)
-        machine, handed = code_of(loop, plan, kind)
-        if handed.scratch > MOST_SCRATCH:
+        machine, arguments = code_of(loop, plan, kind)
+        if arguments.scratch > MOST_SCRATCH:
             raise NotWrittenError("its rows would be held between calls")
         self._machine, self._function = machine, machine.function
         memory = run_memory(plan)
         self.memory: Pool[WorkingMemory] = Pool(
-            lambda: WorkingMemory(program, shapes, memory, handed), THREADS
+            lambda: WorkingMemory(program, shapes, memory, arguments), THREADS
         )
         self._program, self._shapes = program, shapes
         self._counting: WholeFunction | None = None
@@ -162,7 +161,7 @@ class WholeFunction:
         """Return the outputs by code that counts the runs of the loops, in memory of the probe."""
         counting = self._counting
         if counting is None:
-            with probe.own.aside():  # no time of the program
+            with probe.own.aside():  # not the program's own time
                 counting = self._counting = WholeFunction(self._program, self._shapes, counts=True)
         memory = probe.counters.get(counting)
         if memory is None:

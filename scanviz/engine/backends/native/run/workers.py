@@ -1,8 +1,8 @@
 """Threads that take parts of one call of native code, and sleep in between.
 
-Who sleeps is woken where he ran last.  Between two calls the caller may have come to that very processor; some systems, virtual
-machines among them, then leave both there for milliseconds, one after the other, though another processor is idle.  So threads are
-woken with the caller's processor forbidden to them, and are allowed it again as soon as they run.
+A sleeping thread wakes on the processor where it last ran.  If the caller runs there now, some systems (virtual machines among
+them) leave both on it for milliseconds although another processor is idle.  So threads are woken with the caller's processor
+excluded from their affinity, which is restored as soon as they run.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Workers:
         """Forget all threads: a forked process has none of its parent's."""
         self._lock, self._count = threading.Lock(), 0
         self._tasks = SimpleQueue[tuple[Task, _Ended, Processors]]()
-        self._threads: list[int] = []  # by the system's numbers
+        self._threads: list[int] = []  # by the system's thread ids
 
     def run(self, tasks: Sequence[Task]) -> None:
         """Run tasks, the first in this thread; return when all have ended, after ctrl+c too: they write to the caller's arrays.
@@ -107,7 +107,7 @@ def woken_elsewhere(threads: Sequence[int]) -> Processors:
     if not others:
         return set()
     for thread in threads:
-        with suppress(OSError):  # as where programs may not say so
+        with suppress(OSError):  # as on systems without affinity
             os.sched_setaffinity(thread, others)
     return allowed
 
@@ -120,7 +120,7 @@ def _processor() -> Callable[[], int] | None:
     """
     if not hasattr(os, "sched_setaffinity"):
         return None
-    from ctypes import PyDLL  # LLVM has imported it
+    from ctypes import PyDLL  # already imported by llvmlite
 
     here: Callable[[], int] | None = getattr(PyDLL(None), "sched_getcpu", None)
     return here
@@ -131,14 +131,14 @@ def _work(tasks: SimpleQueue[tuple[Task, _Ended, Processors]]) -> None:
         task, ended, allowed = tasks.get()
         error: BaseException | None = None
         if allowed:
-            with suppress(OSError):  # they may have been taken from the process meanwhile
+            with suppress(OSError):  # the process may have lost them meanwhile
                 os.sched_setaffinity(0, allowed)
         try:
             task()
         except BaseException as raised:
             error = raised
         ended.note(error)
-        del task, ended  # what they hold is not kept until there is more to do
+        del task, ended  # drop references before waiting
 
 
 WORKERS = Workers()

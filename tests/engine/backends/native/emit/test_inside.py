@@ -261,7 +261,7 @@ def test_ctrl_c_during_what_is_called_out_ends_the_loop(monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(callouts.Calls, "_look", interrupted)
+    monkeypatch.setattr(callouts.Calls, "_finder", interrupted)
     with pytest.raises(KeyboardInterrupt):
         f(given)
 

@@ -40,7 +40,7 @@ _GROUPS = {  # by the first command of each
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command and return its exit code; a program that is run may end the process itself.
+    """Run a command and return its exit code; a user's program may end the process itself.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: list[str]) -> int:
-    """Run a command, and print what stopped it unless that is a program's own matter."""
+    """Run a command; print errors as messages, except those of a user's program."""
     from scanviz.cli.options import UsageError, ran_program
 
     try:
@@ -97,7 +97,7 @@ def _failed(error: Exception, code: int) -> int:
 
 
 def _flush() -> None:
-    """Write out what is left.
+    """Flush standard output.
 
     Raises
     ------
@@ -115,7 +115,7 @@ def _flush() -> None:
 
 
 def _write_no_more() -> None:
-    """Let what standard output does not take go nowhere, so that python does not try again at its end."""
+    """Discard output that cannot be written, so that python does not try again at its end."""
     with contextlib.suppress(OSError, ValueError):
         try:
             sys.stdout.flush()
@@ -146,7 +146,7 @@ def _dispatch(arguments: list[str]) -> int:
 
 
 def _no_command(arguments: list[str]) -> str:
-    """Return what to say of arguments that begin with no command: a script or profile there is for `profile` or `report`."""
+    """Return the message for arguments without a command; it names `profile` for a script, `report` for a profile."""
     import shlex  # of an error
 
     from scanviz.cli.options import suggestion
@@ -167,7 +167,7 @@ def _no_command(arguments: list[str]) -> str:
 
 
 def _show(text: str) -> None:
-    """Print a help as wide as the terminal."""
+    """Print help text as wide as the terminal."""
     from scanviz.cli.fitted import fitted_to  # commands that run start without it
 
     write_text(fitted_to(text, sys.stdout), sys.stdout)

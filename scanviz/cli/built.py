@@ -1,4 +1,4 @@
-"""Running a script for what is shown of it when it ends, however it ends: its functions, or what watching them found."""
+"""Run a script and show something at its end: its functions, or what an observer found."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def show_functions(script: Script, what: str, deliver: Callable[[Sequence[Function], TextIO], None]) -> int:
-    """Run a script and show something of the functions that it built: see :func:`run_and_show`."""
+    """Run a script and show something about its functions: see :func:`run_and_show`."""
     from scanviz.engine.measurement.captured_calls import report_functions
 
     built: list[Function] = []
@@ -30,16 +30,16 @@ def show_functions(script: Script, what: str, deliver: Callable[[Sequence[Functi
 def run_and_show(
     script: Script, what: str, watching: AbstractContextManager[Any], show: Callable[[TextIO], None]
 ) -> int:
-    """Run a script and show something when it ends, also where it fails; return the exit code.
+    """Run a script and show something at its end, even if it fails; return the exit code.
 
     Parameters
     ----------
     script : Script
         The program.
     what : str
-        What is shown, for a message.
+        Name of the output, for a message.
     watching : context manager
-        Is entered while the script runs.
+        Entered while the script runs.
     show : callable
         ``show(out)``; its UsageError is printed, and ends the command with 2.
     """
@@ -58,9 +58,9 @@ def run_and_show(
 
 
 def run_to_the_end(script: Script, watching: AbstractContextManager[Any], finish: Callable[[], int]) -> int:
-    """Run a script, then finish, and return the exit code of that; a script that fails keeps its own.
+    """Run a script, then finish and return its exit code; a failing script keeps its own.
 
-    Only the process that the script began in finishes, not its forks.
+    Forks of the process do not finish.
     """
     from scanviz.profiler.run.exits import watch_the_end
     from scanviz.profiler.run.runner import CannotRunError, run
@@ -84,7 +84,7 @@ def run_to_the_end(script: Script, watching: AbstractContextManager[Any], finish
 
 
 def own_output(what: str = "--json") -> TextIO:
-    """Return standard output, for us alone: what is printed from now on, also by other processes, goes to standard error."""
+    """Return standard output for scanviz alone, and redirect all other output to standard error."""
     sys.stdout.flush()
     try:
         own = os.fdopen(os.dup(1), "w", encoding="utf-8")

@@ -1,7 +1,8 @@
 """Run a script, a module (-m) or code (-c) and stop at the first NaN, infinity or other unwanted value.
 
-The finding goes to standard error: the loop, its step, the operation, your line, and the values that the operation was given. The
-exit code is 1 if something was found, else that of the script. Every operation is computed one by one, so the script runs slower.
+The finding goes to standard error: the loop, its step, the operation, your line, and the values that the operation was given.
+The exit code is 1 if something was found, else that of the script. Every operation is computed one by one, so the script runs
+slower.
 
 Without options, check looks for NaN and infinities. With --nan, --inf, --big, --dtype or --shape it looks for these alone.
 
@@ -27,7 +28,7 @@ OPTIONS = (
 
 
 def main(arguments: list[str]) -> int:
-    """Check a program; where nothing is found it ends the process by its own exit code."""
+    """Check a program; without a finding the program's own exit code ends the process."""
     given = parse(arguments, OPTIONS, program=True)
     program = program_of(given.rest, "check")
     from scanviz.profiler.run.checked import run_checked

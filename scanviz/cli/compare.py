@@ -4,9 +4,9 @@ With --run, A.py and B.py run in turns for about a minute (--seconds), each time
 programs; a program with its own arguments is one quoted word. Without --run, A and B are profiles, best made with
 `scanviz profile --repeat 8`.
 
-Steps are compared by their median, calls by their CPU time. Edited, moved or copied code is matched by its place in the graph and
-its expression. On a busy machine there may be no verdict. Profiles of different work (arguments, tier, dtypes, number of steps,
-machine) are refused unless --anyway is given.
+Steps are compared by their median, calls by their CPU time. Edited, moved or copied code is matched by its place in the graph
+and its expression. On a busy machine there may be no verdict. Profiles of different work (arguments, tier, dtypes, number of
+steps, machine) are refused unless --anyway is given.
 
 The exit code is 0; with --fail-over 1 if something is slower by more than that, noise allowed for; 2 if the runs cannot be
 compared.
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 def _share(text: str) -> float:
-    """Return a percentage as a share; its sign may be left out."""
+    """Return a percentage as a share; the percent sign is optional."""
     if not re.fullmatch(r"\d{1,6}(\.\d{1,6})?\s*%?", text):
         raise argparse.ArgumentTypeError(f"takes a percentage such as 5%, not {text!r}")
     return float(text.rstrip("% ")) / 100
@@ -82,12 +82,12 @@ def main(arguments: list[str]) -> int:
 
 
 def _of_programs(given: Given) -> Comparison:
-    """Run the two programs that a command line names and compare them.
+    """Run two programs in turns and compare them.
 
     Raises
     ------
     UsageError
-        If it names no two programs, or one of them fails.
+        If there are not two programs, or one fails.
     """
     from scanviz.profiler.compare.comparison import compare
     from scanviz.profiler.run.exits import terminations_as_interrupts
@@ -128,24 +128,24 @@ def _loaded(path: str) -> ProfileRecord:
 
     try:
         return loaded(Path(path))
-    except ScanvizError as error:  # 1 is for what is slower
+    except ScanvizError as error:  # exit code 1 means slower
         raise UsageError(str(error)) from None
 
 
 def _width(stream: TextIO) -> int:
-    """Return the columns of a terminal, as ``COLUMNS`` says, or 80: what CI keeps is read anywhere."""
+    """Return the width of a terminal or from ``COLUMNS``; else 80, for logs of CI."""
     from scanviz.profiler.report.text import width_of
 
     return width_of(stream) if stream.isatty() or os.environ.get("COLUMNS") else _PIPE_COLUMNS
 
 
 def two_programs(words: list[str]) -> tuple[list[str], list[str]]:
-    """Return two programs, each with its arguments and with those behind both.
+    """Return two programs, each with its own and the common arguments.
 
     Raises
     ------
     UsageError
-        If there are no two.
+        If there are not two.
 
     Examples
     --------
@@ -167,7 +167,7 @@ def two_programs(words: list[str]) -> tuple[list[str], list[str]]:
 
 
 def _progress(rounds: int, seconds: float) -> None:
-    """Show how far it is on a terminal; nothing of it stays."""
+    """Show the progress on a terminal, in a line that is erased."""
     if sys.stderr is not None and sys.stderr.isatty():
         text = f"{counted(rounds, 'round')}, {seconds:.0f} s" if rounds else ""
         sys.stderr.write(f"\r\x1b[K{text}")

@@ -20,7 +20,7 @@ OPTIONS = (Option(("--json",), "", "print the findings as JSON"),)
 
 
 class Finding(NamedTuple):
-    """One thing that works here or does not."""
+    """A backend, library or program, and whether it works here."""
 
     kind: str
     name: str
@@ -93,7 +93,7 @@ def _libraries() -> list[Finding]:
     for module, distribution, purpose, extra in _LIBRARIES:
         wanted = f'"scanviz[{extra}]"' if extra else distribution
         works, there = _imports(module), _version(distribution)
-        if works is None:  # it is there, for all that is known: nothing to install
+        if works is None:  # unknown: do not advise to install it
             late = f"{purpose} (importing it took longer than {_PATIENCE} s)"
             found.append(Finding("libraries", distribution, False, there, late, ""))
         else:
@@ -102,9 +102,9 @@ def _libraries() -> list[Finding]:
 
 
 def _imports(module: str) -> bool | None:
-    """Return whether a module can be imported, tried in another process: a broken library may do anything at import.
+    """Return whether a module can be imported, tested in another process, since a broken library may do anything.
 
-    None where that took too long to tell.
+    None if it took too long.
     """
     try:
         done = subprocess.run(
@@ -137,12 +137,12 @@ def _dot() -> Finding:
 
 
 def _driver() -> Finding:
-    """Ask NVIDIA's driver for the CUDA version that it can run."""
+    """Ask NVIDIA's driver for its CUDA version."""
     number = ctypes.c_int(0)
     try:
         library = ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
         works = library.cuDriverGetVersion(ctypes.byref(number)) == 0 and number.value > 0
-    except (OSError, AttributeError):  # no such library, or one that is no driver
+    except (OSError, AttributeError):  # no driver
         works = False
     shown = f"CUDA {number.value // 1000}.{number.value % 1000 // 10}" if works else ""
     return Finding(

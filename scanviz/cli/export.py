@@ -13,7 +13,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from scanviz.cli.files import STANDARD_OUTPUT, free_place, loaded, one_file, write_to_standard_output
+from scanviz.cli.files import STANDARD_OUTPUT, free_place, loaded, never, one_file, write_to_standard_output
 from scanviz.cli.options import Given, HelpWanted, Option, UsageError, parse, suggestion
 from scanviz.profiler.export import (
     FORMATS,
@@ -69,7 +69,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _format(name: str) -> Format:
-    """Return the format of a name, or say which there are."""
+    """Return the format of a name, or list all formats in the error."""
     try:
         return format_named(name)
     except KeyError:
@@ -80,7 +80,7 @@ def _format(name: str) -> Format:
 
 
 def _target(given: Given, path: Path, table: str | None, form: Format) -> Path | None:
-    """Return where the result goes, None for standard output."""
+    """Return the target path, None for standard output."""
     if given.output in STANDARD_OUTPUT:
         return None
     if given.output is not None:
@@ -103,9 +103,9 @@ def _deliver(pieces: dict[str, bytes], target: Path | None, suffix: str, force: 
         if not whole:
             _make_folder(target)
         for file in files:
-            free_place(file, force=force, ours=_never, what="", fix="--force replaces it")
+            free_place(file, force=force, ours=never, what="", fix="--force replaces it")
         for file, data in files.items():
-            with replacing(file, None if force else _never) as stream:
+            with replacing(file, None if force else never) as stream:
                 stream.write(data)
     except CannotWriteError as error:
         raise UsageError(str(error)) from None
@@ -113,7 +113,7 @@ def _deliver(pieces: dict[str, bytes], target: Path | None, suffix: str, force: 
 
 
 def _make_folder(target: Path) -> None:
-    """Make the folder that tables are written to, where there is none."""
+    """Create the folder for tables, if necessary."""
     try:
         kind = kind_at(target)
         if kind not in ("nothing", "a folder"):
@@ -121,8 +121,3 @@ def _make_folder(target: Path) -> None:
         target.mkdir(exist_ok=True)
     except OSError as error:
         raise UsageError(f"{target} cannot be written: {error.strerror or error}") from None
-
-
-def _never(path: Path) -> bool:
-    """Return that a file is none of ours: exports have no mark."""
-    return False

@@ -1,4 +1,4 @@
-"""Files that commands read and write: one profile, a place where something may be written, or standard output."""
+"""Input and output files of commands."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ FORCE = "--force replaces it, -o names another"
 
 
 def one_file(rest: Sequence[str], command: str) -> Path:
-    """Return the one profile that a command line names.
+    """Return the single profile of a command line.
 
     Raises
     ------
     UsageError
-        If it names none or several.
+        If there is none or several.
 
     Examples
     --------
@@ -60,7 +60,7 @@ def loaded(path: Path) -> ProfileRecord:
 
 
 def profile_place(path: Path, *, force: bool) -> Path:
-    """Return a path where a profile may be saved.
+    """Return the path for a profile, if it may be written.
 
     Raises
     ------
@@ -75,20 +75,20 @@ def profile_place(path: Path, *, force: bool) -> Path:
 
 
 def free_place(path: Path, *, force: bool, ours: Callable[[Path], bool], what: str, fix: str = FORCE) -> Path:
-    """Return a path that may be written: nothing is there, or something that scanviz wrote, or it may be replaced.
+    """Return a path if it may be written: it is free, holds a file of scanviz, or replacing is allowed.
 
     Parameters
     ----------
     path : Path
         Where.
     force : bool
-        Whether any file may be replaced; what is no file never is.
+        Whether any file may be replaced; folders and devices never are.
     ours : callable
-        Whether a file is one that scanviz wrote.
+        Whether scanviz wrote a file.
     what : str
-        What such a file is called, such as ``"page of scanviz"``.
+        Name of such a file, such as ``"page of scanviz"``.
     fix : str
-        How another file is replaced.
+        How to replace another file.
 
     Raises
     ------
@@ -105,13 +105,18 @@ def free_place(path: Path, *, force: bool, ours: Callable[[Path], bool], what: s
     return path
 
 
+def never(path: Path) -> bool:
+    """Return False: no existing file may be replaced."""
+    return False
+
+
 def write_to_standard_output(data: bytes) -> None:
-    """Write a file's content to standard output: byte for byte, but to a terminal as harmless text.
+    """Write a file's content to standard output; for a terminal it is sanitised.
 
     Raises
     ------
     UsageError
-        If it is no text, and standard output is a terminal.
+        If a terminal would get bytes that are no text.
     """
     if not sys.stdout.isatty():
         try:
@@ -140,7 +145,7 @@ RECOMPUTE = Option(
 
 
 def seconds_of(given: Given) -> float | None:
-    """Return how long computing again may take; None where it is not asked for."""
+    """Return the time limit for recomputing; None without ``--recompute``."""
     from scanviz.profiler.values.recompute import SECONDS
 
     seconds: float | None = SECONDS if given.recompute == "" else given.recompute
@@ -151,7 +156,7 @@ def seconds_of(given: Given) -> float | None:
 def recomputing(
     record: ProfileRecord, seconds: float | None
 ) -> Iterator[Callable[[int, int, int, int], TraceRecord] | None]:
-    """Give what computes steps of a record again, None where that is not asked for."""
+    """Give a function that recomputes steps of a record; None without ``--recompute``."""
     if seconds is None:
         yield None
         return

@@ -1,4 +1,4 @@
-"""Helps and lists as wide as the terminal that shows them."""
+"""Fit help texts and lists to the width of a terminal."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _GAP = re.compile(r"(?<=\S) {2,}(?=\S)")  # between two columns
 
 
 def fitted(text: str, width: int) -> str:
-    r"""Return a text whose lines fit a width: paragraphs are filled, what stands in columns goes on below its last one.
+    r"""Return a text with lines that fit a width: paragraphs are filled, table rows continue below their last column.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def fitted_to(text: str, file: TextIO) -> str:
 
 
 def terminal_columns(file: TextIO) -> int | None:
-    """Return how wide a terminal is, or what COLUMNS says; None for a file or a pipe, whose lines may be as long as they are."""
+    """Return the width of a terminal or from COLUMNS; None for a file or pipe."""
     import os
 
     from scanviz.profiler.report.text import width_of
@@ -47,7 +47,7 @@ def terminal_columns(file: TextIO) -> int | None:
 
 
 def code_line(line: str, width: int | None, comment: str) -> list[str]:
-    """Return a line of code as lines that fit a width: it goes on below, deeper; a comment is cut.
+    """Return a line of code as lines that fit a width: indented continuations, or a cut comment.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def code_line(line: str, width: int | None, comment: str) -> list[str]:
 
 
 def _blocks(text: str) -> Iterator[list[str]]:
-    """Iterate over paragraphs, and lines that stand for themselves."""
+    """Iterate over paragraphs and indented lines."""
     paragraph: list[str] = []
     for line in text.split("\n"):
         if line and not line[0].isspace():
@@ -91,6 +91,6 @@ def _wrapped(lines: list[str], width: int) -> list[str]:
 
 
 def _last_column(line: str, width: int) -> int:
-    """Return where the last column of a line begins: in its first half, for there must be room in it."""
+    """Return the start of a line's last column within its first half."""
     begins = [gap.end() for gap in _GAP.finditer(line) if gap.end() <= width // 2]
     return begins[-1] if begins else len(line) - len(line.lstrip())

@@ -2,11 +2,11 @@
 
 Without -o the picture is drawn in characters on standard output. The ending of FILE gives the format: svg, png, pdf, dot, html,
 txt, json (node-link) or graphml; for --film svg or html. A script is profiled first, so that the picture shows where the time
-went; its own output goes to standard error, and the profile is not saved. Options stand before SCRIPT: what follows it belongs to
-the script. scanviz lays pictures out itself; --engine dot asks Graphviz, which alone writes a pdf.
+went; its own output goes to standard error, and the profile is not saved. Options stand before SCRIPT: what follows it belongs
+to the script. scanviz lays pictures out itself; --engine dot asks Graphviz, which alone writes a pdf.
 
-A large picture (svg, png, pdf, html) is folded until it can be read: formulas replace single operations, loops are closed, and of
-many steps those in the middle become one box. Notes say what was folded; --whole draws everything.
+A large picture (svg, png, pdf, html) is folded until it can be read: formulas replace single operations, loops are closed, and
+of many steps those in the middle become one box. Notes say what was folded; --whole draws everything.
 
 A picture drawn by scanviz is replaced, any other file only with --force.
 
@@ -45,6 +45,7 @@ from scanviz.cli.options import (
 from scanviz.cli.run import set_mode
 from scanviz.record.names import functions_called, loops_called, not_one_function, not_one_loop
 from scanviz.record.plain_text import sanitize, write_text
+from scanviz.render.engines import CannotDrawError  # before a script's folder is on sys.path
 
 if TYPE_CHECKING:
     from scanviz.record.graphs.graph import GraphSnapshot
@@ -90,19 +91,19 @@ NO_GRAPHS = "the profile has this function's list of rewrites, but no graphs of 
 DRAWN = ("svg", "png", "pdf", "dot")
 WRITTEN = ("txt", "json", "graphml", "html")
 FILMED = ("html", "svg")
-NO_LOOPS_CLOSED = ("unrolled", "connections", "mappings", "film")  # pictures in which a loop is no box
-TABLES = ("txt", "svg", "png")  # as what mappings and connections are drawn
+NO_LOOPS_CLOSED = ("unrolled", "connections", "mappings", "film")  # pictures without boxes for loops
+TABLES = ("txt", "svg", "png")  # formats of mappings and connections
 
 
 class DrawTarget(NamedTuple):
-    """Where the picture goes and as what."""
+    """Path and format of the picture."""
 
     path: Path | None
     form: str
 
 
 def main(arguments: list[str]) -> int:
-    """Draw a graph and return the exit code; a script that is run ends the process by its own."""
+    """Draw a graph and return the exit code; a script ends the process with its own."""
     given = parse(arguments, OPTIONS, program=True)
     if given.rest and given.rest[0].endswith(".scanviz"):
         given = options_after_file(given, OPTIONS, "graph")
@@ -126,12 +127,12 @@ def main(arguments: list[str]) -> int:
 
 
 def _target(given: Given) -> DrawTarget:
-    """Return where the picture goes.
+    """Return the target of the picture.
 
     Raises
     ------
     UsageError
-        If the format is unknown, or a file is there that scanviz did not draw.
+        If the format is unknown, or the file is not by scanviz.
     """
     out, film = given.output, given.film
     if out is None or out in STANDARD_OUTPUT:
@@ -153,9 +154,8 @@ def _target(given: Given) -> DrawTarget:
 
 
 def _deliver(record: ProfileRecord, given: Given, target: DrawTarget, out: TextIO, said: TextIO) -> None:
-    """Draw what is asked for and write it where it goes."""
+    """Draw the picture and write it."""
     from scanviz.record.errors import ScanvizError
-    from scanviz.render.engines import CannotDrawError
 
     try:
         data, engine, notes = _made(record, given, target.form, out)
@@ -177,7 +177,7 @@ def _deliver(record: ProfileRecord, given: Given, target: DrawTarget, out: TextI
 
 
 class _Asked(NamedTuple):
-    """What is drawn: a function of a profile, perhaps one loop of it, and as what."""
+    """The subject of the picture, a function or one of its loops, and its format."""
 
     record: ProfileRecord
     function: FunctionRecord
@@ -217,7 +217,7 @@ def _made(record: ProfileRecord, given: Given, form: str, out: TextIO) -> tuple[
 
 
 def _function_and_loop(record: ProfileRecord, given: Given) -> tuple[FunctionRecord, LoopRecord | None]:
-    """Return the function and loop that are asked for; else the function of the loop, or that took most time."""
+    """Return the requested function and loop; by default the function that took the most time."""
     functions, loop = record.functions, None
     if given.function is not None:
         _refuse(not_one_function(record, given.function))
@@ -239,7 +239,7 @@ def _refuse(problem: str) -> None:
 
 
 def _diagram(asked: _Asked) -> Diagram:
-    """Return the picture that the options ask for."""
+    """Return the picture for the options."""
     from scanviz.render.diagram.build import diagram_of, with_closed
     from scanviz.render.diagram.difference import difference, near_changes
     from scanviz.render.diagram.unrolled import MOST_IN_ALL, MOST_STEPS, unrolled
@@ -267,7 +267,7 @@ def _diagram(asked: _Asked) -> Diagram:
 
 
 def _named(asked: _Asked, wanted: Collection[str]) -> list[str]:
-    """Return the names of loops as the graph has them; any name that says which is meant will do."""
+    """Return the names of loops in the graph, for any names that identify them."""
     names = []
     for name in wanted:
         meant = {
@@ -278,7 +278,7 @@ def _named(asked: _Asked, wanted: Collection[str]) -> list[str]:
 
 
 def _moments(function: FunctionRecord, wanted: str) -> tuple[GraphSnapshot, GraphSnapshot]:
-    """Return the graphs before and after a rewrite, which is named by its number or its rule."""
+    """Return the graphs before and after a rewrite, given by its number or rule."""
     history, name = function.rewrites, sanitize(function.name)
     if history is None or not history.applications:
         raise UsageError(f"no rewrite changed {name}")
@@ -337,7 +337,7 @@ def _table(asked: _Asked) -> bytes:
 
 
 def _path_text(asked: _Asked, pair: str) -> str:
-    """Return the way by which one input reaches one output, in words."""
+    """Return the path from an input to an output, in words."""
     from scanviz.render.diagram.connections import connecting_path
 
     source, comma, goal = pair.rpartition(",")
@@ -354,7 +354,7 @@ def _path_text(asked: _Asked, pair: str) -> str:
 
 
 def _loop(asked: _Asked, *ends: int | str) -> LoopRecord:
-    """Return the loop that is asked for; else the one that took most, first of those that have an input and an output so called."""
+    """Return the requested loop; by default the one that took the most time, among those with such an input and output."""
     from scanviz.render.diagram.connections import has_ends
 
     if asked.loop is not None:

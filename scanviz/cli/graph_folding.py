@@ -1,4 +1,4 @@
-"""What ``scanviz graph`` draws of a picture that is too large to be read: whether it is folded, how, and what a page unfolds."""
+"""Fold pictures of ``scanviz graph`` that are too large to read."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from scanviz.cli.options import Given
 if TYPE_CHECKING:
     from scanviz.render.diagram.model import Diagram
 
-FOLDED = ("svg", "png", "pdf", "html")  # whose pictures are looked at
-MOST_TRIED = 20  # steps: more fit no slide, and to lay out hundreds takes seconds
+FOLDED = ("svg", "png", "pdf", "html")  # formats for people
+MOST_TRIED = 20  # steps to lay out: more never fit a slide
 
 
 def folds(form: str, given: Given) -> bool:
-    """Return whether a picture is folded where it is large.
+    """Return whether large pictures of a format are folded.
 
     Examples
     --------
@@ -26,7 +26,7 @@ def folds(form: str, given: Given) -> bool:
 
 
 def folded(whole: Diagram, given: Given, opened: Collection[str]) -> Diagram:
-    """Return a picture that can be read, whatever the graph; the loops that are named stay open."""
+    """Return a readable picture; named loops stay open."""
     from scanviz.render.diagram.readable import WHOLE, for_slide, readable
     from scanviz.render.diagram.unrolled import MOST_STEPS
     from scanviz.render.layout.timeline import SLIDE, timeline
@@ -44,12 +44,12 @@ def folded(whole: Diagram, given: Given, opened: Collection[str]) -> Diagram:
 
 
 def steps_in(picture: Diagram) -> int:
-    """Return how many steps, and boxes for several of them, a picture has side by side."""
+    """Return the number of steps, or boxes for several steps, side by side."""
     return len({node.column for node in picture.nodes if node.band == 0 and node.cluster is not None})
 
 
 def unfolded(whole: Diagram, folded: Diagram) -> list[tuple[str, Diagram]]:
-    """Return what a page shows below a picture that is folded, once it is asked to: loops that are closed in it, and all of it."""
+    """Return the pictures that a page unfolds on request: each closed loop, and the whole."""
     from scanviz.render.diagram.folding import only_loops
     from scanviz.render.engines import LARGEST_IN_TIME
 

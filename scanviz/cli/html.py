@@ -1,8 +1,8 @@
 """Write a saved profile as one HTML page that needs no network.
 
 The page goes to the working folder, named after the profile; `scanviz profile --html SCRIPT` profiles and writes it at once. A
-page of scanviz is replaced, any other file only with --force. --recompute puts values of more steps into the page: all of a short
-run; of a long one the first, the last, and those around the first NaN.
+page of scanviz is replaced, any other file only with --force. --recompute puts values of more steps into the page: all of a
+short run; of a long one the first, the last, and those around the first NaN.
 
 for example:
   scanviz html train.scanviz                  writes train.html
@@ -27,6 +27,7 @@ from scanviz.cli.files import (
 from scanviz.cli.options import Option, parse
 from scanviz.record.model import ProfileRecord
 from scanviz.record.plain_text import write_text
+from scanviz.render.page import Extras, page  # before a script's folder is on sys.path
 
 USAGE = "html [options] FILE"
 OPTIONS = (
@@ -57,19 +58,19 @@ def main(arguments: list[str]) -> int:
 
 
 def checked_target(given: str | None, profile: str, force: bool) -> Path:
-    """Return where a page may be written.
+    """Return the path for a page, if it may be written.
 
     Raises
     ------
     UsageError
-        If something is there that scanviz did not write, or the place cannot hold a file.
+        If another file is there, or the path cannot hold a file.
     """
     target = Path(given) if given is not None else Path(f"{profile.removesuffix('.scanviz')}.html")
     return free_place(target, force=force, ours=is_page, what="page of scanviz")
 
 
 def is_page(path: Path) -> bool:
-    """Return whether a file is a page that scanviz wrote."""
+    """Return whether scanviz wrote a file as a page."""
     from scanviz.record.storage.reading import ends_of
     from scanviz.render.page.build import MARK
 
@@ -77,11 +78,10 @@ def is_page(path: Path) -> bool:
 
 
 def page_of(record: ProfileRecord, file: str = "") -> str:
-    """Return the page of a record, with the advice that it gives rise to; commands in it name the record's file."""
+    """Return the page of a record with its advice; commands in it name the record's file."""
     from scanviz.profiler.advice import advice_of
     from scanviz.profiler.advice.report import to_try
     from scanviz.record.processor import beyond_the_clock
-    from scanviz.render.page import Extras, page
 
     beside = beyond_the_clock(record)
     notes = [f"{beside}."] if beside else ()
@@ -95,7 +95,7 @@ def page_of(record: ProfileRecord, file: str = "") -> str:
 
 
 def write_page(text: str, target: Path, *, force: bool) -> None:
-    """Write a page, all of it or nothing; what has appeared meanwhile and is no page is replaced only by force.
+    """Write a page completely or not at all; a new file that is no page is replaced only by force.
 
     Raises
     ------

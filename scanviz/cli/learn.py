@@ -42,7 +42,7 @@ DIVIDER = "# -- the exercise: complete what follows --\n"
 
 
 def main(arguments: list[str]) -> int:
-    """Show the lessons and return the exit code: 1 where a checked exercise is wrong."""
+    """Show the lessons and return the exit code: 1 if a checked exercise is wrong."""
     given = parse(arguments, OPTIONS)
     if given.notebooks is not None:
         wanted = [lesson(_number(given.rest))] if given.rest else lessons()
@@ -69,7 +69,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _rendered(page: str, columns: int) -> str:
-    """Return a page of Markdown as a terminal shows it."""
+    """Render Markdown for a terminal."""
     from rich.console import Console
     from rich.markdown import Markdown
 
@@ -80,7 +80,7 @@ def _rendered(page: str, columns: int) -> str:
 
 
 def _listed(columns: int) -> str:
-    """Return all lessons with their questions, in lines as long as there is room for, and how to open one."""
+    """Return the list of lessons with their questions, and how to open one."""
     lines = []
     for one in lessons():
         lines += [
@@ -98,7 +98,7 @@ def _number(rest: Sequence[str]) -> int:
 
 def _write(chosen: Lesson, path: Path) -> int:
     try:
-        path.touch(exist_ok=False)  # what a learner wrote is never written over
+        path.touch(exist_ok=False)  # never overwrite a learner's file
         path.write_text(f"{chosen.program}\n\n{DIVIDER}{chosen.exercise}", "utf-8")
     except OSError as error:
         raise UsageError(

@@ -1,4 +1,4 @@
-"""What ``scanviz rewrites`` found with the calls of a script, as lines: which rewrite changed a value, what rules are worth."""
+"""Report lines of ``scanviz rewrites --verify``, ``--bisect`` and ``--ablate``, and their progress."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from scanviz.engine.function import Function
 
 DELAY, PERIOD = 1.0, 0.25  # seconds before the progress line is first drawn, and between drawings
-WIDE = 100  # columns of a terminal from which on there is room for all of the table
+WIDE = 100  # columns from which the whole table fits
 
 
 def whole_line(function: Function, found: Verification) -> ReportLine:
-    """Return whether what really runs does."""
+    """Return whether the function as it runs agrees with its graph."""
     if found.whole is None:
         return ReportLine(
             f"  as it runs, on the tier {sanitize(function.backend)}, it agrees with the graph as built",
@@ -43,7 +43,7 @@ def whole_line(function: Function, found: Verification) -> ReportLine:
 
 
 def verified_lines(found: Verification) -> Iterator[ReportLine]:
-    """Return whether the graph after each rewrite gives what it gave as it was built."""
+    """Return whether the graph gives the same values after each rewrite."""
     wrong = found.first_wrong
     total = len(found.checked)
     if wrong is not None:
@@ -93,10 +93,10 @@ def bisected_lines(wrong: Checked | None) -> Iterator[ReportLine]:
 
 
 def ablated_lines(effects: Iterator[Effect], width: int, found: list[Effect]) -> Iterator[ReportLine]:
-    """Return the effects as a table; also those that were measured before ctrl+c."""
+    """Return the effects as a table, after ctrl+c those measured so far."""
     try:
         for effect in effects:
-            found.append(effect)  # one by one: an interrupt leaves those that are done
+            found.append(effect)  # one by one, for ctrl+c
     except KeyboardInterrupt:
         yield from _table(found, width)
         raise
@@ -145,7 +145,7 @@ def _table(effects: list[Effect], width: int) -> Iterator[ReportLine]:
 
 
 class MeasuredProgress:
-    """How far a measurement is, and how long the rest takes: a line on a terminal, nothing anywhere else.
+    """Progress and remaining time of a measurement, in one line of a terminal.
 
     The line is drawn between measurements, and by no thread of its own, so that it is in no measured time.
     """
@@ -167,12 +167,12 @@ class MeasuredProgress:
         self._task = self._line.add_task("", total=1.0)
 
     def begin(self, job: str) -> None:
-        """Go on to a job."""
+        """Begin a job."""
         self._job = job
         self._line.reset(self._task)
 
     def notify(self, done: float, what: str) -> None:
-        """Draw which share of the job is done, if it is time to."""
+        """Draw the completed share of the job, at most a few times a second."""
         now = time.monotonic()
         if now >= self._next:
             self._next = now + PERIOD
@@ -181,6 +181,6 @@ class MeasuredProgress:
             self._line.update(self._task, completed=done, description=text, refresh=True)
 
     def erase(self) -> None:
-        """Take the line away, so that something else can be written; it comes again with the next notification."""
+        """Erase the line before other output; the next notification draws it again."""
         if self._line.live.is_started:
             self._line.stop()

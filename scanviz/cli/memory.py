@@ -42,7 +42,7 @@ OPTIONS = (
 
 
 def main(arguments: list[str]) -> int:
-    """Run a script with forecasts of its calls and return the exit code; a script that fails ends the process by its own."""
+    """Run a script with forecasts of its calls and return the exit code; a failing script keeps its own."""
     given = parse(arguments, OPTIONS, program=True)
     script = program_of(given.rest, "memory")
     set_mode(given.mode)
@@ -73,7 +73,7 @@ def _print(calls: list[ForecastCall], out: TextIO) -> None:
 
 
 def _table(rows: list[list[str]], width: int) -> list[str]:
-    """Return a table whose names of functions stand on lines of their own where they would be cut: some begin alike.
+    """Return a table; long function names get their own lines instead of being cut.
 
     Examples
     --------

@@ -12,7 +12,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from scanviz.cli.files import FORCE, STANDARD_OUTPUT, free_place, loaded
+from scanviz.cli.files import STANDARD_OUTPUT, free_place, loaded, never
 from scanviz.cli.options import Option, UsageError, parse
 from scanviz.profiler.report.units import counted
 from scanviz.record.plain_text import sanitize, write_text
@@ -34,7 +34,7 @@ def main(arguments: list[str]) -> int:
         raise UsageError(f"no output given: scanviz merge {' '.join(given.rest)} -o FILE")
     if given.output in STANDARD_OUTPUT:
         raise UsageError("a profile cannot go to standard output: -o FILE names a file")
-    place = free_place(Path(given.output).absolute(), force=given.force, ours=_nothing, what="", fix=FORCE)
+    place = free_place(Path(given.output).absolute(), force=given.force, ours=never, what="")
     from scanviz.record.storage.file import save
     from scanviz.record.storage.merging import merged
 
@@ -49,7 +49,7 @@ def main(arguments: list[str]) -> int:
 
 
 def origin_names(paths: list[Path]) -> list[str]:
-    """Return what profiles are called among one another: as their files, with folders where these tell them apart.
+    """Return the origins of profiles: their file names, with folders if necessary.
 
     Examples
     --------
@@ -60,8 +60,3 @@ def origin_names(paths: list[Path]) -> list[str]:
     if len(set(stems)) == len(stems):
         return stems
     return [path.with_suffix("").as_posix() for path in paths]
-
-
-def _nothing(path: Path) -> bool:
-    """Return whether a file may be replaced unasked: none, for it may be one of those that are merged."""
-    return False

@@ -1,7 +1,8 @@
 """Print the machine code of a script's loops, with your lines beside it.
 
-The script runs on the native tier where its functions name no tier; its own output goes to standard error. When it ends, the code
-of each loop that ran is printed, for the shapes that the loop met last. A loop without machine code is listed with the reason.
+The script runs on the native tier where its functions name no tier; its own output goes to standard error. When it ends, the
+code of each loop that ran is printed, for the shapes that the loop met last. A loop without machine code is listed with the
+reason.
 
 for example:
   scanviz native train.py                     in LLVM's language
@@ -37,7 +38,7 @@ OPTIONS = (
 
 
 def main(arguments: list[str]) -> int:
-    """Print the code and return the exit code; a script that fails ends the process by its own."""
+    """Print the code and return the exit code; a failing script keeps its own."""
     given = parse(arguments, OPTIONS, program=True)
     if given.ir and given.asm:
         raise UsageError("--ir and --asm cannot be combined")
@@ -61,7 +62,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _of_profile(path: Path) -> str:
-    """Return why there is no code to show of a profile, and what to write instead."""
+    """Return why a profile has no code, and what to write instead."""
     from scanviz.cli.files import loaded
 
     script = loaded(path).script

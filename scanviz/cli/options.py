@@ -1,7 +1,7 @@
-"""Options of commands, read by argparse: with suggestions, and without touching what belongs to the program that is run.
+"""Read the options of commands by argparse, with suggestions, and leave a program's arguments alone.
 
-Options stand before the script; from the script's name on everything is the program's.  ``-m module`` and ``-c code`` end
-the options as they do for python.
+Options stand before the script; everything after its name belongs to the program.  ``-m module`` and ``-c code`` end the
+options as for python.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from scanviz.profiler.run.runner import Script
 
-# Whether the command under way has begun to run a program: a process may give several commands, one even inside a program.
+# Whether the present command has run a user's program: a process may run several commands, even inside a program.
 _ran: ContextVar[bool] = ContextVar("ran", default=False)
-_GIVEN = "\0"  # ends the name of an option that may stand alone, where a value is given: no argument has this character
+_GIVEN = "\0"  # marks options with an optional value, if the value is given: no argument has this character
 
 
 class UsageError(Exception):
@@ -27,7 +27,7 @@ class UsageError(Exception):
 
 
 class HelpWanted(Exception):  # noqa: N818  # asked for, and no error
-    """A command's help is asked for; what it says adds to the command's documentation."""
+    """The command's help is requested; its text is added to the command's documentation."""
 
 
 class Option(NamedTuple):
@@ -38,15 +38,15 @@ class Option(NamedTuple):
     names : tuple of str
         Such as ``("-o", "--output")``.
     value : str
-        What its value is called in the help; empty for a switch, as ``[=VALUE]`` for one that may be left out.
+        Name of its value in the help; empty for a switch, ``[=VALUE]`` for an optional value.
     help : str
         One line.
     of : callable
-        Makes the value of its text; raises ArgumentTypeError with what follows the option's name in a sentence.
+        Converts the text; raises ArgumentTypeError with the rest of a sentence after the option's name.
     default : object
-        The value where it is not given; a switch is False, what may be given again and again an empty list.
+        The default; False for a switch, an empty list for a repeatable option.
     several : bool
-        Whether it may be given again and again; else the last value counts.
+        Whether it is repeatable; else the last value counts.
     """
 
     names: tuple[str, ...]
@@ -58,12 +58,12 @@ class Option(NamedTuple):
 
     @property
     def may_lack_value(self) -> bool:
-        """Whether it also stands alone, and is then the empty text; a value is given with ``=`` only."""
+        """Whether its value is optional: without it the value is empty, with it ``=`` is required."""
         return self.value.startswith("[")
 
 
 class Given(argparse.Namespace):
-    """The options, by their long names, and the rest: arguments that are no options, or the program with its own."""
+    """The options by their long names, and the other arguments, or the program with its arguments."""
 
     rest: list[str]
 
@@ -74,7 +74,7 @@ MODE_OF_RUN = MODE._replace(help=f"{MODE.help} (numpy, native, reference, cupy, 
 
 
 def number(words: str, least: int = 1) -> Callable[[str], int]:
-    """Return what reads a whole number, described in words, from a least one on."""
+    """Return a reader of whole numbers from ``least`` on, described in words."""
 
     def read(text: str) -> int:
         if not text.isdecimal() or int(text) < least:
@@ -88,7 +88,7 @@ positive = number("a positive number")
 
 
 def real(words: str) -> Callable[[str], float]:
-    """Return what reads a positive number, described in words."""
+    """Return a reader of positive numbers, described in words."""
 
     def read(text: str) -> float:
         with contextlib.suppress(ValueError):
@@ -100,7 +100,7 @@ def real(words: str) -> Callable[[str], float]:
 
 
 def one_of(*choices: str) -> Callable[[str], str]:
-    """Return what reads one of a few words."""
+    """Return a reader of one of a few words."""
 
     def read(text: str) -> str:
         if text not in choices:
@@ -131,7 +131,7 @@ DETAIL = Option(
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:
-    """Return ``; did you mean …?`` for a word that is nearly a known one."""
+    """Return ``; did you mean …?`` if a word resembles a known one."""
     names = list(known)
     begun = [name for name in names if len(word) > 3 and name.startswith(word)]
     close = begun or difflib.get_close_matches(word, names, 1)
@@ -139,7 +139,7 @@ def suggestion(word: str, known: Iterable[str]) -> str:
 
 
 def as_given(given: Given, *names: str) -> list[str]:
-    """Return options as they stand on a command line.
+    """Return options as words of a command line.
 
     Examples
     --------
@@ -162,14 +162,14 @@ def parse(words: Sequence[str], options: Sequence[Option], *, program: bool = Fa
     words : sequence of str
         After the command's name.
     options : sequence of Option
-        What the command takes.
+        The command's options.
     program : bool
         Whether the rest is a program with its own arguments; else options may also follow.
 
     Raises
     ------
     HelpWanted
-        For ``--help``; whoever calls the command shows it.
+        For ``--help``; the caller shows it.
     UsageError
         For an unknown option, one that lacks its value, or one that takes none.
     """
@@ -177,7 +177,7 @@ def parse(words: Sequence[str], options: Sequence[Option], *, program: bool = Fa
 
 
 def options_after_file(given: Given, options: Sequence[Option], command: str) -> Given:
-    """Return what was given where options stand behind a FILE too; behind a SCRIPT they would be the script's.
+    """Read options after a FILE as well; after a SCRIPT they belong to the script.
 
     Raises
     ------
@@ -198,9 +198,7 @@ def _parsed(words: Sequence[str], options: Sequence[Option], into: Given, progra
     marked = [
         word.replace("=", f"{_GIVEN}=", 1) if word.partition("=")[0] in alone else word for word in words
     ]
-    end = (
-        marked.index("--") if "--" in marked and not program else len(marked)
-    )  # nothing behind it is an option
+    end = marked.index("--") if "--" in marked and not program else len(marked)  # no options after it
     vars(into).pop("rest", None)
     try:
         read = parser.parse_known_args if program else parser.parse_known_intermixed_args
@@ -241,16 +239,16 @@ def _parser(options: Sequence[Option], program: bool) -> argparse.ArgumentParser
 
 
 class _Help(argparse.Action):
-    """Asks for the help."""
+    """Request the help."""
 
     def __call__(self, *_: object) -> None:
         raise HelpWanted
 
 
 def _sentence(error: argparse.ArgumentError, words: Sequence[str], options: Sequence[Option]) -> str:
-    """Return what is wrong with an option's value, in words."""
+    """Return the problem of an option's value as a sentence."""
     names = (error.argument_name or "").replace(_GIVEN, "").split("/")
-    if error.message.startswith("takes "):  # as its reader says
+    if error.message.startswith("takes "):  # from its reader
         return f"{names[-1]} {error.message}"
     if error.message.startswith("ignored"):
         return f"{names[-1]} takes no value"
@@ -260,12 +258,12 @@ def _sentence(error: argparse.ArgumentError, words: Sequence[str], options: Sequ
 
 
 def program_of(rest: list[str], command: str) -> Script:
-    """Return the program that the rest of a command line names.
+    """Return the program of a command line, and note that it runs.
 
     Raises
     ------
     UsageError
-        If it names none.
+        If there is none.
     """
     if not rest:
         raise UsageError(f"no script given: scanviz {command} SCRIPT [arguments]  (or -m module, or -c code)")
@@ -274,7 +272,7 @@ def program_of(rest: list[str], command: str) -> Script:
 
 
 def script_of(rest: list[str]) -> Script:
-    """Return the program that words name, in this process or another.
+    """Return the program in some words.
 
     Raises
     ------
@@ -291,7 +289,7 @@ def script_of(rest: list[str]) -> Script:
 
 
 def options_behind(rest: Sequence[str], options: Sequence[Option]) -> list[str]:
-    """Return what to say of the command's own options that stand behind the program, and so are the program's.
+    """Return notes about options of the command after the program, which belong to the program.
 
     Examples
     --------
@@ -307,7 +305,7 @@ def options_behind(rest: Sequence[str], options: Sequence[Option]) -> list[str]:
 
 @contextlib.contextmanager
 def one_command() -> Iterator[None]:
-    """Count what runs in the block as one command: what an earlier one in this process did is no matter of its."""
+    """Separate this command from earlier ones in the process."""
     token = _ran.set(False)
     try:
         yield
@@ -316,7 +314,7 @@ def one_command() -> Iterator[None]:
 
 
 def ran_program() -> bool:
-    """Return whether the command under way has begun to run a program of the user's."""
+    """Return whether the present command has run a user's program."""
     return _ran.get()
 
 

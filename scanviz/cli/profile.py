@@ -69,7 +69,7 @@ OPTIONS = (
 
 
 def main(arguments: list[str]) -> int:
-    """Profile a program; it ends the process by its own exit code."""
+    """Profile a program; its exit code ends the process."""
     given = parse(arguments, OPTIONS, program=True)
     program = program_of(given.rest, "profile")
     set_mode(given.mode)
@@ -103,7 +103,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _page_writer(given: Given, profile: str) -> Callable[[ProfileRecord], None]:
-    """Return what writes the page to a place that is free now, however the program changes its working folder."""
+    """Return a function that writes the page; its path is fixed before the program changes the working folder."""
     from scanviz.cli.html import checked_target, page_of, write_page
 
     target = checked_target(given.html or None, profile, given.force).absolute()
@@ -117,7 +117,7 @@ def _page_writer(given: Given, profile: str) -> Callable[[ProfileRecord], None]:
 
 
 def _profile_repeatedly(given: Given, output: Path, also: Callable[[ProfileRecord], None] | None) -> int:
-    """Run a program several times, save what was recorded and return the exit code of its last run."""
+    """Run a program several times, save the profile and return the last exit code."""
     from scanviz.profiler.run.exits import terminations_as_interrupts, watch_the_end
     from scanviz.profiler.run.profiled import free_name
     from scanviz.profiler.run.repeats import INTERRUPTED, MOST, run_repeatedly

@@ -1,8 +1,9 @@
 """Print the Programs that a script's functions run: instructions, registers, loops with their steps, and your lines.
 
-They are printed on standard output when the script ends, as they are after all rewrites; the script's own output goes to standard
-error. Where registers live in memory is known for loops that ran on the NumPy tier, for the shapes that they met last. -o writes
-one Program to a file, FILE.program, which this command prints again and a backend can run. A profile holds Programs too.
+They are printed on standard output when the script ends, as they are after all rewrites; the script's own output goes to
+standard error. Where registers live in memory is known for loops that ran on the NumPy tier, for the shapes that they met last.
+-o writes one Program to a file, FILE.program, which this command prints again and a backend can run. A profile holds Programs
+too.
 
 for example:
   scanviz program train.py                    all functions
@@ -56,7 +57,7 @@ OPTIONS = (
 
 
 def main(arguments: list[str]) -> int:
-    """Print Programs and return the exit code; a script that fails ends the process by its own."""
+    """Print Programs and return the exit code; a failing script keeps its own."""
     given = parse(arguments, OPTIONS, program=True)
     if given.rest and given.rest[0].endswith((ENDING, ".scanviz")):
         given = options_after_file(given, OPTIONS, "program")
@@ -76,14 +77,14 @@ def main(arguments: list[str]) -> int:
 
 
 def _known(function: Function) -> Known:
-    """Return the Program of a function, by the name that a profile calls it by, and what is said beside its lines."""
+    """Return the Program of a function under its name in profiles, and notes for its lines."""
     from msgspec.structs import replace
 
     return replace(function.program, name=function.name), _notes(function)
 
 
 def _notes(function: Function | None) -> Notes:
-    """Return which tiers refuse what, and what the plans of a function's loops say, as far as its tier makes plans."""
+    """Return the refusals of tiers, and the plans of loops if the tier has plans."""
     from scanviz.engine.backends.tiers import refused_by
     from scanviz.engine.program.planned import notes_of
     from scanviz.engine.program.printer import Notes
@@ -150,7 +151,7 @@ def _recorded(path: Path) -> list[Program]:
 
 
 def _deliver(programs: Sequence[Known], given: Given, target: Path | None, out: TextIO) -> None:
-    """Write or print the Programs that are asked for."""
+    """Write or print the requested Programs."""
     chosen = _chosen(programs, given)
     if target is not None:
         _save([program for program, _ in chosen], target)
@@ -168,7 +169,7 @@ def _deliver(programs: Sequence[Known], given: Given, target: Path | None, out: 
 
 
 def _chosen(programs: Sequence[Known], given: Given) -> list[Known]:
-    """Return the Programs of the function and with the loop that are asked for.
+    """Return the Programs of the requested function, with the requested loop.
 
     Raises
     ------

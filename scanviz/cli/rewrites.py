@@ -80,7 +80,7 @@ MEASURED = ("ablate", "bisect", "verify")
 
 
 def main(arguments: list[str]) -> int:
-    """Show rewrites and return the exit code; a program that is run ends the process by its own."""
+    """Show rewrites and return the exit code; a program's own exit code ends the process."""
     given = parse(arguments, OPTIONS, program=True)
     if given.rules:
         write_text(fitted_to(_rules(), sys.stdout), sys.stdout)
@@ -95,17 +95,17 @@ def main(arguments: list[str]) -> int:
     if into is not None:
         if not given.ablate:
             raise UsageError("--into needs --ablate")
-        loaded(into)  # before anything is run
+        loaded(into)  # fails before the script runs
     if flags:
         from scanviz.cli.rewrites_measured import MeasurementOptions, run_and_measure
 
-        problem = lambda found: _not_there(found, view)  # noqa: E731  # it is told the functions later
+        problem = lambda found: _not_there(found, view)  # noqa: E731  # called with the functions later
         return run_and_measure(program, MeasurementOptions(flags, view, given.budget or 60, problem, into))
     return _run_and_show(program, view, own_output() if given.json else None)
 
 
 def _run_and_show(program: Script, view: RewritesOptions, own: TextIO | None) -> int:
-    """Run a program, and show what was done to its functions when it ends: as JSON to a stream of our own, if there is one."""
+    """Run a program and show the rewrites of its functions at its end, as JSON if there is a stream for it."""
     from scanviz.engine.measurement.captured_calls import Uncalled
     from scanviz.profiler.run.profiled import RunOptions, run_profiled
 
@@ -121,7 +121,7 @@ def _run_and_show(program: Script, view: RewritesOptions, own: TextIO | None) ->
 
 
 def _with_uncalled(record: ProfileRecord, functions: Sequence[Function]) -> ProfileRecord:
-    """Return a record that has also the functions which were built and never called."""
+    """Return a record with functions that were built but never called."""
     from scanviz.engine.observation.events import CompiledFunction
     from scanviz.record.graphs.rewrites_snapshot import rewrites_of
     from scanviz.record.program_snapshot import function_record
@@ -139,7 +139,7 @@ def _with_uncalled(record: ProfileRecord, functions: Sequence[Function]) -> Prof
 
 
 def _not_there(functions: Sequence[Function], view: RewritesOptions) -> str:
-    """Return what is wrong with the names that are asked for, where these functions were built; empty if nothing is."""
+    """Return the problem of the requested names, given the functions; empty if there is none."""
     from scanviz.record.model import ProfileRecord
 
     if view.function is None and view.scan is None:
@@ -162,11 +162,11 @@ def _view(given: Given) -> RewritesOptions:
 
 def _has(given: Given, name: str) -> bool:
     value = getattr(given, name.replace("-", "_"))
-    return value is not None and value is not False  # a step may be 0
+    return value is not None and value is not False  # 0 is a step
 
 
 def _go_together(given: Given) -> None:
-    """Refuse options of which one would be passed over."""
+    """Refuse options that cannot be combined."""
     apart = [
         *itertools.product(MEASURED, ("step", "why", "why-not", "all", "json", *STYLES)),
         *itertools.product(("bisect",), ("rule", "scan")),
@@ -209,7 +209,7 @@ def _of_file(given: Given) -> int:
 
 
 def _unknown(record: ProfileRecord, view: RewritesOptions) -> str:
-    """Return what is wrong with the names that are asked for, empty if nothing is."""
+    """Return the problem of the requested names; empty if there is none."""
     from scanviz.profiler.report.rewrites import chosen
 
     if view.function is not None:
@@ -231,7 +231,7 @@ def _show(record: ProfileRecord, view: RewritesOptions, as_json: bool, stream: T
     from scanviz.profiler.report.text import wants_color, width_of
 
     problem = _unknown(record, view)
-    if problem:  # of a script: only at its end it is known what there is
+    if problem:  # a script's names are known at its end
         write_text(f"scanviz: {problem}\n", sys.stderr)
         return
     if not record.functions and not as_json:

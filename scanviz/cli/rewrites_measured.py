@@ -1,4 +1,4 @@
-"""``--verify``, ``--bisect`` and ``--ablate`` of ``scanviz rewrites``: a script's functions again, on the inputs it gave them."""
+"""Verify, bisect and ablate rewrites by running a script's functions again on their inputs."""
 
 from __future__ import annotations
 
@@ -50,20 +50,20 @@ INTERRUPTED = 130  # exit code after ctrl+c
 
 
 class MeasurementOptions(NamedTuple):
-    """What is to be done with the calls of a run.
+    """The measurements of ``scanviz rewrites``.
 
     Attributes
     ----------
     flags : frozenset of str
         ``"verify"``, ``"bisect"``, ``"ablate"``.
     view : RewritesOptions
-        Of which function, loop and rule.
+        The function, loop and rule.
     seconds : int
-        How long ``"ablate"`` may take.
+        Time limit of ``"ablate"``.
     problem : callable
-        Says what is wrong with the names in ``view``, given the functions that there are; empty if nothing is.
+        Returns the problem of the names in ``view``, given the functions; empty if there is none.
     into : Path or None
-        A profile that takes what ``"ablate"`` measures.
+        A profile for the results of ``"ablate"``.
     """
 
     flags: frozenset[str]
@@ -74,12 +74,12 @@ class MeasurementOptions(NamedTuple):
 
 
 def run_and_measure(program: Script, wanted: MeasurementOptions) -> int:
-    """Run a program, do what is wanted with the calls of its functions, and return the exit code.
+    """Run a program, measure its functions at its end, and return the exit code.
 
-    That is 1 where a rewrite changed a value.
+    It is 1 if a rewrite changed a value.
     """
     captured, uncalled = CapturedCalls(), Uncalled()
-    stream = sys.stderr  # the program may put another in its place
+    stream = sys.stderr  # the program may replace it
 
     @contextlib.contextmanager
     def watching() -> Iterator[None]:
@@ -97,7 +97,7 @@ def run_and_measure(program: Script, wanted: MeasurementOptions) -> int:
 def _show_measured(
     captured: CapturedCalls, uncalled: list[Function], wanted: MeasurementOptions, stream: TextIO
 ) -> int:
-    """Do what was asked for with the calls of a run, print it, and return the exit code."""
+    """Measure, print the results, and return the exit code."""
     if EXIT.ended_by_program:  # by ctrl+c
         return INTERRUPTED
     with contextlib.suppress(Exception):  # the program may have closed it
@@ -184,12 +184,12 @@ def _of_function(
                 yield _put_into(
                     wanted.into, function, [effect_record(effect) for effect in done if effect.agrees]
                 )
-    except CannotRunAgainError as error:  # that may be what the script wanted to see
+    except CannotRunAgainError as error:  # perhaps an error that the script expects
         yield ReportLine(f"  not looked at: {sanitize(str(error))}", QUIET, wraps=True)
 
 
 def _is_meant(record: Record, view: RewritesOptions) -> bool:
-    """Return whether a rewrite is by the rule, and of the loop, that are asked for."""
+    """Return whether a rewrite is by the requested rule and of the requested loop."""
     if view.rule not in (None, record.rule):
         return False
     if view.scan is None:
@@ -200,9 +200,9 @@ def _is_meant(record: Record, view: RewritesOptions) -> bool:
 
 
 def _put_into(path: Path, measured: Function, effects: list[EffectRecord]) -> ReportLine:
-    """Put what rules were measured to buy into a profile's functions that are the measured one, beside what is there of others.
+    """Save the measured effects of rules in a profile's function of the same name.
 
-    That is the function of its name; of several, those that were rewritten as it was.
+    Of several such functions, those with the same rewrites get them.  Effects of other rules stay.
     """
     record = load(path)
     named = [
@@ -228,7 +228,7 @@ def _put_into(path: Path, measured: Function, effects: list[EffectRecord]) -> Re
 
 
 def _alike(kept: RewritesRecord | None, measured: RewritesRecord) -> bool:
-    """Return whether the same rules did the same to two functions."""
+    """Return whether two functions were rewritten in the same way."""
     if kept is None:
         return False
     done, found = (

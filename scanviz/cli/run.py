@@ -16,7 +16,7 @@ OPTIONS = (MODE_OF_RUN,)
 
 
 def main(arguments: list[str]) -> int:
-    """Run a program; it ends the process by its own exit code."""
+    """Run a program; its exit code ends the process."""
     given = parse(arguments, OPTIONS, program=True)
     program = program_of(given.rest, "run")
     set_mode(given.mode)
@@ -39,6 +39,6 @@ def set_mode(name: str | None) -> None:
     try:
         resolve(name)
     except BackendError as error:
-        error.where = None  # it stands on the command line, on no line of a program
+        error.where = None  # the command line has no line number
         raise UsageError(str(error)) from None
     config.mode = name

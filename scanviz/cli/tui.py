@@ -34,11 +34,9 @@ from scanviz.cli.options import (
 from scanviz.record.plain_text import write_text
 
 if TYPE_CHECKING:
-    from scanviz.profiler.values.recompute import RecomputeService
     from scanviz.tui.model.source import Source
 
-GARBAGE = 1_000_000  # objects more than before at which those are looked for that nothing holds
-FRAMES = "240"  # a second, at most: keys are answered one by one
+GARBAGE = 1_000_000  # new objects before a garbage collection
 USAGE = "tui [options] FILE, or: tui [options] SCRIPT [arguments]"
 OPTIONS = (
     Option(("-o", "--output"), "FILE", "where to save the profile of a script"),
@@ -63,7 +61,6 @@ def main(arguments: list[str]) -> int:
     of_file = _is_file(given.rest)
     if of_file:
         given = options_after_file(given, OPTIONS, "tui")
-    _import_textual()
     if given.web:
         try:
             from scanviz.tui.web import serve
@@ -77,50 +74,31 @@ def main(arguments: list[str]) -> int:
     return _shown(given, of_file)
 
 
-def _service(seconds: float | None) -> RecomputeService:
-    """Return what computes values that were not kept; it starts when it is first asked."""
-    from scanviz.profiler.values.recompute import SECONDS, RecomputeService
-
-    return RecomputeService(None, SECONDS if seconds is None else seconds)
-
-
-def _import_textual() -> None:
-    """Import Textual, with a shorter time from a key to what it draws than its sixtieth of a second."""
-    given = os.environ.get("TEXTUAL_FPS")
-    os.environ["TEXTUAL_FPS"] = given or FRAMES
-    try:
-        import textual.constants  # noqa: F401  # it reads the variable now, once and for all
-    finally:
-        if given is None:
-            del os.environ["TEXTUAL_FPS"]  # scripts that are run have nothing to do with it
-
-
 def _shown(given: Given, of_file: bool) -> int:
+    from scanviz.profiler.values.recompute import SECONDS, RecomputeService
     from scanviz.tui.app import ScanvizApp
     from scanviz.tui.model.live import LiveSource
     from scanviz.tui.model.source import Source
 
     rest, seconds = given.rest, seconds_of(given)
-    gc.disable()  # a large record is a million objects, none of which is garbage: a quarter of the time of reading it
+    gc.disable()  # a quarter of the time to read a large record
     _check_theme(given.theme)  # before a script is started
     source = (
         Source(loaded(Path(rest[0])), rest[0])
         if of_file
         else LiveSource(rest, _saved_as(given), as_given(given, "values", "detail", "mode"))
     )
-    service = _service(seconds)
+    service = RecomputeService(None, SECONDS if seconds is None else seconds)
     source.recompute = service.window_of
-    source.computes = (
-        seconds is not None or not of_file
-    )  # a script is the user's own, a file may be anybody's
-    stop_wanted = True  # unless the application says so itself: ctrl+c before there is one
+    source.computes = seconds is not None or not of_file  # a file may come from anybody
+    stop_wanted = True  # after ctrl+c before the application starts
     try:
         app = ScanvizApp(source)
         app.ends_on_signals = True
         if given.theme is not None:
             app.theme = given.theme
-        gc.freeze()  # the record stays as long as the application: looking through it again and again costs pauses
-        gc.set_threshold(GARBAGE)  # what drawing makes is looked through by the application, between keys
+        gc.freeze()  # collections skip the record
+        gc.set_threshold(GARBAGE)  # the application collects between keys
         gc.enable()
         app.run()
         stop_wanted = app.stop_wanted
@@ -131,7 +109,7 @@ def _shown(given: Given, of_file: bool) -> int:
 
 
 def _say_goodbye(source: Source, stop: bool) -> None:
-    """Let go of the source, and tell what became of it; the terminal may be gone."""
+    """Close the source and print its last message; the terminal may be gone."""
     with contextlib.suppress(OSError):
         if stop and source.running:
             write_text("scanviz: stopping the script; its profile is being saved\n", sys.stderr)
@@ -143,7 +121,7 @@ def _say_goodbye(source: Source, stop: bool) -> None:
 
 
 def _is_file(rest: list[str]) -> bool:
-    """Return whether a profile is to be shown, not a script."""
+    """Return whether the first word is a profile, not a script."""
     from scanviz.record.storage.archive import is_profile
 
     first = Path(rest[0])
@@ -151,7 +129,7 @@ def _is_file(rest: list[str]) -> bool:
 
 
 def _saved_as(given: Given) -> Path:
-    """Return where the profile of a script is saved, as ``scanviz profile`` has it."""
+    """Return the path for the profile of a script, as ``scanviz profile`` does."""
     from scanviz.profiler.run.profiled import free_name
 
     program = script_of(given.rest)

@@ -30,7 +30,7 @@ def one(op: Op, sizes: Sizes) -> Any:
 
 
 def elementary(op: Op, sizes: Sizes) -> Any:
-    """Return those of an elementary function for each element of the result."""
+    """Return the operations of an elementary function for each element of the result."""
     return sizes.made() * FUNCTION
 
 
@@ -50,7 +50,7 @@ def product(op: Op, sizes: Sizes) -> Any:
 
 
 def tensor_product(op: Op, sizes: Sizes) -> Any:
-    """Return those of a product over several axes."""
+    """Return the operations of a product over several axes."""
     total = sizes.made() * 2
     for axis in op.parameters.first:
         total = total * sizes.size(0, axis)
@@ -68,7 +68,7 @@ def substitutions(count: int) -> Flops:
 
 
 def solving(op: Op, sizes: Sizes) -> Any:
-    """Return those of a factorisation and two triangular systems."""
+    """Return the operations of a factorisation and two triangular systems."""
     from fractions import Fraction  # which brings decimal numbers with it, slowly
 
     share = Fraction(1, 3) if op.parameters.assume == "pos" else Fraction(2, 3)
@@ -79,7 +79,7 @@ def solving(op: Op, sizes: Sizes) -> Any:
 
 
 class Work(Struct, frozen=True):
-    """What one application of an instruction does.
+    """The work of one application of an instruction.
 
     Attributes
     ----------
@@ -97,7 +97,7 @@ class Work(Struct, frozen=True):
 
 
 class TierRates(Struct, frozen=True):
-    """What a tier takes, in nanoseconds; the figures are those of one machine, rounded.
+    """Times of a tier in nanoseconds, measured on one machine and rounded.
 
     Attributes
     ----------
@@ -144,12 +144,12 @@ MACHINE_RATES = TierRates(
 
 
 def same_work(*found: list[Work | None]) -> list[Work | None]:
-    """Return what instructions do in each of some calls, None where that is not known or not the same in all."""
+    """Return the work of instructions that is the same in all calls, None where it differs or is unknown."""
     return [one[0] if all(other == one[0] for other in one) else None for one in zip(*found, strict=True)]
 
 
 def weights_in(group: Sequence[int], work: Sequence[Work | None]) -> dict[int, int]:
-    """Return the shares of instructions done as one in their time: what each does to an element.
+    """Return how fused instructions share their time: by their operations per element.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """``scanviz learn`` in the terminal: the lesson's text, and beside it the program with its exercise, or the program step by step.
 
 The program can be changed and run in place; the exercise is checked; the picture and the steps are of the program as it is now.
-What a learner wrote is kept while one goes from lesson to lesson.  A narrow terminal shows one pane at a time, a wide one all.
+The learner's text is kept between lessons.  A narrow terminal shows one pane at a time, a wide one all.
 """
 
 from __future__ import annotations
@@ -39,23 +39,23 @@ from scanviz.tui.footer import Footer
 from scanviz.tui.model.state import ViewState
 from scanviz.tui.terminal import TerminalApp
 
-NARROW = 110  # columns below which one pane is seen at a time
-WIDE = 170  # columns from which on all are
+NARROW = 110  # columns, below which one pane is shown
+WIDE = 170  # columns, from which all panes are shown
 Pane = Literal["page", "desk", "player"]
 PANES: tuple[Pane, ...] = ("page", "desk", "player")
 Stop = Literal["text", "program", "exercise", "steps"]  # where F4 stops
-STOPS: dict[Stop, tuple[Pane, str]] = {  # the pane in which it is, and what has the focus there
+STOPS: dict[Stop, tuple[Pane, str]] = {  # its pane, and the widget with the focus
     "text": ("page", "#page"),
     "program": ("desk", "#program"),
     "exercise": ("desk", "#answer"),
     "steps": ("player", "#player"),
 }
-_STOP_OF: dict[str, Stop] = {PROGRAM: "program", ANSWER: "exercise"}  # of what an error is in
-# Actions of keys that need the lesson to be seen.
+_STOP_OF: dict[str, Stop] = {PROGRAM: "program", ANSWER: "exercise"}  # by the part with the error
+# Actions that need the lesson on the screen.
 OF_THE_LESSON = frozenset(
     ["help", "lesson", "next_stop", "run_program", "check", "hint", "picture", "steps", "reset"]
 )
-LEAST_TOLD = 4  # lines below the editors, with the one that parts them
+LEAST_TOLD = 4  # lines below the editors, divider included
 
 
 class LearnApp(TerminalApp):
@@ -71,7 +71,7 @@ class LearnApp(TerminalApp):
     TITLE = "scanviz learn"
     ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar[list[BindingType]] = [
-        # An editor has uses of its own for some of these keys: with priority they do the same wherever the focus is.
+        # Priority: editors use some of these keys themselves.
         Binding("f2", "lesson(-1)", "back", priority=True),
         Binding("f3", "lesson(1)", "on", priority=True),
         Binding("f4", "next_stop", "pane", priority=True),
@@ -82,7 +82,7 @@ class LearnApp(TerminalApp):
         Binding("f9", "steps", "steps", priority=True),
         Binding("ctrl+r", "reset", "reset", show=False, priority=True),
         Binding("f1", "help", "help", show=False, priority=True),
-        Binding("question_mark", "help", "help", show=False),  # where it is not typed into an editor
+        Binding("question_mark", "help", "help", show=False),  # outside of editors
         Binding("ctrl+q", "quit", "quit", priority=True),
     ]
 
@@ -101,7 +101,7 @@ class LearnApp(TerminalApp):
 
     @property
     def seen(self) -> Pane:
-        """The pane that is looked at."""
+        """The pane with the focus."""
         return STOPS[self.stop][0]
 
     @property
@@ -142,7 +142,7 @@ class LearnApp(TerminalApp):
         self._lay_out()
 
     def _lay_out(self) -> None:
-        """Show the pane that is looked at, and beside it what there is room for."""
+        """Show the pane with the focus, and others if there is room."""
         width, recorded = self._columns, self.query_one(Player).recorded
         shown: set[Pane] = {self.seen}
         if width >= NARROW:
@@ -151,12 +151,12 @@ class LearnApp(TerminalApp):
             shown |= {"page", "desk", "player"} if recorded else {"page", "desk"}
         for pane in PANES:
             self.query_one(f"#{pane}").display = pane in shown
-        self.call_after_refresh(self._write_told)  # in lines as long as there is room for now
+        self.call_after_refresh(self._write_told)  # with the new width
         self.query_one("#panes").set_class(len(shown) == 1, "alone")
         self._write_title()
 
     def _write_title(self) -> None:
-        """Write which lesson this is, and where one is in it."""
+        """Show the lesson's title and the present part."""
         title = Text(f"lesson {self.number} of {len(lessons())} · {self.lesson.title} ", no_wrap=True)
         for stop in STOPS:
             title.append(" ", style="not bold")
@@ -175,12 +175,12 @@ class LearnApp(TerminalApp):
             self.query_one(STOPS[stop][1]).focus()
 
     def action_next_stop(self) -> None:
-        """Go to the next part; to the steps only if there are any."""
+        """Go to the next part, skipping empty steps."""
         order = [stop for stop in STOPS if stop != "steps" or self.query_one(Player).recorded]
         self.action_stop(order[(order.index(self.stop) + 1) % len(order)])
 
     def on_descendant_focus(self, event: DescendantFocus) -> None:
-        """Say where one is, however one came there."""
+        """Follow the focus."""
         around = {f"#{widget.id}" for widget in event.widget.ancestors_with_self}
         stop = next((stop for stop, (_, place) in STOPS.items() if place in around), self.stop)
         if stop != self.stop:
@@ -188,7 +188,7 @@ class LearnApp(TerminalApp):
             self._write_title()
 
     def action_lesson(self, step: int) -> None:
-        """Go to a lesson beside this one."""
+        """Go to the previous or next lesson."""
         number = self.number + step
         if 1 <= number <= len(lessons()):
             self._keep()
@@ -211,7 +211,7 @@ class LearnApp(TerminalApp):
         self.action_stop("exercise")
 
     def action_reset(self) -> None:
-        """Give the editor that has the focus what the lesson has there; Ctrl+Z takes that back."""
+        """Reset the focused editor to the lesson's text; Ctrl+Z undoes it."""
         parts = {"program": self.lesson.program, "exercise": self.lesson.exercise}
         if self.stop not in parts:
             self.notify("Ctrl+R resets the program or the exercise: F4 goes there.")
@@ -233,7 +233,7 @@ class LearnApp(TerminalApp):
             self._tell("There is no further hint. The solution:", self.lesson.solution)
 
     def action_picture(self) -> None:
-        """Draw the program's loop in the place of the program, or give the place back."""
+        """Show the picture of the loop in place of the program, or the program again."""
         if self.query_one("#desk").has_class("drawn") and self.seen == "desk":
             self._tell("")
             self.action_stop("program")
@@ -251,7 +251,7 @@ class LearnApp(TerminalApp):
         self.query_one("#told").focus()
 
     def action_steps(self) -> None:
-        """Walk through the program step by step: run it first, unless that was done since it was changed."""
+        """Step through the program, after running it if it changed."""
         program = self._text("program")
         if program == self._stepped:
             self.action_stop("steps")
@@ -277,16 +277,16 @@ class LearnApp(TerminalApp):
         self.action_stop("steps")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Return whether a key does something now: those of the lesson do not while the page of help is before it."""
+        """Return whether an action is available: not those of the lesson behind the help page."""
         helps = any(isinstance(screen, LessonHelp) for screen in self.screen_stack)
         return not (helps and action in OF_THE_LESSON)
 
     def action_help(self) -> None:
-        """Say what the keys do, and what the words mean."""
+        """Show the help page."""
         self.push_screen(LessonHelp(self.query_one(Player)))
 
     def action_first_bad(self) -> None:
-        """Go to the first step with a NaN or an infinity: the player's key asks for it."""
+        """Go to the first step with a NaN or an infinity."""
         self.query_one(Player).first_bad()
 
     def _drawn(self, program: str, options: Sequence[str], width: int) -> Outcome:
@@ -304,7 +304,7 @@ class LearnApp(TerminalApp):
         return path
 
     def _in_background(self, work: Callable[[], Any], what: str, show: Callable[[Any], None]) -> None:
-        """Do something in a thread, and show what came of it; what was going on before is not waited for."""
+        """Run work in a thread and show its result; earlier work is cancelled."""
         self._tell(f"It {what} ({SECONDS:g} seconds at most)")
         if self.seen != "desk":
             self.action_stop("program")
@@ -312,7 +312,7 @@ class LearnApp(TerminalApp):
         self.run_worker(work, thread=True, exclusive=True, exit_on_error=False)
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
-        """Show what a worker found."""
+        """Show the result of a worker."""
         if event.state is WorkerState.SUCCESS:
             self._show_result(event.worker.result)
         elif event.state is WorkerState.ERROR:
@@ -323,7 +323,7 @@ class LearnApp(TerminalApp):
         self._go_to(outcome)
 
     def _go_to(self, outcome: Outcome) -> None:
-        """Put the cursor on the line that is wrong, where a line of a learner's own is."""
+        """Put the cursor on the wrong line of the learner."""
         stop = _STOP_OF.get(outcome.part)
         if stop is None or outcome.line is None:
             return
@@ -363,14 +363,14 @@ class LearnApp(TerminalApp):
         return self.query_one(f"#{name}", TextArea).text
 
     def _tell(self, sentence: str, printed: str = "", *, drawn: bool = False) -> None:
-        """Show a sentence, and what was printed, below the program; a picture in its place."""
+        """Show a sentence and printed output below the program, or a picture in its place."""
         self.query_one("#desk").set_class(drawn, "drawn")
         self._told = sentence, printed
         self._write_told()
         self.query_one("#told", RichLog).scroll_home(animate=False)
 
     def _write_told(self) -> None:
-        """Write what is told, in lines as long as its pane is wide."""
+        """Write the message as wide as its pane."""
         log, (sentence, printed) = self.query_one("#told", RichLog), self._told
         log.clear()
         if sentence:
@@ -383,12 +383,12 @@ class LearnApp(TerminalApp):
 
 
 def _why(program: str, otherwise: str, stopped: Stopped) -> Outcome:
-    """Return why a program has nothing to show: its own error, if it has one."""
+    """Return why a program has nothing to show: its own error, if any."""
     outcome = run_program(program, stopped=stopped)
     return Outcome(False, otherwise) if outcome.right else outcome
 
 
 def _not_waited_for() -> Stopped:
-    """Return what tells, in a worker's thread, that something else was begun meanwhile, or the application is being left."""
+    """Return a test for the cancellation of this worker."""
     worker = get_current_worker()
     return lambda: worker.is_cancelled

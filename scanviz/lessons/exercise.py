@@ -1,7 +1,6 @@
-"""Running a lesson's program and checking what a learner wrote, in a process of its own that is given some seconds.
+"""Run a lesson's program and check exercises, in a separate process with a time limit.
 
-What a learner writes may loop for ever, exit or print; none of it reaches the program that shows the lesson.  The process is ended
-when nobody waits for it any more.
+A learner's code may loop forever, exit or print without harm to the application.  A cancelled process is ended.
 """
 
 from __future__ import annotations
@@ -27,8 +26,8 @@ from scanviz.record.errors import ScanvizValueError
 if TYPE_CHECKING:
     from scanviz.record.model import ProfileRecord
 
-SECONDS = 60.0  # that a lesson's program, or a check, may take
-LOOK = 0.1  # seconds between two looks whether anybody still waits
+SECONDS = 60.0  # time limit of a program or a check
+LOOK = 0.1  # seconds between tests for cancellation
 Stopped = Callable[[], bool]
 _PACKAGE = Path(__file__).resolve().parent.parent
 MARK = "scanviz lesson: "
@@ -57,20 +56,20 @@ print("\\n" + mark + json.dumps(None))
 
 
 class Outcome(Struct, frozen=True):
-    """How running a lesson's program, or a check, went.
+    """The result of running a lesson's program or a check.
 
     Attributes
     ----------
     right : bool
         Whether nothing failed.
     message : str
-        What is wrong, in a sentence or an error's words; empty where all is right.
+        The problem, as a sentence or an error message; empty if right.
     part : str
-        In which text an error came up: the program, the answer, or the check; empty for none.
+        The text with the error: the program, the answer or the check; empty for none.
     line : int or None
         The line of a learner's text.
     output : str
-        What was printed.
+        The printed output.
     """
 
     right: bool
@@ -81,7 +80,7 @@ class Outcome(Struct, frozen=True):
 
     @property
     def told(self) -> str:
-        """What is wrong, with its place.
+        """The problem with its place.
 
         Examples
         --------
@@ -92,7 +91,7 @@ class Outcome(Struct, frozen=True):
 
 
 def never() -> bool:
-    """Return that it is waited for."""
+    """Return False: never cancelled."""
     return False
 
 
@@ -110,7 +109,7 @@ def run_program(program: str, seconds: float = SECONDS, stopped: Stopped = never
 def check_exercise(
     lesson: Lesson, answer: str, program: str = "", seconds: float = SECONDS, stopped: Stopped = never
 ) -> Outcome:
-    """Return whether an answer to a lesson's exercise is right, with a word of help where it is not.
+    """Return whether an answer to an exercise is right, with help if it is wrong.
 
     Parameters
     ----------
@@ -119,11 +118,11 @@ def check_exercise(
     answer : str
         The exercise, completed.
     program : str, optional
-        The lesson's program as the learner changed it; as it is in the lesson where none is given.
+        The program as changed by the learner; by default the lesson's.
     seconds : float
-        How long it may take.
+        Time limit.
     stopped : callable
-        Tells whether nobody waits for it any more: it is ended then.
+        Tests for cancellation.
     """
     parts = [(PROGRAM, program or lesson.program), (ANSWER, answer), (CHECK, lesson.check)]
     outcome = _run(parts, seconds, stopped)
@@ -134,7 +133,7 @@ def check_exercise(
 
 
 def _open_line(answer: str) -> int | None:
-    """Return the line of the first ``...`` that is to be completed; None where there is none, or the answer is no Python."""
+    """Return the line of the first ``...``; None if there is none, or for a syntax error."""
     try:
         tree = ast.parse(answer)
     except SyntaxError:
@@ -144,14 +143,14 @@ def _open_line(answer: str) -> int | None:
 
 
 def check_here(lesson: Lesson, names: Mapping[str, Any]) -> Outcome:
-    """Return the same of what is defined already, in this process: for a notebook.
+    """Check an exercise in this process, for a notebook.
 
     Parameters
     ----------
     lesson : Lesson
         The lesson.
     names : mapping
-        What its program and the exercise have defined.
+        Names defined by the program and the exercise.
     """
     try:
         exec(compile(lesson.check, CHECK, "exec"), dict(names))
@@ -164,13 +163,13 @@ def check_here(lesson: Lesson, names: Mapping[str, Any]) -> Outcome:
         where = f" (at `{own[-1]}`)" if own else ""
         if "ellipsis" in str(error).lower() or (own and "..." in str(own[-1])):
             return Outcome(False, f"a `...` is still open{where}")
-        said = _PLACE.sub("", str(error))  # the file of a cell has a name that tells nobody anything
+        said = _PLACE.sub("", str(error))  # without the meaningless file name of a cell
         return Outcome(False, f"{type(error).__name__}: {said}{where}")
     return Outcome(True)
 
 
 def _is_of_a_cell(file: str) -> bool:
-    """Return whether code is neither the check nor of a package: a notebook's cells have files of their own."""
+    """Return whether code is from a notebook's cell, not from the check or a package."""
     return file != CHECK and "site-packages" not in file and not file.startswith(str(_PACKAGE))
 
 
@@ -188,9 +187,9 @@ def _run(parts: list[tuple[str, str]], seconds: float, stopped: Stopped) -> Outc
         return Outcome(True, output=printed)
     title, kind, message, place = failed
     if kind == "AssertionError" and title == CHECK:
-        return Outcome(False, message, output=printed)  # a word of help, not an error of the learner's
+        return Outcome(False, message, output=printed)  # help, not an error
     part, line = place or (title, None)
-    named = _NAMED.match(message)  # an error of scanviz names its place itself, and knows better
+    named = _NAMED.match(message)  # errors of scanviz name a better place
     if named is not None:
         part, line, message = named[1], int(named[2]), message[named.end() :]
     return Outcome(False, message if kind == "AssertionError" else f"{kind}: {message}", part, line, printed)
@@ -204,7 +203,7 @@ def run_process(
     seconds: float = SECONDS,
     stopped: Stopped = never,
 ) -> subprocess.CompletedProcess[str]:
-    """Run a command and return what it printed.
+    """Run a command and return its output.
 
     Parameters
     ----------
@@ -215,14 +214,14 @@ def run_process(
     folder : Path, optional
         Where it runs.
     seconds : float
-        How long it may take.
+        Time limit.
     stopped : callable
-        Tells whether it is to be ended: nobody waits for it any more.
+        Tests for cancellation.
 
     Raises
     ------
     subprocess.TimeoutExpired
-        If it took too long, or was stopped; it is ended then, and the error has what it printed.
+        If it took too long or was cancelled; the error has its output.
     """
     begun, text = time.monotonic(), given or None
     with subprocess.Popen(
@@ -293,7 +292,7 @@ def with_steps(path: Path, options: Sequence[str], stopped: Stopped = never) -> 
 def _command(
     path: Path, arguments: Sequence[str], stopped: Stopped = never
 ) -> subprocess.CompletedProcess[str]:
-    """Run a command of scanviz beside a program."""
+    """Run a scanviz command in the folder of a program."""
     try:
         return run_process(scanviz_command(*arguments), folder=path.parent, stopped=stopped)
     except subprocess.TimeoutExpired:

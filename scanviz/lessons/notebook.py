@@ -28,14 +28,14 @@ def notebook_name(lesson: Lesson) -> str:
 
 
 def notebook(lesson: Lesson, svg: str = "") -> dict[str, Any]:
-    """Return a lesson as a notebook, to be written as JSON.
+    """Return a lesson as a notebook in JSON data.
 
     Parameters
     ----------
     lesson : Lesson
         The lesson.
     svg : str
-        The picture of its loop, which the cell that draws it shows from the beginning; empty for none.
+        The picture of its loop, as output of its cell; empty for none.
 
     Examples
     --------
@@ -69,7 +69,7 @@ def notebook_text(lesson: Lesson, svg: str = "") -> str:
 
 
 def hints_that_open(lesson: Lesson) -> str:
-    """Return a lesson's hints and its solution as Markdown, each closed until it is asked for."""
+    """Return hints and solution as Markdown, each folded."""
     closed = [(f"Hint {k}", hint) for k, hint in enumerate(lesson.hints, start=1)]
     closed.append(("Solution", f"```python\n{lesson.solution}```"))
     return "\n".join(
@@ -96,5 +96,5 @@ def _picture(svg: str) -> list[dict[str, Any]]:
 
 
 def _lines(text: str) -> list[str]:
-    """Return a text as notebooks keep it: its lines with their ends, but the last without."""
+    """Return the lines of a text as in a notebook: the last without a newline."""
     return text.strip("\n").splitlines(keepends=True)

@@ -1,4 +1,4 @@
-"""The step player beside a lesson's text, the tab Values of ``scanviz tui`` for the program as it is now; and its page of keys."""
+"""The step player beside a lesson, which is the tab Values of ``scanviz tui``, and the help page."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ LEGEND = "r read · W written · B read and written · i initial"  # fits half o
 
 
 class ValuesBesideText(ValuesView):
-    """The tab Values without tabs around it, with what a learner reads first: a variable's name, and its numbers."""
+    """The tab Values alone, with names and numbers first."""
 
     FIELDS = (0, 1, 8, 2, 9)
 
     @property
     def room(self) -> Size:
-        """Columns and rows of the view; before it was seen, of the screen."""
+        """Size of the view; before its first layout, of the screen."""
         return self.size if self.size.width else self.screen.size
 
 
@@ -57,11 +57,11 @@ class Player(Vertical):
 
     @property
     def recorded(self) -> bool:
-        """Whether there is anything to walk through."""
+        """Whether there are loops to show."""
         return bool(self.state.record.loops)
 
     def open(self, record: ProfileRecord) -> None:
-        """Show a recording, at the first step of the first loop that is no gradient."""
+        """Show a record at the first step of its first forward loop."""
         forward = [loop.key for loop in record.loops if loop.gradient_of is None]
         state = start(record)
         self.view.source = Source(record, "lesson.scanviz")
@@ -82,7 +82,7 @@ class Player(Vertical):
         self.show(event.state)
 
     def on_tab_view_entered(self, event: TabView.Entered) -> None:
-        """Stay: there is no other tab here."""
+        """Stay, since there is no other tab."""
         event.stop()
 
     def action_other(self) -> None:
@@ -113,7 +113,7 @@ class LessonHelp(HelpScreen):
     Parameters
     ----------
     player : Player
-        The steps: their keys are told, too, which work while one is there.
+        The player, whose keys are listed as well.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("f1", "app.pop_screen", "close")]
@@ -123,9 +123,9 @@ class LessonHelp(HelpScreen):
         self._player = player
 
     def about(self) -> str:
-        """Return what one is looking at."""
+        """Return a description of the screen."""
         return ABOUT
 
     def parts(self) -> list[tuple[str, object]]:
-        """Return what has keys, with the titles of their lists."""
+        """Return the widgets with keys, by title."""
         return [("everywhere", self.app), ("in the steps", self._player), ("", self._player.view)]

@@ -1,9 +1,9 @@
 """A lesson as it is written: Markdown, whose fenced blocks are its program, its picture and its exercise.
 
 The first ``python`` block is the program, ``output`` what it prints, ``picture`` the options of ``scanviz graph`` that draw it.
-``python exercise`` is what a learner completes, ``python check`` raises an AssertionError with a word of help where that is wrong,
-``python solution`` is one that is right; lines that begin with ``- Hint:`` are hints, from the gentle to the plain; ``sh`` says
-what to run to see more.
+``python exercise`` is what a learner completes, ``python check`` raises an AssertionError with a word of help where that is
+wrong, ``python solution`` is one that is right; lines that begin with ``- Hint:`` are hints, from the gentle to the plain;
+``sh`` says what to run to see more.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ class Lesson(Struct, frozen=True):
     title : str
         Its heading, without the number.
     question : str
-        What it answers.
+        Its question.
     page : str
-        The lesson as Markdown to be read: without the check, the solution and the hints.
+        The lesson as Markdown without check, solution and hints.
     program, output : str
-        A program of at most 40 lines, and what it prints.
+        A program of at most 40 lines, and its output.
     picture : tuple of str
         Options of ``scanviz graph`` that draw the program's loop.
     exercise, check, solution : str
-        What is to be completed, what raises an AssertionError where it is wrong, and one that is right.
+        Code to complete, code that raises an AssertionError for a wrong answer, and a right answer.
     hints : tuple of str
         From the gentle to the plain.
     """
@@ -60,7 +60,7 @@ class Lesson(Struct, frozen=True):
 
     @property
     def mode(self) -> tuple[str, ...]:
-        """Options of the command line for the mode in which the program is drawn, and its steps are kept.
+        """Command line options for the mode of the picture and the steps.
 
         Examples
         --------
@@ -114,7 +114,7 @@ def lesson_from(text: str) -> Lesson:
 
 
 def _to_read(text: str) -> str:
-    """Return a lesson without what would give the exercise away."""
+    """Return a lesson without the parts that reveal the solution."""
 
     def kept(found: re.Match[str]) -> str:
         if found["kind"] in _FOR_THE_CHECK:

@@ -31,7 +31,7 @@ def picture(number: int, program: str = "") -> LessonPicture:
     number : int
         The lesson.
     program : str
-        The program as you changed it, such as ``In[1]``; the lesson's own where none is given.
+        The changed program, such as ``In[1]``; by default the lesson's own.
     """
     one = lesson(number)
     return LessonPicture(svg_of(program or one.program, one.picture))
@@ -45,7 +45,7 @@ def check(number: int, names: Mapping[str, Any]) -> None:
     number : int
         The lesson.
     names : mapping
-        What was defined so far: ``globals()``.
+        Definitions so far: ``globals()``.
 
     Examples
     --------

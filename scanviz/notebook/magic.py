@@ -46,7 +46,7 @@ class ScanvizMagics(Magics):
     def scanviz(self, line: str, cell: str) -> None:
         """Run a cell under the profiler, and show where its time went.
 
-        An error in the cell is shown as usual; what was recorded until then is shown as well.
+        An error in the cell is shown as usual; the record until then is shown as well.
         """
         arguments = parse_argstring(self.scanviz, line)
         session = profile("ops" if arguments.ops else "steps")
@@ -69,7 +69,7 @@ class PageFrame:
     Parameters
     ----------
     what : Session or ProfileRecord
-        What to show.
+        The profile.
     height : int
         Of the frame, in pixels.
 

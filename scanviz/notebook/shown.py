@@ -1,6 +1,6 @@
 """Objects of scanviz in a notebook's cell: pictures, and records and loops as HTML with bars and tables, without a script.
 
-A notebook keeps what its cells show, so this is small (a few kilobytes); the whole page is in ``magic``.  Everything
+A notebook keeps the output of its cells, so this is small (a few kilobytes); the whole page is in ``magic``.  Everything
 from the record is escaped.
 """
 

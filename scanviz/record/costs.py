@@ -39,7 +39,7 @@ class CostNumbersRecord(Strict, frozen=True):
     buffer_bytes : int or None
         Bytes of the rows that loops keep.
     per_step : dict of str to StepNumbersRecord
-        Loop (names from the outermost, with ``/``) → what one step costs; after an application, of loops where that changed.
+        Loop (names from the outermost, with ``/``) → cost of one step; after an application, of the loops whose cost changed.
     """
 
     operations: int | None = None

@@ -1,8 +1,8 @@
 """Loops as records: variables, mappings and operations of a loop, and the times of its runs.
 
 A loop's times come from three kinds of steps: most are timed as a whole; in a sample of them each operation is timed too; and a few
-run without any stamp, so that what stamps cost is known and taken off.  The typical step is the median of the whole steps, and its
-parts are medians over the sample, scaled to sum to it exactly.
+run without any stamp, so that the price of stamps is known and taken off.  The typical step is the median of the whole steps,
+and its parts are medians over the sample, scaled to sum to it exactly.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ class LoopRecord(Strict, Shown, frozen=True, eq=False):
         The first run alone, which pays for code made on demand.
     step_times : DurationRecord
         Of the steps that have a time, the price of stamps taken off; one that was timed in a block has the block's average.  Its
-        median is the *typical step*, what a step takes without a profile.
+        median is the *typical step*: the time of a step without a profile.
     sampled_steps : int
         Steps that the typical step's parts are made from: each operation was timed in them, they were not the very first, and
         the thread ran all the time.
@@ -142,14 +142,14 @@ class LoopRecord(Strict, Shown, frozen=True, eq=False):
     overhead_ns : float
         The rest of the typical step: taking slices and going round the loop.
     cost_ns : float
-        What taking times in its steps cost, estimated; part of ``total_ns``.  Counting runs of loops inside them is among it.
+        Overhead of timing its steps, estimated; part of ``total_ns``.  Counting runs of loops inside them is included.
     watching_ns : int
-        What else watching its runs took: taking in their times, making the code that takes times.  Measured, and part of no time
-        of it.
+        Other overhead of observing its runs: aggregating their times, compiling the instrumented code.  Measured, and part of no
+        other time.
     inner_cost_ns : float
         The same as ``cost_ns`` of loops inside it, which is part of ``total_ns`` too.
     inner_watching_ns : int
-        What else watching these took that is part of no time.
+        The same as ``watching_ns`` of loops inside it.
     buffer_bytes : int
         The most that states, results and temporaries took in one run.
     clock : str
@@ -157,9 +157,9 @@ class LoopRecord(Strict, Shown, frozen=True, eq=False):
     resolution_ns : float
         Of that clock; 0 where it is not known.
     stamp_ns : float
-        What taking the time of one operation cost, in this loop where it was seen there.
+        Price of timing one operation, in this loop where it was measured there.
     tick_ns : float
-        What taking the time of a step cost; is taken off the times.
+        Price of timing a step; it is taken off the times.
     in_place : bool
         Whether that was seen in this loop, by comparison with steps without a stamp, or is of the calibration at start-up.
     blocks : int
@@ -174,7 +174,7 @@ class LoopRecord(Strict, Shown, frozen=True, eq=False):
         int64, shape (n, 4), a sample of single steps by run and step: number of the run, number of the step,
         nanoseconds, and why it was kept (0 every k-th, 1 among the first, 2 among the last, 3 among the slowest).
     measures : dict of str to float
-        Further numbers, as :mod:`scanviz.record.measures` declares them; what was not measured is not there.
+        Further numbers, as :mod:`scanviz.record.measures` declares them; unmeasured ones are missing.
     series_covers : tuple of int
         Of how many steps each row of ``series`` is: it begins with the step named, and its time is their average.  Empty where
         each is of one.

@@ -3,7 +3,7 @@
 The engine notifies a number by its name (:meth:`scanviz.engine.observe.Observer.measured`), the recorder aggregates it as its
 declaration says, and the record keeps it under that name in ``measures`` of a loop or an operation.  Files and checks
 know no names; reports, the terminal application, the page, tables and comparisons read this table.  So a new number is its producer
-and one line here.  What a record has always had fields for is declared too, with the field that holds it.
+and one line here.  Fields of records are declared too.
 """
 
 from __future__ import annotations
@@ -41,15 +41,15 @@ class Measure(Struct, frozen=True):
     Attributes
     ----------
     of : str
-        What it is a number of: ``"loop"``, ``"operation"``, ``"function"`` or ``"run"``, which is the whole of it.
+        Its owner: ``"loop"``, ``"operation"``, ``"function"`` or ``"run"``.
     name : str
         By which the engine, records and tables know it.
     unit : str
         ``"ns"``, ``"bytes"``, ``"count"``, or of a rate ``"bytes/s"`` or ``"flops/s"``.
     title : str
-        A few words for people: a heading, or what stands before the number.
+        A few words for people: a heading, or the words before the number.
     about : str
-        What it counts.
+        Its meaning.
     aggregate : str
         How a value and the one before become one: ``"sum"``, ``"max"`` or ``"last"``.
     views : tuple of str

@@ -54,13 +54,13 @@ class FunctionRecord(Strict, frozen=True):
     call_times : DurationRecord
         Of calls, the first included.
     rewrites : RewritesRecord or None
-        What rules did to its graph, and the graph; None where that was not recorded.
+        The rewrites of its graph, and the graph; None where they were not recorded.
     program : bytes
         The Program that it runs, as ``scanviz program -o`` writes one; empty where that was not recorded, or was too large.
     measures : dict of str to float
-        Further numbers, as :mod:`scanviz.record.measures` declares them; what was not measured is not there.
+        Further numbers, as :mod:`scanviz.record.measures` declares them; unmeasured ones are missing.
     call_parts : CallPartsRecord
-        Parts of its calls beside what its program does.
+        Parts of its calls beside its Program.
     origin : str
         In a profile merged from several, the name of that which it comes from; else empty.
     """
@@ -112,13 +112,13 @@ class CostRecord(Strict, frozen=True):
     stamp_ns : float
         Calibrated cost of taking one.
     chunks : int
-        Batches of steps told to the recorder.
+        Batches of steps handed to the recorder.
     chunk_ns : float
         Calibrated cost of handing one over; 0 where that is measured, as part of ``recorder_ns``.
     recorder_ns : int
         Time measured in watching: notifying, taking in, making the code that takes times.
     values_ns : int
-        Time of the runs in which values were computed one by one and kept; what is timed are runs without.
+        Time of the runs that computed and kept values one by one; other times are of runs without.
 
     Examples
     --------
@@ -146,9 +146,9 @@ class MergedRecord(Strict, frozen=True):
     Attributes
     ----------
     name : str
-        What its functions name as their origin: its file, or the process.
+        The origin of its functions: its file, or the process.
     script : str
-        What was run.
+        The script.
     arguments : tuple of str
         Its arguments.
     started : str
@@ -185,7 +185,7 @@ class ProfileRecord(Strict, Shown, frozen=True):
     started : str
         UTC, ISO 8601.
     script : str
-        What was run.
+        The script.
     arguments : tuple of str
         Its arguments.
     detail : str
@@ -197,25 +197,25 @@ class ProfileRecord(Strict, Shown, frozen=True):
     outcome : OutcomeRecord
         How the run ended.
     cost : CostRecord
-        What recording cost.
+        Profiler overhead.
     functions : tuple of FunctionRecord
         In order of their making.
     loops : tuple of LoopRecord
         In order of their making, outer before inner.
     left_out : int
-        Functions and loops beyond the size limit, of which only totals were kept, or nothing at all.
+        Number of functions and loops beyond the size limit, kept as totals or not at all.
     traces : tuple of TraceRecord
         Values of loops over time, with ``detail`` ``"values"``; by loop and run.
     calls : tuple of HeldCallRecord
-        What calls were given, with ``detail`` ``"values"``: other steps than those in ``traces`` are computed again from it.
+        Inputs of calls, with ``detail`` ``"values"``: steps that ``traces`` lacks are computed again from them.
     repeats : tuple of ProfileRecord
-        Further runs of the same program (``--repeat``), in their order: their times and what these are times of, without
+        Further runs of the same program (``--repeat``), in their order: their times, without
         graphs, rewrites, values, mappings and repeats of their own, and of single
         steps with the first ones alone.
     measures : dict of str to float
         Further numbers of the whole run, as :mod:`scanviz.record.measures` declares them.
     building : tuple of BuildRecord
-        What was built while the recording ran, by line.
+        Building during the recording, by line.
     threads : ThreadTimesRecord
         Times inside scanviz by thread.
     origins : tuple of MergedRecord

@@ -1,8 +1,8 @@
 """Distinct names of a record's functions and loops, and finding these by name.
 
 Functions of one name have numbers in a record (``train#1``, ``train#2``), and so have loops of one name in one function.  Loops
-of one name in two functions are told apart by the function: ``train/rnn`` and ``test/rnn``.  Who asks for a loop may leave out
-what is not needed to tell it from the others.
+of one name in two functions have the function before them: ``train/rnn`` and ``test/rnn``.  A request for a loop may leave out
+the parts of its name that are not needed.
 """
 
 from __future__ import annotations

@@ -30,16 +30,16 @@ class OperationRecord(Strict, frozen=True):
     samples : int
         How often it was timed.
     typical_ns : float
-        What it takes as a rule, which a few slow times do not change.  In a loop's step its part of the typical step: the median
-        of its times with the price of stamps taken off, 0 where that is below what can be told from 0.  Outside of loops the
+        Its usual time, robust to a few slow ones.  In a loop's step its part of the typical step: the median of its times with
+        the price of stamps taken off, 0 where that is below resolution.  Outside of loops the
         median of its times in the last calls in which all operations were timed; the average where there are none.
     mean_ns : float or None
-        The average of all its times, slow ones included; None where that is not known.  In a loop's step the average over all
+        The average of all its times, slow ones included; None where unknown.  In a loop's step the average over all
         steps, of which each timed one stands for those around it, the price of stamps taken off.
     spread_ns : float
         The range of the middle half of its times, in a loop's step.
     measures : dict of str to float
-        Further numbers, as :mod:`scanviz.record.measures` declares them; what was not measured is not there.
+        Further numbers, as :mod:`scanviz.record.measures` declares them; unmeasured ones are missing.
     moved_from : str
         The loop in whose step it was built where that is no more around it: rules moved it out, or the loop is gone.  Names of
         loops in loops are joined by ``/``.
@@ -80,7 +80,7 @@ class SideRecord(Strict, frozen=True):
     typical_ns : float
         The median of these times.
     operations : tuple of OperationRecord
-        What it does, each with its part of the typical taking, and its average over those that were timed.
+        Its operations, each with its part of the typical taking, and its average over the timed ones.
     """
 
     operation: int

@@ -18,7 +18,7 @@ class OutcomeRecord(Strict, frozen=True):
     code : int or None
         Exit code.
     message : str
-        The error's text, or in what the process was ended.
+        The error's text, or the call in which the process was ended.
     """
 
     status: Literal["ok", "exit", "error", "interrupted", "running"] = "running"

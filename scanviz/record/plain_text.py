@@ -1,9 +1,9 @@
 """The one gate for text on its way to a terminal: texts of scripts, records and file names are made harmless.
 
-Twice.  Views write what they take from a record through :func:`sanitize`, so that it has the width that it is laid out for.
+Twice.  Views pass texts of a record through :func:`sanitize`, so that these have the width of the layout.
 Whatever goes to a stream goes there through :func:`write_text` (or :func:`write_json`), which lets nothing pass but letters,
 line ends and tabs, and colours where a view has put some; a test looks that nothing else writes to standard output or standard
-error.  What the terminal application draws goes through a filter at the same place (``tui/terminal.py``).
+error.  The terminal application's drawings go through a filter at the same place (``tui/terminal.py``).
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def plain_lines(text: str, colours: bool = False) -> str:
     text : str
         The text.
     colours : bool
-        Whether colours stay: of a view, which has used :func:`sanitize` on what is not its own.
+        Whether colours stay: for views that sanitized every foreign text.
 
     Examples
     --------
@@ -117,7 +117,7 @@ def write_text(text: str, stream: TextIO, *, colours: bool = False) -> None:
     CannotWriteError
         If the stream takes no more.
     BrokenPipeError
-        If nobody reads it any more.
+        If the reader is gone.
     """
     _write(plainest(plain_lines(text, colours), getattr(stream, "encoding", None) or "utf-8"), stream)
 

@@ -228,7 +228,7 @@ def forward_loops(
 ) -> tuple[tuple[int, ...], bool]:
     """Return the loops that a loop is the gradient of, of its own program, else of those in other loops' steps.
 
-    With their keys it returns whether they and the loop do nothing else: merged loops may do what the other side knows nothing of.
+    The second result is whether they and the loop do nothing else: merged loops may do more work.
 
     Parameters
     ----------

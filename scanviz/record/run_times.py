@@ -21,7 +21,7 @@ class CallPartsRecord(Strict, frozen=True):
     copies_ns : int
         Copying results and committing updates; after it.
     recording_ns : int
-        Recording between these and a call: what it was, when it began and ended.
+        Recording between these and a call.
     timed : int
         Calls in which every operation outside of loops was timed.
     around_ns : float
@@ -30,7 +30,7 @@ class CallPartsRecord(Strict, frozen=True):
     inside_ns : int
         Other calls and building that calls of this function made; part of their time.
     running_ns : int
-        Calls that had not ended, up to when the record was taken; without what they made.
+        Calls that had not ended, up to the time of the record; without calls inside them.
     """
 
     checks_ns: int = 0

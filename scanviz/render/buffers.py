@@ -123,8 +123,8 @@ def why_kind(variable: LoopVariableRecord) -> str:
     The step reads h[t-1] alone, the row of the step before, and writes h[t]: single input tap, single output tap.
     >>> print(why_kind(LoopVariableRecord("mitmot", "g", reads=(0, 1), writes=(1, 3))))
     The step writes several rows, g[t+1], g[t+3], and reads g[t], g[t+1]: multiple input taps, multiple output taps. Counted in
-    its own steps, row t+3 is written by step t (as g[t+3]) and again by step t+2 (as g[t+1]): what steps add to one row is
-    summed there, as back-propagation needs where a row was read by several steps.
+    its own steps, row t+3 is written by step t (as g[t+3]) and again by step t+2 (as g[t+1]): the additions of several steps
+    to one row are summed, as back-propagation needs where several steps read a row.
     """
     name = variable.name or "it"
     reads = ", ".join(called(variable, tap) for tap in variable.reads)
@@ -164,8 +164,8 @@ def _written_again(variable: LoopVariableRecord) -> str:
     row = f"t{last:+d}" if last else "t"
     return (
         f" Counted in its own steps, row {row} is written by step t (as {called(variable, last)}) and again by step"
-        f" t+{last - first} (as {called(variable, first)}): what steps add to one row is summed there, as back-propagation"
-        " needs where a row was read by several steps."
+        f" t+{last - first} (as {called(variable, first)}): the additions of several steps to one row are"
+        " summed, as back-propagation needs where several steps read a row."
     )
 
 

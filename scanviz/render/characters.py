@@ -1,8 +1,8 @@
 """A picture in plain characters: a row a node, values as lines that run down on the left to where they are read.
 
-A line begins at the node that gives a value and ends at the last that reads it; a node that reads joins the lines of what it reads.
-Loops are boxes around their rows.  What a later step reads is said in words, with an arrow, because its line would go back up;
-so is the cell that an operation of a step-by-step picture writes, for all cells stand above all steps.
+A line begins at the node that gives a value and ends at the last that reads it; a node joins the lines of its inputs.
+Loops are boxes around their rows.  Values for a later step are named with an arrow, because their lines would go back up; so is
+the cell that an operation of a step-by-step picture writes, for all cells stand above all steps.
 """
 
 from __future__ import annotations
@@ -56,9 +56,9 @@ def drawing_lines(
     Parameters
     ----------
     diagram : Diagram
-        What to draw.
+        The picture.
     width : int
-        Columns; what is longer is cut.
+        Columns; longer lines are cut.
     types : bool
         Whether dtypes and shapes are shown.
     ascii_only : bool
@@ -86,7 +86,7 @@ class DrawnLine(Struct, frozen=True):
     Attributes
     ----------
     text : str
-        What stands there.
+        Its row.
     part : str
         Id of the node, or of the loop whose box begins here; empty for others.
     rails : int
@@ -111,7 +111,7 @@ class Moment(Struct, frozen=True):
     edges : collection of int
         Edges, by their numbers in the picture.
     changes : mapping of str to str
-        What is new (``"added"``) or just gone (``"removed"``).
+        ``"added"`` or ``"removed"``, for nodes that changed.
     """
 
     shown: Collection[str]
@@ -125,9 +125,9 @@ class CharacterDrawing:
     Parameters
     ----------
     diagram : Diagram
-        What to draw.
+        The picture.
     width : int
-        Columns; what is longer is cut.
+        Columns; longer lines are cut.
     types : bool
         Whether dtypes and shapes are shown.
     words : int

@@ -106,7 +106,7 @@ KIND_TEXT = {
 def heat_level(share: float | None) -> int | None:
     """Return the step on the scale of heat for a part of the time, None where none is known.
 
-    The scale is that of a square root: what takes a tenth of the time is visibly warm.
+    The scale is a square root: a tenth of the time is visibly warm.
 
     Examples
     --------
@@ -181,7 +181,7 @@ def dark_rules(within: str = "") -> list[str]:
     Parameters
     ----------
     within : str
-        What the pictures stand in, as a selector ends with a space.
+        Selector of the element around the pictures, with a space at its end.
 
     Examples
     --------

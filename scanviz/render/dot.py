@@ -52,7 +52,7 @@ def to_dot(diagram: Diagram, *, types: bool = False) -> str:
     Parameters
     ----------
     diagram : Diagram
-        What to draw.
+        The picture.
     types : bool
         Whether dtypes and shapes are written on nodes.
 

@@ -35,7 +35,7 @@ class DrawOptions(Struct, frozen=True):
     types : bool
         Whether dtypes and shapes are written.
     engine : str
-        Who lays it out.
+        Layout engine.
     seconds : float
         How long Graphviz may take.
     width : int
@@ -65,13 +65,13 @@ def written(
     Parameters
     ----------
     diagram : Diagram
-        What to draw.
+        The picture.
     form : {"svg", "png", "pdf", "dot", "txt", "json", "graphml", "html"}
         The format.
     options : DrawOptions, optional
         How.
     unfolded : sequence of (str, Diagram)
-        Pictures of what is folded in this one, with their titles; a page shows them when they are opened.
+        Pictures of folded parts, with their titles; a page shows them when they are opened.
 
     Raises
     ------
@@ -158,7 +158,7 @@ class Picture:
     Parameters
     ----------
     diagram : Diagram
-        What is drawn.
+        The picture.
     options : DrawOptions
         How.
     """
@@ -180,7 +180,7 @@ class Picture:
         Raises
         ------
         ScanvizValueError
-            If the ending says no format.
+            If the ending is not that of a format.
         CannotWriteError
             If the file cannot be written, or one is there that scanviz did not draw and ``force`` is not given.
         """
@@ -219,7 +219,7 @@ def draw(
     Parameters
     ----------
     what : Variable, list of Variable, Function, Scan, Session or ProfileRecord
-        What to draw; a function is drawn as it runs, of a profile the function that took the most time, with its times.
+        A function is drawn as it runs, of a profile the function that took the most time, with its times.
     path : path, optional
         Where to write it: ``.svg``, ``.png``, ``.pdf``, ``.dot``, ``.html``, ``.txt``, ``.json`` or ``.graphml``.
     scan : str, optional
@@ -233,7 +233,7 @@ def draw(
     plumbing : bool
         Whether sizes, broadcasts and other plumbing are drawn; else a note counts them.
     engine : {"auto", "dot", "own"}
-        Who lays it out.
+        Layout engine.
     force : bool
         Whether a file that scanviz did not draw may be replaced.
 
@@ -247,7 +247,7 @@ def draw(
     ScanvizTypeError
         If it has no graph.
     ScanvizValueError
-        If the path's ending says no format, it names a file that is not scanviz's, or there is no loop of a name.
+        If the path's ending is not that of a format, it names a file that is not scanviz's, or there is no loop of a name.
 
     Examples
     --------

@@ -44,7 +44,7 @@ class Drawing(Struct, frozen=True):
     engine : str
         The engine that laid it out, in words.
     notes : tuple of str
-        What was left out.
+        Its omissions.
     """
 
     data: bytes
@@ -73,7 +73,7 @@ def drawn(
     Parameters
     ----------
     diagram : Diagram
-        What to draw; of more than ``largest`` nodes a summary is drawn, and the notes say how.
+        The picture; beyond ``largest`` nodes a summary is drawn, and the notes explain it.
     form : {"svg", "png", "pdf", "dot"}
         The format; only Graphviz dot draws a PDF.
     engine : {"auto", "dot", "own"}

@@ -1,6 +1,6 @@
 """Lines beside rows: a lane for each value, from the row that gives it down to the last row that reads it.
 
-Lanes are found once; what is drawn may be all of a picture or what there is of it at a moment, and all stays where it is.
+Lanes are found once; a drawing may be all of a picture or its part at a moment, and all stays in place.
 (The idea of lines beside rows is that of ``git log --graph``.)
 """
 
@@ -27,7 +27,7 @@ def reading_order(diagram: Diagram, reads: Mapping[str, Sequence[str]]) -> list[
     diagram : Diagram
         The picture.
     reads : mapping of str to sequence of str
-        Id of a node → ids of the nodes that it reads, without what it reads of earlier steps.
+        Id of a node → ids of its inputs, without those of earlier steps.
 
     Examples
     --------
@@ -131,7 +131,7 @@ def lanes_of(
     order : sequence of str
         Rows, by their names.
     reads : mapping of str to sequence of str
-        What rows read.
+        Inputs of rows.
     may_take : callable
         Whether a row may take the lane of a value that it is the last to read.
 
@@ -200,7 +200,7 @@ def rail_rows(
     Parameters
     ----------
     order, reads, lanes
-        Rows, what they read, and their lanes.
+        Rows, their inputs, and their lanes.
     signs : mapping of str to str
         Signs of rows; a row without one is not there.
     close : bool

@@ -73,7 +73,7 @@ def to_svg(diagram: Diagram, placed: Placed, *, types: bool = False) -> str:
     Parameters
     ----------
     diagram : Diagram
-        What is drawn.
+        The picture.
     placed : Placed
         Where.
     types : bool
@@ -122,7 +122,7 @@ def document(title: str, head: list[tuple[str, float]], body: str, placed: Place
 def inline_svg(markup: str, *, named: bool = True) -> str:
     """Return a picture for a page, without its own style; its parts keep their ids where they are ``named``.
 
-    All text in a picture is escaped, quotes too, so what looks like markup is markup.
+    All text in a picture is escaped, quotes too, so text cannot become markup.
 
     Examples
     --------

@@ -26,7 +26,7 @@ def dprint(
     Parameters
     ----------
     what : Variable, list of Variable, Function, Apply or Scan
-        What to show; a function is shown as rewritten.
+        A function is shown as rewritten.
     file : text file, optional
         ``sys.stdout`` by default; coloured if it is a terminal.
     print_type : bool
@@ -87,7 +87,7 @@ def graph_text(graph: GraphSnapshot, *, types: bool = False, lines: bool = False
     Parameters
     ----------
     graph : GraphSnapshot
-        What to show.
+        The graph.
     types : bool
         Whether each value shows dtype and shape.
     lines : bool

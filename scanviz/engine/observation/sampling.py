@@ -32,19 +32,15 @@ SHORT_NS = {False: 8_000, True: 50_000}  # most shorter steps run unobserved; Tr
 STAMPED = 20  # then one step in so many has a time
 EARLY = 1000  # steps of a loop of which half have a time, however short they are
 FEWEST_STAMPED = 8  # steps with a time between two samples
-FIRST_PAUSE, PAUSE_NS = (
-    64,
-    500_000,
-)  # steps, or nanoseconds, between two samples at first; each part costs about 10 µs
+PAUSE_NS = 500_000  # least time between two samples: each part costs about 10 µs
+GROWTH = 4  # but at first at most so many times the steps done
 PART_DONE = 4  # later one part in so many of the steps done, since steps may change as a loop goes on
 NOTIFY_NS = 50_000_000  # longest time between two samples, and between two notifications
 UNKNOWN_NS = 10_000  # nanoseconds of a step before any is known
 CHANGED = 2  # a step that becomes so many times longer or shorter ends the pause
 FEW = 4  # a part with so many times fewer steps is weaker evidence of the step time
-PERIOD, BLOCK = (
-    1024,
-    40,
-)  # with all operations timed: steps between two blocks of other steps, and steps of such a block
+PERIOD = 1024  # steps with all operations timed, if observers ask for it, between two blocks of other steps
+BLOCK = 40  # steps of such a block
 
 
 class OperationSampler:
@@ -256,7 +252,8 @@ class StepSampler:
         """Return the pause after a sample and the next sample, in reverse order."""
         step_ns = self.step_ns or UNKNOWN_NS
         timed_ns = max(step_ns, self.timed_ns)
-        pause = max(SHARE * timed_ns // step_ns, PAUSE_NS // step_ns, self._done // PART_DONE)
+        least = min(PAUSE_NS // step_ns, GROWTH * self._done)
+        pause = max(SHARE * timed_ns // step_ns, least, self._done // PART_DONE)
         pause = max(1, min(pause, NOTIFY_NS // step_ns))
         timed = max(1, pause * step_ns // (SHARE * timed_ns))
         stamped = pause
@@ -284,8 +281,8 @@ def scheduled(
     [('steps', 0, 2), ('ops', 2, 18), ('steps', 18, 82), ('ops', 82, 83), ('steps', 83, 100)]
     >>> schedule = StepSampler(control=True)
     >>> schedule.took(10, 10_000)  # steps of 1 µs
-    >>> list(scheduled(600, schedule=schedule))
-    [('ops', 0, 16), ('steps', 16, 266), ('plain', 266, 516), ('ops', 516, 523), ('steps', 523, 600)]
+    >>> list(scheduled(100, schedule=schedule))
+    [('ops', 0, 16), ('steps', 16, 48), ('plain', 48, 80), ('ops', 80, 81), ('steps', 81, 100)]
     """
     schedule, first = schedule or StepSampler(), 0
     compares = schedule.control and not schedule.plain_times

@@ -43,7 +43,7 @@ class StepKind(Enum):
 
 
 class StepAxes(Struct, frozen=True):
-    """Which axes of a loop's step are kept, and what mixes the others.
+    """The axes that a step keeps, and the instructions that mix the others.
 
     Attributes
     ----------
@@ -140,7 +140,7 @@ class Axis(NamedTuple):
 
 
 class Mixing(NamedTuple):
-    """An instruction that mixes elements along an axis of what it reads.
+    """An instruction that mixes elements along an axis of an input.
 
     Attributes
     ----------
@@ -184,15 +184,15 @@ class AxisClasses:
         self._found: dict[_Key, list[Mixing]] | None = None
 
     def root(self, program: Program, axis: Axis) -> _Key:
-        """Return what axes of one class share."""
+        """Return the key of an axis' class."""
         return self._root((id(program), *axis))
 
     def mixings(self, program: Program, axis: Axis) -> Sequence[Mixing]:
-        """Return what mixes the class of an axis; nothing where it is kept."""
+        """Return the instructions that mix the class of an axis; none where it is kept."""
         return self._by_class().get(self.root(program, axis), ())
 
     def step(self, loop: LoopInstruction, shapes: Sequence[Partial], varying: Iterable[int]) -> None:
-        """Go through a step, of whose inputs some vary from step to step or with what is around the loop."""
+        """Visit a step, given its inputs that vary from step to step or with the program around the loop."""
         body = loop.body
         for number in varying:
             self._vary(body, number, None)
@@ -295,7 +295,7 @@ class AxisClasses:
         return key
 
     def _by_class(self) -> dict[_Key, list[Mixing]]:
-        """Return what mixes each class, registers with two axes of one class included."""
+        """Return the mixing instructions by class, including registers with two axes of one class."""
         if self._found is None:
             for program, number, maker in list(self._varying.values()):
                 roots = [self._root((id(program), number, axis)) for axis in range(rank_of(program, number))]

@@ -202,7 +202,7 @@ class _Hooks:
         self.lines: dict[_Line, SourceLine] = {}  # a line has its text where it comes first
 
     def written(self, value: Any) -> Any:
-        """Return what stands in the data for a value of a class that msgspec does not know."""
+        """Return the data for a value of a class that msgspec does not know."""
         match value:
             case Op():
                 return self._written_op(value)
@@ -324,7 +324,7 @@ _FOR_PEOPLE = ("provenance", "profile", *WORDS)
 
 
 def structural_hash(program: Program) -> str:
-    """Return 64 hexadecimal digits that tell a program from all others.
+    """Return 64 hexadecimal digits that identify a program.
 
     Examples
     --------

@@ -158,7 +158,7 @@ class StepOutputSlot(Strict, frozen=True):
 
 
 class CarrySlot(Strict, frozen=True):
-    """``outer`` at step 0, then what ``write`` was a step before, goes to ``read``; ``result`` is the last."""
+    """A carried value: ``read`` is ``outer`` at step 0, then ``write`` of the step before; ``result`` is the last."""
 
     name: str
     outer: int
@@ -215,7 +215,7 @@ class LoopInstruction(Strict, frozen=True, tag_field="kind", tag="loop", kw_only
     reuse: bool = True
 
     def runs_on(self, tier: str) -> bool:
-        """Return whether a tier runs it that runs what is around it; else the tier that its mode names does."""
+        """Return whether the tier of the surrounding program runs it; else the tier of its mode does."""
         return self.mode in (None, "auto", tier)
 
 
@@ -299,7 +299,7 @@ def dtype_of(program: HasRegisters, number: int) -> str:
 
 
 def instruction_kind(instruction: AnyInstruction) -> Kind:
-    """Return what an instruction is called in files."""
+    """Return the kind of an instruction as files write it."""
     found: Any = instruction.__struct_config__.tag
     kind: Kind = found
     return kind

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class Known(Struct, frozen=True):
-    """What is known of a program's registers.
+    """Known shapes and numbers of a program's registers.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class Known(Struct, frozen=True):
         return complete(self.shapes[number])
 
     def inside(self, program: Program, pairs: Mapping[int, int], shapes: Sequence[Partial]) -> Known:
-        """Return what is known of a program inside of this one: ``pairs`` holds its inputs with registers around it."""
+        """Return the same of a program inside of this one; ``pairs`` maps its inputs to registers around it."""
         values = {inner: self.numbers[outer] for inner, outer in pairs.items() if outer in self.numbers}
         return known_of(program, shapes, values, self.all_steps)
 
@@ -62,7 +62,7 @@ class Known(Struct, frozen=True):
 def known_of(
     program: Program, shapes: Sequence[Partial | None], values: Mapping[int, Any], all_steps: bool = False
 ) -> Known:
-    """Return what is known of a program's registers.
+    """Return the known shapes and numbers of a program's registers.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def known_of(
 
 
 def known_in_step(loop: LoopInstruction, shapes: Sequence[Partial], fixed: Sequence[Any]) -> Known:
-    """Return what is known of a loop's step, from the shapes of its inputs and the values of its non-sequences."""
+    """Return the known shapes and numbers of a step, from its inputs' shapes and the values of its non-sequences."""
     pairs = zip(loop.non_sequences, fixed, strict=True)
     values = {slot.inner: value for slot, value in pairs if np.shape(value) == () and is_number(value)}
     return known_of(loop.body, shapes, values)
@@ -149,7 +149,7 @@ def fresh_registers(plan: Plan) -> list[int]:
 
 
 def fresh_bytes(program: Program, plan: Plan, known: Known | None = None) -> int:
-    """Return the bytes of the arrays that a step makes anew: those of one step, and the largest once more.
+    """Return the bytes of the new arrays of a step, with the largest counted twice.
 
     An array is let go when the next step makes its own, so the two are there for a moment together.
 
@@ -179,7 +179,7 @@ MOST_OTHERS = (
 
 
 class CallMet(Struct):
-    """The shapes that a program met last in a call whose memory was weighed; holds no array.
+    """The shapes and whole numbers of a program's latest weighed calls, without the arrays.
 
     Attributes
     ----------
@@ -205,11 +205,11 @@ class CallMet(Struct):
     is_before: bool = False
 
     def begin(self) -> None:
-        """Compare calls that follow with none before: their times are not told together."""
+        """Forget earlier calls: later times are not reported together with theirs."""
         self.others, self.is_before = [], True
 
     def met(self, inputs: Sequence[Any]) -> None:
-        """Note what a call was given."""
+        """Record the shapes and whole numbers of a call."""
         before = None if self.shapes is None or self.is_before else (self.shapes, self.values)
         self.is_before = False
         self.shapes = [tuple(np.shape(value)) for value in inputs]
@@ -225,7 +225,7 @@ class CallMet(Struct):
             self.others.append(before)
 
     def work(self) -> list[Work | None]:
-        """Return what each instruction outside of loops does in each such call, None where that is not known or not the same.
+        """Return the work of instructions outside of loops, None where it is unknown or differs between the calls.
 
         Times of instructions are of all calls together: by what one of these moved they would say nothing.
         """
@@ -234,7 +234,7 @@ class CallMet(Struct):
         return same_work(*(self._work_in(*given) for given in ((self.shapes, self.values), *self.others)))
 
     def _work_in(self, shapes: list[ConcreteShape], values: dict[int, Array]) -> list[Work | None]:
-        """Return what each instruction does in a call."""
+        """Return the work of each instruction in a call."""
         from scanviz.engine.program.work import work_of
 
         return work_of(*planned_call(self.program, shapes, values, self.emits))

@@ -1,4 +1,4 @@
-"""How long registers live and whose memory they may share.
+"""Lifetimes of registers, and the memory that they may share.
 
 A register's memory is needed until the last instruction that reads it or anything that may be a view of it.  Views come
 from ops whose declaration says so, from branches, whose results may be one of their inputs, and from loops that work in an
@@ -29,7 +29,7 @@ _NOTHING: frozenset[int] = frozenset()
 
 
 def aliases(program: Program) -> dict[int, frozenset[int]]:
-    """Return for each register that may be a view the registers whose memory it may share, those on the way included."""
+    """Map each register that may be a view to the registers whose memory it may share, directly or through others."""
     found: dict[int, frozenset[int]] = {}
     for instruction in program.instructions:
         for outputs, viewed in _viewed(instruction, program):
@@ -40,7 +40,7 @@ def aliases(program: Program) -> dict[int, frozenset[int]]:
 
 
 def _viewed(instruction: AnyInstruction, program: Program) -> Sequence[tuple[Sequence[int], Sequence[int]]]:
-    """Return pairs of results that may look into what an instruction is given, and what that is.
+    """Return results that may be views, paired with the inputs that they may look into.
 
     A number is a value on every tier, never a view.
     """
@@ -148,7 +148,7 @@ def with_frees_inside(program: Program) -> Program:
 def owned_registers(
     instructions: Sequence[AnyInstruction], outputs: Sequence[int], inputs: Sequence[int]
 ) -> set[int]:
-    """Return the registers whose arrays the one instruction that reads them may change.
+    """Return the registers whose only reader may change their arrays.
 
     Their arrays are new, and nothing else reads them: so there is no view of them either.
 

@@ -108,7 +108,7 @@ class _Lowering:
         return number
 
     def program(self, nodes: Sequence[Apply]) -> Program:
-        """Return the program that does what nodes in an order of computation do."""
+        """Return the program of nodes that are in an order of computation."""
         self.read = {variable for node in nodes for variable in node.inputs} | set(self.outputs)
         branches, lazy = _lazy_parts(nodes, self.outputs)
         for node in nodes:
@@ -160,7 +160,7 @@ class _Lowering:
         )
 
     def cast(self, number: int, dtype: str, provenance: Provenance) -> int:
-        """Return the register of another one's values in a dtype: a constant, or what an instruction gives."""
+        """Return the register of another register's values in a dtype: a constant, or the result of a cast."""
         known = self.casts.get((number, dtype))
         if known is None:
             source, known = self.registers[number], len(self.registers)
@@ -327,7 +327,7 @@ def _reads_first(program: Program) -> list[AnyInstruction]:
 
 
 def _independent(given: Sequence[AnyInstruction], later: Sequence[int], made: Sequence[int]) -> list[int]:
-    """Return those of later instructions, up to one with an effect, that need nothing of what is made."""
+    """Return the later instructions, up to one with an effect, that need none of the results."""
     found: list[int] = []
     dependent = {*made}
     for k in later:

@@ -49,7 +49,7 @@ def _reused(plan: Plan) -> tuple[int, str]:
 
 
 def planned_refusals(program: Program, plans: Plans) -> list[Refused]:
-    """Return why neighbours in the steps of a program's loops are not done as one, where a backend asked for groups."""
+    """Return why neighbouring instructions in steps are not fused, where a backend asked for groups."""
     paths: dict[int, tuple[str, ...]] = {}
     found: list[Refused] = []
     for loop, parent in all_loops(program):
@@ -75,7 +75,7 @@ _KINDS = {StoreKind.RING: ", in a ring", StoreKind.PAIR: ", one of two", StoreKi
 
 
 def notes_of(program: Program, plans: Mapping[int, Plan]) -> Notes:
-    """Return what plans say of the steps of a program's loops; plans are given by the key of the loop."""
+    """Return notes for the printer from the plans of a program's loops, by loop key."""
     known = {id(loop.body): (loop, plans[loop.key]) for loop, _ in all_loops(program) if loop.key in plans}
 
     def place(inside: Program, number: int) -> str:
@@ -95,7 +95,7 @@ def notes_of(program: Program, plans: Mapping[int, Plan]) -> Notes:
 
 
 def place_text(loop: LoopInstruction, plan: Plan, number: int) -> str:
-    """Return where a register of a loop's step lives, in words; empty for what comes from outside."""
+    """Return where a register of a step lives, in words; empty for inputs and constants."""
     place = plan.places[number]
     if place.made < 0:
         return ""

@@ -45,7 +45,7 @@ from scanviz.engine.program.text_line import TextLine, narrow, source_text
 
 
 class Notes(NamedTuple):
-    """What stands beside the lines of a Program, as a plan has it; by default nothing.
+    """Notes beside the lines of a printed Program, taken from plans; none by default.
 
     Attributes
     ----------
@@ -172,7 +172,7 @@ class _Printer:
             yield self.register(program, number, depth + 1, self.name(program, number))
 
     def call(self, program: Program, instruction: Instruction) -> str:
-        """Return what an instruction computes."""
+        """Return an instruction as an expression."""
         symbol, names = instruction.op.declaration.symbol, [self.name(program, k) for k in instruction.inputs]
         if symbol and len(names) == 2 and instruction.op.parameters is None:
             return infix(symbol, *map(named, names)).text
@@ -202,7 +202,7 @@ class _Printer:
             )
 
     def axes(self, loop: LoopInstruction, depth: int) -> Iterator[TextLine]:
-        """Iterate over the heading of a step: which axes it never mixes, and what mixes others."""
+        """Iterate over the heading of a step: the axes it never mixes, and the instructions that mix others."""
         found = step_axes(loop, self.notes.shapes(loop))
         along = f" along {self.axes_text(loop.body, found.kept[0])}" if found.kind is StepKind.ROWS else ""
         yield TextLine(depth, f"step ({found.kind.value}{along})")
@@ -230,7 +230,7 @@ class _Printer:
         )
 
     def called(self, program: Program, instruction: AnyInstruction) -> str:
-        """Return an instruction in one line, without what it gives."""
+        """Return an instruction in one line, without its results."""
         match instruction:
             case Instruction():
                 return self.call(program, instruction)
@@ -269,7 +269,7 @@ class _Printer:
         return ", ".join(self.name(program, number) for number in numbers)
 
     def name(self, program: Program, number: int) -> str:
-        """Return what a register goes by."""
+        """Return the label of a register."""
         known = self._labels.get(id(program))
         if known is None:
             known = self._labels[id(program)] = _labels(program)
@@ -290,7 +290,7 @@ def _labels(program: Program) -> list[str]:
 
 
 def _given(entry: Passed) -> str:
-    """Return in words what a step is given."""
+    """Return an input of a step in words."""
     match entry.slot:
         case SequenceSlot():
             return f"sequence, tap {entry.tap}"
@@ -303,7 +303,7 @@ def _given(entry: Passed) -> str:
 
 
 def _results(loop: LoopInstruction) -> Iterator[tuple[int | None, int, str]]:
-    """Iterate over what a loop keeps: register around it or None, register of the body, and in words what of it."""
+    """Iterate over the results of a loop: register around it or None, register of the body, description."""
     for state in loop.states:
         for tap, number in state.writes:
             yield state.result, number, f"state {state.name}, tap {tap}, {_kept(state)}"

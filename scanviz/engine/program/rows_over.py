@@ -1,4 +1,4 @@
-"""Rows that a loop writes over those of a sequence, which nothing else needs.
+"""Rows that a loop writes over those of a sequence that nothing else needs.
 
 Back through time a loop reads rows that were kept for it, each once, and gives as many rows of gradients.  Where the rows that it
 reads are needed by nobody after, each row of the result may lie where the row was that the step has read: that is half the
@@ -40,7 +40,7 @@ from scanviz.engine.program.lifetimes import aliases
 
 
 def rows_over(program: Program) -> tuple[list[AnyInstruction], list[tuple[str, str, str]]]:
-    """Return instructions whose loops may write rows over those of sequences, with names of loops, outputs and sequences.
+    """Return instructions whose loops may overwrite rows of sequences, with names of loops, outputs and sequences.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def may_be_over(program: Program, loop: LoopInstruction) -> bool:
 
 
 def _with_own_rows(instruction: AnyInstruction) -> AnyInstruction:
-    """Return a loop whose rows all lie in arrays of their own."""
+    """Return a loop that overwrites no sequence."""
     if not isinstance(instruction, LoopInstruction):
         return instruction
     slots = tuple(with_fields(slot, over=None) for slot in instruction.step_outputs)
@@ -85,7 +85,7 @@ def _with_own_rows(instruction: AnyInstruction) -> AnyInstruction:
 
 
 class _Arrays:
-    """Which registers may look into one array, who reads these, and how rows lie in it.
+    """The registers that may look into one array, their readers, and the order of rows in it.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ class _Arrays:
         self._family.update(dict.fromkeys(joined, joined))
 
     def of_loop(self, index: int, loop: LoopInstruction) -> dict[int, int]:
-        """Return by the number of an output that of the sequence whose rows it may be written over."""
+        """Map outputs to the sequences whose rows they may be written over, by number."""
         reads = _Reads(loop.body)
         fitting = {
             k: [s for s in range(len(loop.sequences)) if self.fit(index, loop, output, s, reads)]
@@ -132,7 +132,7 @@ class _Arrays:
     def fit(
         self, index: int, loop: LoopInstruction, output: StepOutputSlot, number: int, reads: _Reads
     ) -> bool:
-        """Return whether all rows of an output may be written over those of a sequence."""
+        """Return whether an output may be written over the rows of a sequence."""
         if output.result is None or output.keep_last is not None or not 0 <= number < len(loop.sequences):
             return False
         sequence, body = loop.sequences[number], loop.body
@@ -160,7 +160,7 @@ class _Arrays:
 
 
 def _read_by(loop: LoopInstruction) -> Iterator[int]:
-    """Iterate over what a loop is given, as often as it is."""
+    """Iterate over the inputs of a loop, repeated ones included."""
     yield loop.n_steps
     for slots in (loop.sequences, loop.states, loop.carries, loop.non_sequences):
         yield from (slot.outer for slot in slots)
@@ -208,7 +208,7 @@ class _Reads:
 def laid_backwards(
     instructions: Sequence[AnyInstruction], outputs: Sequence[int]
 ) -> tuple[list[AnyInstruction], list[tuple[str, str]]]:
-    """Return instructions whose loops lay rows backwards that are read from the last one on, with names of the loops and the rows.
+    """Return instructions whose loops lay rows backwards if they are read so, with names of the loops and rows.
 
     Parameters
     ----------
@@ -238,7 +238,7 @@ def laid_backwards(
 
 
 def _are_turned(number: int | None, readers: dict[int, list[AnyInstruction]], kept: set[int]) -> bool:
-    """Return whether somebody reads rows, and all who do take them from the last one on."""
+    """Return whether rows are read, and by all readers from the last one on."""
     if number is None:
         return False
     found = list(_how_read(number, readers, kept))
@@ -246,7 +246,7 @@ def _are_turned(number: int | None, readers: dict[int, list[AnyInstruction]], ke
 
 
 def _how_read(number: int, readers: dict[int, list[AnyInstruction]], kept: set[int]) -> Iterator[bool]:
-    """Iterate over whether rows are read from the last one on; who asks for their sizes alone does not count."""
+    """Iterate over readers of rows, except for sizes: whether each takes them from the last one on."""
     if number in kept:
         yield False
     for reader in readers.get(number, ()):
@@ -260,7 +260,7 @@ def _how_read(number: int, readers: dict[int, list[AnyInstruction]], kept: set[i
 
 
 def rows_turned(program: Program) -> Mapping[int, bool]:
-    """Return of registers whose rows lie one after another whether the last one is first in memory.
+    """Map registers whose rows lie one after another to whether the last row is first in memory.
 
     Examples
     --------

@@ -153,7 +153,7 @@ def reuse_buffers(program: Program) -> Changed:
 
 
 def without(program: Program, rule: str) -> Program:
-    """Return a program whose plans, and those of the programs inside it, do not do what a rule allows."""
+    """Return a program whose plans do not use a memory rule, and neither do those of programs inside it."""
     fresh = [with_programs(instruction, partial(without, rule=rule)) for instruction in program.instructions]
     if rule == "reuse_buffers":
         fresh = [

@@ -31,7 +31,7 @@ Partial = tuple[int | None, ...]  # a shape with unknown sizes
 
 
 class KnownValues(Struct, frozen=True):
-    """Registers of a program whose values are at hand, and how more are computed.
+    """Known values of a program's registers, and how more are computed.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class KnownValues(Struct, frozen=True):
         return found is not None
 
     def picked(self, program: Program, index: AnyInstruction, shape: ConcreteShape) -> Partial | None:
-        """Return the shape of what an index of known numbers or masks picks of an array of a known shape."""
+        """Return the shape of an index's result, for known numbers or masks and an array of a known shape."""
         if shape is None or index.inputs[0] in index.inputs[1:]:
             return None
         found = self._results(program, index, {index.inputs[0]: self.empty(shape, "int8")})
@@ -239,7 +239,7 @@ def _results(
 
 
 def sizes_inside(program: Program, reads: Sequence[int], sizes: Mapping[int, int]) -> dict[int, int]:
-    """Return the inputs of a program inside that are known to be sizes, from those of the registers that they are read from."""
+    """Return the inputs of a program inside that hold known sizes, from the registers around it."""
     return {inner: sizes[outer] for inner, outer in zip(program.inputs, reads, strict=True) if outer in sizes}
 
 
@@ -249,7 +249,7 @@ def _branch_results(
     sizes: Mapping[int, int],
     known: KnownValues | None,
 ) -> Sequence[Partial | None]:
-    """Return the shapes of what is chosen: those of the side that is known to be, else sizes that both sides have."""
+    """Return the shapes of a branch's results: those of the side that is known to be taken, else sizes that both sides share."""
     found: list[list[Partial]] = []
     for program, reads in branch.sides:
         pairs = dict(zip(program.inputs, reads, strict=True))

@@ -1,4 +1,4 @@
-"""What goes into the step of a loop and what comes out of it, slot by slot: the one place that knows the orders of a body."""
+"""Inputs and outputs of a step, slot by slot: the one place that knows the order of a body's registers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from scanviz.engine.program.instructions import (
 
 
 class Passed(NamedTuple):
-    """What a step is given.
+    """An input of a step.
 
     Attributes
     ----------
@@ -37,7 +37,7 @@ class Passed(NamedTuple):
 
 
 class KeptRows(NamedTuple):
-    """What a loop keeps of its steps: a result, or a state with its initial rows in front.
+    """An output of a loop: a result, or a state with its initial rows in front.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class KeptRows(NamedTuple):
 
 
 def passed(loop: LoopInstruction) -> list[Passed]:
-    """Return what a step is given, in the order of the body's inputs."""
+    """Return the inputs of a step, in the order of the body's inputs."""
     found = [Passed(slot, slot.outer, slot.inner, slot.tap, 1) for slot in loop.sequences]
     for state in loop.states:
         rows = int(state.kind != "sitsot")
@@ -66,7 +66,7 @@ def passed(loop: LoopInstruction) -> list[Passed]:
 
 
 def kept(loop: LoopInstruction) -> list[KeptRows]:
-    """Return what a loop keeps, slot by slot."""
+    """Return the outputs of a loop, slot by slot."""
     found: list[KeptRows] = []
     for state in loop.states:
         found += [KeptRows(state, state.writes[0][1], result, 1) for result in (state.result, state.history)]
@@ -75,7 +75,7 @@ def kept(loop: LoopInstruction) -> list[KeptRows]:
 
 
 def written(loop: LoopInstruction) -> list[int]:
-    """Return what a step gives: registers of the body, in the order of its outputs."""
+    """Return the results of a step: registers of the body, in the order of its outputs."""
     found = [number for state in loop.states for _, number in state.writes]
     found += [output.inner for output in loop.step_outputs]
     found += [carry.write for carry in loop.carries]

@@ -13,7 +13,7 @@ from scanviz.engine.graph.provenance import SourceLine
 
 
 class TextLine(NamedTuple):
-    """A line before it is aligned with others: how deep it stands, its text, and what stands beside it."""
+    """A line before alignment: its depth, its text, and the columns beside it."""
 
     depth: int
     text: str
@@ -57,7 +57,7 @@ def narrow(lines: Sequence[TextLine], with_sources: bool, width: int, indent: st
 
 
 def _fitted(text: str, rest: str, wide: int, width: int, below: str) -> Iterator[str]:
-    """Iterate over a line with what stands beside it, which goes below where there is no room."""
+    """Iterate over a line with its columns, which go below it where there is no room."""
     whole = f"{text:<{wide}}  {rest}".rstrip() if rest else text
     if len(whole) <= width:
         yield whole

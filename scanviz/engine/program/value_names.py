@@ -1,4 +1,4 @@
-"""What values of a Program are called, for people: the user's name, a constant number itself, or in short what made the value.
+"""Names of values of a Program, for people: the user's name, a constant number, or a short expression.
 
 Casts that lowering added have no name: who is shown an operation wants to see what it was given.
 """
@@ -27,7 +27,7 @@ NAMELESS = "·"
 
 
 class ValueNames:
-    """What values of a program are called, and so its operations.
+    """Names of a program's values and operations.
 
     Examples
     --------
@@ -46,7 +46,7 @@ class ValueNames:
         }
 
     def labels(self) -> list[str]:
-        """Return each operation with the names of what it reads, no two equal: those that are alike are written out further."""
+        """Return each operation with the names of its inputs; equal labels are written out further."""
         instructions = self.program.instructions
         found = [self.label(instruction) for instruction in instructions]
         for longer in (2 * LONGEST, 4 * LONGEST):
@@ -57,7 +57,7 @@ class ValueNames:
         return found
 
     def label(self, instruction: AnyInstruction, longest: int = LONGEST) -> str:
-        """Return an operation with the names of what it reads."""
+        """Return an operation with the names of its inputs."""
         match instruction:
             case LoopInstruction():
                 return self.loop(instruction)
@@ -73,7 +73,7 @@ class ValueNames:
         return loop.name if loop.name.startswith("scan ") else f"scan {loop.name}"
 
     def of(self, number: int) -> str:
-        """Return the user's name of a value, a constant number itself, or in short what made the value."""
+        """Return the user's name of a value, a constant number, or a short expression."""
         name = name_of(self.program, number)
         maker = self._makers.get(number)
         if name != NAMELESS:
@@ -92,7 +92,7 @@ class ValueNames:
         return kind.ndim if isinstance(kind, TensorType) else None
 
     def _parts(self, number: int) -> tuple[Op, Sequence[int]] | None:
-        """Return what makes a value that has no name: its expression is written in its place."""
+        """Return the operation and inputs of a nameless value, whose expression is written in its place."""
         maker = self._makers.get(number)
         if not isinstance(maker, Instruction) or len(maker.outputs) > 1:
             return None
@@ -100,7 +100,7 @@ class ValueNames:
 
 
 def name_of(program: Program, number: int | None) -> str | None:
-    """Return what a register is called: the user's name, or the value of a constant number."""
+    """Return the name of a register: the user's, or the value of a constant number."""
     if number is None:
         return None
     name = program.registers[number].name

@@ -71,7 +71,7 @@ def _verify_slots(loop: LoopInstruction) -> None:
 
 
 def verify_plan(program: Program, plan: Plan) -> None:
-    """Check the order of groups, that what an instruction reads is still where it was put, and that outputs are at the end.
+    """Check the order of groups, and that no value is overwritten before it is read or given out.
 
     Raises
     ------
@@ -118,7 +118,7 @@ def verify_plan(program: Program, plan: Plan) -> None:
 
 
 def _verify_groups(program: Program, groups: Sequence[Group]) -> None:
-    """Check that every instruction is done once, after those that make what it reads."""
+    """Check that every instruction is done once, after the makers of its inputs."""
     done: set[int] = set()
     made = {*program.inputs, *program.constants}
     for group in groups:
@@ -137,7 +137,7 @@ def _verify_groups(program: Program, groups: Sequence[Group]) -> None:
 
 
 def _memory(plan: Plan, location: Location) -> object:
-    """Return what tells the memory of a location from all other."""
+    """Return a key for the memory of a location."""
     if isinstance(location, Row) and location.slot in plan.stores:
         store = plan.stores[location.slot]
         if store.over is not None:

@@ -1,4 +1,4 @@
-"""What each instruction does for the shapes of a plan, floating-point operations and bytes, and about how long steps take so.
+"""The work of instructions for the shapes of a plan: floating-point operations, bytes, and an estimate of step times.
 
 Bytes are those that have to move whatever the code is: every array that an instruction reads counts once, every array that it
 writes once.  A view moves nothing, one number moves nothing, and neither does what is never in memory: a result inside of a group
@@ -49,7 +49,7 @@ UNTIL_STEPS = 1_000  # that a loop with a stop condition usually takes at most
 def work_of(
     program: Program, plan: Plan, counts: Literal["floating", "all"] = "floating"
 ) -> list[Work | None]:
-    """Return what each instruction does, None where that is not known.
+    """Return the work of each instruction, None where it is unknown.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ LINE_FLOPS = 80  # operations that take as long as NumPy takes to go on to the n
 
 
 def _beside(instruction: Instruction, plan: Plan) -> float:
-    """Return what NumPy takes for calls and runs of elements of its own, and for elements picked or put one after another."""
+    """Return NumPy's further time: for calls of its own, short runs of elements, and elements picked or put one by one."""
     facts = instruction.op.facts
     picked = [prod(plan.places[number].shape or ()) for number in instruction.inputs[1:]]
     further = facts.one_by_one * max(picked, default=0) + LINE_FLOPS * _lines(instruction, plan)
@@ -156,7 +156,7 @@ def _beside(instruction: Instruction, plan: Plan) -> float:
 
 
 def _lines(instruction: Instruction, plan: Plan) -> int:
-    """Return in how many runs NumPy goes through elements of which not all operands go on evenly; 0 where it is one run.
+    """Return the number of runs in which NumPy visits unevenly laid out operands; 0 where it is one.
 
     Some operands are repeated along the last axes, or reduced, and others are not: short axes cost more than their elements.
     """
@@ -193,7 +193,7 @@ class _Walk:
         self.in_group: set[int] = set()
 
     def work(self, index: int, instruction: Instruction) -> Work | None:
-        """Return what an instruction does."""
+        """Return the work of an instruction."""
         moves = self._bytes(index, instruction)
         flops = self._flops(instruction)
         self.in_group.update(instruction.inputs, instruction.outputs)
@@ -234,14 +234,14 @@ class _Walk:
         )
 
     def _looks(self, instruction: Instruction) -> bool:
-        """Return whether all results are other looks at an input, or sizes."""
+        """Return whether all results are views of an input, or sizes."""
         facts = instruction.op.facts
         free = facts.always_view or (facts.weight == "free" and instruction.op.declaration.views is None)
         places = [self.plan.places[number].location for number in instruction.outputs]
         return free or all(isinstance(place, View | Size) for place in places)
 
     def _picked(self, instruction: Instruction) -> int | None:
-        """Return the bytes that an index moves that is no view: what it picks is read and written."""
+        """Return the bytes moved by an index that is no view: it reads and writes the picked elements."""
         made = self._made(instruction)
         read = [
             None if self._shape(number) is None else self._whole(number) for number in instruction.outputs

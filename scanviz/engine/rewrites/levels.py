@@ -113,7 +113,7 @@ def rebuilt(
 
 
 def _needed(node: Apply, mapping: Mapping[Variable, Variable]) -> Sequence[Apply]:
-    """Return what must be settled before a replaced node, the first last: what computes its replacements, else what it reads."""
+    """Return the nodes to settle before a replaced node, the first last: the makers of its replacements, else of its inputs."""
     given = [mapping[output] for output in node.outputs if output in mapping]
     makers = [variable.owner for variable in reversed(given) if variable.owner is not None]
     return [*node.makers, *makers] if len(given) < len(node.outputs) else makers

@@ -104,7 +104,7 @@ class _Run(Struct):
     numbers: Numbers = field(default_factory=Numbers)
 
     def print(self) -> Hashable:
-        """Return what graphs equal to this one share."""
+        """Return a key of the graph: equal graphs have equal keys."""
         return tuple(map(self.numbers.of, self.current))
 
     def stop(self, what: str, fired: Sequence[str]) -> None:
@@ -127,7 +127,7 @@ def sweeps(
     checked: set[Apply] | None = None,
     target: TargetTier = NUMPY,
 ) -> Iterator[Swept]:
-    """Apply the selected rules; give what each sweep that changed something did, with what builds the graphs after it.
+    """Apply the selected rules; yield each sweep that changed something, with the graphs after it.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Rules: what a rewrite is, as data, and the list of all of them.
+"""Rules: rewrites as data, and the list of all of them.
 
 A rule looks at a node (or at a whole graph) and answers with a :class:`Match`, which says what is to be replaced by what,
 with a :class:`Refusal`, which says in words which precondition failed, or with None where it is not meant for such a
@@ -58,7 +58,7 @@ class Refusal(Struct, frozen=True):
 
 
 class Rewritten(Struct, frozen=True, eq=False):
-    """What a rule about a whole graph gives: new outputs in place of old, with one line."""
+    """The answer of a rule about a whole graph: new outputs, and one line about them."""
 
     outputs: list[Variable]
     message: str

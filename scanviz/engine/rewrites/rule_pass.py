@@ -28,7 +28,7 @@ MOST_VERSIONS = 32  # of a graph in one pass of a rule about loops
 
 
 class Applied:
-    """One application: what was said where, and the graph after it, which is built when someone asks.
+    """One application of a rule: its messages, and the graph after it, built on demand.
 
     A pass over a thousand loops gives many applications, and a function needs the graph after the last.
 
@@ -52,7 +52,7 @@ class Applied:
 
 
 class Asked(Struct, frozen=True):
-    """A rule that is asked, the levels it is asked at, and what it refused, where that is wanted."""
+    """A rule in one pass over the levels of a graph, and its refusals if they are wanted."""
 
     rule: Rule
     levels: Levels
@@ -77,21 +77,21 @@ class Asked(Struct, frozen=True):
             self.refusals.append(Refused(*where, refusal.why, refusal.preconditions_met))
 
     def may_do(self, answer: Match, node: Apply, level: Level) -> bool:
-        """Return whether a match leaves what prints or checks something where it is; it is refused if not."""
+        """Return whether a match keeps all effects in their places; note a refusal if not."""
         if not level.once(_effects) or keeps_effects(level, rebuilt(level.outputs, answer.mapping, {})):
             return True
         self.refuse(node, level, _OTHER_EFFECTS)
         return False
 
     def is_quiet(self, level: Level) -> bool:
-        """Return whether the rule was asked at this very level before, to no effect: it would be again."""
+        """Return whether the rule changed nothing at this very level before."""
         known = level.quiet.get(self.rule.name)
         if known is not None and self.refusals is not None:
             self.refusals.extend(known)
         return known is not None
 
     def quiet(self, level: Level, since: int) -> None:
-        """Note that the rule does nothing at a level, and what it refused there."""
+        """Note that the rule changes nothing at a level, and its refusals there."""
         level.quiet[self.rule.name] = [] if self.refusals is None else self.refusals[since:]
 
     def count(self) -> int:
@@ -103,7 +103,7 @@ _OTHER_EFFECTS = Refusal("something would be printed or checked less often, more
 
 
 def _effects(level: Level) -> Effects:
-    """Return the effects of a graph, without a look at nodes whose declaration says that they have none."""
+    """Return the effects of a graph; nodes whose declaration rules out effects are skipped."""
     found: list[Apply] = []
     for declaration, nodes in level.by_declaration.items():
         if type(nodes[0].op) is not Op or declaration.may_have_effect:
@@ -112,7 +112,7 @@ def _effects(level: Level) -> Effects:
 
 
 def keeps_effects(level: Level, outputs: Sequence[Variable]) -> bool:
-    """Return whether a graph prints and checks what that of a level does, as often and at the same depth of loops."""
+    """Return whether a graph has the effects of a level, as often and at the same depth of loops."""
     before = level.once(_effects)
     return not before or same_effects(before, outputs)
 
@@ -120,7 +120,7 @@ def keeps_effects(level: Level, outputs: Sequence[Variable]) -> bool:
 def apply_rule(
     rule: Rule, outputs: Sequence[Variable], levels: Levels, refusals: list[Refused] | None
 ) -> list[Applied]:
-    """Ask a rule at all places once, and return what it does there; nothing where it changes nothing.
+    """Apply a rule once at all places, and return its applications, if any.
 
     A rule about loops gives an application for each loop, others one for all nodes.  ``refusals`` is filled with what it
     refused.
@@ -225,7 +225,7 @@ def _at_loops(asked: Asked, level: Level) -> list[Applied]:
 
 
 def _in_groups(found: list[Applied]) -> list[Applied]:
-    """Return applications of which several are one where there are very many.
+    """Join neighbouring applications where there are very many.
 
     In a chain of loops each changes all that follow: telling as many versions as there are loops would take the square of
     their number.
@@ -244,7 +244,7 @@ def _in_groups(found: list[Applied]) -> list[Applied]:
 
 
 def _after(level: Level, mapping: Mapping[Variable, Variable], count: int) -> Callable[[], list[Variable]]:
-    """Return what gives a level's outputs after the first replacements of a pass."""
+    """Return a function that gives a level's outputs after the first replacements of a pass."""
     return lambda: rebuilt(level.outputs, dict(itertools.islice(mapping.items(), count)), {})
 
 
@@ -264,7 +264,7 @@ def _in_steps(asked: Asked, level: Level) -> list[Applied]:
 def _with_step(
     level: Level, last: Mapping[Apply, Applied], count: int, node: Apply, applied: Applied
 ) -> Callable[[], list[Variable]]:
-    """Return what gives a level's outputs with the first changed steps, and one more."""
+    """Return a function that gives a level's outputs with the first changed steps, and one more."""
 
     def graph() -> list[Variable]:
         steps = {**dict(itertools.islice(last.items(), count)), node: applied}
@@ -275,7 +275,7 @@ def _with_step(
 
 
 def _keep_names(mapping: Mapping[Variable, Variable]) -> None:
-    """Give what replaces a named variable its name, where it has none of its own."""
+    """Copy a variable's name to an unnamed replacement."""
     for old, new in mapping.items():
         if old.name is not None and new.name is None and new.owner is not None:
             new.name = old.name

@@ -22,7 +22,7 @@ Place = tuple[tuple[str, ...], Apply]  # the names of the loops around a node, a
 
 
 class Delta(Struct, frozen=True):
-    """What changed from one version of a graph to the next.
+    """The difference between two versions of a graph.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class Move(Struct, frozen=True):
 
 
 class Change(Struct, frozen=True):
-    """What an application did to the graph, node by node.
+    """The changes of an application, node by node.
 
     Attributes
     ----------
@@ -85,7 +85,7 @@ class Change(Struct, frozen=True):
 
 
 class Changes:
-    """What is different from one version of a graph to the next."""
+    """The changes from one version of a graph to the next, for people."""
 
     def __init__(self) -> None:
         self._nodes: dict[NodeId, Apply] = {}
@@ -95,7 +95,7 @@ class Changes:
         self._counts: Counter[int] = Counter()
 
     def become(self, delta: Delta) -> Change:
-        """Return what a difference comes to."""
+        """Return the changes of a difference."""
         steps, self._steps = self._steps, {}
         before = [entry for known in delta.gone for entry in self._inside(self._nodes.pop(known), steps)]
         after = [entry for _, node in delta.new for entry in self._inside(node, steps)]
@@ -114,7 +114,7 @@ class Changes:
         )
 
     def _inside(self, node: Apply, steps: dict[int, tuple[Scan, list[Place]]]) -> list[Place]:
-        """Return a node and, if it is a loop, those of its step; ``steps`` is what was known of those before."""
+        """Return a node and the nodes of its step, if it is a loop; ``steps`` holds earlier answers."""
         found: list[Place] = [((), node)]
         op = node.op
         if isinstance(op, Scan):
@@ -205,7 +205,7 @@ class Versions:
         self._outputs: list[_Read] = []
 
     def become(self, nodes: Sequence[Apply], outputs: Sequence[Variable]) -> Delta:
-        """Go to another graph, and return what is different there.
+        """Become another graph, and return the difference.
 
         Parameters
         ----------
@@ -238,7 +238,7 @@ class Versions:
         return Delta(gone, tuple(new), others)
 
     def _named(self, nodes: Sequence[Apply]) -> dict[Apply, NodeId]:
-        """Return what nodes are known by: nodes of the graph before by the same, and others of one node id in their order."""
+        """Return the identities of nodes: those of the graph before, and new ones for others in their order."""
         ids = {node: self._ids[node] for node in nodes if node in self._ids}
         taken = set(ids.values())
         for node in nodes:
@@ -262,7 +262,7 @@ def _read_of(variable: Variable, ids: Mapping[Apply, NodeId]) -> _Read:
 
 
 def which_result(node: Apply, index: int) -> Which:
-    """Return which result of its node a variable is: of a loop by loop variable, whose places change as others come and go."""
+    """Identify a result of a node: by index, or of a loop by loop variable, since indices change."""
     return node.op.once(_results)[index] if isinstance(node.op, Scan) else index
 
 
@@ -275,7 +275,7 @@ def _results(op: Scan) -> list[tuple[str, int]]:
 
 
 def _same(one: Apply, other: Apply) -> bool:
-    """Return whether two Applies of a node are alike but for what they read."""
+    """Return whether two Applies of a node are alike except for their inputs."""
     if [(output.type, output.name) for output in one.outputs] != [
         (output.type, output.name) for output in other.outputs
     ]:
@@ -286,7 +286,7 @@ def _same(one: Apply, other: Apply) -> bool:
 
 
 def _loop_key(op: Scan) -> list[object]:
-    """Return what a loop is, up to the very variables of its step."""
+    """Return the description of a loop, down to the variables of its step."""
     found: list[object] = [op.settings, *op.inner_inputs, *op.inner_outputs]
     for variable in op.variables:
         found.append((kind_of(variable), variable.name, *taps_of(variable), getattr(variable, "keep", None)))

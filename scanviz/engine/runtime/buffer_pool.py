@@ -5,10 +5,8 @@ first write to each page faults and fills it with zeros, which takes longer than
 memory: the last array that refers to it (a row that the user kept, a view of that) keeps it lent, and after that the memory waits
 for the next request of the same size.
 
-Waiting memory is bounded (``scanviz.config.kept_memory``); the oldest is released first.  New memory also releases some of it
-if both together far exceed the largest use so far: arrays of other sizes replace it and do not add to it.  Longer pieces are the
-system's own pages (:mod:`scanviz.engine.runtime.pages`) and return to the system.  While ``tracemalloc`` traces, nothing is lent:
-it then sees the real use.
+Waiting memory is bounded (``scanviz.config.kept_memory``); the oldest is released first.  While ``tracemalloc`` traces, nothing is
+lent: it then sees the real use.
 """
 
 from __future__ import annotations
@@ -16,6 +14,7 @@ from __future__ import annotations
 import sys
 from collections import deque
 from collections.abc import Callable
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,81 +22,42 @@ import numpy as np
 from scanviz.engine.config import Config, config
 from scanviz.engine.program.plan.location import ALIGNMENT
 from scanviz.engine.runtime.address import address
+from scanviz.engine.runtime.array_module import ArrayModule
 
 if TYPE_CHECKING:
     from scanviz.engine.graph.nodes import Array
 
-SHORTEST = 32_768  # bytes: the system's allocator keeps the pages of shorter arrays itself, mostly
-_FINENESS = (
-    8  # rooms have sizes that are this many to each power of two, so that one serves arrays of about a size
-)
-_MOST_WAITING = 64
+SHORTEST = 32_768  # bytes: the system's allocator mostly keeps the pages of shorter arrays itself
+_FINENESS = 8  # sizes of memory per power of two, so that one piece serves arrays of about a size
+_MOST_WAITING = 64  # pieces
 _BYTE = np.dtype(np.uint8)
 
-# Memory in nobody's hands, the oldest first.  Its methods are atomic, and no lock is taken: what is lent may end wherever
-# Python collects garbage.
+# Unused memory, the oldest first.  Its methods are atomic, and no lock is taken: an array may be released wherever Python collects
+# garbage.
 _waiting: deque[Array] = deque(maxlen=_MOST_WAITING)
-_BESIDE = 4  # of what may wait a quarter may come on top of what was ever in use at once
-_RECOUNTED = 64  # of so many that are given back, one is weighed together with all that wait
 
 
-class _Weight:
-    """About how many bytes wait and are lent: adding all up takes longer than a short call.
-
-    What waits is never more than that, but for what threads lose of each other's sums until the next time that all is weighed.
-
-    Attributes
-    ----------
-    waiting, lent : int
-        The bytes.
-    most_lent : int
-        How many were lent at once at most.
-    """
-
-    __slots__ = ("given_back", "lent", "most_lent", "waiting")
-
-    def __init__(self) -> None:
-        self.waiting = self.lent = self.most_lent = self.given_back = 0
-
-    def give_back(self, size: int, most: int) -> bool:
-        """Count what was given back; return whether all is to be weighed."""
-        self.lent -= size
-        self.waiting += size
-        self.given_back += 1
-        return self.waiting > most or not self.given_back % _RECOUNTED
-
-    def lend(self, size: int) -> None:
-        """Count what is lent, which does not wait."""
-        self.lent += size
-        if self.lent > self.most_lent:
-            self.most_lent = self.lent
-
-
-_weight = _Weight()
-
-
-def _let_go(most: int, waiting: deque[Array] = _waiting, weight: _Weight = _weight) -> None:
-    """Weigh what waits, and let the oldest go until no more than ``most`` bytes do."""
-    held = sum([other.nbytes for other in list(waiting)])
+def _release(most: int, waiting: deque[Array] = _waiting) -> None:
+    """Release the oldest waiting memory until at most ``most`` bytes wait."""
+    held = sum([memory.nbytes for memory in list(waiting)])
     while held > most:
         try:
             held -= waiting.popleft().nbytes
-        except IndexError:  # another thread has taken what was there
+        except IndexError:  # another thread has taken it
             break
-    weight.waiting = held
 
 
 class LentMemory:
-    """Memory in the hands of the arrays that look into it; as their base it lives as long as the last of them.
+    """Memory lent to the arrays that refer to it: it is their base, and lives as long as the last of them.
 
     Parameters
     ----------
     memory : array
-        The room.
+        The memory.
     shape : tuple of int
-        Of the array that looks into it.
+        Shape of the array.
     kind : str
-        Its dtype, as NumPy writes it with the order of the bytes.
+        Its dtype, as NumPy writes it with the byte order.
     """
 
     __slots__ = ("__array_interface__", "_memory")
@@ -120,25 +80,22 @@ class LentMemory:
         memory: Array,
         waiting: deque[Array] = _waiting,
         settings: Config = config,
-        weight: _Weight = _weight,
-        let_go: Callable[[int], None] = _let_go,
+        release: Callable[[int], None] = _release,
     ) -> None:
-        """Let memory wait for the next; a default is there still when Python ends, and a module's name is not."""
+        """Keep memory for the next request; defaults exist until Python ends, names of modules do not."""
         waiting.append(memory)
-        most = settings.kept_memory
-        if weight.give_back(memory.nbytes, most):
-            let_go(most)
+        release(settings.kept_memory)
 
 
 def lent_bytes(size: int) -> Array:
-    """Return memory that begins at a multiple of 64 bytes, used before or new; its bytes are anything.
+    """Return memory aligned to 64 bytes, used before or new; its content is arbitrary.
 
     Examples
     --------
     >>> first = lent_bytes(100_000)
     >>> kept, place = first[5:6], first.ctypes.data
     >>> del first
-    >>> other = lent_bytes(100_000)  # somebody still looks into the first
+    >>> other = lent_bytes(100_000)  # a view of the first is in use
     >>> other.ctypes.data == place
     False
     >>> del kept
@@ -149,39 +106,30 @@ def lent_bytes(size: int) -> Array:
 
 
 def lent_array(shape: tuple[int, ...], dtype: np.dtype[Any], size: int) -> Array:
-    """Return an array in such memory; ``size`` is how many bytes it has."""
+    """Return an array of ``size`` bytes in such memory."""
     room = 0 if size < SHORTEST else _room(size)
     if not room or room > config.kept_memory or _is_traced():
         try:
             memory = np.empty(size + ALIGNMENT, np.uint8)
         except MemoryError:
-            np.empty(shape, dtype)  # NumPy says which array has no room, not how many bytes
+            np.empty(shape, dtype)  # the error of NumPy names the array's shape and dtype
             raise
         start = -address(memory) % ALIGNMENT
         return np.ndarray(shape, dtype, memory, start)
     found = _taken(room)
-    return np.asarray(LentMemory(_new(room) if found is None else found, shape, dtype.str))
-
-
-def _new(room: int) -> Array:
-    """Return new memory, which what waits makes room for."""
-    more = max(0, _weight.most_lent - _weight.lent - room) + config.kept_memory // _BESIDE
-    if _weight.waiting > more:
-        _let_go(more)
-    from scanviz.engine.runtime.pages import new_bytes  # short loops lend nothing
-
-    made = new_bytes(room)
-    _weight.lend(room)  # not before: there may be no memory
-    return made
+    if found is None:
+        _release(config.kept_memory)
+        found = np.empty(room, np.uint8)
+    return np.asarray(LentMemory(found, shape, dtype.str))
 
 
 def waiting_bytes() -> int:
-    """Return how much memory waits to be used again."""
+    """Return the bytes of waiting memory."""
     return sum(memory.nbytes for memory in list(_waiting))
 
 
 def _taken(room: int) -> Array | None:
-    """Return memory of a size that waits, the one given back last; None if there is none."""
+    """Take the latest waiting memory of a size; return None if there is none."""
     others: list[Array] = []
     found: Array | None = None
     while found is None:
@@ -195,14 +143,11 @@ def _taken(room: int) -> Array | None:
             others.append(memory)
     if others:
         _waiting.extend(reversed(others))
-    if found is not None:
-        _weight.waiting -= room
-        _weight.lend(room)
     return found
 
 
 def _room(size: int) -> int:
-    """Return the bytes of the room that an array of a size gets, which is no short one."""
+    """Return the bytes of the memory for an array of a size."""
     step = max(4096, 1 << size.bit_length() - _FINENESS.bit_length())
     return -(-size // step) * step + ALIGNMENT
 
@@ -210,3 +155,24 @@ def _room(size: int) -> int:
 def _is_traced() -> bool:
     tracing = sys.modules.get("tracemalloc")
     return tracing is not None and tracing.is_tracing()
+
+
+LONG = 2048  # bytes: for shorter arrays alignment costs more than it gains
+
+
+class AlignedArrays(ArrayModule):
+    """NumPy arrays for machine code: long ones are aligned to cache lines, for vector registers."""
+
+    __slots__ = ()
+
+    def empty(self, shape: tuple[int, ...], dtype: str | np.dtype[Any]) -> Any:
+        """Return a new array."""
+        kind = np.dtype(dtype)
+        size = prod(shape) * kind.itemsize
+        return np.empty(shape, kind) if size < LONG else lent_array(shape, kind, size)
+
+    def copy(self, value: Any) -> Any:
+        """Return an independent copy of an array."""
+        made = self.empty(np.shape(value), str(np.asarray(value).dtype))
+        made[...] = value
+        return made

@@ -156,7 +156,7 @@ class Dims:
         return called("where", called("not_equal", condition, 0), first, second)
 
     def fill_in(self, wanted: Sequence[Dim], total: Dim) -> tuple[Dim, ...]:
-        """Return sizes with the one that is -1, if any, replaced by what is left of ``total`` elements."""
+        """Return sizes with -1 replaced by the size that makes ``total`` elements."""
         if -1 in wanted:
             missing = self.floor_divide(total, self.product([size for size in wanted if size != -1]))
             return tuple(missing if size == -1 else size for size in wanted)
@@ -222,7 +222,7 @@ class Dims:
 
 
 def called(name: str, *args: Dim) -> Polynomial:
-    """Return what an operation gives of dimensions, as one unknown."""
+    """Return the result of an operation on dimensions, as one unknown."""
     return Polynomial({(Call(name, args),): 1})
 
 

@@ -1,4 +1,4 @@
-"""Walks from things to what they need, whatever they are: without recursion, for a graph may be deeper than Python's stack.
+"""Walks from items to their needs without recursion: a graph may be deeper than Python's stack.
 
 Values are found so that need others before them: numbers that stand for variables, shapes, rebuilt graphs.  So is the place where
 such a walk ends: what a step takes from outside, what is computed before a loop, what the body of a scalar loop captures.
@@ -15,7 +15,7 @@ Item = TypeVar("Item")
 def in_turn(
     first: Item, needed: Callable[[Item], Iterable[Item]], done: Callable[[Item], bool]
 ) -> Iterator[Item]:
-    """Iterate over what something needs, and then itself: those that are not done yet when their turn comes.
+    """Iterate over the needs of an item and then the item, skipping those that are done.
 
     Whatever is given, all that it needs is done; the caller does it before it asks for the next.
     """
@@ -34,7 +34,7 @@ def in_turn(
 def ends(
     first: Sequence[Item], needed: Callable[[Item], Sequence[Item]], stops: Callable[[Item], bool]
 ) -> list[Item]:
-    """Return what a walk to what some things need comes to and goes no further, in the order of the walk."""
+    """Return the items where a walk from items to their needs stops, in the order of the walk."""
     found: dict[Item, None] = {}
     seen: set[Item] = set()
     stack = list(reversed(first))

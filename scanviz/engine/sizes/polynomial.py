@@ -142,7 +142,7 @@ class Polynomial:
         return "".join(self._signed_terms()) or "0"
 
     def text(self, longest: int) -> str:
-        """Return what is printed, in no more characters: whole terms, and a sign for those that are left out.
+        """Return the printed polynomial cut to a length: whole terms, and a sign for those left out.
 
         Examples
         --------
@@ -227,7 +227,7 @@ class Unknown(NamedTuple):
 
 
 class Call:
-    """The result of an elementwise operation on sizes, such as ``maximum``: for sums of such a thing it is one unknown.
+    """The result of an operation on sizes such as ``maximum``: one unknown of a polynomial.
 
     Attributes
     ----------
@@ -273,7 +273,7 @@ class Call:
 
 
 def _made_of(unknowns: Iterable[Unknown | Call]) -> tuple[Unknown, ...] | None:
-    """Return what unknowns are made of: themselves, and those in calls; None where there are many."""
+    """Return unknowns and those inside of calls; None where there are many."""
     found: dict[Unknown, None] = {}
     for unknown in unknowns:
         inside = unknown.made_of if isinstance(unknown, Call) else (unknown,)
@@ -347,7 +347,7 @@ def call_of(size: Any) -> Call | None:
 
 
 def arguments_of(size: Any, name: str) -> Sequence[Any]:
-    """Return what a size is the ``name`` of, such as ``"maximum"``: itself, if it is no such thing."""
+    """Return the arguments of a size that is a call of ``name``, such as ``"maximum"``; else the size itself."""
     call = call_of(size)
     return call.args if call is not None and call.name == name else (size,)
 

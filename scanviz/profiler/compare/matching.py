@@ -19,8 +19,6 @@ from scanviz.record.names import given_name
 
 Pair = tuple[int, int]  # positions in the lists of A and B
 _KINDS: tuple[Kind, ...] = ("function", "loop", "operation")
-_SAME_KIND, _SAME_TEXT, _SAME_TYPE, _BESIDE = 3.0, 2.0, 0.5, 1.0
-_ENOUGH = 3.0  # score below which operations do not match
 _ALIKE = 0.5  # share of common operations from which loops match
 _MOST = 400  # operations to align on either side: the time grows with their product
 
@@ -166,27 +164,16 @@ def _in_order(old: Sequence[Figure], new: Sequence[Figure], pairs: Sequence[Pair
     left, right = _left(old, new, pairs)
     if not left or not right or max(len(left), len(right)) > _MOST:
         return list(pairs)
-    known = set(pairs)
-    worth = [[_in_common(old[i], new[j], _beside(i, j, known, old, new)) for j in right] for i in left]
+    worth = [[_similarity(old[i], new[j]) for j in right] for i in left]
     return [*pairs, *((left[i], right[j]) for i, j in _best(worth))]
 
 
-def _beside(i: int, j: int, pairs: set[Pair], old: Sequence[Figure], new: Sequence[Figure]) -> int:
-    """Return the number of common neighbours of two operations, before and after; the ends of a step count."""
-    before = (i - 1, j - 1) in pairs or i == j == 0
-    behind = (i + 1, j + 1) in pairs or (i == len(old) - 1 and j == len(new) - 1)
-    return before + behind
-
-
-def _in_common(one: Figure, other: Figure, beside: int) -> float:
-    """Return the similarity of two operations; 0 for different kinds."""
+def _similarity(one: Figure, other: Figure) -> float:
+    """Return the similarity of two operations, from 1 to 2; 0 for different kinds."""
     if head(one.name) != head(other.name):
         return 0.0
-    text = difflib.SequenceMatcher(None, _text(one), _text(other), autojunk=False).ratio()
-    expression = difflib.SequenceMatcher(None, one.name, other.name, autojunk=False).ratio()
-    return (
-        _SAME_KIND + expression + _SAME_TEXT * text + _SAME_TYPE * (one.type == other.type) + _BESIDE * beside
-    )
+    first, second = (f"{figure.name}\n{_text(figure)}\n{figure.type}" for figure in (one, other))
+    return 1.0 + difflib.SequenceMatcher(None, first, second, autojunk=False).ratio()
 
 
 def _best(worth: list[list[float]]) -> list[Pair]:
@@ -195,11 +182,11 @@ def _best(worth: list[list[float]]) -> list[Pair]:
     total = [[0.0] * (columns + 1) for _ in range(rows + 1)]
     for i in range(rows - 1, -1, -1):
         for j in range(columns - 1, -1, -1):
-            paired = total[i + 1][j + 1] + worth[i][j] if worth[i][j] >= _ENOUGH else 0.0
+            paired = total[i + 1][j + 1] + worth[i][j] if worth[i][j] else 0.0
             total[i][j] = max(paired, total[i + 1][j], total[i][j + 1])
     pairs, i, j = [], 0, 0
     while i < rows and j < columns:
-        if worth[i][j] >= _ENOUGH and total[i][j] == total[i + 1][j + 1] + worth[i][j]:
+        if worth[i][j] and total[i][j] == total[i + 1][j + 1] + worth[i][j]:
             pairs.append((i, j))
             i, j = i + 1, j + 1
         elif total[i][j] == total[i + 1][j]:

@@ -1,8 +1,8 @@
 """Profiles in the formats of other tools: one file a format, one line each in ``FORMATS``.
 
-A format turns a record into named pieces of bytes and touches no file; the command writes them.  What has only totals and a sample
-of steps cannot show when something happened, so formats with a time axis lay times out to scale and say so (``frames.py``,
-``timeline.py``).
+A format turns a record into named pieces of bytes and touches no file; the command writes them.  What has only totals and a
+sample of steps cannot show when something happened, so formats with a time axis lay times out to scale and say so
+(``frames.py``, ``timeline.py``).
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ class Format(NamedTuple):
     Attributes
     ----------
     suffix : str
-        How names of its files end.
+        Suffix of its files.
     about : str
-        What reads it.
+        Tools that read it.
     tables : bool
-        Whether it is made of several tables, a file each.
+        Whether it has several tables, a file each.
     """
 
     suffix: str
@@ -49,7 +49,7 @@ FORMATS = {
 
 
 def formats() -> tuple[dict[str, Format], list[str]]:
-    """Return all formats by name, with those of other distributions, and in words which of these could not be loaded."""
+    """Return all formats by name, with those of plug-ins, and messages about plug-ins that failed to load."""
     found, failed = dict(FORMATS), list[str]()
     for name in plugins("scanviz.exports"):
         try:
@@ -60,7 +60,7 @@ def formats() -> tuple[dict[str, Format], list[str]]:
 
 
 def format_named(name: str) -> Format:
-    """Return the format of a name, one of ``FORMATS`` or what another distribution adds.
+    """Return the format of a name, one of ``FORMATS`` or of a plug-in.
 
     Raises
     ------
@@ -75,7 +75,7 @@ def format_named(name: str) -> Format:
 
 
 def _of_another_distribution(name: str) -> tuple[Format, Callable[[ProfileRecord], dict[str, bytes]]]:
-    """Return a format of another distribution, and what writes it: ``FORMAT`` and ``export`` of its module."""
+    """Return a plug-in's format and its writer: ``FORMAT`` and ``export`` of its module."""
     plugin = plugins("scanviz.exports")[name]
     module = plugin.load()
     form, write = getattr(module, "FORMAT", None), getattr(module, "export", None)
@@ -92,14 +92,14 @@ def export(record: ProfileRecord, name: str) -> dict[str, bytes]:
     Parameters
     ----------
     record : ProfileRecord
-        What to export.
+        The record.
     name : str
-        One of ``FORMATS``, or of another distribution.
+        One of ``FORMATS``, or a plug-in's.
 
     Returns
     -------
     dict of str to bytes
-        Contents by table; the name of the only piece of a format without tables is empty.
+        Contents by table; the key is empty for formats without tables.
 
     Raises
     ------
@@ -124,7 +124,7 @@ def export(record: ProfileRecord, name: str) -> dict[str, bytes]:
 
 
 class MissingLibraryError(Exception):
-    """A format needs a package that is not installed; the message says how to get it."""
+    """A format needs a package that is not installed; the message says how to install it."""
 
 
 __all__ = ["FORMATS", "Format", "MissingLibraryError", "PluginFailure", "export", "format_named", "formats"]

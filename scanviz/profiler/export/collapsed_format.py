@@ -26,14 +26,14 @@ def export(record: ProfileRecord) -> dict[str, bytes]:
 
 
 def _name(frame: StackFrame) -> str:
-    """Return a frame's name; that of operations and of what was built has its line, which tells those with one label apart."""
+    """Return a frame's name; the line distinguishes operations and built functions of the same name."""
     with_line = frame.kind in ("operation", "building") and frame.source is not None
     place = f" ({frame.source})" if with_line else ""
     return safe(frame.name + place)
 
 
 def safe(name: str) -> str:
-    r"""Return a name that can stand in a collapsed stack, in brackets where its end would be read as a number.
+    r"""Return a name that is valid in a collapsed stack, in brackets if its end looks like a number.
 
     Examples
     --------

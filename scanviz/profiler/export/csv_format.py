@@ -36,5 +36,5 @@ def _cell(value: Cell) -> Cell:
 
 
 def _is_numbers(text: str) -> bool:
-    """Return whether a cell is numbers alone, as taps are: ``-1 0``."""
+    """Return whether a cell holds only numbers, such as taps ``-1 0``."""
     return all(word.removeprefix("-").isdecimal() for word in text.split())

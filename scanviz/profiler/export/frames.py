@@ -1,4 +1,4 @@
-"""Where the time of a run went, as a tree of frames: its parts, named for other tools.
+"""The times of a run as a tree of frames, for other tools.
 
 The tree is that of :func:`scanviz.record.summary.run_breakdown.parts_of`, so a frame's time is its own and that of the frames
 inside it, to the nanosecond, and any drawing of it sums to the whole as report and page do.  Own time of a frame that holds
@@ -30,24 +30,24 @@ _KINDS = {
 
 
 class StackFrame(Struct, frozen=True):
-    """Something that took time.
+    """A part of the run's time.
 
     Attributes
     ----------
     name : str
-        What it is called, made harmless.
+        Its sanitised name.
     kind : str
         ``"script"``, ``"building"``, ``"function"``, ``"loop"``, ``"operation"`` or ``"part"`` (of any of them: recording, …).
     total_ns : int
-        It and all inside it.
+        Its time, inner frames included.
     inside : tuple of StackFrame
-        What is inside it.
+        Inner frames.
     source : SourceRecord or None
-        The user's line, made harmless.
+        The user's line, sanitised.
     facts : mapping
-        What else a viewer may show: counts, and how the time was come by.
+        Counts, and the origin of the time.
     loop : LoopRecord or None
-        The loop, of a frame that is one.
+        The loop, for a loop's frame.
     """
 
     name: str
@@ -60,12 +60,12 @@ class StackFrame(Struct, frozen=True):
 
     @property
     def self_ns(self) -> int:
-        """Its time without that of what is inside it."""
+        """Its time without inner frames."""
         return self.total_ns - time_of(self.inside)
 
 
 def frames_of(record: ProfileRecord) -> StackFrame:
-    """Return the tree of a record's times.
+    """Return the frames of a record.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def frames_of(record: ProfileRecord) -> StackFrame:
     functions = {function.key: function for function in record.functions}
     loops = {loop.key: loop for loop in record.loops}
     inside: list[list[StackFrame]] = [[] for _ in parts]
-    for place in range(len(parts) - 1, -1, -1):  # what is inside a part stands after it
+    for place in range(len(parts) - 1, -1, -1):  # inner parts follow outer ones
         part = parts[place]
         loop = None if part.loop is None else loops[part.loop]
         function = None if part.function is None else functions.get(part.function)
@@ -103,10 +103,10 @@ def frames_of(record: ProfileRecord) -> StackFrame:
 def _facts(
     record: ProfileRecord, part: RunPart, function: FunctionRecord | None, loop: LoopRecord | None
 ) -> dict[str, int | str]:
-    """Return what else is known of a part."""
+    """Return counts of a part, and the origin of its time."""
     how = ESTIMATED if part.estimated else MEASURED
     match part.kind:
-        case "run" if part.total_ns > record.wall_ns:  # threads were inside functions beside one another
+        case "run" if part.total_ns > record.wall_ns:  # several threads at once
             return {"time": SUMMED, "wall_ns": record.wall_ns}
         case "function" if function is not None:
             return {"calls": function.calls, "backend": clear(function.backend), "time": how}
@@ -131,7 +131,7 @@ def _facts_of_operation(
 
 
 def stacks(root: StackFrame) -> Iterator[tuple[tuple[StackFrame, ...], int]]:
-    """Yield each frame with those around it, outermost first, and its own time, in order of the tree.
+    """Yield the stack of each frame, outermost first, and its own time.
 
     Examples
     --------
@@ -151,12 +151,12 @@ def stacks(root: StackFrame) -> Iterator[tuple[tuple[StackFrame, ...], int]]:
 
 
 def time_of(frames: Iterable[StackFrame]) -> int:
-    """Return the time of frames together."""
+    """Return the total time of frames."""
     return sum(frame.total_ns for frame in frames)
 
 
 def clear(text: str, otherwise: str = "") -> str:
-    """Return a text of a script made harmless and of bounded length, or another one where nothing is left.
+    """Return a sanitised text of bounded length, or ``otherwise`` if it is blank.
 
     Examples
     --------
@@ -171,8 +171,8 @@ def _line(source: SourceRecord | None) -> SourceRecord | None:
     return None if source is None else SourceRecord(clear(source.file, "?"), source.line, clear(source.text))
 
 
-# On a time axis: a record has totals and a sample of steps, not the moment at which something happened.  So all frames are drawn to
-# scale, what is inside another lies within it, and places are made up.  What took no time is left out.
+# On a time axis: a record has totals and a sample of steps, but no start times.  So frames are drawn to scale, inner ones within
+# outer ones, at invented positions.  Frames without time are left out.
 
 LAYOUT = (
     "Durations are those of the profile: totals over all calls, runs and steps, and single steps where they were recorded. "
@@ -182,7 +182,7 @@ WHOLE = "the whole run: totals to scale, order made up"
 
 
 class Track(NamedTuple):
-    """Frames on a time axis, one after the other from a moment on."""
+    """Consecutive frames on a time axis."""
 
     name: str
     start_ns: int
@@ -190,7 +190,7 @@ class Track(NamedTuple):
 
 
 def tracks_of(record: ProfileRecord) -> list[Track]:
-    """Return the tracks of a record: the whole run, and each loop's recorded steps from where the loop begins in the first.
+    """Return the tracks of a record: the whole run, and the recorded steps of each loop.
 
     Examples
     --------
@@ -208,14 +208,14 @@ def tracks_of(record: ProfileRecord) -> list[Track]:
 
 
 def edges(track: Track, *, empty: bool = False) -> Iterator[tuple[StackFrame, int, bool]]:
-    """Yield each frame where it begins (True) and again where it ends (False), with the moment, in order of time.
+    """Yield each frame with its start (True) and again with its end (False), in order of time.
 
     Parameters
     ----------
     track : Track
         The frames.
     empty : bool
-        Whether frames that took no time are among them.
+        Whether frames without time are included.
 
     Examples
     --------

@@ -17,7 +17,7 @@ _SCHEMA = "https://www.speedscope.app/file-format-schema.json"
 
 
 class _Frames:
-    """The table of frames that stacks refer to by number; equal frames share one."""
+    """The table of distinct frames, to which stacks refer by number."""
 
     def __init__(self) -> None:
         self.rows: list[dict[str, Any]] = []
@@ -73,7 +73,7 @@ def _profile(name: str, samples: list[list[int]], weights: list[int]) -> dict[st
 
 
 def _steps(frame: StackFrame, loop: LoopRecord, frames: _Frames) -> dict[str, Any]:
-    """Return the recorded steps of a loop, with those of one run under it."""
+    """Return the recorded steps of a loop, grouped by run."""
     samples, weights = [], []
     outer = frames.number(frame.name, frame.source)
     for timed_steps in loop.timed():

@@ -29,11 +29,11 @@ class Table(NamedTuple):
     first : dict of str to type
         Names and types of its columns, in order; any cell may be None.
     rows : callable
-        Yields the rows of a record.
+        Yields its rows for a record.
     of : str or None
-        What its rows are, ``"loop"`` or ``"operation"``, say: then all numbers declared of these follow.
+        Kind of its rows, such as ``"loop"``, whose declared numbers follow as columns.
     lined : bool
-        Whether the last columns are a line of the user's.
+        Whether the last columns are the user's line.
     """
 
     first: dict[str, type]
@@ -87,7 +87,7 @@ def _functions(record: ProfileRecord) -> Iterator[tuple[Cell, ...]]:
 
 
 def _origin(function: FunctionRecord | None) -> str | None:
-    """Return the profile that a function was merged from; None where there is but one."""
+    """Return the origin of a merged function; None for an unmerged profile."""
     return clear(function.origin) if function is not None and function.origin else None
 
 

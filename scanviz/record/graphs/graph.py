@@ -29,7 +29,7 @@ class ResultRecord(Strict, frozen=True, array_like=True):
     type : str
         dtype and known shape.
     label : str
-        What an input or constant is called: its name, its value if it is a small constant, else its type.
+        Label of an input or constant: its name, its value if it is a small constant, else its type.
     """
 
     key: str
@@ -56,9 +56,9 @@ class LoopVariableRecord(Strict, frozen=True):
     inner_outputs : tuple of str
         The step's variables that it takes, likewise.
     outer_input : str or None
-        What it reads around the loop, likewise.
+        The value that it reads around the loop, likewise.
     outer_output : str or None
-        What it fills around the loop, likewise; None where nothing uses the result.
+        Its result around the loop, likewise; None where nothing uses it.
     type : str
         dtype and known shape of the step's variable; not in a graph.
     keep_last : int or None
@@ -120,18 +120,18 @@ class NodeRecord(Strict, frozen=True, array_like=True):
     key : str
         The name that it keeps through all rewrites, unique in its graph (the same operation may be in several graphs).
     op : str
-        The operation, as printed; empty for what no operation gives.
+        The operation, as printed; empty for a value without an operation.
     place : int
         Where it stands among the others as people read them, if all that it reads has come before.
     results : tuple of ResultRecord
-        What it gives.
+        Its results.
     inputs : tuple of str
-        Keys of what it reads.
+        Keys of its inputs.
     source : str
         ``file:line`` of the user's line, or empty.
     role : str
-        ``"computed"``; without an operation ``"input"``, ``"shared"``, ``"constant"``, or ``"parameter"`` for what a loop gives
-        to its step.
+        ``"computed"``; without an operation ``"input"``, ``"shared"``, ``"constant"``, or ``"parameter"`` for an
+        input of a loop's step.
     loop : ScanRecord or None
         The loop that it is, if it is one.
     versions : tuple of int
@@ -140,7 +140,7 @@ class NodeRecord(Strict, frozen=True, array_like=True):
     rule : str
         The rule, or ``gradient``, that made it; empty if the user did.
     parents : tuple of str
-        Keys of the first results of what it was made from.
+        Keys of the first results of the nodes that it was made from.
     operation : int or None
         Index of the operation that it became, in the function's program or in the loop around it; None if it became none.
     """
@@ -193,7 +193,7 @@ class GraphSnapshot(Strict, frozen=True, dict=True):
     Attributes
     ----------
     title : str
-        What it is the graph of.
+        Name of the function, variable or loop.
     leaves : dict of str to NodeRecord
         Inputs, constants and shared variables by their keys, as they are first read.
     nodes : tuple of NodeRecord
@@ -203,7 +203,7 @@ class GraphSnapshot(Strict, frozen=True, dict=True):
     outputs : tuple of str
         Variables wanted of it.
     output_names : tuple of str
-        What the outputs are called there, such as ``h[t]`` for a state.
+        Names of the outputs there, such as ``h[t]`` for a state.
     texts : dict of str
         The users' lines: ``file:line`` → its text.
     """

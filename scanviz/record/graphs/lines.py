@@ -1,6 +1,6 @@
 """Versions of a graph as lines of text, one operation a line, and the lines that each rewrite changed.
 
-Nodes keep their names from the first version to the last, so lines that differ between two versions are what changed.
+Nodes keep their names from the first version to the last, so the differing lines of two versions are the change.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class LineEdit(Struct, frozen=True):
     stop : int
         The first line that stays.
     lines : tuple of str
-        What stands in their place.
+        Their replacement.
     """
 
     start: int

@@ -1,8 +1,8 @@
 """Which operations of a graph are plumbing: needed to run it, and nothing that its reader asks for.
 
 Sizes (``x.shape[0]``, and integers computed of sizes alone), arrays filled with a constant of some size, axes of size 1 that are
-added for broadcasting, checks of a shape, and ``sum_to_shape`` where the types show no axis that it could sum over.  What is named
-in the user's code, and what a graph gives, is no plumbing, whatever makes it; nor is a row of a list that takes noticeable time.
+added for broadcasting, checks of a shape, and ``sum_to_shape`` where the types show no axis that it could sum over.  Values
+named in the user's code and outputs of a graph are no plumbing; nor is a row of a list that takes noticeable time.
 
 Pictures and lists leave plumbing out until they are asked for it, and count it.
 """
@@ -84,7 +84,7 @@ def folded_rows(owner: FunctionRecord | LoopRecord, candidates: Collection[int])
     owner : FunctionRecord or LoopRecord
         Whose operations are listed.
     candidates : collection of int
-        What :func:`plumbing_operations` returns of its graph.
+        Result of :func:`plumbing_operations` for its graph.
     """
     times = {operation.index: owner.ran_ns(operation) for operation in owner.operations}
     least = NOTICEABLE * sum(times.values())

@@ -31,7 +31,7 @@ class RewriteRecord(Strict, frozen=True):
     where : str
         File and line of the rule within scanviz.
     message : str
-        What it did.
+        Its effect in words.
     count : int
         Matches.
     loops : tuple of str
@@ -47,11 +47,11 @@ class RewriteRecord(Strict, frozen=True):
     loop_variables : tuple of str
         Loop variables that changed kind, appeared or went away, in words.
     time_ns : int
-        What it took.
+        Its time.
     cost : GraphCostRecord or None
-        What the graph costs after it; None for rules about the program.
+        Cost of the graph after it; None for rules about the program.
     difference : GraphCostRecord or None
-        That, less what it cost before; without operations per step.
+        Its change of the cost; without operations per step.
     """
 
     index: int
@@ -81,7 +81,7 @@ class RefusalRecord(Strict, frozen=True):
     loop : str
         The loop in whose step it was asked; empty for the function's graph.
     node : str
-        What it was asked about, in the user's names.
+        The node that it was asked about, in the user's names.
     source : str
         The user's line.
     why : str
@@ -112,7 +112,7 @@ class OriginRecord(Struct, frozen=True):
     rule : str
         The rule, or ``gradient``, that made it; empty if the user did.
     parents : tuple of str
-        Names of what it was made from.
+        Names of the operations that it was made from.
     """
 
     name: str
@@ -132,9 +132,9 @@ class EffectRecord(Strict, frozen=True):
     Attributes
     ----------
     rule : str
-        What was left out.
+        The rule that was left out.
     ratio : float
-        Time without it over time with it, the median of rounds: 2 says that the rule makes the function twice as fast.
+        Time without it over time with it, the median of rounds: 2 if the rule makes the function twice as fast.
     low : float
         Lower quartile of that ratio.
     high : float
@@ -150,7 +150,7 @@ class EffectRecord(Strict, frozen=True):
     without_bytes : int
         Peak memory of a call without it.
     instead : tuple of str
-        Rules that did its work where it was left out: then the ratio does not say what that work is worth.
+        Rules that did its work where it was left out: then the ratio is not the worth of that work.
     """
 
     rule: str
@@ -209,7 +209,7 @@ class RewritesRecord(Strict, frozen=True):
     selection : str
         The rules that might be used, as ``Mode(rewrites=…)`` takes them.
     cost : GraphCostRecord or None
-        What the graph as it was built costs.
+        Cost of the graph as it was built.
     applications : tuple of RewriteRecord
         In order.
     refusals : tuple of RefusalRecord
@@ -217,7 +217,7 @@ class RewritesRecord(Strict, frozen=True):
     graphs : VersionsRecord or None
         The graph as it was built and after each application; the last alone where there was no room for more.
     effects : tuple of EffectRecord
-        What rules were measured to buy, where ``scanviz rewrites --ablate --into`` put it here.
+        Measured effects of rules, where ``scanviz rewrites --ablate --into`` put them here.
     sizes : dict of str to int
         Named sizes of the function's last call that its costs depend on; empty where it was never called.
     """

@@ -63,7 +63,7 @@ class SymbolicCosts(NamedTuple):
     costs : list of Cost
         Of the graph as it was built and after each application, with the steps that cost something else before.
     sizes : NamedSizes
-        What the names of sizes stand for.
+        Meanings of the names of sizes.
     files : collection of str
         Files that are named in names of loops.
     """
@@ -117,7 +117,7 @@ def rewrites_record(
     title : str
         The function's name.
     program : Program, optional
-        What it became, to say which node became which operation.
+        Its Program, to link nodes to operations.
 
     Examples
     --------
@@ -260,7 +260,7 @@ def with_numbers(
     Parameters
     ----------
     record : RewritesRecord
-        What rules did.
+        The rewrites.
     numbers : sequence of CostNumbersRecord
         Of the graph as it was built, and after each application to it.
     sizes : mapping of str to int

@@ -21,13 +21,13 @@ class RewritesSource(NamedTuple):
     history : RewriteHistory
         The rules.
     names : list of str
-        What the outputs and updates are called, empty for those without a name.
+        Names of the outputs and updates, empty for those without.
     title : str
         The function's name.
     program : Program or None
-        What it became, to say which node became which operation.
+        Its Program, to link nodes to operations.
     inputs : sequence of Variable
-        What its program is given, in order.
+        The inputs of its Program, in order.
     """
 
     history: RewriteHistory

@@ -1,7 +1,7 @@
 """All versions of a function's graph as data: every node once, with the versions in which it came and went.
 
 This is the one form in which a graph stands in a record.  Lines (:mod:`scanviz.record.graphs.lines`), pictures and diffs are made
-of it, by whoever wants them, for any version.  Nodes of all graphs are in one table: those of the function's graph are at level 0,
+of it, for any version.  Nodes of all graphs are in one table: those of the function's graph are at level 0,
 those of a loop's step at a level of its own, which the loop's node names.  Nodes name one another by keys, which they keep through
 all rewrites.
 """
@@ -39,15 +39,15 @@ class VersionsRecord(Strict, frozen=True, dict=True):
     Attributes
     ----------
     title : str
-        What it is the graph of.
+        Name of the function.
     first : int
         Number of the first version that is kept: 0 for the graph as it was built.
     last : int
         Number of the last one.  Rewrites after it are of the program, and leave the graph as it is.
     wanted : tuple of WantedRecord
-        What is wanted of it, each as long as there is no later one.
+        Its outputs, each entry as long as there is no later one.
     output_names : tuple of str
-        What the outputs are called, empty for those without a name.
+        Names of the outputs, empty for those without.
     nodes : tuple of NodeRecord
         All nodes that there ever were, in order of first appearance.
     texts : dict of str
@@ -115,7 +115,7 @@ class GraphVersion(Struct, frozen=True):
     live : list of int
         Its nodes, by their places in the table.
     outputs : tuple of str
-        Keys of what is wanted of it.
+        Keys of its outputs.
     """
 
     number: int

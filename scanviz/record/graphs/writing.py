@@ -33,9 +33,9 @@ class GraphWriter:
     Parameters
     ----------
     output_names : sequence of str
-        What the function calls its outputs; empty for those without a name.
+        Names of the function's outputs; empty for those without.
     title : str
-        What it is the graph of.
+        Name of the function.
     occurrences : mapping of Apply to int
         Which of the nodes with its node id an Apply is, where it is not the first.
     """

@@ -1,7 +1,7 @@
 """Zip archives from anybody, with every size checked: no header of the archive is trusted.
 
 Before anything is unpacked the file's size, the length of its directory, the number of entries, their names, their packing and the
-sizes that they state are looked at; while it is unpacked, what really comes.  Names are keys of a dict, never paths.  Whatever the
+stated sizes are checked; while it is unpacked, the real ones.  Names are keys of a dict, never paths.  Whatever the
 readers of the standard library raise for damaged bytes is one error.
 """
 

@@ -1,7 +1,7 @@
 """Records to JSON data and back, by msgspec: the classes of :mod:`scanviz.record.model` are the schema.
 
-What they hold beside: series, and arrays of numbers, in which what is not finite is written as a string.  Reading is strict and
-trusts nothing; whether numbers are of a size that makes sense says :mod:`scanviz.record.storage.check`.
+Series and arrays become lists of numbers, with infinities and NaN as strings.  Reading is strict and trusts nothing;
+:mod:`scanviz.record.storage.check` checks the sizes of numbers.
 """
 
 from __future__ import annotations

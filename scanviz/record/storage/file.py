@@ -64,14 +64,14 @@ def save(record: ProfileRecord, path: str | os.PathLike[str]) -> None:
     Parameters
     ----------
     record : ProfileRecord
-        What to keep.
+        The record.
     path : path
         The file; one that is there is replaced in one step.
 
     Raises
     ------
     OSError
-        If the file cannot be written; what was there before is as it was.
+        If the file cannot be written; a file that was there before is unchanged.
 
     Examples
     --------
@@ -147,7 +147,7 @@ def load(path: str | os.PathLike[str]) -> ProfileRecord:
     ScanvizError
         If it is no profile, is damaged, too large, makes no sense, or was made by another version.
     OSError
-        If it cannot be opened; what is no regular file is a ``CannotReadError``, which is both.
+        If it cannot be opened; anything but a regular file is a ``CannotReadError``, which is both.
     """
     from scanviz.record.storage.check import check
 
@@ -265,7 +265,7 @@ def unpacked(data: bytes, entry: str, kind: str, columns: int | None) -> np.ndar
     data : bytes
         The file.
     entry : str
-        What to call it.
+        Its name in messages.
     kind : str
         The dtype that it must have, such as ``"<f8"``.
     columns : int, optional

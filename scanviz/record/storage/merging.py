@@ -2,7 +2,7 @@
 
 Functions and loops stand beside one another, each function with its origin, the profile that it comes from.  Times, counts and
 costs of the runs add up, their wall times too, as if they had run one after the other: so every part of the whole stays a part.
-Nothing is averaged over profiles; whoever wants to compare them compares.
+Nothing is averaged over profiles: ``scanviz compare`` compares them.
 """
 
 from __future__ import annotations

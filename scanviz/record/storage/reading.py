@@ -1,7 +1,7 @@
 """The one way in for files: only regular files are read, checked before they are opened.
 
-Opening a FIFO waits for somebody to write, a terminal for somebody to type, and ``/dev/zero`` never ends: so whatever is not a
-regular file is refused with what it is.  Folders, devices and sockets likewise.
+Opening a FIFO waits for somebody to write, a terminal for somebody to type, and ``/dev/zero`` never ends: so anything but a
+regular file is refused, and the message names its kind.
 """
 
 from __future__ import annotations

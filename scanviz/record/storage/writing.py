@@ -33,7 +33,7 @@ def check_place(path: Path, ours: Callable[[Path], bool] | None, what: str, fix:
     ours : callable, optional
         Whether a file there is one that scanviz made and may be replaced; None if any may.
     what : str
-        What such a file is called, such as ``"page of scanviz"``; empty where no file is.
+        Name of such a file, such as ``"page of scanviz"``; empty where no file is.
     fix : str
         How to have it replaced all the same.
 
@@ -76,12 +76,12 @@ def replacing(
     ours : callable, optional
         Whether a file that has appeared there meanwhile may be replaced; None if any may.
     what : str
-        What such a file is called.
+        Name of such a file.
 
     Raises
     ------
     CannotWriteError
-        If it cannot be written; what was there before is as it was.
+        If it cannot be written; a file that was there before is unchanged.
     """
     place = Path(os.path.realpath(target))
     temporary = place.with_name(f"{TEMPORARY}{os.urandom(8).hex()}")

@@ -1,7 +1,7 @@
 """Operations beside the machine's limits: the least time that each needs there, and the limit that sets it.
 
 The machine's limits are numbers of the run, measured after it (``scanviz profile --roofline``).  The least time is that of moving
-an operation's bytes, or of its arithmetic, whichever is longer; what fits into a cache is compared with copies that do.
+an operation's bytes, or of its arithmetic, whichever is longer; work that fits into a cache is compared with copies that do.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Bound(NamedTuple):
     least_ns : float
         The least time of one application.
     reached : float
-        That part of its typical time; above 1 where the limit is not one for it, such as of reads alone.
+        Its share of the typical time; above 1 where the limit does not hold for the operation, such as of reads alone.
     """
 
     kind: Kind

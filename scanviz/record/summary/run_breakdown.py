@@ -1,13 +1,13 @@
 """A run divided into parts: every nanosecond once, each part with its kind, its line and its parent.
 
-The whole is the wall time of the thread in which the recording began, plus what other threads spent inside scanviz beside it.  What
-a part holds that none of the parts inside it accounts for is its own time: of a leaf all of it, of a function what is unattributed.
+The whole is the wall time of the thread in which the recording began, plus the time of other threads inside scanviz.  A part's
+own time is its time without the parts inside it: of a leaf all of it, of a function its unattributed time.
 So own times add up to the whole, whatever the record is.
 
 Calls, loops, building and the script between them were measured as a whole.  Operations are estimates from the steps and calls in
 which they were timed one by one: of a loop's the average over all steps times their number.  The excess of slow calls is a sum over
 the calls that were measured.  Where all this comes to more than there is room for, all that share the room are scaled down alike.
-Where it comes to less, the rest is unattributed: no other part is what is left.
+Where it comes to less, the rest is unattributed.
 """
 
 from __future__ import annotations
@@ -59,11 +59,11 @@ class RunPart(Struct, frozen=True):
         ``"round"``, what is ``"around"`` its steps; ``"slow"`` calls, beyond the typical one; making ``"code"``;
         ``"recording"``.
     label : str
-        What it is called, as recorded.
+        Its name, as recorded.
     total_ns : int
         It and all inside it.
     own_ns : int
-        What no part inside it accounts for.
+        Its time without the parts inside it.
     parent : int or None
         Place of the part around it, which comes before it.
     source : SourceRecord or None
@@ -361,8 +361,7 @@ def _part(
 def beyond_calls(function: FunctionRecord, loops_ns: Iterable[float]) -> int:
     """Return the nanoseconds that the calls of a function took beyond the typical one, outside of loops.
 
-    ``loops_ns`` is what each of its loops took.  Where every call was timed operation by operation there is nothing to be said of
-    typical ones: rows are sums.
+    ``loops_ns`` are the times of its loops.  The result is 0 where every call was timed operation by operation: rows are sums then.
     """
     times = function.call_times
     if not is_sampled(function):

@@ -1,8 +1,8 @@
 """Causes of a loop's slow steps, beside its branches.
 
-The slowest steps are kept with their numbers, so that a period among them can be told from chance; of the slow ones among the steps
-whose operations were timed it is known which of them took longer; and clocks and counters of the thread say how long it was off the
-processor, and how often pages were missing.  When garbage was collected is not recorded.
+The slowest steps are kept with their numbers, so that a period among them can be distinguished from chance.  Slow steps with timed
+operations show which operation took longer.  Clocks and counters of the thread show its time off the CPU and its page faults.
+Garbage collection is not recorded.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def in_other_code(loop: LoopRecord) -> str:
 def reasons(loop: LoopRecord, slow_ns: float) -> list[str]:
     """Return the known causes of slow steps; nothing where none is known.
 
-    ``slow_ns`` is what they took together.
+    ``slow_ns`` is their total time.
 
     Examples
     --------

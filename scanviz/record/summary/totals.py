@@ -1,6 +1,6 @@
 """Totals over the parts of a run: by kind, by line of source, and of loops that rewrites removed.
 
-Rows by what parts are, and rows by line, add up to the run time: all but profiler overhead.
+Rows by kind, and rows by line, add up to the run time without profiler overhead.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class RemovedScan(Struct, frozen=True):
     rule : str
         The rewrite after which it was gone; empty if it never was in the graph.
     message : str
-        What that rewrite did.
+        Effect of that rewrite.
     total_ns : int
         Operations of its step that run elsewhere now.
     """

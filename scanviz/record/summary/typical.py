@@ -21,7 +21,7 @@ def sum_in_words(whole_ns: float, parts_ns: Sequence[float]) -> tuple[str, list[
     whole_ns : float
         The whole, more than 0.
     parts_ns : sequence of float
-        What sums to it; 0 for one that could not be told from 0.
+        Its parts; 0 for one below resolution.
 
     Examples
     --------

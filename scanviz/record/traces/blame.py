@@ -43,9 +43,9 @@ class BlameLink(Struct, frozen=True):
     Attributes
     ----------
     words : str
-        What happened there.
+        The event in words.
     loop, run, step : int or None
-        The step of a loop that it is about; None for what is no step.
+        The step of a loop that it is about; None for other links.
     source : SourceRecord or None
         The user's line.
     operation : int or None

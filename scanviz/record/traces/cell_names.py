@@ -1,7 +1,7 @@
 """Names of the rows of a state's buffer in a step: one name in every view.
 
 A loop of back-propagation goes through its buffers in its own time, and names their rows in the time of the loop that it is the
-gradient of: its own tap +1 is the row ``∂h[t-1]``.  What it writes is called as what it reads.
+gradient of: its own tap +1 is the row ``∂h[t-1]``.  Rows that it writes have the names of rows that it reads.
 """
 
 from __future__ import annotations

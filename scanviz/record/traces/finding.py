@@ -14,7 +14,7 @@ class ValueRecord(Struct, frozen=True):
     Attributes
     ----------
     name : str
-        What the user calls it, or the operation that made it.
+        The user's name, or the operation that made it.
     dtype : str
         As NumPy names it.
     shape : tuple of int
@@ -83,23 +83,23 @@ class FindingRecord(Struct, frozen=True):
     source : SourceRecord or None
         The user's line that built it.
     result : ValueRecord
-        What it gave.
+        Its result.
     inputs : tuple of ValueRecord
-        What it was made of.
+        Its inputs.
     step_inputs : tuple of ValueRecord
-        What else the loop's step began with.
+        Other inputs of the loop's step.
     loops : tuple of StepPlaceRecord
         The steps it happened in, outer loop first; empty outside of loops.
     cause : str
         ``"made"`` (none of the inputs had the problem) or ``"given"`` (one had it, from outside).
     expected : str
-        What was expected instead, for dtypes and shapes.
+        The expected dtype or shape.
     read_at : tuple of StepPlaceRecord
-        The steps at which loops read the row that should not be, for what was computed for all their steps at once.
+        The steps at which loops read the bad row, for work done for all steps before the loops.
     rows : tuple of str
-        Rows of what the caller gave that it was made of, such as ``x[731]``.
+        Rows of the caller's inputs that it was made of, such as ``x[731]``.
     made_of : tuple of StepPlaceRecord
-        The steps at which loops wrote what the row that should not be was made of, for what is done behind them.
+        The steps at which loops wrote the origins of the bad row, for work done behind the loops.
     moved_from : str
         The loop whose step it was written in, where a rewrite took it out of there; empty if none did.
     """

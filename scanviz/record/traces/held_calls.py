@@ -114,9 +114,9 @@ class HeldCallRecord(Strict, frozen=True):
     call : int
         Which call of it, counted from 0.
     inputs : tuple of int
-        Places in ``arrays`` of what the function's Program was given, shared variables included.
+        Places in ``arrays`` of the inputs of the function's Program, shared variables included.
     input_names : tuple of str
-        What the user calls these inputs; empty for one without a name.
+        The user's names of these inputs; empty for one without.
     runs : tuple of RunsRecord
         The runs of the function's loops in this call.
     checkpoints : tuple of CheckpointRecord

@@ -1,7 +1,7 @@
 """The values of a loop's step and their names: the heads of :class:`TracedVariableRecord`, without numbers.
 
 Like :mod:`scanviz.record.program_snapshot` it reads the engine's objects once and gives plain data; registers link a head to
-what the engine tells.
+the engine's events.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class TraceHead(NamedTuple):
     register : int
         Number of its register in the loop's body.
     record : TracedVariableRecord
-        What it is, without numbers.
+        Its description, without numbers.
     """
 
     register: int

@@ -25,7 +25,7 @@ class TracedVariableRecord(Strict, frozen=True, eq=False):
     Attributes
     ----------
     name : str
-        What the user calls it, such as ``h[t-1]``; an operation's value without a name is called by its operation.
+        The user's name, such as ``h[t-1]``; an operation's value without a name has its operation's label.
     role : str
         ``"input"`` or ``"output"`` of the step, or ``"operation"``.
     variable : int or None
@@ -108,7 +108,7 @@ class FirstBad(NamedTuple):
     step : int
         The first step kept that has one.
     variable : TracedVariableRecord
-        What the step computed first that has one; what it was given, if that already had.
+        The first bad value that the step computed; an input, if that was bad already.
     given : bool
         Whether the step was given it.
     """

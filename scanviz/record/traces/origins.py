@@ -41,7 +41,7 @@ class Frame:
     given : int
         How many of a call's inputs the caller gave; the others are shared variables.
     inputs : tuple of array
-        What the step, or the call, began with.
+        Inputs of the step, or of the call.
     values : dict of int to array
         Values of its registers, as far as they are still needed.
     shapes : dict of int to tuple
@@ -88,11 +88,11 @@ class Origin(NamedTuple):
     kind : str
         ``"input"``, ``"shared variable"``, ``"constant"`` or ``"loop"``.
     name : str
-        What it is called; a constant has no name.
+        Its name; a constant has none.
     place : tuple of int or None
         Where in it they lie.
     frame : Frame
-        What that belongs to.
+        The call or run of that value.
     loop : LoopInstruction or None
         A loop that wrote them.
     step : int

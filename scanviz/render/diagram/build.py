@@ -1,6 +1,6 @@
 """The picture of a graph: every loop open, then folded where that is wanted.
 
-A port has the same id on an open loop and on a closed one, so what is around a loop looks the same either way.
+A port has the same id on an open loop and on a closed one, so the picture around a loop is the same either way.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def diagram_of(
     Parameters
     ----------
     graph : GraphSnapshot
-        What to draw.
+        The graph.
     record : ProfileRecord, optional
         A run whose times are shown.
     function : int, optional
@@ -50,7 +50,7 @@ def diagram_of(
     Raises
     ------
     ScanvizValueError
-        If there is no loop of such a name.
+        If no loop has that name.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def with_closed(picture: Diagram, names: Collection[str]) -> Diagram:
     Raises
     ------
     ScanvizValueError
-        If there is no loop of such a name.
+        If no loop has that name.
     """
     return close_loops(picture, _called(picture, names))
 

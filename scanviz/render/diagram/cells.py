@@ -29,13 +29,13 @@ class Side(Struct, frozen=True):
     box : Cluster
         Its box in the whole picture.
     inner : Diagram
-        What stands in that box.
+        The content of that box.
     steps : int
         How many steps.
     before : int
         How many times before time 0 have a column.
     first_row : int
-        Row of what is drawn first.
+        First row that is drawn.
     rows : mapping of str to SequenceRows
         Where the rows of sequences lie in their arrays.
     of : str

@@ -1,8 +1,8 @@
 """Large pictures without lines from far: weights and other inputs stand beside whatever reads them, again at each place.
 
 The weights of a network are read by its loop, by the loop of its gradient and by their own updates, so their lines would cross all
-of a picture.  A loop variable that only hands a leaf of the same name on to the step goes, too: the leaf stands in the step.  What
-nothing that is drawn reads (the step reads its size alone, which is plumbing) is not drawn, and a note names it.
+of a picture.  A loop variable that only hands a leaf of the same name on to the step goes, too: the leaf stands in the step.  A
+value without a drawn reader (the step reads its size alone, which is plumbing) is not drawn, and a note names it.
 """
 
 from __future__ import annotations

@@ -79,7 +79,7 @@ class ConnectingPath(Struct, frozen=True):
     Attributes
     ----------
     row, column : str
-        What is connected.
+        The graph.
     words : tuple of str
         The way in words, a line for each step that is passed.
     ids : tuple of str

@@ -1,8 +1,8 @@
 """Two versions of a graph as one picture, with changes marked.
 
 Both pictures are laid over each other by their ids, which are made of loops and of the keys that stay.  A loop that a rule built
-anew is told by its name, an operation that is in another loop by its key.  What moved is drawn at both places, each of which says
-where the other is: drawn at one of them, its lines of before or after would run back.
+anew is recognized by its name, an operation in another loop by its key.  A moved operation is drawn at both places, each with a
+reference to the other: drawn at one of them, its lines of before or after would run back.
 """
 
 from __future__ import annotations
@@ -270,7 +270,7 @@ def _changed_nodes(diagram: Diagram) -> set[str]:
 def _beside(diagram: Diagram, changed: set[str], hops: int) -> set[str]:
     """Return the ids of nodes within so many lines above or below a change.
 
-    What else is made of the same input is not near: lines are followed up or down, never first one and then the other.
+    Lines are followed up or down, never first one and then the other: other results of the same input are not near.
     """
     owner = {port.id: node.id for node in diagram.nodes for port in node.ports}
     above: dict[str, set[str]] = defaultdict(set)

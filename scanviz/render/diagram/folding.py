@@ -95,7 +95,7 @@ def fold(diagram: Diagram, groups: Sequence[tuple[Node, Collection[str]]]) -> Di
     diagram : Diagram
         The picture.
     groups : sequence of (Node, collection of str)
-        What to draw, and the ids of the nodes that it stands for; it stands where the first of them stood.
+        The new node, and the ids of the nodes that it replaces; it stands where the first of them stood.
     """
     by_id = {node.id: node for node in diagram.nodes}
     home: dict[str, str] = {}

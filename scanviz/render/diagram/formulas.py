@@ -1,7 +1,7 @@
 """Operations folded into formulas, so that a step is a few equations: an operation joins its only reader.
 
-What the user gave a name, what several operations read, and what would make a formula too long to be read, stays a node of its own.
-A weight that a formula names needs no node either; what is handed on from step to step keeps its lines.
+A value with a name in the user's code or with several readers stays a node of its own, and so does one that makes a formula too
+long.  A weight that a formula names needs no node either; states keep their lines from step to step.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ def operation_label(op: str, written: Sequence[str | None], name: str = "") -> s
     op : str
         The operation with its parameters.
     written : sequence of str or None
-        Of each input the small constant that it is, or None for what an arrow brings.
+        Of each input its value if it is a small constant, None if an arrow brings it.
     name : str
-        What the user calls the result; empty for nothing.
+        The result's name in the user's code, or empty.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """The documents' twelve maps between a loop's four lists as one table: outer inputs, inner inputs, inner outputs, outer outputs.
 
-What belongs to one loop variable stands in one group of rows; a line joins two entries where a map leads from one to the other.
+Each loop variable has a group of rows; a line joins two entries where a map leads from one to the other.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class ListEntry(Struct, frozen=True):
     index : int
         Its place there.
     label : str
-        What it is called.
+        Its name.
     kind : str
         Kind of its loop variable, ``"n_steps"`` for the number of steps.
     variable : int
@@ -117,7 +117,7 @@ class MappingGroup(Struct, frozen=True):
     variable : int
         Its index in the loop, -1 for the number of steps.
     name, kind : str
-        What it is.
+        Its name and kind.
     cells : tuple of tuple of ListEntry
         Its entries in the four columns.
     """

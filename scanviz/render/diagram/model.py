@@ -47,7 +47,7 @@ class Port(Struct, frozen=True):
     side : str
         ``"in"`` or ``"out"``.
     label : str
-        What the loop variable is called, with its taps.
+        Name of the loop variable, with its taps.
     kind : str
         ``"sequence"``, ``"sitsot"``, ``"mitsot"``, ``"mitmot"``, ``"carry"``, ``"nitsot"`` or ``"non_sequence"``; of the
         number of steps ``"n_steps"``.
@@ -70,9 +70,9 @@ class Node(Struct, frozen=True):
     id : str
         Unique in the picture.
     kind : str
-        What it stands for.
+        Kind of its value, operation or loop.
     label : str
-        What is written on it.
+        Its text.
     cluster : str or None
         Id of the loop it is drawn in.
     type : str
@@ -103,14 +103,14 @@ class Node(Struct, frozen=True):
         Its place in a grid, for pictures in which time goes from left to right: odd columns are steps, even ones hold the rows that
         the step before them writes and the step after them reads.
     band : int or None
-        In such a picture, what it belongs to: 0 for the loop, 1 for its back-propagation.
+        In such a picture 0 for a part of the loop, 1 for its back-propagation.
     op : str
         The operation with its parameters, as the graph has it; empty of anything else.
     operations : int or None
         How many operations a closed loop's step has that were drawn, with those of loops inside it, or how many a formula has;
         None for anything else.
     note : str
-        What is written small below the label.
+        Small text below the label.
     hottest : float or None
         Of a closed loop, the largest ``share`` of a single operation in it.
     """
@@ -148,7 +148,7 @@ class Cluster(Struct, frozen=True):
     id : str
         Unique in the picture.
     label : str
-        The loop's name, and what else is said of it.
+        The loop's name, and a few facts about it.
     parent : str or None
         Id of the box around it.
     loop : int or None
@@ -177,7 +177,7 @@ class Edge(Struct, frozen=True):
     source, target : str
         Ids of nodes, or of ports.
     role : str
-        What it means.
+        Its meaning.
     label : str
         The lag of a recurrence, such as ``"1 step"``; else empty or the operand's place.
     type : str
@@ -203,11 +203,11 @@ class Diagram(Struct, frozen=True):
     Attributes
     ----------
     title : str
-        What it shows.
+        Title.
     nodes, clusters, edges : tuple
         In order of computation; a cluster stands after the one around it.
     notes : tuple of str
-        What a person should know: what was left out, and how.
+        Sentences below the picture: its omissions, and the options to draw them.
     """
 
     title: str

@@ -1,7 +1,6 @@
 """Large pictures folded until they can be read: formulas, closed loops, the first and the last steps.
 
-A picture is folded as little as lets it be read: one step of folding after another until it is small enough, and its notes say what
-was folded and which options draw it.
+Steps of folding follow each other until the picture is small enough; its notes name what was folded and the options that draw it.
 """
 
 from __future__ import annotations
@@ -188,7 +187,7 @@ def for_slide(diagram: Diagram, fits: Callable[[Diagram], bool], all_by: str = W
     fits : callable
         Whether a picture fits.
     all_by : str
-        What draws all of it; empty where nothing does, for there are too many steps.
+        Option that draws all of it; empty where there are too many steps for that.
 
     Examples
     --------

@@ -18,7 +18,7 @@ class Lag(NamedTuple):
 def taps(variable: LoopVariableRecord) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Return the steps that a loop variable is read and written at, relative to t, one for each variable of the step.
 
-    A carry and a step's output say none, but are written at t; a carry is read one step later.
+    A carry and a step's output have no taps, but are written at t; a carry is read one step later.
     """
     reads, writes = variable.reads, variable.writes
     if variable.kind == "carry":

@@ -54,12 +54,12 @@ def unrolled(
     most : int
         How many steps there may be: 8 where all of them are to be drawn.
     built : GraphSnapshot, optional
-        The graph before its rewrites, which says what sequences were cut from.
+        The graph before its rewrites, with the tensors that sequences were cut from.
 
     Raises
     ------
     ScanvizValueError
-        If there is no such loop, or so many steps are not drawn.
+        If there is no such loop, or there are too many steps.
     """
     if not 1 <= steps <= most:
         raise ScanvizValueError(

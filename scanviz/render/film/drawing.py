@@ -31,7 +31,7 @@ def film_file(drawing: FilmDrawing, form: str, *, dark: bool = False) -> bytes:
     drawing : FilmDrawing
         The film.
     form : {"html", "svg"}
-        As what.
+        Format.
     dark : bool
         Whether in the colours of the dark, whatever its reader prefers.
     """
@@ -69,7 +69,7 @@ class FilmDrawing(Struct, frozen=True):
     Attributes
     ----------
     film : Film
-        What it shows.
+        The film.
     placed : Placed
         Where everything stands, in every frame.
     """
@@ -94,7 +94,7 @@ class FilmDrawing(Struct, frozen=True):
     def marked(self, *, bare: bool = False) -> tuple[str, list[Seen]]:
         """Return an SVG of the last frame whose parts name their opacities by ``data-seen``, and the lists of opacities.
 
-        What is ``bare`` is the graph alone: without title, captions, and the curve.
+        A ``bare`` one is the graph alone: without title, captions, and the curve.
         """
         kinds: dict[Seen, int] = {}
 

@@ -43,9 +43,9 @@ class FilmFrame(Struct, frozen=True):
     after : int
         How many rewrites were applied.
     caption : str
-        What the last of them is called.
+        Name of the last of them.
     text : str
-        What it did.
+        Its effect in words.
     operations : int
         How many operations one step has: of the loop that is shown alone, else of all loops; without loops, how many the graph has.
     shown : frozenset of str
@@ -53,7 +53,7 @@ class FilmFrame(Struct, frozen=True):
     edges : frozenset of int
         Its edges that are there, by number.
     flops : int or None
-        Floating-point operations of the same, with those of loops inside; None where that is not known.
+        Floating-point operations of the same, with those of loops inside; None where unknown.
     """
 
     after: int
@@ -75,7 +75,7 @@ class Film(Struct, frozen=True):
     frames : tuple of FilmFrame
         In order; the first shows the graph as it was built.
     counted : str
-        What the frames' numbers of operations are of.
+        Owner of the frames' numbers of operations, such as a loop.
     """
 
     whole: Diagram

@@ -1,8 +1,8 @@
 """The layout that scanviz makes itself, where no Graphviz is at hand: layers from top to bottom, loops as boxes.
 
 An open loop is laid out first and then stands in the layers around it as one large node, so nothing foreign is ever drawn in its
-box. Edges that pass layers are led through them; what a later step reads runs on rails: below the step's results, up the right side
-of its loop, above what it reads.  Pictures in which time goes from left to right have a layout of their own.
+box. Edges that pass layers are led through them; values for a later step run on rails: below the step's results, up the right side
+of its loop, above the readers.  Pictures in which time goes from left to right have a layout of their own.
 """
 
 from __future__ import annotations

@@ -37,9 +37,9 @@ class LayeredLevel:
     near : collection of int
         Parts that nothing in the box leads to, and which stand right above the first that they lead to.
     title : int, optional
-        A part that stands in the middle of the box, and what else is in its layer beside it.
+        A part in the middle of the box; other parts of its layer stand beside it.
     beside : pair of float
-        What the box holds at the left and at the right of the layers.
+        Widths at the left and at the right of the layers.
     widest : float
         How wide a layer may be; a wider one that is neither at the top nor at the end becomes several.
     aims : mapping of int to float, optional

@@ -95,7 +95,7 @@ def ordered(
 ) -> list[list[int]]:
     """Return layers in orders with few crossings; edges join neighbouring layers.
 
-    Nodes that want the same place, such as those that all lead to one loop, stand in the order of their ``aims``.
+    Nodes with the same best place, such as those that all lead to one loop, stand in the order of their ``aims``.
 
     Examples
     --------

@@ -1,8 +1,8 @@
 """The inside of one step of a picture in which time goes from left to right.
 
-What the step computes stands in layers from top to bottom.  What it reads of its states comes in at one side of its box and what it
-writes leaves at the other, through a gutter along that side in which nothing stands; from there a line runs between two layers to
-where it is read.  What else it reads stands above the box or in it.  So no line crosses anything but lines.
+The step's operations stand in layers from top to bottom.  States come in at one side of its box and new states leave at the other,
+through an empty gutter along that side; from there a line runs between two layers to its reader.  Other inputs stand above the box
+or in it.  So lines cross lines alone.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Crossing(Struct):
     Attributes
     ----------
     ends : list of (int, str, str)
-        Numbers of edges, and what each reaches or leaves: the node, and the port or node itself.
+        Numbers of edges, and the end of each: the node, and the port or node itself.
     reads : bool
         Whether it comes in.
     straight : bool
@@ -61,7 +61,7 @@ class StepParts(Struct):
     inner : list of (int, str, str)
         Edges between these nodes.
     from_above : dict of str to list of (int, str)
-        What comes in through the top: source → its edges and what they reach.
+        Inputs through the top: source → its edges and their ends.
     """
 
     nodes: list[Node]
@@ -74,18 +74,18 @@ class StepParts(Struct):
 class StepBlock:
     """Places of one step, from the upper left corner of its block: nodes above the box, the box, nodes below.
 
-    What stands for many steps, alone in the box, fills it.
+    A node for many steps, alone in the box, fills it.
 
     Parameters
     ----------
     parts : StepParts
-        What it holds.
+        Its content.
     title : BoxSize
         Of the box.
     crossings : dict of str to Crossing
         Lines through its sides.
     reads_left : bool
-        Whether what is read comes in at the left.
+        Whether inputs come in at the left.
     widest : float
         How wide a layer may be; a wider one becomes several.
     """

@@ -41,7 +41,7 @@ def timeline(diagram: Diagram, types: bool = False, widest: float | None = None)
     types : bool
         Whether dtypes and shapes are written on nodes.
     widest : float, optional
-        How wide what stands side by side in a step may be; by default what lets the picture fit a slide, as far as that goes.
+        Largest width of nodes side by side in a step; by default one with which the picture fits a slide, as far as possible.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """The page: one HTML file with a whole profile in it, without network or server.
 
-``data`` picks from a record what the page shows, ``build`` puts it together with the style and the scripts in ``assets``.
+``data`` picks the page's contents from a record, ``build`` puts it together with the style and the scripts in ``assets``.
 """
 
 from scanviz.render.page.build import Extras, page

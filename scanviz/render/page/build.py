@@ -1,6 +1,6 @@
 """Putting the page together: data, pictures, style and scripts in one file that a browser opens.
 
-The file says itself (``Content-Security-Policy``) that only its own script may run and that nothing may be fetched.
+The file's ``Content-Security-Policy`` lets only its own script run and nothing be fetched.
 """
 
 from __future__ import annotations
@@ -143,11 +143,11 @@ class Extras(Struct, frozen=True):
     advice : sequence of mapping
         Pieces of advice: ``title``, ``text``, ``evidence``, ``source``, each a string.
     notes : sequence of str
-        What a reader should know.
+        Sentences for the reader.
     to_try : str
         A sentence that the verdict ends with.
     file : str
-        The profile's file, which commands name; they say FILE where there is none.
+        The profile's file, for commands; FILE where there is none.
     """
 
     advice: Sequence[Mapping[str, str]] = ()
@@ -162,9 +162,9 @@ def page(record: ProfileRecord, extras: Extras | None = None) -> str:
     Parameters
     ----------
     record : ProfileRecord
-        What to show.
+        The record.
     extras : Extras, optional
-        What else to show.
+        Additions.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """The page's data of a record, as JSON.
 
-Nothing is computed here that the record does not say; numbers that JSON cannot write (NaN, infinities) are written as text.
+Everything here comes from the record; numbers that JSON cannot write (NaN, infinities) are written as text.
 """
 
 from __future__ import annotations

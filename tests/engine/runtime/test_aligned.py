@@ -9,7 +9,7 @@ import scanviz
 from scanviz import tensor as T
 from scanviz.engine.backends.registry import availability
 from scanviz.engine.runtime.address import _can_be_read, address
-from scanviz.engine.runtime.aligned import LONG, AlignedArrays
+from scanviz.engine.runtime.buffer_pool import LONG, AlignedArrays
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int8", "bool"])

@@ -1,10 +1,8 @@
 """Memory of long arrays is used again when nobody holds an array in it, and never before."""
 
 import gc
-import sys
 import threading
 import tracemalloc
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,7 +12,7 @@ from hypothesis import strategies as st
 import scanviz
 from scanviz import tensor as T
 from scanviz.engine.function.memory import owner_of
-from scanviz.engine.runtime import buffer_pool, pages
+from scanviz.engine.runtime import buffer_pool
 from scanviz.engine.runtime.address import address
 from scanviz.engine.runtime.buffer_pool import SHORTEST, lent_bytes, waiting_bytes
 
@@ -26,9 +24,6 @@ def nothing_waits(monkeypatch):
     monkeypatch.setattr(scanviz.config, "kept_memory", 64_000_000)
     gc.collect()
     buffer_pool._waiting.clear()
-    monkeypatch.setattr(buffer_pool._weight, "waiting", 0)
-    monkeypatch.setattr(buffer_pool._weight, "most_lent", 0)
-    monkeypatch.setattr(buffer_pool._weight, "lent", 0)
     yield
     buffer_pool._waiting.clear()
 
@@ -60,41 +55,6 @@ def test_what_waits_is_bounded_and_the_oldest_goes(monkeypatch):
         del held[0]
     assert 3 * LONG < waiting_bytes() <= 5 * LONG
     assert address(lent_bytes(LONG)) == places[-1]
-
-
-def test_arrays_of_other_sizes_take_the_place_of_what_waits(monkeypatch):
-    monkeypatch.setattr(scanviz.config, "kept_memory", 100 * LONG)
-    held = [lent_bytes(LONG) for _ in range(60)]
-    held.clear()
-    assert waiting_bytes() >= 60 * LONG
-    others = [
-        lent_bytes(2 * LONG) for _ in range(30)
-    ]  # as much as was ever in use at once, and a quarter of 100 may wait beside it
-    assert waiting_bytes() <= (25 + 1) * LONG and others
-    others.clear()
-    assert waiting_bytes() >= 60 * LONG  # all of it may serve again
-
-
-def anonymous_bytes():
-    return 4096 * int(Path("/proc/self/statm").read_text().split()[1])
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="reads what Linux tells of a process")
-def test_long_memory_that_is_let_go_is_the_systems_again(monkeypatch):
-    size = 3_000_000
-    monkeypatch.setattr(scanviz.config, "kept_memory", 20 * size)
-    gc.collect()  # what is let go meanwhile is none of this
-    between, held, before = [], [], anonymous_bytes()
-    for _ in range(18):
-        held.append(lent_bytes(size))
-        held[-1][:] = 1
-        between.append(np.ones(1000))  # what is not let go, and would keep memory before it from the system
-    assert anonymous_bytes() - before > 16 * size
-    held.clear()
-    assert waiting_bytes() > 16 * size
-    monkeypatch.setattr(scanviz.config, "kept_memory", 2 * size)
-    lent_bytes(SHORTEST)
-    assert anonymous_bytes() - before < 4 * size and between
 
 
 def test_nothing_is_kept_where_that_is_wished_nor_of_arrays_that_are_short(monkeypatch):
@@ -203,14 +163,3 @@ def test_rows_that_have_no_room_are_told_with_their_shape(mode):
     rows, _ = scanviz.scan(lambda x_t, h: h + x_t, x, T.zeros((x.shape[0],)))
     with pytest.raises(MemoryError, match=r"\(an array of shape \(5000001, 5000000\)\)"):
         scanviz.function([x], rows, mode=mode)(np.zeros(5_000_000))  # more than a process can address
-
-
-def test_memory_that_there_is_not_is_not_counted_as_lent(monkeypatch):
-    def without_room(size):
-        raise MemoryError
-
-    with monkeypatch.context() as patch:
-        patch.setattr(pages, "new_bytes", without_room)
-        with pytest.raises(MemoryError):
-            lent_bytes(LONG)
-    assert buffer_pool._weight.lent == buffer_pool._weight.most_lent == 0

@@ -17,8 +17,8 @@ from scanviz.engine.backends.source.emitter import Library
 from scanviz.engine.backends.source.executable import SourceExecutable
 from scanviz.engine.program.instructions import Program, is_scalar
 from scanviz.engine.program.verify import verify_program
-from scanviz.engine.runtime.aligned import LONG, AlignedArrays
 from scanviz.engine.runtime.array_module import ArrayModule
+from scanviz.engine.runtime.buffer_pool import LONG, AlignedArrays
 from scanviz.engine.runtime.specialised import Tier
 
 if TYPE_CHECKING:

@@ -87,7 +87,7 @@ def inner_steps(program: Program, plan: Plan, loop: LoopInstruction) -> int | No
 
 
 def inner_arena(program: Program, plan: Plan, index: int) -> Arena:
-    """Return where everything of a loop inside lies, whose number of steps is known."""
+    """Return the arena of a loop inside whose number of steps is known."""
     loop = program.instructions[index]
     assert isinstance(loop, LoopInstruction)
     steps = inner_steps(program, plan, loop)
@@ -97,7 +97,7 @@ def inner_arena(program: Program, plan: Plan, index: int) -> Arena:
 
 
 class RunMemory(NamedTuple):
-    """What a run needs of a plan.
+    """The part of a plan that a run needs.
 
     Attributes
     ----------
@@ -121,7 +121,7 @@ class RunMemory(NamedTuple):
 
 
 def run_memory(plan: Plan) -> RunMemory:
-    """Return what a run of a loop needs of its plan."""
+    """Return the part of its plan that a run of a loop needs."""
     outputs: list[ConcreteShape] = []
     over: list[int | None] = []
     while (store := plan.stores.get(("output", len(outputs)))) is not None:

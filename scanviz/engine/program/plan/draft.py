@@ -36,7 +36,7 @@ _NO_ONE: frozenset[int] = frozenset()
 
 
 class Draft(Struct):
-    """What the parts of planning share.
+    """A plan in the making, shared by the parts of planning.
 
     Attributes
     ----------
@@ -81,7 +81,7 @@ class Draft(Struct):
     buffers: list[tuple[tuple[int, ...], str]] = field(default_factory=list)
 
     def maker(self, number: int) -> AnyInstruction | None:
-        """Return the instruction that fills a register, None for what comes from outside."""
+        """Return the instruction that fills a register, None for an input or a constant."""
         index = self.made.get(number)
         return None if index is None else self.program.instructions[index]
 
@@ -163,7 +163,7 @@ def is_whole(draft: Draft, instruction: Instruction) -> bool:
 
 
 def is_surely_view(draft: Draft, instruction: Instruction) -> bool:
-    """Return whether a result shares the memory of what it is taken from for sure, wherever that lies."""
+    """Return whether a result surely shares its source's memory, wherever that lies."""
     return instruction.op.facts.always_view or is_whole(draft, instruction)
 
 

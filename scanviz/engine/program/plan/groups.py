@@ -61,7 +61,7 @@ def chains(program: Program, shapes: Sequence[ConcreteShape]) -> Grouped:
 
 
 def _made_and_read(program: Program, shapes: Sequence[ConcreteShape]) -> Iterator[tuple[int, int, int]]:
-    """Iterate over an instruction, one that reads what it makes, and that register: an array; one of the two is elementwise."""
+    """Iterate over makers, readers and the arrays between them, where one of the two is elementwise."""
     makers: dict[int, int] = {}
     for index, instruction in enumerate(program.instructions):
         for number in dict.fromkeys(instruction.inputs):
@@ -88,7 +88,7 @@ def _read_by_both(program: Program, shapes: Sequence[ConcreteShape]) -> Iterator
 
 
 def _why_apart(program: Program, shapes: Sequence[ConcreteShape], first: int, second: int) -> Refusal | None:
-    """Return what keeps two instructions from being one group wherever they stand; None if nothing does."""
+    """Return why two instructions cannot be one group wherever they stand; None if they can."""
     one, other = program.instructions[first], program.instructions[second]
     for instruction, role in ((one, "gives"), (other, "reads")):
         if not is_elementwise(instruction, shapes):

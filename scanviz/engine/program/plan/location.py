@@ -57,7 +57,7 @@ class Buffer(Struct, frozen=True):
 
 
 class View(Struct, frozen=True):
-    """A part of what another register holds.
+    """A view of another register's memory.
 
     Attributes
     ----------
@@ -75,7 +75,7 @@ Location = Where | Size | Row | Buffer | View
 
 
 class Place(Struct, frozen=True):
-    """All that a plan says of one register.
+    """The place of one register: where it lives, its shape, strides and lifetime.
 
     Attributes
     ----------
@@ -156,7 +156,7 @@ class Store(Struct, frozen=True):
 
 
 class Emits(NamedTuple):
-    """What an emitter can do with memory: a backend hands it in.
+    """An emitter's abilities with memory, given by its backend.
 
     Attributes
     ----------
@@ -183,7 +183,7 @@ SHORTEST_OVER = 1 << 16
 
 
 def are_worth_over(rows: int, size: int, there: int) -> bool:
-    """Return whether rows of so many bytes together are written over those of a sequence, of which so many are there.
+    """Return whether it pays to write rows of ``size`` bytes over those of a sequence that has ``there`` rows.
 
     Whoever keeps few of many would keep all.
     """
@@ -213,7 +213,7 @@ class Fusion(Struct, frozen=True):
 
 
 class Grouped(NamedTuple):
-    """Groups of instructions, in an order in which they can be done, and what was decided about neighbours."""
+    """Groups of instructions in a possible order, and the decisions about neighbours."""
 
     groups: tuple[Group, ...]
     fusions: tuple[Fusion, ...] = ()
@@ -297,7 +297,7 @@ def packed(shape: Sequence[int], itemsize: int) -> tuple[int, ...]:
 
 
 def ring_size(slot: StateSlot, steps: int) -> int:
-    """Return the number of rows of a state of which not all are kept.
+    """Return the number of rows in the ring of a state.
 
     One more than are read or kept: no row that is read in a step is the row written in it.
     """
@@ -321,7 +321,7 @@ def aligned(size: int) -> int:
 
 
 def is_unchanged(instruction: Instruction, shapes: Sequence[ConcreteShape]) -> bool:
-    """Return whether a result has the elements of what it is made of, for the shapes that are known: a sum over nothing."""
+    """Return whether a result has its input's elements for the known shapes: a sum over nothing."""
     if instruction.op.declaration.family != "reduce":
         return False
     from scanviz.engine.ops.reduce import SUM_TO_SHAPE  # it is there: there is one of its operations

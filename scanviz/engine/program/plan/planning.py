@@ -180,7 +180,7 @@ def _finished(
     groups: Grouping,
     **more: Any,
 ) -> Plan:
-    """Return the plan with a place for each register, and with the plans of what is inside."""
+    """Return the plan with a place for each register, and with the plans of loops and branches inside."""
     stores: Mapping[SlotKey, Store] = more.get("stores", {})
     found: dict[int, Place] = {}
     told = strides or [None] * len(draft.program.inputs)
@@ -303,7 +303,7 @@ def _view(
 
 
 def _inner(draft: Draft, places: Sequence[Place], groups: Grouping) -> Iterator[tuple[int, tuple[Plan, ...]]]:
-    """Iterate over the loops and branches inside, with their plans: those of which the shapes of all inputs are known."""
+    """Iterate over the loops and branches inside whose input shapes are known, with their plans."""
     for index, instruction in enumerate(draft.program.instructions):
         if isinstance(instruction, LoopInstruction):
             shapes, strides = _step_inputs(instruction, draft, places)
@@ -326,7 +326,7 @@ def _row_shape(slot: StateSlot, given: ConcreteShape) -> ConcreteShape:
 def _step_inputs(
     loop: LoopInstruction, draft: Draft, places: Sequence[Place]
 ) -> tuple[list[ConcreteShape], list[Strides]]:
-    """Return the shapes and strides of a loop's step's inputs, from those of the registers around it."""
+    """Return the shapes and strides of a step's inputs, from those of the registers around the loop."""
     shapes: list[ConcreteShape] = []
     strides: list[Strides] = []
     for entry in passed(loop):
@@ -361,13 +361,13 @@ def invariant_instructions(loop: LoopInstruction, draft: Draft) -> frozenset[int
 
 
 def _is_taken(loop: LoopInstruction, instruction: Instruction) -> bool:
-    """Return whether an instruction is taken out where what it reads stays the same: a look at it, or a number cast."""
+    """Return whether an instruction of invariant inputs is done once: a view, or a cast of a number."""
     cast = instruction.op.declaration is CAST and is_scalar(loop.body, instruction.outputs[0])
     return cast or _is_look(instruction.op)
 
 
 def _is_look(op: Op) -> bool:
-    """Return whether an operation does nothing but look at an array, or pick from it."""
+    """Return whether an operation only views an array, or picks from it."""
     facts = op.facts
     size = facts.size == "is" and not facts.raises
     return facts.always_view or size or op.declaration is INDEX or op.declaration is RESHAPE

@@ -78,7 +78,7 @@ def mismatch_of(loop: LoopInstruction, draft: Draft, rows: Sequence[ConcreteShap
 
 
 def place_rows(loop: LoopInstruction, draft: Draft, stores: dict[SlotKey, Store]) -> None:
-    """Let results be written straight into the rows that they become, where their shapes are known to be those of the rows."""
+    """Write results straight into their rows, where their shapes are known to be those of the rows."""
     made = [(("state", k), slot.writes[0][1]) for k, slot in enumerate(loop.states) if slot.kind != "mitmot"]
     made += [(("output", k), slot.inner) for k, slot in enumerate(loop.step_outputs)]
     _place_over(loop, draft, stores)
@@ -97,7 +97,7 @@ def place_rows(loop: LoopInstruction, draft: Draft, stores: dict[SlotKey, Store]
 
 
 def _place_over(loop: LoopInstruction, draft: Draft, stores: dict[SlotKey, Store]) -> None:
-    """Let rows of outputs be written over those of sequences, where a step is done with these when it writes."""
+    """Write rows of outputs over those of sequences that the step has finished reading."""
     given_twice = [number for number in loop.body.outputs if loop.body.outputs.count(number) > 1]
     for k, slot in enumerate(loop.step_outputs):
         if slot.over is None or not draft.emits.over_sequences:
@@ -120,7 +120,7 @@ def _place_over(loop: LoopInstruction, draft: Draft, stores: dict[SlotKey, Store
 
 
 def _values_needed(draft: Draft, number: int) -> int:
-    """Return the last group that needs the elements of a register: what asks for its sizes, which are known, does not."""
+    """Return the last group that needs a register's elements, and not just its known sizes."""
     looking = {number, *(other for other, seen in draft.shared.items() if number in seen)}
     if not looking.isdisjoint(draft.program.outputs):
         return len(draft.groups)
@@ -166,7 +166,7 @@ def _taken_over(draft: Draft, new: int, old: int, row: Row) -> bool:
 
 
 def _written_over(draft: Draft, number: int) -> int | None:
-    """Return what without a place yet an operation may write its result over, None if there is nothing."""
+    """Return an unplaced register that an operation may write its result over, or None."""
     maker = draft.writable(number)
     if maker is None:
         return None
@@ -181,7 +181,7 @@ def _written_over(draft: Draft, number: int) -> int | None:
 
 
 def copied_carries(loop: LoopInstruction, draft: Draft) -> frozenset[int]:
-    """Return the carries whose value may lie in memory that the next step writes."""
+    """Return the carries whose values may lie in memory that the next step overwrites."""
     rewritten = {number for slot in loop.states for _, number in slot.reads} | set(draft.located)
     return frozenset(
         k

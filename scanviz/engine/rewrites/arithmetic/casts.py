@@ -71,7 +71,7 @@ def _of_spread(node: Apply, source: Apply, wanted: str, level: Level) -> Answer:
 
 @functools.cache
 def one_cast(start: str, between: str, wanted: str) -> bool:
-    """Return whether a cast over a dtype between gives what one cast gives, for every value.
+    """Return whether a cast through a dtype equals one direct cast, for every value.
 
     Examples
     --------

@@ -43,7 +43,7 @@ def unfill(level: Level) -> Rewritten | None:
 
 
 def _without_fill(node: Apply) -> Apply:
-    """Return an operation of two arrays over what one of them was filled with, if the other has the whole shape."""
+    """Return an operation of a filled array and another over the filling value, if the other has the whole shape."""
     for k, variable in enumerate(node.inputs):
         filled, other = variable.owner, node.inputs[1 - k]
         if filled is None or filled.op.declaration is not ALLOC or not same_shape(variable, other):

@@ -101,7 +101,7 @@ def _first_equal(constant: Constant, known: dict[Hashable, Constant]) -> Constan
 
 
 def _key(node: Apply, inputs: tuple[Variable, ...]) -> Hashable:
-    """Return what equal nodes share."""
+    """Return the key of equal nodes."""
     # loops of two names stay two in a profile; those that only their numbers tell apart have one name
     name = node.op.settings.name if isinstance(node.op, Scan) else None
     # what prints or checks twice goes on doing so; copies of one node are one

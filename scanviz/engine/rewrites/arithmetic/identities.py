@@ -1,4 +1,4 @@
-"""What rules about single operations share: tables of small rewritings, numbers, and whether a value has the same place.
+"""Helpers of rules about single operations: tables of small rewritings, known numbers, and checked replacements.
 
 Such a rule is a table: declaration → the rewritings to try, each a small function.  A value may stand for another only
 where dtype, shape and what is known of the shape are surely the same.
@@ -39,7 +39,7 @@ def answer(table: Table, node: Apply, level: Level) -> Answer:
 
 
 def replaced(node: Apply, new: Variable, message: str, level: Level) -> Answer:
-    """Return the match of a one-output node and what has its place, or the refusal where that is not sure."""
+    """Return the match that replaces a one-output node, or a refusal where the replacement may differ in type or shape."""
     why = unfit(new, node.outputs[0], level)
     return Match({node.outputs[0]: new}, message) if why is None else Refusal(why, 1)
 

@@ -1,1 +1,1 @@
-"""Rules about loops: what leaves a step, which rows are kept, and which loops become one."""
+"""Rules about loops: moving work out of steps, keeping fewer rows, and merging loops."""

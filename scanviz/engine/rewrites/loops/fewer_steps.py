@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 @rule(name="fewer_steps", phase="keep", on=(SCAN,), single=True, tags=("scan",))
 def fewer_steps(node: Apply, level: Level) -> Match | Refusal:
-    """Take no step after the last row that anybody reads."""
+    """Take no step after the last row that is read."""
     view = ScanView(node)
     if view.op.settings.steps_read:
         return Refusal(f"`{view.op.scan_name}` takes no step already after the last row that is read", 4)
@@ -52,7 +52,7 @@ def fewer_steps(node: Apply, level: Level) -> Match | Refusal:
 
 
 def _reads(view: ScanView, level: Level) -> Reads | Refusal:
-    """Return who reads rows of a loop, or why the last step must be taken."""
+    """Return the readers of a loop's rows, or why the last step must be taken."""
     n = size_of(view.n_steps)
     found: Reads = []
     for variable in view.op.variables:
@@ -80,7 +80,7 @@ def _reads(view: ScanView, level: Level) -> Reads | Refusal:
 def with_first_steps(
     view: ScanView, level: Level, reads: Sequence[tuple[LoopVariable, Read]]
 ) -> Match | Refusal:
-    """Return a loop of the steps that readers need, with what they ask it for, or why it takes them all."""
+    """Return a loop of the steps that readers need, with the readers' new indices, or why it takes them all."""
     n = size_of(view.n_steps)
     steps = _steps(n, [read for _, read in reads])
     if isinstance(n, int) and (steps is None or (isinstance(steps, int) and steps >= n)):
@@ -109,7 +109,7 @@ def _says(view: ScanView, reads: Sequence[Read], fewer: Dim) -> str:
 
 
 def why_no_bound(read: Read, variable: State | StepOutput, view: ScanView, level: Level) -> str | None:
-    """Return why a reader does not tell after which step nothing is read, None if it does."""
+    """Return why a reader gives no bound on the steps needed, None if it does."""
     name, n, work = describe(read.node.outputs[0]), size_of(view.n_steps), work_of(read)
     if view.op.until is not None and from_the_end(read):
         return f"`{name}` counts from the end of a loop that may end early"
@@ -155,7 +155,7 @@ def _fewer(n: Dim, steps: Dim, reads: Sequence[Read]) -> Dim:
 
 
 def _all_there(n: Dim, rows: Sequence[Dim]) -> Variable | None:
-    """Return whether all rows are there that are asked for by an index, None if they are for sure."""
+    """Return the condition that all indexed rows exist, None if they surely do."""
     conditions: list[Variable] = []
     deepest = max((-row for row in rows if isinstance(row, int)), default=0)
     if deepest and not surely_not_negative(SIZES.subtract(n, deepest)):
@@ -182,7 +182,7 @@ def _known(bound: Dim) -> bool:
 
 
 def work_of(read: Read) -> list[Apply]:
-    """Return what is computed for the numbers that a reader asks with."""
+    """Return the nodes that compute a reader's bounds."""
     return toposort(
         [as_size(polynomial) for polynomial in (read.start, read.stop) if isinstance(polynomial, Polynomial)]
     )
@@ -247,7 +247,7 @@ def _fallen(bound: Dim, n: Dim, steps: Dim) -> Dim:
 
 
 def _placed(bound: Dim, n: Dim, lost: Dim) -> Dim:
-    """Return a bound of n rows as one from the start of rows of which the first are lost."""
+    """Return a bound of n rows as one from the start of the rows left when the first are lost."""
     if bound is None:
         return None
     place = SIZES.maximum(from_start(bound, n, n), 0)

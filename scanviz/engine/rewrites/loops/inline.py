@@ -64,7 +64,7 @@ def inline_one_step(node: Apply, level: Level) -> Match | Refusal:
 
 
 def _as_result(variable: LoopVariable, values: list[Variable], view: ScanView) -> Variable:
-    """Return what the loop would give."""
+    """Return the result that the loop would give."""
     if isinstance(variable, Carry):
         return values[0]
     if not isinstance(variable, State):
@@ -91,5 +91,5 @@ def inline_subgraphs(node: Apply, level: Level) -> Match:
     name="remove_barriers", phase="gradient", on=(DISCONNECTED_GRAD, ZERO_GRAD, GRAD_CLIP), tags=("general",)
 )
 def remove_barriers(node: Apply, level: Level) -> Match:
-    """Replace a stop_gradient to derivatives by what passes it."""
+    """Replace a barrier to derivatives by its input."""
     return Match({node.outputs[0]: node.inputs[0]}, f"{node.op.name} is passed")

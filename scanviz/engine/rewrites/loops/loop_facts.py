@@ -57,7 +57,7 @@ def random_states(op: Scan) -> list[Carry]:
 
 
 def drawn_name(node: Apply) -> str:
-    """Return what numbers that a node draws are called: their name, or that of the operation."""
+    """Return the name of the numbers that a node draws, or of the operation."""
     return node.outputs[-1].name or node.op.name
 
 
@@ -67,7 +67,7 @@ def results_left(op: Scan, gone: Collection[LoopVariable]) -> list[LoopVariable]
 
 
 def results_without(op: Scan, gone: Collection[LoopVariable]) -> list[Variable]:
-    """Return what the step computes for loop variables that stay, and for its stop condition."""
+    """Return the step's results for loop variables that stay, and its stop condition."""
     kept = [variable for variable in op.variables if variable not in gone]
     results = [output for variable in kept for output in inner_outputs(variable)]
     return results if op.until is None else [*results, op.until.condition]
@@ -128,7 +128,7 @@ def unread_sequence(view: ScanView) -> LoopSequence | None:
 
 
 def nobody_checks(sequence: LoopSequence) -> str:
-    """Return why a loop stays that has such an :func:`unread_sequence`."""
+    """Return why a loop with an :func:`unread_sequence` stays."""
     return f"nothing but the loop looks whether `{sequence.name}`, which no step reads, is long enough"
 
 
@@ -171,12 +171,12 @@ def is_heavy(node: Apply) -> bool:
 
 
 def is_short_call(node: Apply) -> bool:
-    """Return whether an operation takes NumPy a call whose work is worth less than the call."""
+    """Return whether an operation's NumPy call costs more than its work."""
     return node.op.facts.weight != "free" and is_short(node.outputs[0])
 
 
 def is_function(node: Apply) -> bool:
-    """Return whether an operation is an elementwise function that costs much more than an addition, such as exp."""
+    """Return whether an operation is an expensive elementwise function, such as exp."""
     return node.op.facts.weight == "light" and not node.op.facts.cheap
 
 
@@ -198,7 +198,7 @@ def becomes_one(node: Apply, varies: Callable[[Variable], bool]) -> bool:
 
 
 def is_view(node: Apply) -> bool:
-    """Return whether an operation costs nothing: its result is another look at its input, or a size."""
+    """Return whether an operation costs nothing: its result is a view or a size."""
     return node.op.facts.weight == "free"
 
 
@@ -227,7 +227,7 @@ MOST_MEMORY_GROWTH = 4  # times as many bytes as there are in all that the loop 
 def too_much_memory(
     view: ScanView, level: Level, held: Sequence[Variable], passing: Sequence[Variable] = ()
 ) -> str | None:
-    """Return what is wrong with the memory that rows would take, None where it is well.
+    """Return why rows would take too much memory, None where they do not.
 
     Where sizes are not known, rows may have as many dimensions as those of a sequence, or of a result that is kept whole.
 

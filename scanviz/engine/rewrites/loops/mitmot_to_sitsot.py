@@ -1,4 +1,4 @@
-"""mitmot_to_sitsot: a buffer of which steps only hand on a row to one another is no buffer, but a row that they hand on.
+"""mitmot_to_sitsot: a buffer in which each step only passes a row to the next becomes a state of one row.
 
 Back through time a state's cotangents lie in a buffer with a row for each step: what arrives there from outside, and what the
 step after it has added.  Where the cost reads the last row alone, ``h[-1]``, nothing but zeros arrives at all others; where it
@@ -62,7 +62,7 @@ def hand_on_a_row(node: Apply, level: Level) -> Match | Refusal | None:
 
 
 def _of_state(state: State, view: ScanView, level: Level) -> HandedOn | Refusal:
-    """Return the state that hands on a row in place of one with a buffer, or why none does: loops of gradients have such states."""
+    """Return the one-row state that replaces a buffer of a gradient's loop, or why there is none."""
     if set(state.reads) != {0, 1} or set(state.writes) != {1}:
         return Refusal(f"steps read or write other rows of `{state.name}` than their own and the next", 0)
     given = view.outer(state).owner
@@ -73,7 +73,7 @@ def _of_state(state: State, view: ScanView, level: Level) -> HandedOn | Refusal:
 
 
 def read_as_sequence(state: State, joined: Apply, view: ScanView, level: Level) -> HandedOn | Refusal:
-    """Return the state that hands on a row and whose buffer begins with rows that are read as a sequence, or why it does not.
+    """Return the one-row state that replaces a buffer of arriving rows, which become a sequence, or why there is none.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def _are_zeros(rows: Variable) -> bool:
 
 
 def _added(state: State, view: ScanView) -> Variable | None:
-    """Return what a step adds to the next row, repeated as addition repeats it, where it does nothing else with it."""
+    """Return the term that a step adds to the next row, broadcast to it, where it does nothing else with that row."""
     arriving, written = state.reads[1], state.writes[1]
     node = written.owner
     if node is None or node.op.declaration is not e.add or arriving not in node.inputs:
@@ -150,7 +150,7 @@ def _reading(state: State, added: Variable, rows: Variable, behind: Variable, le
 
 
 class HandedOn(NamedTuple):
-    """A state whose steps hand on a row, in place of one that has a buffer.
+    """A one-row state in place of one with a buffer.
 
     Attributes
     ----------
@@ -188,7 +188,7 @@ def handed_on(state: State, view: ScanView, level: Level) -> HandedOn | Refusal:
 
 
 def _first_row(state: State, view: ScanView, level: Level) -> Variable | Refusal:
-    """Return the first row of a buffer whose other rows are zeros, and of whose result the last row is read alone."""
+    """Return the first row of a buffer whose other rows are zeros, if only the last row of its result is read."""
     given = view.outer(state).owner
     if given is not None and is_zeros(given):
         return _of_zeros(state, given, view, level)
@@ -217,7 +217,7 @@ def _first_row(state: State, view: ScanView, level: Level) -> Variable | Refusal
 
 
 def _of_zeros(state: State, zeros: Apply, view: ScanView, level: Level) -> Variable | Refusal:
-    """Return the first row of a buffer that is all zeros, and of whose result the last row is read alone."""
+    """Return the first row of a buffer of zeros, if only the last row of its result is read."""
     if not _has_one_a_step(level.shape(zeros.outputs[0])[0], view):
         return Refusal(f"it is not known that `{state.name}` has a row a step", 3)
     if not is_read_at_its_end(state, view, level):

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 @rule(name="PushOutScanOutput", phase="loops", on=(SCAN,), single=True, tags=("scan", "push_out"))
 def push_out_outputs(node: Apply, level: Level) -> Match | Refusal:
-    """Compute after the loop, of all rows at once, what nothing in the loop reads."""
+    """Compute results that nothing in the loop reads after it, for all rows at once."""
     view = ScanView(node)
     if (refusal := own_tier(view, level)) is not None:
         return refusal
@@ -71,7 +71,7 @@ _IN_CACHE = "what only goes out of the step is elementwise: better done while it
 
 
 def computed_after(view: ScanView, level: Level, late: Sequence[Apply]) -> Match | Refusal:
-    """Compute after a loop what only goes out of its steps, where that pays."""
+    """Compute operations that only outputs need after the loop, where that pays."""
     from scanviz.engine.rewrites.batching import BATCHING  # much code, for few loops compute what leaves them
     from scanviz.engine.rewrites.loops.rows import Rows
 
@@ -108,7 +108,7 @@ def _after(heavy: Collection[Apply], late: Sequence[Apply]) -> list[Apply]:
 
 
 def _new_rows(rows: Rows, varying: Sequence[Variable], leaving: Sequence[StepOutput]) -> str | None:
-    """Return why the rows that are needed would take more memory than what leaves, None if they do not."""
+    """Return why the needed rows would take more memory than the results that leave, None if they do not."""
     new = [variable for variable in varying if not rows.costs_nothing(variable)]
     gone = [step_output.value for step_output in leaving]
     highest = max((tensor_type(variable).ndim for variable in gone), default=0)
@@ -181,7 +181,7 @@ def _computed_after(
 
 
 def sums_of_rows(view: ScanView, level: Level, found: Sequence[RunningSum]) -> Match | None:
-    """Add up after the loop what states only add up, where the rows are there anyway."""
+    """Sum rows that are kept anyway after the loop, in place of states that only add them up."""
     from scanviz.engine.gradient.loops.rows import reversed_rows  # as above: few loops only add up
     from scanviz.engine.ops.reduce import sum as sum_of
     from scanviz.engine.rewrites.loops.rows import Rows
@@ -229,7 +229,7 @@ class _RowSum(NamedTuple):
 
 
 def _row_sum(term: Variable, rows: Rows) -> _RowSum:
-    """Return what a term is a sum of."""
+    """Return a term as a sum of a variable of the step."""
     from scanviz.engine.ops.reduce import SUM_TO_SHAPE
     from scanviz.engine.ops.reduce import sum as sum_of
 

@@ -49,7 +49,7 @@ from scanviz.engine.scan.variables import Sequence as LoopSequence
 
 @rule(name="PushOutNonSeqScan", phase="loops", on=(SCAN,), single=True, tags=("scan", "push_out"))
 def push_out_non_sequences(node: Apply, level: Level) -> Match | Refusal:
-    """Compute once, before the loop, what depends on its non-sequences alone."""
+    """Compute work that depends on non-sequences alone once, before the loop."""
     view = ScanView(node)
     given = view.fixed
     nodes = view.op.once(nodes_of)
@@ -103,13 +103,13 @@ def _eager(nodes: Sequence[Apply], op: Scan) -> list[Apply]:
 
 
 def _frontier(moved: Collection[Apply], results: Sequence[Variable]) -> list[Variable]:
-    """Return the variables of moved nodes that what stays of the way to results reads."""
+    """Return the variables of moved nodes that the remaining step reads."""
     made = set(outputs_of(moved))
     return [variable for variable in frontier(results, made.__contains__) if variable in made]
 
 
 def _same_each_step(view: ScanView, known: Collection[Variable]) -> list[StepOutput]:
-    """Return the step outputs whose value does not change from step to step, where it is known how many rows they have."""
+    """Return the step outputs that are the same at every step, where their number of rows is known."""
     steps = constant_integer(view.n_steps)
     if view.op.until is not None or not surely_not_negative(view.n_steps if steps is None else steps):
         return []
@@ -135,7 +135,7 @@ def _without(
 
 @rule(name="PushOutSeqScan", phase="loops", on=(SCAN,), single=True, tags=("scan", "push_out"))
 def push_out_sequences(node: Apply, level: Level) -> Match | Refusal:
-    """Compute of all rows at once, before the loop, what depends on its sequences alone and is faster so."""
+    """Compute work that depends on sequences alone for all rows at once, before the loop, where that is faster."""
     view = ScanView(node)
     op = view.op
     if not op.of_type(LoopSequence):
@@ -207,7 +207,7 @@ def _passed_on(view: ScanView) -> list[StepOutput]:
 
 
 def _whole_outputs(op: Scan) -> list[StepOutput]:
-    """Return the step outputs of which every row is kept."""
+    """Return the step outputs that keep every row."""
     return [output for output in op.of_type(StepOutput) if output.keep == ALL]
 
 
@@ -244,7 +244,7 @@ _LONG_ROWS = "only elementwise operations of long rows: better done while they a
 
 
 def _worth_moving(movable: Sequence[Apply], rows: _Rows, on_numpy: bool) -> list[Apply]:
-    """Return the nodes worth moving, and what these need.
+    """Return the nodes worth moving, and the nodes that these need.
 
     On NumPy a view of a row that is moved anyway, or of a sequence, goes along, for it is a call in each step; machine code has
     it for nothing, and copies rows that do not lie in order.
@@ -316,7 +316,7 @@ class _Rows:
         return variable in self._known or variable in self._sequences
 
     def _same(self, variable: Variable) -> Variable | None:
-        """Return the value of what is the same at every step: a constant, a non-sequence or a size."""
+        """Return the value of a constant, a non-sequence or a size, which is the same at every step; else None."""
         known = self.same.get(variable)
         if known is not None or isinstance(variable, Constant):
             return known if known is not None else variable
@@ -336,7 +336,7 @@ class _Rows:
         return size
 
     def move(self, node: Apply) -> None:
-        """Compute a node for all rows, where that can be said."""
+        """Compute a node for all rows, where it has a batched meaning."""
         from scanviz.engine.rewrites.batching import batched
 
         inputs, rows = [], []

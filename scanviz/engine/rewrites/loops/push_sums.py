@@ -34,7 +34,7 @@ from scanviz.engine.scan.variables import State, inner_outputs
 
 
 class RunningSum(Struct, frozen=True, eq=False):
-    """A state that only adds a term in each step, and whose last row alone is read.
+    """A state that only adds a term in each step, and of which only the last row is read.
 
     Attributes
     ----------
@@ -94,7 +94,7 @@ def push_out_products(node: Apply, level: Level) -> Match | Refusal | None:
 
 
 def maker_of(running: RunningSum) -> tuple[Provenance, int]:
-    """Return where what is added up comes from: the provenance and id of its node, or of the sum's."""
+    """Return the provenance and id of the node of the term, or of the sum."""
     node = running.term.owner or running.state.writes[0].owner
     assert node is not None  # a running sum is the result of an addition
     return node.provenance, node.node_id
@@ -173,7 +173,7 @@ def reads_last_row(reader: Apply, result: Variable) -> bool:
 def last_rows(
     found: RunningSum, total: Variable, view: ScanView, level: Level, n_steps: Variable
 ) -> dict[Variable, Variable]:
-    """Return what replaces the reads of a sum's last row; one that is an error after no step stays one.
+    """Return the replacements for reads of a sum's last row; an error after no step stays one.
 
     ``total`` is the sum of all terms, of any integer dtype where they are integers.
     """
@@ -270,7 +270,7 @@ def _product_of_rows(a: Variable, a_turned: bool, b: Variable, b_turned: bool) -
 
 
 def _in_one_order(a: Variable, b: Variable) -> tuple[Variable, Variable]:
-    """Return rows of which none, or the second alone, is turned round: a sum does not care, and turned rows are copied.
+    """Return rows of which none, or the second alone, is reversed: reversed rows would be copied.
 
     The second are those that the loop makes, mostly, which may lie in memory in any order (``lay_rows_backwards``).
     """
@@ -301,7 +301,7 @@ def _is_from_the_end(start: object) -> TypeGuard[int | None]:
 
 
 def _flat(rows: Variable, summed_first: bool) -> Variable:
-    """Return rows as one matrix: the axes of steps and of what is summed together, then the other."""
+    """Return rows as one matrix: the axes of steps and of the sum together, then the other."""
     if tensor_type(rows).ndim == 2:
         return rows
     node = rows.owner

@@ -48,7 +48,7 @@ def counts_steps(variable: LoopVariable) -> TypeGuard[State | StepOutput]:
 
 
 def _are_read_from_the_last(rows: Variable, level: Level) -> Iterator[bool]:
-    """Yield for each reader of rows whether it takes them from the last one on; who asks for sizes alone does not count."""
+    """Yield for each reader of rows, except for sizes, whether it takes them from the last one on."""
     if rows in level.wanted:
         yield False
     for reader, position in level.readers(rows):
@@ -97,7 +97,7 @@ class Rows:
         self._mapping: dict[Variable, Variable] = {}
 
     def _gives(self, value: Variable, result_variable: LoopVariable) -> None:
-        """Take notice of a result that has the rows of a value; one whose rows are kept anyway goes before others."""
+        """Note a result that has the rows of a value; prefer one whose rows are kept anyway."""
         known = self._writes.get(value)
         if known is None or (self._is_whole(result_variable) and not self._is_whole(known)):
             self._writes[value] = result_variable
@@ -106,7 +106,7 @@ class Rows:
         return reads_whole(self.view.result(result_variable), self.level)
 
     def same(self, variable: Variable) -> Variable | None:
-        """Return the value of a non-sequence, None for what changes from step to step."""
+        """Return the value of a non-sequence, None for any other variable."""
         return self.view.fixed.get(variable)
 
     def has(self, variable: Variable) -> bool:
@@ -124,7 +124,7 @@ class Rows:
         return result_variable is not None and self._is_whole(result_variable)
 
     def read_from_the_last(self, variable: Variable) -> bool:
-        """Return whether all who read the rows that the loop gives for a variable take them from the last one on."""
+        """Return whether all readers of a variable's rows take them from the last one on."""
         source = self._summed(variable)
         if source is not None:
             return self.read_from_the_last(source)
@@ -143,14 +143,14 @@ class Rows:
             self.extra[variable] = StepOutput(variable.name or describe(variable), variable, ALL)
 
     def _summed(self, variable: Variable) -> Variable | None:
-        """Return what is summed to a shape that is known after the loop too: several such sums share its rows."""
+        """Return the input of a sum to a shape that is known after the loop too: several sums share its rows."""
         node = variable.owner
         if node is None or node.op.declaration is not SUM_TO_SHAPE or self.has(variable):
             return None
         return node.inputs[0] if all(self.is_size(operand) for operand in node.inputs[1:]) else None
 
     def is_size(self, variable: Variable) -> bool:
-        """Return whether a size that the step asks for can be asked for after the loop."""
+        """Return whether a size in the step can be computed after the loop."""
         node = variable.owner
         if isinstance(variable, Constant) or variable in self.view.fixed:
             return True
@@ -190,13 +190,13 @@ class Rows:
         )
 
     def unchecked(self, gone: Collection[LoopVariable]) -> str | None:
-        """Return what nobody would check without the loop, which has no result left then; None where all is well."""
+        """Return the check that would be lost with the loop if it has no result left; None if none is."""
         left = results_left(self.view.op, gone)
         unread = None if left or self.extra else unread_sequence(self.view)
         return None if unread is None else nobody_checks(unread)
 
     def rebuilt(self, gone: Sequence[LoopVariable]) -> tuple[ScanView, dict[Variable, Variable]]:
-        """Return the loop with the rows asked for as results, and some results taken away; and what its results replace."""
+        """Return the loop with the needed rows as results and some results removed, and the replacements of its results."""
         self._new, self._mapping = self.view, {}
         if results_left(self.view.op, gone) or self.extra:
             added = list(self.extra.values())

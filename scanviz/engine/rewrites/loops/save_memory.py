@@ -62,7 +62,7 @@ class Read(Struct, frozen=True):
 
 
 def rows_entry(node: Apply, position: int) -> int | None:
-    """Return which part of an index is about rows, None of what is no index of its input at ``position``."""
+    """Return the number of an index's entry for rows, None for another node or input."""
     if node.op.declaration is not INDEX or position != 0:
         return None
     entries = node.op.parameters.entries
@@ -70,7 +70,7 @@ def rows_entry(node: Apply, position: int) -> int | None:
 
 
 def read_of(node: Apply, position: int, n: Dim) -> Read | None:
-    """Return what a reader needs of a result with n rows; None if that may be the last row."""
+    """Return the rows that a reader needs of n; None if it may need the last one."""
     k = rows_entry(node, position)
     if k is None or node.op.parameters.entries[k].kind == "array":
         return None
@@ -176,7 +176,7 @@ def count_steps(node: Apply, level: Level) -> Match | Refusal | None:
 
 
 def _lengths(result: Variable, level: Level) -> list[Variable]:
-    """Return what is the number of a result's rows."""
+    """Return the variables that are the number of a result's rows."""
     sizes = [node for node, _ in level.readers(result) if node.op.declaration is DIMENSION]
     return [node.outputs[0] for node in sizes if node.op.parameters.axis == 0]
 
@@ -271,7 +271,7 @@ def _last_rows(entry: IndexEntry) -> int | None:
 
 
 def _falling_depth(node: Apply, first: IndexEntry, level: Level) -> int | None:
-    """Return how far from the end one looks who goes from the last rows towards the first, None if that is not known."""
+    """Return how far from the end a reversed slice reaches, None if that is unknown."""
     start, stop = -1 if first.start is None else first.start, -1 if first.stop is None else first.stop
     if not isinstance(start, int) or not isinstance(stop, int) or start >= 0:
         return None
@@ -300,6 +300,6 @@ def _at_most(size: Dim) -> int | None:
 
 
 def _greatest(rows: Variable, level: Level, of: Callable[[Apply, int, Level], int | None]) -> int | None:
-    """Return the greatest of what a function says of all readers of some rows, 1 or more; None where it says None of one."""
+    """Return the greatest answer of a function over all readers of rows, at least 1; None where one answer is None."""
     found = [None] if rows in level.wanted else [of(node, k, level) for node, k in level.readers(rows)]
     return None if None in found else max([1, *(number for number in found if number is not None)])

@@ -126,7 +126,7 @@ def _ends_alike(a: ScanView, b: ScanView) -> bool:
 
 
 def _joined(names: Sequence[str]) -> str:
-    """Return what a loop made of others is called; no two of them have a name in common, so no two are called alike."""
+    """Return the name of a loop made of others."""
     shown = names if len(names) <= MOST_NAMES else [*names[:2], "…", names[-1]]
     return "&".join(dict.fromkeys(shown))
 
@@ -167,7 +167,7 @@ def distinct_variables(members: Sequence[ScanView]) -> list[list[LoopVariable]]:
 
 
 def qualified(name: str, loop: str) -> str:
-    """Return what something is called with the name of its loop.
+    """Return a name qualified by the name of its loop.
 
     Examples
     --------
@@ -185,7 +185,7 @@ def _loop(member: ScanView) -> str:
 
 
 def _own(member: ScanView) -> list[LoopVariable]:
-    """Return what a loop carries and gives."""
+    """Return the states, outputs and carries of a loop."""
     return [variable for variable in member.op.variables if isinstance(variable, State | StepOutput | Carry)]
 
 

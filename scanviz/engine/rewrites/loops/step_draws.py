@@ -57,12 +57,12 @@ class StepDraw(Struct, frozen=True):
 
     @property
     def begin(self) -> Dim:
-        """How many of its elements what the step takes before it would be."""
+        """The blocks taken before it, in elements of this draw."""
         return self._elements(self.blocks_before)
 
     @property
     def stride(self) -> Dim:
-        """How many of its elements all that the step takes would be."""
+        """The blocks taken by a step, in elements of this draw."""
         return self._elements(self.blocks_of_step)
 
     def _elements(self, blocks: Dim) -> Dim:
@@ -70,7 +70,7 @@ class StepDraw(Struct, frozen=True):
 
     @property
     def is_whole(self) -> bool:
-        """Whether what the step takes before it, and in all, is surely a whole number of its elements."""
+        """Whether both counts of blocks are surely whole numbers of its elements."""
         words = words_of_element(self.node.op) or 1
         counts = (self.blocks_before, self.blocks_of_step)
         return words <= _BLOCK or all(isinstance(n, int) and n * _BLOCK % words == 0 for n in counts)
@@ -90,7 +90,7 @@ def chains_of(view: ScanView) -> list[Chain | Refusal]:
 
 
 class _Step(Struct, frozen=True):
-    """A step: its nodes, what every step computes of them, and what is known before the loop, as it is there."""
+    """A step: its nodes, those that every step computes, and the values that are known before the loop."""
 
     view: ScanView
     nodes: list[Apply]
@@ -99,7 +99,7 @@ class _Step(Struct, frozen=True):
 
     @classmethod
     def of(cls, view: ScanView) -> _Step:
-        """Find what is the same at every step among all that draws read."""
+        """Find the inputs of draws that are the same at every step."""
         nodes = toposort(view.op.inner_outputs)
         given = view.fixed
         fixed = known_from(view.op, given, nodes)
@@ -130,7 +130,7 @@ class _Step(Struct, frozen=True):
         return next((refusal for draw in draws if (refusal := _why_not(draw))), None) or Chain(carry, draws)
 
     def _drawn(self, node: Apply) -> tuple[Dim, ...] | Refusal:
-        """Return the shape that a reader of a random state draws at every step, or why that is not said."""
+        """Return the shape that a node draws at every step, or why it is not batched."""
         name = drawn_name(node)
         if not is_draw(node.op):
             kept = node.op.declaration is STATE_WORDS
@@ -166,7 +166,7 @@ def _blocks(node: Apply, sizes: tuple[Dim, ...]) -> Dim:
 
 
 def _why_not(draw: StepDraw) -> Refusal | None:
-    """Return what is in the way of drawing the rows of all steps, None if nothing is."""
+    """Return why a draw cannot be batched over all steps, None if it can."""
     name, count = drawn_name(draw.node), draw.count
     known = all(isinstance(number, int) for number in (count, draw.begin, draw.stride))
     for parameter, by_category in zip(draw.parameters, parameters_by_category(draw.node.op), strict=False):

@@ -44,7 +44,7 @@ from scanviz.engine.scan.variables import Sequence as LoopSequence
     tags=("scan", "clean_loops"),
 )
 def remove_unused(node: Apply, level: Level) -> Match | Refusal:
-    """Take out of a loop constants, doubles, and what nobody reads."""
+    """Remove constants, duplicates and unread variables from a loop."""
     view = ScanView(node)
     edit = _Edit(view, level)
     op = view.op
@@ -61,7 +61,7 @@ def remove_unused(node: Apply, level: Level) -> Match | Refusal:
 
 
 class _Edit:
-    """What is to be taken out of one loop."""
+    """The changes to one loop."""
 
     def __init__(self, view: ScanView, level: Level) -> None:
         self.view, self.op, self.level = view, view.op, level
@@ -187,7 +187,7 @@ def equal_results(view: ScanView) -> dict[LoopVariable, LoopVariable]:
 
 
 def _start(variable: LoopVariable, view: ScanView) -> Hashable:
-    """Return what must be equal of two states before any step."""
+    """Return the key of states that start alike."""
     outer = same_value(view.outer(variable))
     if isinstance(variable, State):
         return ("state", tuple(variable.reads), tuple(variable.writes), variable.keep, outer)
@@ -195,7 +195,7 @@ def _start(variable: LoopVariable, view: ScanView) -> Hashable:
 
 
 def _codes(view: ScanView, groups: Mapping[State | Carry, int], numbers: Numbers) -> Numbers:
-    """Return what numbers variables of the step: equal numbers, equal values."""
+    """Return numbers for variables of the step: equal numbers mean equal values."""
     codes = numbers.afresh()
     for variable in view.op.variables:
         match variable:

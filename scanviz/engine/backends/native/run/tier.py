@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from scanviz.engine.observation.stamps import Clock, Stamps
 
 WATCHED = "while it is recorded, loops and branches inside run one by one, and slower"
-LOOKS = 8  # one sample of operations in eight watches inner loops themselves
+LOOKS = 3  # one sample of operations in three watches inner loops themselves
 MORE = 16  # a call takes at most so many times the steps of the one before: the first step's time is unknown
 EMITS = Emits(
     lambda instruction, program: instruction.op.declaration.views is None or instruction.op.facts.never_view,

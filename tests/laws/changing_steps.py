@@ -86,7 +86,7 @@ def profiled(loop: ChangingSteps) -> LoopRecord:
     """Return what a record says of the loop."""
     operations = tuple(OperationRecord(k, "·", "operation", "", None) for k in range(len(loop.phases[0])))
     what = LoopRecord(1, 1, None, "changing", None, operations=operations)
-    made = LoopAggregate(what, OverheadCalibration(stamp_ns=float(STAMP)))
+    made = LoopAggregate(what, OverheadCalibration(float(STAMP), 0.0))
     made.detailed = True
     made.begin(0, 0, 0)
     whole = 0

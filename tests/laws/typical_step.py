@@ -186,7 +186,7 @@ def _watched(kinds: Sequence[str], stamp_ns: float) -> LoopAggregate:
         OperationRecord(k, "·", kind, "", None, loop=INNER if kind == "loop" else None)  # type: ignore[arg-type]
         for k, kind in enumerate(kinds)
     )
-    calibration = OverheadCalibration(stamp_ns=stamp_ns)
+    calibration = OverheadCalibration(stamp_ns, 0.0)
     made = LoopAggregate(LoopRecord(1, 1, None, "imagined", None, operations=operations), calibration)
     made.detailed = True
     made.begin(0, 0, 0)

@@ -33,18 +33,7 @@ class _Call(NamedTuple):
     runs: list[int]  # number of runs of each loop that its thread had open before; empty if there was none
 
 
-class KnownFunction(NamedTuple):
-    """The identity of a function that is not described yet."""
-
-    key: int
-    name: str
-    backend: str
-
-    def record(self) -> FunctionRecord:
-        """Return a record with nothing but the identity."""
-        from scanviz.record.model import FunctionRecord
-
-        return FunctionRecord(self.key, self.name, None, self.backend)
+FunctionIdentity = tuple[int, str, str]  # key, name and tier of a function that is not described yet
 
 
 class FunctionAggregate:
@@ -61,7 +50,7 @@ class FunctionAggregate:
         "_what", "loops", "operations",
     )  # fmt: skip
 
-    def __init__(self, what: KnownFunction | FunctionRecord, operations: int | None = None) -> None:
+    def __init__(self, what: FunctionRecord | FunctionIdentity, operations: int | None = None) -> None:
         self._what = what
         self.loops: list[LoopAggregate] = []
         self._histogram = Histogram()
@@ -78,7 +67,12 @@ class FunctionAggregate:
     @property
     def record(self) -> FunctionRecord:
         """The description of the function."""
-        return self._what.record() if isinstance(self._what, KnownFunction) else self._what
+        from scanviz.record.model import FunctionRecord
+
+        if isinstance(self._what, tuple):
+            key, name, tier = self._what
+            return FunctionRecord(key, name, None, tier)
+        return self._what
 
     @record.setter
     def record(self, record: FunctionRecord) -> None:

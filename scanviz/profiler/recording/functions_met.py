@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from scanviz.profiler.recording.deferred import DeferredRewrites, Descriptions, PlansMet
-from scanviz.profiler.recording.function_aggregate import FunctionAggregate, KnownFunction
-from scanviz.profiler.recording.loop_aggregate import KnownLoop, LoopAggregate
-from scanviz.profiler.recording.overhead import Prices
+from scanviz.profiler.recording.function_aggregate import FunctionAggregate
+from scanviz.profiler.recording.loop_aggregate import LoopAggregate
+from scanviz.profiler.recording.overhead import OverheadCalibration
 from scanviz.profiler.recording.steps import DETAIL_BYTES
 
 if TYPE_CHECKING:  # a script starts without the classes of its record
@@ -85,7 +85,7 @@ class FunctionsMet:
     ----------
     max_bytes : int
         Approximate memory limit.
-    calibration : Prices
+    calibration : OverheadCalibration
         The cost of stamps.
     lock : context manager
         Guards the object; callers hold it, except in :meth:`write` and :meth:`write_gone`.
@@ -105,7 +105,9 @@ class FunctionsMet:
         "functions", "left_out", "loops", "plans",
     )  # fmt: skip
 
-    def __init__(self, max_bytes: int, calibration: Prices, lock: AbstractContextManager[Any]) -> None:
+    def __init__(
+        self, max_bytes: int, calibration: OverheadCalibration, lock: AbstractContextManager[Any]
+    ) -> None:
         self._calibration, self._lock = calibration, lock
         self._budget = Budget(max_bytes)
         self._rewrites_budget = Budget(max_bytes // REWRITES)
@@ -128,7 +130,7 @@ class FunctionsMet:
         if not is_whole and not self._budget.take(BARE, last=True):
             self._dropped.add(event.key)
             return
-        named = KnownFunction(event.key, event.name, event.backend)
+        named = (event.key, event.name, event.backend)
         function = FunctionAggregate(named, count if is_whole else 0)
         self.functions[event.key] = function
         self._meet_loops(event, function)
@@ -145,7 +147,7 @@ class FunctionsMet:
             is_whole = is_known and self._budget.take(BARE + loop_size(loop))
             self.left_out += not is_whole
             if is_whole or (is_known and self._budget.take(BARE, last=True)):
-                placed = KnownLoop(loop.key, event.key, parent, loop.name)
+                placed = (loop.key, event.key, parent, loop.name)
                 count = len(loop.body.instructions) if is_whole else 0
                 around_it = None if parent is None else self.loops[parent]
                 self.loops[loop.key] = LoopAggregate(placed, self._calibration, count, around_it)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec.structs import replace
 
 from scanviz.profiler.recording.operations import OperationTally
-from scanviz.profiler.recording.overhead import Prices
+from scanviz.profiler.recording.overhead import OverheadCalibration
 from scanviz.profiler.recording.processor import ProcessorTally
 from scanviz.profiler.recording.steps import StepTimes
 from scanviz.record.measures import aggregated, declared
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     )
 
 _STATES = ("mitmot", "mitsot", "sitsot")
+# key, function, outer loop and name of a loop that is not described yet
+LoopIdentity = tuple[int, int, int | None, str]
 TIERS = 16  # distinct compilations, by tier and reason
 RECENT_RUNS = 256  # latest runs whose time around their steps is kept
 
@@ -95,21 +97,6 @@ class RunTotals:
         return self.setup_ns + round(min(typical * self.entered_runs, left))
 
 
-class KnownLoop(NamedTuple):
-    """The identity of a loop that is not described yet."""
-
-    key: int
-    function: int
-    parent: int | None
-    name: str
-
-    def record(self) -> LoopRecord:
-        """Return a record with nothing but the identity."""
-        from scanviz.record.model import LoopRecord
-
-        return LoopRecord(self.key, self.function, self.parent, self.name, None)
-
-
 class _Clock(NamedTuple):
     """The clock of steps, as in :class:`~scanviz.engine.observation.events.StepSeries`."""
 
@@ -130,9 +117,9 @@ class LoopAggregate:
 
     Parameters
     ----------
-    what : KnownLoop or LoopRecord
+    what : LoopRecord or tuple
         The description of the loop, or its identity until it is described.
-    calibration : Prices
+    calibration : OverheadCalibration
         The cost of stamps, subtracted from steps with timed operations.
     operations : int, optional
         Number of operations of the step with times; by default those described.
@@ -152,8 +139,8 @@ class LoopAggregate:
 
     def __init__(
         self,
-        what: KnownLoop | LoopRecord,
-        calibration: Prices,
+        what: LoopRecord | LoopIdentity,
+        calibration: OverheadCalibration,
         operations: int | None = None,
         around: LoopAggregate | None = None,
     ) -> None:
@@ -176,7 +163,9 @@ class LoopAggregate:
     @property
     def record(self) -> LoopRecord:
         """The description of the loop."""
-        return self._what.record() if isinstance(self._what, KnownLoop) else self._what
+        from scanviz.record.model import LoopRecord
+
+        return LoopRecord(*self._what, None) if isinstance(self._what, tuple) else self._what
 
     @property
     def steps(self) -> int:

@@ -10,57 +10,39 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 from time import perf_counter_ns
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
 import numpy as np
 
 
-class Prices(Protocol):
-    """A source of the cost of a stamp and of a call."""
+class OverheadCalibration:
+    """The cost of a stamp and of a call.
 
-    @property
-    def stamp_ns(self) -> float:
-        """Nanoseconds of one time stamp, while the step runs."""
-        ...
-
-    @property
-    def call_ns(self) -> float:
-        """Nanoseconds of entering and leaving a call, before its clock is read first and after it is read last."""
-        ...
-
-
-class OverheadCalibration(NamedTuple):
-    """Known costs.
-
-    Attributes
+    Parameters
     ----------
-    stamp_ns : float
-        Nanoseconds of one time stamp, while the step runs.
-    call_ns : float
-        Nanoseconds of entering and leaving a call.
+    stamp_ns : float, optional
+        Nanoseconds of one time stamp, while the step runs; by default measured once per process, at first use.
+    call_ns : float, optional
+        Nanoseconds of entering and leaving a call, before its clock is read first and after it is read last; likewise.
     """
 
-    stamp_ns: float = 0.0
-    call_ns: float = 0.0
+    __slots__ = ("_call_ns", "_stamp_ns")
 
-
-class MeasuredOverhead:
-    """The costs on this machine, measured once per process at first use."""
-
-    __slots__ = ()
+    def __init__(self, stamp_ns: float | None = None, call_ns: float | None = None) -> None:
+        self._stamp_ns, self._call_ns = stamp_ns, call_ns
 
     @property
     def stamp_ns(self) -> float:
-        """Nanoseconds of one time stamp, while the step runs."""
-        return stamp_cost()
+        """Nanoseconds of one time stamp."""
+        return stamp_cost() if self._stamp_ns is None else self._stamp_ns
 
     @property
     def call_ns(self) -> float:
         """Nanoseconds of entering and leaving a call."""
-        return call_cost()
+        return call_cost() if self._call_ns is None else self._call_ns
 
 
-FREE = OverheadCalibration()
+FREE = OverheadCalibration(0.0, 0.0)
 _STAMPS = 40
 _PAIRS = 35  # groups of four alternating rounds of about 30 µs
 _ROUNDS = 7

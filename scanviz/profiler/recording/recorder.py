@@ -23,7 +23,7 @@ from scanviz.engine.graph.provenance import SourceLine
 from scanviz.engine.locks import lock
 from scanviz.engine.observe import Building, Observer, notify_counted
 from scanviz.profiler.recording.functions_met import FunctionsMet
-from scanviz.profiler.recording.overhead import MeasuredOverhead, Prices
+from scanviz.profiler.recording.overhead import OverheadCalibration
 from scanviz.profiler.recording.sides import SidesTaken
 from scanviz.profiler.recording.timeline import Timeline, WholeRun
 from scanviz.record.outcome import OutcomeRecord
@@ -69,7 +69,7 @@ class Recorder(Observer):
         Approximate memory limit of the recording.  Loops beyond it keep only totals; further ones are only counted.
     clock : callable
         Returns nanoseconds; replaced in tests.
-    calibration : Prices, optional
+    calibration : OverheadCalibration, optional
         The cost of a stamp; by default measured when first needed.
     steps_a_stamp : int
         Number of very short steps that may share one time.
@@ -91,7 +91,7 @@ class Recorder(Observer):
         detail: Literal["steps", "ops"] = "steps",
         max_bytes: int = DEFAULT_BYTES,
         clock: Callable[[], int] = time.perf_counter_ns,
-        calibration: Prices | None = None,
+        calibration: OverheadCalibration | None = None,
         steps_a_stamp: int = 1,
         samples: bool = True,
     ) -> None:
@@ -100,7 +100,7 @@ class Recorder(Observer):
         self.steps_a_stamp = steps_a_stamp
         self._clock = clock
         self._lock = lock()  # not a Lock: a signal's handler may ask for the record at any moment
-        self._calibration = calibration if calibration is not None else MeasuredOverhead()
+        self._calibration = calibration if calibration is not None else OverheadCalibration()
         self._met = FunctionsMet(max_bytes, self._calibration, self._lock)
         self._sides = SidesTaken()
         self._run = WholeRun(clock)

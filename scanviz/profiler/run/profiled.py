@@ -26,7 +26,6 @@ from scanviz.profiler.run.exits import (
     EXIT,
     answer,
     at_the_end,
-    free_descriptors,
     note_interrupts,
     watch_the_end,
 )
@@ -242,7 +241,6 @@ class Ending:
 
     def _finish(self) -> None:
         record = None
-        free_descriptors()  # where a signal ends the program, it still holds its files
         if self.children is not None:
             from scanviz.profiler.run.children import end_children
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from scanviz.profiler.recording import overhead
-from scanviz.profiler.recording.overhead import MeasuredOverhead, call_cost, stamp_cost
+from scanviz.profiler.recording.overhead import OverheadCalibration, call_cost, stamp_cost
 from scanviz.profiler.recording.recorder import Recorder
 
 
@@ -20,15 +20,15 @@ def measured_anew() -> Iterator[None]:
 
 
 def test_the_price_of_a_stamp_is_that_of_some_python_calls_at_most_on_any_machine() -> None:
-    assert 1 <= MeasuredOverhead().stamp_ns <= 100_000
+    assert 1 <= OverheadCalibration().stamp_ns <= 100_000
 
 
 def test_entering_and_leaving_a_call_takes_what_python_calls_take() -> None:
-    assert 1 <= MeasuredOverhead().call_ns == call_cost() <= 100_000
+    assert 1 <= OverheadCalibration().call_ns == call_cost() <= 100_000
 
 
 def test_it_is_measured_once() -> None:
-    assert MeasuredOverhead().stamp_ns == stamp_cost() == MeasuredOverhead().stamp_ns
+    assert OverheadCalibration().stamp_ns == stamp_cost() == OverheadCalibration().stamp_ns
 
 
 def test_starting_to_record_measures_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -151,7 +151,7 @@ def test_the_first_timed_steps_pay_for_cold_code_and_are_not_taken() -> None:
 
 
 def test_the_price_of_a_stamp_is_what_steps_with_and_without_it_differ_by() -> None:
-    made = recorder(calibration=OverheadCalibration(stamp_ns=100.0))
+    made = recorder(calibration=OverheadCalibration(100.0, 0.0))
     made.loop_begin(1, CELLS, 500, 0)
     for first in range(0, 200, 20):
         made.loop_steps(control(CELLS, 20, step_ns=1000, entry_ns=700, first=first))
@@ -171,7 +171,7 @@ def test_the_price_of_a_stamp_is_what_steps_with_and_without_it_differ_by() -> N
 
 def test_that_one_thread_takes_the_steps_with_times_of_operations_is_what_recording_costs() -> None:
     """Where threads take the others together; all of the run is in a part."""
-    made = recorder(calibration=OverheadCalibration(stamp_ns=100.0))
+    made = recorder(calibration=OverheadCalibration(100.0, 0.0))
     made.loop_begin(1, CELLS, 400, 0)
     made.loop_steps(timed(CELLS, [[400_000] * 40, [80_000] * 40], [0] * 40, around=0))
     made.loop_steps(steps(CELLS, [240_000] * 360, first=40))
@@ -183,7 +183,7 @@ def test_that_one_thread_takes_the_steps_with_times_of_operations_is_what_record
 
 
 def test_recording_a_loop_inside_is_no_time_of_the_step_around_it() -> None:
-    made = recorder(calibration=OverheadCalibration(stamp_ns=100.0))
+    made = recorder(calibration=OverheadCalibration(100.0, 0.0))
     made.loop_begin(1, ROWS, 500, 0)
     count = len(loop(made, ROWS).operations)
     (place,) = [k for k, operation in enumerate(loop(made, ROWS).operations) if operation.kind == "loop"]
@@ -222,7 +222,7 @@ def test_steps_in_which_the_thread_did_not_run_are_counted_and_left_out() -> Non
 
 
 def test_what_is_smaller_than_its_error_is_below_resolution_and_no_number() -> None:
-    made = recorder(calibration=OverheadCalibration(stamp_ns=100.0))
+    made = recorder(calibration=OverheadCalibration(100.0, 0.0))
     made.loop_begin(1, CELLS, 50, 0)
     made.loop_steps(timed(CELLS, [[400] * 15, [100] * 15], [100] * 15, around=200))
     found = loop(made, CELLS)
@@ -552,7 +552,7 @@ def test_what_was_grouped_for_the_shapes_met_is_recorded_and_the_function_is_not
 
 def test_what_entering_and_leaving_calls_is_taken_to_be_is_no_more_than_the_clock_leaves() -> None:
     clock = Clock()
-    made = recorder(clock=clock, calibration=OverheadCalibration(call_ns=100.0))
+    made = recorder(clock=clock, calibration=OverheadCalibration(0.0, 100.0))
     for _ in range(1000):  # as a price is that was measured while caches were colder
         clock.now += 1050
         made.calls_counted(1, get_ident(), [1000], 0, 0, 10, [])
@@ -563,7 +563,7 @@ def test_what_entering_and_leaving_calls_is_taken_to_be_is_no_more_than_the_cloc
 
 def test_entering_and_leaving_calls_of_the_script_is_part_of_them_and_not_of_the_script() -> None:
     clock = Clock()
-    made = recorder(clock=clock, calibration=OverheadCalibration(call_ns=100.0))
+    made = recorder(clock=clock, calibration=OverheadCalibration(0.0, 100.0))
     clock.now += 10_000
     for call in range(3):
         made.function_begin(1, call)

@@ -22,7 +22,7 @@ from scanviz.cli.run import set_mode
 from scanviz.record.plain_text import sanitize, write_text
 
 if TYPE_CHECKING:
-    from scanviz.engine.measurement.forecasts import ForecastCall
+    from scanviz.engine.measurement.captured_calls import ForecastCall
 
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
@@ -46,7 +46,7 @@ def main(arguments: list[str]) -> int:
     given = parse(arguments, OPTIONS, program=True)
     script = program_of(given.rest, "memory")
     set_mode(given.mode)
-    from scanviz.engine.measurement.forecasts import Forecasts
+    from scanviz.engine.measurement.captured_calls import Forecasts
 
     forecasts = Forecasts(given.limit)
     return run_and_show(

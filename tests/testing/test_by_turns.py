@@ -7,7 +7,7 @@ import pytest
 
 import scanviz
 from scanviz import tensor as T
-from scanviz.engine.runtime.pool import Pool
+from scanviz.engine.runtime.calling import Pool
 from tests.support.by_turns import Turns, by_turns
 from tests.support.own_locks import HERE, locks_held, own_locks
 from tests.support.touched import Touched

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 from scanviz.engine import observe
 from scanviz.engine.backends.registry import resolve
 from scanviz.engine.display import Shown
-from scanviz.engine.function.arguments import In, to_host
-from scanviz.engine.function.binding import Binding
+from scanviz.engine.function.arguments import Binding, In, to_host
 from scanviz.engine.function.memory import Memory, constants_of, unshared
 from scanviz.engine.function.names import with_distinct_names
 from scanviz.engine.graph.shared import set_values, values_of

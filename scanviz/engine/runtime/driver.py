@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 from scanviz.engine.observation.levels import RUNS
 from scanviz.engine.program.instructions import Instruction, LoopInstruction, all_loops, has_effects
 from scanviz.engine.runtime.arena import LoopArena, LoopInputs
-from scanviz.engine.runtime.calling import FailedRun, run_plain
-from scanviz.engine.runtime.pool import Pool
+from scanviz.engine.runtime.calling import FailedRun, Pool, run_plain
 
 if TYPE_CHECKING:
     from scanviz.engine.observation.probe import Probe

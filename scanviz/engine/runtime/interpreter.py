@@ -29,10 +29,9 @@ from scanviz.engine.program.instructions import (
     nested_loops,
 )
 from scanviz.engine.runtime.array_module import ArrayModule
-from scanviz.engine.runtime.calling import DONE, FAILED, STOPPED, LoopCode, Outcome
+from scanviz.engine.runtime.calling import DONE, FAILED, STOPPED, LoopCode, Outcome, Pool
 from scanviz.engine.runtime.driver import LoopRunner
 from scanviz.engine.runtime.errors import Failure, in_words
-from scanviz.engine.runtime.pool import Pool
 
 if TYPE_CHECKING:
     from scanviz.engine.observation.sampling import Variant

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from scanviz.engine.locks import lock
 from scanviz.engine.program.plan import Emits, Grouping, Plan, RunMemory, plan_loop, run_memory, single
 from scanviz.engine.program.verify import verify_plan
-from scanviz.engine.runtime.calling import LoopCode
+from scanviz.engine.runtime.calling import LoopCode, Pool
 from scanviz.engine.runtime.driver import LoopRunner
-from scanviz.engine.runtime.pool import Pool
 
 if TYPE_CHECKING:
     from typing import Protocol

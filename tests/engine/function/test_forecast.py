@@ -7,7 +7,7 @@ import pytest
 
 import scanviz
 from scanviz import tensor as T
-from scanviz.engine.measurement.forecasts import Forecasts
+from scanviz.engine.measurement.captured_calls import Forecasts
 from scanviz.engine.program.instructions import LoopInstruction, all_loops
 from tests.laws.memory import counted
 

@@ -32,7 +32,7 @@ from scanviz.engine.program.instructions import (
 from scanviz.engine.program.plan import RunMemory, chains, plan_loop, run_memory
 from scanviz.engine.runtime.address import address
 from scanviz.engine.runtime.buffer_pool import lent_bytes
-from scanviz.engine.runtime.pool import Pool
+from scanviz.engine.runtime.calling import Pool
 
 THREADS = 4  # the most concurrent calls whose memory is kept
 MOST_SHAPES = 8  # per function: the shapes for which a thread counts runs in the function's memory

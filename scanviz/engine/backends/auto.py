@@ -177,11 +177,7 @@ class AutoRunner(SpecialisedLoop):
             return machine_code(self.loop, self.runners, self.tier, shapes, rows)
         except NotWrittenError as refused:
             return str(refused)
-        except (
-            BackendError,
-            OSError,
-            MemoryError,
-        ) as error:  # LLVM cannot be loaded, or there is no memory for code
+        except (BackendError, OSError, MemoryError) as error:  # no LLVM, or no memory for code
             return error.what if isinstance(error, ScanvizError) else f"{type(error).__name__}: {error}"
 
 

@@ -272,26 +272,6 @@ def test_one_loop_may_be_asked_to_stay_on_numpy():
 
 
 @needs_llvm
-def test_integers_truth_values_and_draws_are_the_same_before_and_after():
-    x, streams = T.ivector("x"), T.random.RandomStreams(3)
-
-    def step(x_t, n):
-        return n * 31 + x_t, T.eq(n % 3, 0), streams.integers(0, 1000)
-
-    (n, b, d), _ = scanviz.scan(step, x, [np.int64(1), None, None])
-    given = RNG.integers(0, 99, 100).astype("int32")
-    f, plain = (scanviz.function([x], [n, b, d], mode=mode) for mode in ("auto", "numpy"))
-    for _ in range(150):
-        before = [shared.get_value() for shared in f.spec.shared]
-        found = f(given)
-        for shared, value in zip(f.spec.shared, before, strict=True):
-            shared.set_value(value)
-        for mine, theirs in zip(found, plain(given), strict=True):
-            np.testing.assert_array_equal(mine, theirs)
-    assert "native" in {tier for tier, _ in tiers_of(f)}
-
-
-@needs_llvm
 def test_what_has_no_native_code_stays_and_says_why(pays_after):
     x = T.tensor("float64", (None, 3, 3), "x")
     y, _ = scanviz.scan(lambda x_t, y: T.linalg.eigh(x_t + y)[1], x, T.zeros((3, 3)))

@@ -15,7 +15,7 @@ from scanviz.engine.program.lower import lower
 from scanviz.engine.program.plan import plan_loop, single
 from scanviz.engine.program.verify import verify_plan
 from scanviz.engine.runtime.specialised import MOST_SHAPES
-from scanviz.engine.scan.variables import Carry, Keep, NonSequence, Sequence, State, StepOutput
+from scanviz.engine.scan.variables import Carry, Keep, Sequence, State, StepOutput
 from tests.engine.backends.running import TIERS, check, compiled, loop, run
 
 N = T.lscalar("n")
@@ -197,34 +197,6 @@ def test_only_the_side_of_a_branch_that_is_taken_runs(tier):
     chosen = ifelse(x.sum() > 0, x * 2, y.reshape((7,)))
     (found,) = run(tier, [x, y], [chosen], [[1.0, 2.0], [3.0]])  # y cannot be reshaped so
     np.testing.assert_array_equal(found, [2.0, 4.0])
-
-
-@pytest.mark.parametrize("tier", TIERS)
-def test_fixed_numbers_and_arrays_stay_what_they_are(tier):
-    x, w, v, h = T.vector("x"), T.scalar("w"), T.vector("v"), T.vector("h")
-    variables = [
-        Sequence("x", x),
-        State("h", {-1: h}, {0: w * h + v * 2.0 - x}),
-        NonSequence("w", w),
-        NonSequence("v", v),
-    ]
-    w0, v0, h0 = T.scalar("w0"), T.vector("v0"), T.vector("h0")
-    check([N, X, w0, v0, h0], loop(variables, N, [X, h0, w0, v0]), [5, ROWS, 0.5, ROWS[0], ROWS[1]], [tier])
-
-
-@pytest.mark.parametrize("tier", TIERS)
-def test_random_numbers_in_a_loop_are_those_of_the_reference(tier):
-    stream = T.random.RandomStreams(7)
-    x = T.matrix("x")
-    out, updates = scanviz.scan(lambda row, h: h * 0.5 + row + stream.normal(size=(4,)), x, T.zeros((4,)))
-    f = scanviz.function([x], out, updates=updates, mode=tier)
-    first, second = f(ROWS), f(ROWS)
-    again = T.random.RandomStreams(7)
-    out, updates = scanviz.scan(lambda row, h: h * 0.5 + row + again.normal(size=(4,)), x, T.zeros((4,)))
-    g = scanviz.function([x], out, updates=updates, mode="reference")
-    np.testing.assert_array_equal(first, g(ROWS))
-    np.testing.assert_array_equal(second, g(ROWS))
-    assert not np.array_equal(first, second)
 
 
 @pytest.mark.parametrize("tier", ["reference", "numpy"])

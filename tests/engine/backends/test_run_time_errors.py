@@ -38,14 +38,6 @@ def test_shapes_that_do_not_go_together_name_the_inputs_and_the_step(tier):
     assert "`w` float64[4, 4]" in told
 
 
-def test_an_index_out_of_bounds_names_its_step(tier):
-    places, x = T.lvector("places"), T.vector("x")
-    out, _ = scanviz.scan(lambda place, x: x[place] * 2, places, None, [x], name="picked")
-    told = message_of(tier, [places, x], [out], [[0, 1, 9], [1.0, 2.0]], ScanvizIndexError)
-    assert "index 9 is out of bounds" in told
-    assert "in loop `picked`, at step 2" in told
-
-
 def test_a_singular_matrix_is_a_numerical_error(tier):
     m = T.tensor3("m")
     out, _ = scanviz.scan(lambda each: T.inv(each), m, name="inverses")

@@ -67,9 +67,7 @@ def _overwrites(instruction: Instruction, program: Program) -> Sequence[int]:
     declaration = instruction.op.declaration
     assert isinstance(declaration, ElementwiseDeclaration)
     if not isinstance(declaration.function, np.ufunc):
-        from scanviz.engine.ops.scalar_functions import (
-            LOOKING,  # always found: the function comes from there
-        )
+        from scanviz.engine.ops.scalar_functions import LOOKING
 
         if declaration.function in LOOKING:
             return ()

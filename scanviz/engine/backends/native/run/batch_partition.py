@@ -19,9 +19,7 @@ from scanviz.engine.program.instructions import AnyInstruction, Instruction, Loo
 from scanviz.engine.program.plan import Emits, Grouping, Plan, Size, plan_loop
 from scanviz.engine.program.shapes import ConcreteShape
 
-ROWS = (
-    16  # parts begin at multiples of this: the lanes of the widest registers for the narrowest common numbers
-)
+ROWS = 16  # parts begin at multiples of this: the lanes of the widest registers for float32
 
 
 class Parts(Struct, frozen=True):

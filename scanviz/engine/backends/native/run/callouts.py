@@ -123,9 +123,7 @@ class Calls:
 
     def _find_arrays(self, number: int, table: int) -> tuple[Array, list[Finder]]:
         """Return the table of an instruction's addresses, and the functions that find its arrays."""
-        from scanviz.engine.backends.native.emit.places import (
-            ArrayPlace,  # only needed for callouts
-        )
+        from scanviz.engine.backends.native.emit.places import ArrayPlace  # seldom needed
 
         callout = self._called[number].callout
         places = (*callout.inputs, *callout.outputs)

@@ -76,17 +76,6 @@ def test_chunks_of_steps_join_whatever_goes_on_from_one_to_the_next(steps):
         agree([x], wanted, RNG.normal(size=(steps, 3)))
 
 
-def test_a_loop_that_ends_early_within_a_chunk_or_in_a_later_one():
-    x = T.vector("x")
-    for until in (3.0, 300.0, 1e9):
-        (s, n), _ = scanviz.scan(
-            lambda x_t, s, n, until=until: ([s + x_t, n + 1], scanviz.until(s + x_t >= until)),
-            x,
-            [np.float64(0), np.int64(0)],
-        )
-        agree([x], [s, n, s[-1]], np.ones(1000))
-
-
 @pytest.mark.parametrize("cut", [np.s_[::-1], np.s_[::3], np.s_[::-2], np.s_[:, ::-1], np.s_[:, ::2]])
 def test_sequences_and_weights_whose_elements_lie_apart(cut):
     x, w = T.matrix("x"), T.matrix("w")
@@ -127,22 +116,6 @@ def test_the_tier_says_which_operations_it_runs():
     assert answers[1].why == "`pinv` has no native code"
 
 
-def test_threads_run_one_function_at_once():
-    inputs, h, values = network(width=16)
-    f = scanviz.function(inputs, h, mode="native")
-    expected, wrong = f(*values), []
-
-    def call():
-        wrong.extend(1 for _ in range(50) if not np.array_equal(f(*values), expected))
-
-    threads = [threading.Thread(target=call) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not wrong
-
-
 def test_ctrl_c_is_heard_in_a_long_loop():
     x, n = T.vector("x"), T.lscalar("n")
     s, _ = scanviz.scan(lambda s, x: T.tanh(s * 0.5 + x), None, x, x, n_steps=n, name="long")
@@ -152,16 +125,6 @@ def test_ctrl_c_is_heard_in_a_long_loop():
         threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
         f(np.ones(512), 10**9)
     assert np.isfinite(f(np.ones(512), 10)).all()
-
-
-def test_ctrl_c_is_heard_where_the_first_steps_of_the_code_take_milliseconds():
-    x, n = T.vector("x"), T.lscalar("n")
-    s, _ = scanviz.scan(lambda s, x: T.tanh(s * 0.5 + x), None, x, x, n_steps=n, name="long")
-    f = scanviz.function([x, n], s[-1], mode="native")
-    # how many of them are taken at once: test_native_threads.py, by a planted clock
-    with pytest.raises(KeyboardInterrupt):
-        threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
-        f(np.ones(2**21), 10**9)
 
 
 def test_ctrl_c_is_heard_in_a_long_loop_inside():
@@ -191,17 +154,6 @@ def test_loops_inside_that_run_long_are_called_out_and_say_why(monkeypatch):
     assert any("`long` runs long, in chunks of steps of its own" in why for _, why in tiers_of(f)), tiers_of(
         f
     )
-
-
-def test_observed_steps_are_all_timed_with_shares_for_operations_that_are_done_as_one():
-    inputs, h, values = network(width=16)
-    x = RNG.normal(size=(3000, 4))
-    f = scanviz.function(inputs, h, mode="native")
-    with scanviz.profile() as profile:
-        f(x, *values[1:])
-    (loop,) = profile.record.loops
-    assert loop.steps == 3000
-    assert [each.tier for each in loop.tiers] == ["native"]
 
 
 @pytest.mark.parametrize("target", ["baseline", "avx2"])
@@ -251,68 +203,6 @@ def test_softmax_and_its_logarithm_with_entries_that_count_nothing(axis):
     given[2, :, 3] = -np.inf
     rows, _ = scanviz.scan(lambda x_t: [T.nnet.softmax(x_t, axis), T.nnet.log_softmax(x_t, axis)], x)
     agree([x], rows, given, rewrites="none")
-
-
-def test_parts_that_are_set_or_added_to():
-    x = T.tensor("float64", (None, 6, 7), "x")
-
-    def step(x_t, s):
-        s = T.set_subtensor(s[1:4, ::2], x_t[:3, :4])
-        s = T.inc_subtensor(s[-1], s[0])
-        s = T.inc_subtensor(s[2, 3], 1.5)
-        return T.set_subtensor(s[::-1, 0], s[:, 1]) * 0.5
-
-    s, _ = scanviz.scan(step, x, T.zeros((6, 7)))
-    for rewrites in ("none", "all"):
-        agree([x], [s], RNG.normal(size=(5, 6, 7)), rewrites=rewrites)
-
-
-def test_rows_and_elements_at_indices_that_are_found_in_each_step():
-    k, table = T.tensor("int64", (None,), "k"), T.matrix("table")
-
-    def step(k_t, s, table):
-        row = table[k_t]
-        s = T.set_subtensor(s[k_t % 3], T.sum(row))
-        s = T.inc_subtensor(s[-1], table[k_t, 1] + row[-2])
-        return s * 0.5 + table[k_t, 1:4][::-1], s[k_t % 3] + table[-1, k_t]
-
-    (s, y), _ = scanviz.scan(step, k, [T.zeros((3,)), None], table)
-    for rewrites in ("none", "all"):
-        agree([k, table], [s, y], RNG.integers(-5, 5, 40), RNG.normal(size=(5, 6)), rewrites=rewrites)
-
-
-@pytest.mark.parametrize("wrong", [5, -6])
-def test_an_index_out_of_bounds_is_the_error_of_the_other_tiers(wrong):
-    k, table = T.tensor("int64", (None,), "k"), T.matrix("table")
-    rows, _ = scanviz.scan(lambda k_t, s, table: s * table[k_t], k, T.ones((3,)), table, name="lookup")
-    indices = np.arange(600) % 5
-    indices[437] = wrong
-    told = []
-    for tier_name in ("numpy", "native"):
-        f = scanviz.function([k, table], rows, mode=Mode(tier_name, "none"))
-        with pytest.raises(IndexError) as caught:
-            f(indices, np.ones((5, 3)))
-        told.append(str(caught.value))
-    assert tiers_of(f)[0][0] == "native"
-    assert told[0] == told[1] and "step 437" in told[0], told
-
-
-@pytest.mark.parametrize("dtype", ["int64", "int8"])
-@pytest.mark.parametrize("value", [lambda s: 1.5, lambda s: T.sum(s)])
-@pytest.mark.parametrize("write", [T.set_subtensor, T.inc_subtensor])
-def test_a_place_out_of_bounds_that_is_written_at_is_the_error_of_the_other_tiers(write, value, dtype):
-    k = T.tensor(dtype, (None,), "k")
-    rows, _ = scanviz.scan(lambda k_t, s: write(s[k_t], value(s)), k, T.ones((3,)), name="put")
-    indices = np.arange(600).astype(dtype) % 3
-    indices[437] = 3
-    told = []
-    for tier_name in ("reference", "native"):
-        f = scanviz.function([k], rows, mode=Mode(tier_name, "none"))
-        with pytest.raises(IndexError) as caught:
-            f(indices)
-        told.append(str(caught.value))
-    assert tiers_of(f)[0][0] == "native"
-    assert told[0] == told[1] and "step 437" in told[0], told
 
 
 @pytest.mark.parametrize(
@@ -428,22 +318,3 @@ def test_a_sum_of_negative_zeros_is_zero_as_it_is_in_numpy(dtype, size):
         for mine, theirs in zip(f(given), plain, strict=True):
             np.testing.assert_array_equal(mine, theirs)
             np.testing.assert_array_equal(np.signbit(mine[mine == 0]), np.signbit(theirs[theirs == 0]))
-
-
-@pytest.mark.parametrize("width", [None, 5])
-@pytest.mark.parametrize("keep", [1, 2, 5])
-@pytest.mark.parametrize("taps", [[-1], [-2, -1], [-4, -2], [-7, -1]])
-def test_rows_in_a_ring_are_found_after_any_number_of_steps(taps, keep, width):
-    start, n = T.matrix("start") if width else T.vector("start"), T.lscalar("n")
-    (h, y), _ = scanviz.scan(
-        lambda k, *rows: [0.5 * sum(rows) + T.cast(k, "float64"), T.cos(rows[0])],
-        T.arange(n),
-        [dict(initial=start, taps=taps), None],
-        name="ring",
-    )
-    f = scanviz.function([start, n], [h[-keep:], y[-keep:]], mode="native")
-    plain = scanviz.function([start, n], [h[-keep:], y[-keep:]], mode="reference")
-    given = RNG.normal(size=(-min(taps), *([width] if width else [])))
-    for steps in (0, 1, 2, 3, 8, 21):
-        for mine, theirs in zip(f(given, steps), plain(given, steps), strict=True):
-            np.testing.assert_allclose(mine, theirs, rtol=1e-12)

@@ -70,15 +70,6 @@ def errors_of(step, given):
     return told
 
 
-@pytest.mark.parametrize("step", [lambda k, w: w[k], lambda k, w: T.inc_subtensor(w[k], 1.0)])
-@pytest.mark.parametrize("bad", [5, -6])
-def test_an_index_beyond_its_axis_is_the_error_of_the_other_tiers(step, bad):
-    given = PICKS.copy()
-    given[3, 2] = bad
-    native, reference = errors_of(step, given)
-    assert native == reference
-
-
 @pytest.mark.parametrize(
     "step",
     [

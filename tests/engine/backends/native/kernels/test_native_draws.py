@@ -90,23 +90,6 @@ def test_an_index_goes_on_over_the_ends_of_its_words(by):
     np.testing.assert_array_equal(found[0][1], found[1][1])
 
 
-def test_a_parameter_out_of_range_is_the_error_of_the_other_tiers():
-    told = []
-    for tier in ("native", "reference"):
-        state, x = T.random.random_state(5), T.matrix("x")
-
-        def step(x_t, h, state=state):
-            following, drawn = R.normal(state, 0.0, x_t, size=(3,))
-            return h + drawn, {state: following}
-
-        h, updates = scanviz.scan(step, x, T.zeros((3,)), name="walk")
-        f = scanviz.function([x], h, updates=updates, mode=Mode(tier, "none"))
-        with pytest.raises(ScanvizError) as error:
-            f(np.array([[1.0, 2.0, 3.0], [1.0, -2.0, 3.0]]))
-        told.append(str(error.value))
-    assert told[0] == told[1]
-
-
 def both_tiers(step, start, steps=9):
     """Return what loops that draw give on the native tier and on the reference, with the state after two calls."""
     found = []
@@ -164,6 +147,7 @@ def test_integers_of_every_width_are_drawn(draw, dtype):
 @pytest.mark.parametrize(
     ("draw", "why"),
     [
+        (lambda state, x: R.normal(state, 0.0, 0.5 - x, size=(3,)), "normal"),
         (lambda state, x: R.categorical(state, T.stack([x, 1.0]), size=(3,)), "categorical"),
         (lambda state, x: R.categorical(state, T.stack([-x, x + 1.0]), size=()), "categorical"),
         (
@@ -177,7 +161,15 @@ def test_integers_of_every_width_are_drawn(draw, dtype):
         (lambda state, x: R.poisson(state, x * 100, size=(3,), dtype="int8"), "poisson"),
         (lambda state, x: R.truncated_normal(state, 0.0, 1.0, x, 0.5, size=(3,)), "truncated_normal"),
     ],
-    ids=["sum", "negative", "below 0", "beyond int8", "counts beyond int8", "no number between"],
+    ids=[
+        "scale below 0",
+        "sum",
+        "negative",
+        "below 0",
+        "beyond int8",
+        "counts beyond int8",
+        "no number between",
+    ],
 )
 def test_what_may_not_be_drawn_is_the_error_of_the_other_tiers(draw, why):
     told = []

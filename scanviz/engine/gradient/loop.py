@@ -23,7 +23,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from scanviz.engine.errors import InternalError
-from scanviz.engine.gradient.loops import choices  # noqa: F401  # its rows of loops
 from scanviz.engine.gradient.loops.adjoint import AdjointTaps, adjoint_taps
 from scanviz.engine.gradient.loops.connection import differentiable_sources, downstream, upstream
 from scanviz.engine.gradient.loops.invariants import Invariants

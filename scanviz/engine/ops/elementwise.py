@@ -8,6 +8,7 @@ line of documentation, and what is known of it.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -156,30 +157,26 @@ def _special(kind: Any) -> tuple[Any, ...]:
     return (dtype, dtype)
 
 
-def _by_scipy(function: Callable[..., Any], doc: str) -> ElementwiseDeclaration:
-    return _declared(function, doc, result=_special, arity=1)
+def _by_scipy(name: str, doc: str, **known: Any) -> ElementwiseDeclaration:
+    return _declared(functions.by_scipy(name, known["arity"]), doc, **known)
 
 
-erf = _by_scipy(functions.erf, "Error function.")
-erfc = _by_scipy(functions.erfc, "1 - erf(x), exact for large x.")
-erfinv = _by_scipy(functions.erfinv, "Inverse of the error function.")
-gammaln = _by_scipy(functions.gammaln, "Logarithm of the absolute value of the gamma function.")
-digamma = _by_scipy(functions.digamma, "Derivative of gammaln.")
+_of_one = partial(_by_scipy, result=_special, arity=1)
+_of_two = partial(_by_scipy, like=np.divide, arity=2)
+erf = _of_one("erf", "Error function.")
+erfc = _of_one("erfc", "1 - erf(x), exact for large x.")
+erfinv = _of_one("erfinv", "Inverse of the error function.")
+gammaln = _of_one("gammaln", "Logarithm of the absolute value of the gamma function.")
+digamma = _of_one("digamma", "Derivative of gammaln.")
 
 logit = _declared("logit", "Logarithm of p / (1 - p), exact near 1/2.", result=_special, arity=1)
 xlogy = _declared("xlogy", "First times log(second), 0 where first is.", like=np.divide)
 xlog1py = _declared("xlog1py", "First times log(1 + second), 0 where first is.", like=np.divide)
 
 
-def _of_two_by_scipy(function: Callable[..., Any], doc: str) -> ElementwiseDeclaration:
-    return _declared(function, doc, like=np.divide)
-
-
-betaln = _of_two_by_scipy(functions.betaln, "Logarithm of the absolute value of the beta function.")
-gammainc = _of_two_by_scipy(
-    functions.gammainc, "Share of the gamma function of first that its integral up to second is."
-)
-gammaincc = _of_two_by_scipy(functions.gammaincc, "1 - gammainc, exact for large second.")
+betaln = _of_two("betaln", "Logarithm of the absolute value of the beta function.")
+gammainc = _of_two("gammainc", "Share of the gamma function of first that its integral up to second is.")
+gammaincc = _of_two("gammaincc", "1 - gammainc, exact for large second.")
 
 
 def _of_order(order: Any, kind: Any) -> tuple[Any, ...]:

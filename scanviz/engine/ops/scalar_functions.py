@@ -6,6 +6,7 @@ the same bits with and without it.  The special functions come from SciPy, impor
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -76,15 +77,19 @@ def scipy_module(name: str) -> Any:
     return importlib.import_module(f"scipy.{name}")
 
 
-def _special(name: str, out: Array | None, *values: Any) -> Array:
+def by_scipy(name: str, arity: int) -> Callable[..., Array]:
     """Return a function of SciPy's, computed in the common dtype of its arguments, float64 for ints."""
-    given = [np.asarray(value) for value in values]
-    common = np.result_type(*given)
-    dtype = common if common.kind == "f" else np.dtype("float64")
-    value = np.asarray(
-        getattr(scipy_module("special"), name)(*(array.astype(dtype, copy=False) for array in given))
-    )
-    return _given(value, dtype, out)
+
+    def compute(*values: Any, out: Array | None = None) -> Array:
+        given = [np.asarray(value) for value in values[:arity]]
+        common = np.result_type(*given)
+        dtype = common if common.kind == "f" else np.dtype("float64")
+        function = getattr(scipy_module("special"), name)
+        value = np.asarray(function(*(array.astype(dtype, copy=False) for array in given)))
+        return _given(value, dtype, values[arity] if len(values) > arity else out)
+
+    compute.__name__ = compute.__qualname__ = name
+    return compute
 
 
 def _given(value: Array, dtype: Any, out: Array | None) -> Array:
@@ -101,46 +106,6 @@ def rint(x: Any, out: Array | None = None) -> Array:
     if given.dtype.kind not in "iu":
         return np.asarray(np.rint(given, out))
     return np.asarray(np.positive(given, out))
-
-
-def erf(x: Any, out: Array | None = None) -> Array:
-    """Return the error function."""
-    return _special("erf", out, x)
-
-
-def erfc(x: Any, out: Array | None = None) -> Array:
-    """Return the complementary error function."""
-    return _special("erfc", out, x)
-
-
-def erfinv(x: Any, out: Array | None = None) -> Array:
-    """Return the inverse error function."""
-    return _special("erfinv", out, x)
-
-
-def gammaln(x: Any, out: Array | None = None) -> Array:
-    """Return log |gamma(x)|."""
-    return _special("gammaln", out, x)
-
-
-def digamma(x: Any, out: Array | None = None) -> Array:
-    """Return the derivative of gammaln."""
-    return _special("digamma", out, x)
-
-
-def betaln(a: Any, b: Any, out: Array | None = None) -> Array:
-    """Return log |beta(a, b)|."""
-    return _special("betaln", out, a, b)
-
-
-def gammainc(a: Any, x: Any, out: Array | None = None) -> Array:
-    """Return the regularised lower incomplete gamma function."""
-    return _special("gammainc", out, a, x)
-
-
-def gammaincc(a: Any, x: Any, out: Array | None = None) -> Array:
-    """Return the regularised upper incomplete gamma function."""
-    return _special("gammaincc", out, a, x)
 
 
 def polygamma(order: Any, x: Any, out: Array | None = None) -> Array:

@@ -2,67 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from msgspec import to_builtins
 
 from scanviz.profiler.advice.item import Advice
-from scanviz.profiler.report.text import HEADING, QUIET, TITLE, WARNING, ReportLine, clipped, styled
+from scanviz.profiler.report.text import HEADING, QUIET, TITLE, WARNING, ReportLine, styled
 from scanviz.profiler.report.units import duration, share, size
 from scanviz.record.model import ProfileRecord
-from scanviz.record.names import loop_titles
 from scanviz.record.plain_text import sanitize
-from scanviz.record.summary.run_breakdown import RunPart, parts_of
-from scanviz.record.summary.verdict import VerdictSentence
-
-# The largest part of a run, in words: shown if no advice promises a gain.
-
-_KINDS = {
-    "script": "is the script's own time: imports, its Python, and waiting",
-    "building": "is building graphs and functions",
-    "function": "is in calls of `{function}`, outside of what was timed there",
-    "checks": "is checking arguments of `{function}`",
-    "copies": "is copying results of `{function}`",
-    "entry": "is calling `{function}`, around its operations",
-    "loop": "is in loop `{loop}`, outside of what was timed there",
-    "steps": "is the steps of loop `{loop}`, which were not timed one by one",
-    "rows": "is storing rows of loop `{loop}`",
-    "round": "is going round loop `{loop}` and taking slices",
-    "around": "is starting and ending loop `{loop}`",
-    "code": "is making code for loop `{loop}`",
-    "recording": "is the recording itself",
-}
+from scanviz.record.summary.run_breakdown import parts_of, run_time_ns
+from scanviz.record.summary.totals import totals
+from scanviz.record.summary.verdict import VerdictSentence, verdict
 
 
-def dominant(record: ProfileRecord) -> list[RunPart]:
-    """Return the largest part of a run; if it is outside of functions, also the largest one inside."""
-    parts = [part for part in parts_of(record) if part.kind != "run" and part.own_ns > 0]
-    parts.sort(key=lambda part: -part.own_ns)
-    inside = [part for part in parts if part.function is not None]
-    return parts[:1] if parts[:1] == inside[:1] else [*parts[:1], *inside[:1]]
-
-
-def in_words(record: ProfileRecord, part: RunPart) -> str:
-    """Return the share, description and line of a part of a run.
+def largest(record: ProfileRecord) -> list[VerdictSentence]:
+    """Return what takes most of the run, and its slowest line: shown if no advice promises a gain.
 
     Examples
     --------
     >>> from scanviz.record.run_times import ThreadTimesRecord
     >>> record = ProfileRecord(script="rnn.py", wall_ns=2_000_000, threads=ThreadTimesRecord())
-    >>> in_words(record, *dominant(record))
-    "100 % of the run is the script's own time: imports, its Python, and waiting"
+    >>> [sentence.text for sentence in largest(record)]
+    ['Most of the run is your own code: 100 %.']
     """
-    whole = parts_of(record)[0].total_ns
-    function = next((function.name for function in record.functions if function.key == part.function), "")
-    loop = loop_titles(record).get(part.loop, "") if part.loop is not None else ""
-    if part.kind == "operation":
-        where = f"loop `{loop}`" if loop else f"`{function}`, outside of loops"
-        what = f"is `{part.label}` in {where}"
-    else:
-        what = _KINDS.get(part.kind, f"is {part.label}").format(function=function, loop=loop)
-    line = f" ({part.source})" if part.source is not None else ""
-    return f"{share(part.own_ns, whole)} of the run {what}{line}"
+    parts = parts_of(record)
+    whole, found = run_time_ns(parts), totals(parts)
+    most = max(found, key=lambda total: total.total_ns, default=None)
+    if most is None or not whole:
+        return []
+    text = f"Most of the run is {most.title}: {share(most.total_ns, whole)}."
+    slowest = [one for one in verdict(record, parts) if one.topic == "time" and one.source is not None]
+    return [VerdictSentence("time", text), *slowest]
 
 
 _NARROWEST = 40
@@ -93,50 +65,35 @@ def render_advice(
     --------
     >>> print(render_advice(ProfileRecord(script="rnn.py", wall_ns=1_500_000), []), end="")
     rnn.py · 1.50 ms
-    nothing to advise: no change would surely better what takes the time
-    100 % of the run is the script's own time: imports, its Python, and waiting
+    No change is certain to help.
+    Most of the run is your own code: 100 %.
     """
-    width = max(_NARROWEST, width)
-    lines = [*_header(record), *_body(record, advice, width)]
-    return "".join(styled(line, width, color) + "\n" for line in lines)
+    lines = [*_header(record), *_body(record, advice)]
+    return "".join(styled(line, max(_NARROWEST, width), color) + "\n" for line in lines)
 
 
-def _header(record: ProfileRecord) -> list[ReportLine]:
-    called = sanitize(" ".join([record.script, *record.arguments]).strip() or "profile")
-    lines = [ReportLine(f"{called} · {duration(record.wall_ns)}", HEADING, wraps=True)]
+def _header(record: ProfileRecord) -> Iterator[ReportLine]:
+    called = " ".join([record.script, *record.arguments]).strip() or "profile"
+    yield ReportLine(f"{called} · {duration(record.wall_ns)}", HEADING, wraps=True)
     if record.outcome.status not in ("ok", "exit", "running"):
-        lines.append(
-            ReportLine(
-                f"the run ended early ({record.outcome.status}): only its part is known", WARNING, wraps=True
-            )
-        )
-    return lines
+        ended = f"the run ended early ({record.outcome.status}): only its part is known"
+        yield ReportLine(ended, WARNING, wraps=True)
 
 
-def _body(record: ProfileRecord, advice: Sequence[Advice], width: int) -> list[ReportLine]:
-    lines = []
+def _body(record: ProfileRecord, advice: Sequence[Advice]) -> Iterator[ReportLine]:
     if not any(item.gain_ns or item.most_ns or item.gain_bytes for item in advice):
-        faster = "to make it faster" if advice else "to advise"
-        lines.append(
-            ReportLine(f"nothing {faster}: no change would surely better what takes the time", wraps=True)
-        )
-        lines += _dominant(record)
+        yield ReportLine("No change is certain to help.", wraps=True)
+        yield from (ReportLine(sentence.text, wraps=True) for sentence in largest(record))
     for number, item in enumerate(advice, 1):
-        lines.append(ReportLine(""))
-        lines.append(ReportLine(f"{number}. {sanitize(item.title)}{_gain(record, item)}", TITLE, wraps=True))
+        yield ReportLine("")
+        yield ReportLine(f"{number}. {item.title}{_gain(record, item)}", TITLE, wraps=True)
         if item.source is not None:
-            where = f"   {sanitize(str(item.source))}"
-            lines.append(ReportLine(clipped(f"{where}  {sanitize(item.source.text)}".rstrip(), width), QUIET))
-        lines.append(ReportLine(f"   {sanitize(item.evidence)}", wraps=True))
-        lines.append(ReportLine(f"   {sanitize(item.text)}", wraps=True))
+            yield ReportLine(f"   {item.source}  {item.source.text}", QUIET)
+        yield ReportLine(f"   {item.evidence}", wraps=True)
+        yield ReportLine(f"   {item.text}", wraps=True)
     if sum(item.gain_ns is not None for item in advice) > 1:
         note = "Gains are estimates from this record; those about the same loop don't add up."
-        lines += [ReportLine(""), ReportLine(note, QUIET, wraps=True)]
-    return lines
-
-
-def _dominant(record: ProfileRecord) -> list[ReportLine]:
-    return [ReportLine(sanitize(in_words(record, part)), wraps=True) for part in dominant(record)]
+        yield from (ReportLine(""), ReportLine(note, QUIET, wraps=True))
 
 
 def _gain(record: ProfileRecord, advice: Advice) -> str:
@@ -160,7 +117,7 @@ def advice_json(record: ProfileRecord, advice: Sequence[Advice]) -> dict[str, An
         "script": record.script,
         "wall_ns": record.wall_ns,
         "advice": [to_builtins(item) for item in advice],
-        "dominant": [{**to_builtins(part), "text": in_words(record, part)} for part in dominant(record)],
+        "dominant": [to_builtins(sentence) for sentence in largest(record)],
     }
 
 

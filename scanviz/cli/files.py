@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -162,8 +163,5 @@ def recomputing(
         return
     from scanviz.profiler.values.recompute import RecomputeService
 
-    service = RecomputeService(record, seconds)
-    try:
-        yield service.window
-    finally:
-        service.close()
+    with closing(RecomputeService(seconds)) as service:
+        yield partial(service.window, record)

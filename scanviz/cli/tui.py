@@ -88,8 +88,8 @@ def _shown(given: Given, of_file: bool) -> int:
         if of_file
         else LiveSource(rest, _saved_as(given), as_given(given, "values", "detail", "mode"))
     )
-    service = RecomputeService(None, SECONDS if seconds is None else seconds)
-    source.recompute = service.window_of
+    service = RecomputeService(SECONDS if seconds is None else seconds)
+    source.recompute = service.window
     source.computes = seconds is not None or not of_file  # a file may come from anybody
     stop_wanted = True  # after ctrl+c before the application starts
     try:

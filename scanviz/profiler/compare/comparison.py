@@ -213,7 +213,7 @@ def compare(a: ProfileRecord, b: ProfileRecord, *, rounds: bool = False) -> Comp
     counts = 1 + len(a.repeats), 1 + len(b.repeats)
     ratios = intervals(before, after, counts, rounds=rounds)
     if min(counts) == 1:
-        ratios = _confirmed(before, after, ratios)
+        ratios = _confirmed(before, ratios)
     keys = dict.fromkeys([*after, *before])
     only = {runs.key for runs in (*_only(before, after), *_only(after, before))}
     rows = [
@@ -248,31 +248,19 @@ def _only(side: Side, other: Side) -> list[Figure]:
     return [first(runs) for key, runs in side.items() if key not in other]
 
 
-def _confirmed(
-    before: Side, after: Side, ratios: Mapping[Key, ConfidenceInterval]
-) -> dict[Key, ConfidenceInterval]:
+def _confirmed(before: Side, ratios: Mapping[Key, ConfidenceInterval]) -> dict[Key, ConfidenceInterval]:
     """Return the intervals; an operation changed only if the call or step around it changed in the same direction.
 
     A record has few timings of an operation, and one interrupted by another process is a hundred times longer.
     """
-    moved = {
-        key: _difference(before[key], after[key], ratio)
-        for key, ratio in ratios.items()
-        if first(before[key]).kind != "operation" and not ratio.low <= 1 <= ratio.high
-    }
     found = dict(ratios)
     for key, ratio in ratios.items():
         figure = first(before[key])
-        difference, around = _difference(before[key], after[key], ratio), moved.get(figure.owner, 0.0)
-        if figure.kind == "operation" and (around * difference <= 0 or abs(around) < abs(difference) / 2):
+        around = ratios.get(figure.owner)
+        alike = around is not None and (around.low > 1 < ratio.low or around.high < 1 > ratio.high)
+        if figure.kind == "operation" and not alike:
             found[key] = ratio._replace(low=min(1.0, ratio.low), high=max(1.0, ratio.high))
     return found
-
-
-def _difference(before: Runs, after: Runs, ratio: ConfidenceInterval) -> float:
-    """Return the growth of the median."""
-    typical = ratio._replace(of="median")
-    return (shown_ns(after.values(), typical) or 0.0) - (shown_ns(before.values(), typical) or 0.0)
 
 
 def _compared(

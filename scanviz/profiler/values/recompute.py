@@ -38,24 +38,22 @@ class RecomputeService:
 
     Parameters
     ----------
-    record : ProfileRecord or None
-        Holds Programs and the inputs of calls.
     seconds : float
         Time limit for a window of steps.
     memory : int
         Byte limit.
     """
 
-    def __init__(self, record: ProfileRecord | None, seconds: float = SECONDS, memory: int = MEMORY) -> None:
+    def __init__(self, seconds: float = SECONDS, memory: int = MEMORY) -> None:
         self.seconds, self.memory = seconds, memory
-        self._record = record
+        self._record: ProfileRecord | None = None
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._answers: queue.Queue[bytes] = queue.Queue()
         self._lock = threading.Lock()  # one request at a time
 
-    def window(self, loop: int, run: int, first: int, last: int) -> TraceRecord:
-        """Return the values of steps of a run, as :meth:`scanviz.profiler.values.replay.Replayer.window` has it.
+    def window(self, record: ProfileRecord, loop: int, run: int, first: int, last: int) -> TraceRecord:
+        """Return the values of steps of a run in a record, as :meth:`scanviz.profiler.values.replay.Replayer.window` has it.
 
         Raises
         ------
@@ -63,6 +61,9 @@ class RecomputeService:
             If they cannot be computed, or not within the time and the memory.
         """
         with self._lock:
+            if record is not self._record:
+                self._end()
+                self._record = record
             started = self._process is None
             answer = self._asked([loop, run, first, last], self.seconds + (STARTING if started else 1.0))
         if "error" in answer:
@@ -113,14 +114,6 @@ class RecomputeService:
                 daemon=True,
             ).start()
         return self._process
-
-    def window_of(self, record: ProfileRecord, loop: int, run: int, first: int, last: int) -> TraceRecord:
-        """Return the values of steps of a run in another record, or in the same one as before."""
-        with self._lock:
-            if record is not self._record:
-                self._end()
-                self._record = record
-        return self.window(loop, run, first, last)
 
     def close(self) -> None:
         """End the process."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -158,25 +159,24 @@ def test_what_a_damaged_record_leads_to_is_an_answer(traced: Traced) -> None:
 
 
 @pytest.fixture
-def service(saved: Path) -> Iterator[RecomputeService]:
-    found = RecomputeService(load(saved), seconds=5.0)
-    yield found
-    found.close()
+def service() -> Iterator[RecomputeService]:
+    with closing(RecomputeService(seconds=5.0)) as found:
+        yield found
 
 
 def test_a_process_of_its_own_gives_the_same_and_is_started_again_after_it_was_ended(
-    service: RecomputeService, traced: Traced
+    service: RecomputeService, traced: Traced, saved: Path
 ) -> None:
-    key = traced.traces[1].loop
+    record, key = load(saved), traced.traces[1].loop
     expected = Replayer(traced.record).window(key, 0, 201, 203)
-    assert service.window(key, 0, 201, 203) == expected
+    assert service.window(record, key, 0, 201, 203) == expected
     with pytest.raises(RecomputeError, match="has no step 400"):
-        service.window(key, 0, STEPS, STEPS)
+        service.window(record, key, 0, STEPS, STEPS)
     assert service._process is not None
     service._process.kill()
     with pytest.raises(RecomputeError, match="has ended"):
-        service.window(key, 0, 201, 203)
-    assert service.window(key, 0, 201, 203) == expected
+        service.window(record, key, 0, 201, 203)
+    assert service.window(record, key, 0, 201, 203) == expected
 
 
 def test_a_program_that_wants_all_memory_gets_an_error(tmp_path: Path) -> None:
@@ -192,12 +192,11 @@ def test_a_program_that_wants_all_memory_gets_an_error(tmp_path: Path) -> None:
         for each in call.arrays
     ]
     save(replace(record, calls=(replace(call, arrays=tuple(arrays), results={}),)), path)
-    service = RecomputeService(load(path), seconds=10.0, memory=2**28)
-    try:
-        with pytest.raises(RecomputeError, match="memory"):
-            service.window(record.loops[0].key, 0, 1, 1)
-    finally:
-        service.close()
+    with (
+        closing(RecomputeService(seconds=10.0, memory=2**28)) as service,
+        pytest.raises(RecomputeError, match="memory"),
+    ):
+        service.window(load(path), record.loops[0].key, 0, 1, 1)
 
 
 def test_an_old_record_without_calls_says_how_to_make_one() -> None:

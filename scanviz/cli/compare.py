@@ -103,8 +103,8 @@ def _of_programs(given: Given) -> Comparison:
             )
     except ProgramFailedError as error:
         command = shlex.join(a if error.name == "A" else b)
-        told = f"{error.name} ({command}) ended with exit code {error.code}: nothing is compared"
-        raise UsageError("\n".join([told, *map(sanitize, error.written.splitlines())])) from None
+        message = f"{error.name} ({command}) ended with exit code {error.code}: nothing is compared"
+        raise UsageError("\n".join([message, *map(sanitize, error.written.splitlines())])) from None
     finally:
         _progress(0, 0.0)
     return compare(turns.a, turns.b, rounds=True)

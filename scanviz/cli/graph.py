@@ -153,7 +153,7 @@ def _target(given: Given) -> DrawTarget:
     return DrawTarget(path, form)
 
 
-def _deliver(record: ProfileRecord, given: Given, target: DrawTarget, out: TextIO, said: TextIO) -> None:
+def _deliver(record: ProfileRecord, given: Given, target: DrawTarget, out: TextIO, notes_to: TextIO) -> None:
     """Draw the picture and write it."""
     from scanviz.record.errors import ScanvizError
 
@@ -171,9 +171,9 @@ def _deliver(record: ProfileRecord, given: Given, target: DrawTarget, out: TextI
     ours = None if given.force else is_picture
     with replacing(target.path, ours, "picture of scanviz") as stream:
         stream.write(marked(data, target.form))
-    write_text(f"wrote {target.path.name}{f', laid out by {engine}' if engine else ''}\n", said)
+    write_text(f"wrote {target.path.name}{f', laid out by {engine}' if engine else ''}\n", notes_to)
     for note in notes:
-        write_text(f"  {sanitize(note)}\n", said)
+        write_text(f"  {sanitize(note)}\n", notes_to)
 
 
 class _Asked(NamedTuple):

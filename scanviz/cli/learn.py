@@ -141,9 +141,9 @@ def _check(chosen: Lesson, path: Path) -> int:
     if outcome.right:
         write_text("right\n", sys.stdout)
         return 0
-    told = outcome.told
+    problem = outcome.problem
     if outcome.line is not None:  # as the file counts its lines
         before = f"{program}{divider}".count("\n") if divider and outcome.part == ANSWER else 0
-        told = f"{path}:{outcome.line + before}, in {outcome.part}: {outcome.message}"
-    write_text(f"not yet: {told}\n", sys.stdout)
+        problem = f"{path}:{outcome.line + before}, in {outcome.part}: {outcome.message}"
+    write_text(f"not yet: {problem}\n", sys.stdout)
     return 1

@@ -63,11 +63,11 @@ def _print(calls: list[ForecastCall], out: TextIO) -> None:
         return
     rows = [["function", "forecast", "measured", "calls", "at", "line"]]
     for call in calls:
-        told, held = call.forecast, call.measured_bytes
-        more = f" and {told.unknown} results of unknown size" if told.unknown else ""
-        where = "" if told.where is None else sanitize(Path(str(told.where)).name)
-        bytes_ = [size(told.peak_bytes) + more, "–" if held is None else size(held)]
-        rows.append([sanitize(call.function.name), *bytes_, str(call.calls), sanitize(told.at), where])
+        forecast, held = call.forecast, call.measured_bytes
+        more = f" and {forecast.unknown} results of unknown size" if forecast.unknown else ""
+        where = "" if forecast.where is None else sanitize(Path(str(forecast.where)).name)
+        bytes_ = [size(forecast.peak_bytes) + more, "–" if held is None else size(held)]
+        rows.append([sanitize(call.function.name), *bytes_, str(call.calls), sanitize(forecast.at), where])
     write_text("".join(f"{line.rstrip()}\n" for line in _table(rows, width_of(out))), out)
     out.flush()
 

@@ -43,8 +43,8 @@ def main(arguments: list[str]) -> int:
     save(whole, place)
     if not given.quiet:
         functions = counted(len(whole.functions), "function")
-        told = f"{counted(len(whole.origins), 'profile')} with {functions} in {sanitize(given.output)}"
-        write_text(f"merged {told}\n", sys.stderr)
+        summary = f"{counted(len(whole.origins), 'profile')} with {functions} in {sanitize(given.output)}"
+        write_text(f"merged {summary}\n", sys.stderr)
     return 0
 
 

@@ -155,8 +155,8 @@ def _profile_repeatedly(given: Given, output: Path, also: Callable[[ProfileRecor
         kept = f"the profile holds {counted(1 + len(done.record.repeats), 'run')}"
         write_text(f"scanviz: run {done.runs} of {count} ended with exit code {code}; {kept}\n", sys.stderr)
         if done.typed and done.runs > 1:
-            told = "typed input reaches only the first run: give it a file or a pipe (< FILE)"
-            write_text(f"scanviz: {told}\n", sys.stderr)
+            message = "typed input reaches only the first run: give it a file or a pipe (< FILE)"
+            write_text(f"scanviz: {message}\n", sys.stderr)
     return code or int(bool(problem))
 
 

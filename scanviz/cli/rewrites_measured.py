@@ -195,8 +195,8 @@ def _is_meant(record: Record, view: RewritesOptions) -> bool:
     if view.scan is None:
         return True
     change = record.change
-    told = (record.message, *change.moved_out, *change.moved_in, *map(str, change.loop_variables))
-    return any(f"`{view.scan}`" in text for text in told) or any(view.scan in path for path in record.paths)
+    texts = (record.message, *change.moved_out, *change.moved_in, *map(str, change.loop_variables))
+    return any(f"`{view.scan}`" in text for text in texts) or any(view.scan in path for path in record.paths)
 
 
 def _put_into(path: Path, measured: Function, effects: list[EffectRecord]) -> ReportLine:

@@ -55,7 +55,7 @@ _STOP_OF: dict[str, Stop] = {PROGRAM: "program", ANSWER: "exercise"}  # by the p
 OF_THE_LESSON = frozenset(
     ["help", "lesson", "next_stop", "run_program", "check", "hint", "picture", "steps", "reset"]
 )
-LEAST_TOLD = 4  # lines below the editors, divider included
+LEAST_MESSAGE = 4  # lines below the editors, divider included
 
 
 class LearnApp(TerminalApp):
@@ -97,7 +97,7 @@ class LearnApp(TerminalApp):
         self.stop: Stop = "text"
         self._columns = 80
         self._stepped = ""  # the program that the player shows
-        self._told = ("", "")  # a sentence, and what was printed
+        self._message = ("", "")  # a sentence, and what was printed
 
     @property
     def seen(self) -> Pane:
@@ -125,7 +125,7 @@ class LearnApp(TerminalApp):
                 )
                 yield TextArea.code_editor("", language=None, id="answer")
                 yield RichLog(
-                    id="told", wrap=True, min_width=1, markup=False, highlight=False, auto_scroll=False
+                    id="message", wrap=True, min_width=1, markup=False, highlight=False, auto_scroll=False
                 )
             yield Player(id="player")
         yield Footer(first=KEYS)
@@ -151,7 +151,7 @@ class LearnApp(TerminalApp):
             shown |= {"page", "desk", "player"} if recorded else {"page", "desk"}
         for pane in PANES:
             self.query_one(f"#{pane}").display = pane in shown
-        self.call_after_refresh(self._write_told)  # with the new width
+        self.call_after_refresh(self._write_message)  # with the new width
         self.query_one("#panes").set_class(len(shown) == 1, "alone")
         self._write_title()
 
@@ -228,14 +228,16 @@ class LearnApp(TerminalApp):
             self.hints_given[self.number] = given + 1
             last = given + 1 == len(self.lesson.hints)
             more = " (That was the last hint: F7 once more shows the solution.)" if last else ""
-            self._tell(f"Hint {given + 1} of {len(self.lesson.hints)}: {self.lesson.hints[given]}{more}")
+            self._show_message(
+                f"Hint {given + 1} of {len(self.lesson.hints)}: {self.lesson.hints[given]}{more}"
+            )
         else:
-            self._tell("There is no further hint. The solution:", self.lesson.solution)
+            self._show_message("There is no further hint. The solution:", self.lesson.solution)
 
     def action_picture(self) -> None:
         """Show the picture of the loop in place of the program, or the program again."""
         if self.query_one("#desk").has_class("drawn") and self.seen == "desk":
-            self._tell("")
+            self._show_message("")
             self.action_stop("program")
             return
         program, options = self._text("program"), self.lesson.picture
@@ -247,8 +249,8 @@ class LearnApp(TerminalApp):
         if not outcome.right:
             self._ran(outcome)
             return
-        self._tell("F8 goes back to the program.", outcome.output, drawn=True)
-        self.query_one("#told").focus()
+        self._show_message("F8 goes back to the program.", outcome.output, drawn=True)
+        self.query_one("#message").focus()
 
     def action_steps(self) -> None:
         """Step through the program, after running it if it changed."""
@@ -272,7 +274,7 @@ class LearnApp(TerminalApp):
             self._stepped = ""
             self._ran(record)
             return
-        self._tell("F9 goes to the steps, F4 to the other panes.")
+        self._show_message("F9 goes to the steps, F4 to the other panes.")
         self.query_one(Player).open(record)
         self.action_stop("steps")
 
@@ -305,7 +307,7 @@ class LearnApp(TerminalApp):
 
     def _in_background(self, work: Callable[[], Any], what: str, show: Callable[[Any], None]) -> None:
         """Run work in a thread and show its result; earlier work is cancelled."""
-        self._tell(f"It {what} ({SECONDS:g} seconds at most)")
+        self._show_message(f"It {what} ({SECONDS:g} seconds at most)")
         if self.seen != "desk":
             self.action_stop("program")
         self._show_result = show
@@ -316,10 +318,10 @@ class LearnApp(TerminalApp):
         if event.state is WorkerState.SUCCESS:
             self._show_result(event.worker.result)
         elif event.state is WorkerState.ERROR:
-            self._tell(str(event.worker.error))
+            self._show_message(str(event.worker.error))
 
     def _ran(self, outcome: Outcome) -> None:
-        self._tell(outcome.told, outcome.output)
+        self._show_message(outcome.problem, outcome.output)
         self._go_to(outcome)
 
     def _go_to(self, outcome: Outcome) -> None:
@@ -338,9 +340,9 @@ class LearnApp(TerminalApp):
                 if self.number < len(lessons())
                 else "That was the last lesson."
             )
-            self._tell(f"Right. {after}")
+            self._show_message(f"Right. {after}")
         else:
-            self._tell(f"Not yet: {outcome.told}")
+            self._show_message(f"Not yet: {outcome.problem}")
             self._go_to(outcome)
 
     def _show(self) -> None:
@@ -353,7 +355,7 @@ class LearnApp(TerminalApp):
         program, answer = self.written.get(self.number, (lesson.program, lesson.exercise))
         self.query_one("#program", TextArea).load_text(program)
         self.query_one("#answer", TextArea).load_text(answer)
-        self._tell(lesson.question)
+        self._show_message(lesson.question)
         self.action_stop("text")
 
     def _keep(self) -> None:
@@ -362,16 +364,16 @@ class LearnApp(TerminalApp):
     def _text(self, name: str) -> str:
         return self.query_one(f"#{name}", TextArea).text
 
-    def _tell(self, sentence: str, printed: str = "", *, drawn: bool = False) -> None:
+    def _show_message(self, sentence: str, printed: str = "", *, drawn: bool = False) -> None:
         """Show a sentence and printed output below the program, or a picture in its place."""
         self.query_one("#desk").set_class(drawn, "drawn")
-        self._told = sentence, printed
-        self._write_told()
-        self.query_one("#told", RichLog).scroll_home(animate=False)
+        self._message = sentence, printed
+        self._write_message()
+        self.query_one("#message", RichLog).scroll_home(animate=False)
 
-    def _write_told(self) -> None:
+    def _write_message(self) -> None:
         """Write the message as wide as its pane."""
-        log, (sentence, printed) = self.query_one("#told", RichLog), self._told
+        log, (sentence, printed) = self.query_one("#message", RichLog), self._message
         log.clear()
         if sentence:
             log.write(plain_lines(sentence))
@@ -379,7 +381,7 @@ class LearnApp(TerminalApp):
             log.write(line, width=max(1, len(line)), shrink=False)
         drawn = self.query_one("#desk").has_class("drawn")
         room = self.size.height - 10  # both editors keep three lines
-        log.styles.height = None if drawn else max(LEAST_TOLD, min(len(log.lines) + 1, room))
+        log.styles.height = None if drawn else max(LEAST_MESSAGE, min(len(log.lines) + 1, room))
 
 
 def _why(program: str, otherwise: str, stopped: Stopped) -> Outcome:

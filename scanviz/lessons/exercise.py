@@ -34,7 +34,7 @@ MARK = "scanviz lesson: "
 PROGRAM, ANSWER, CHECK = "the program", "your answer", "the check"
 _NAMED = re.compile(rf"({PROGRAM}|{ANSWER}):(\d+): ")
 _PLACE = re.compile(r"^\S+:\d+: ")
-# Runs its parts in one namespace, and says in the last line of standard output how that went: the place of an error is the
+# Runs its parts in one namespace, and prints the result in the last line of standard output: the place of an error is the
 # innermost line of a learner's own, whichever part called it.
 _RUNNER = """
 import json, sys, traceback
@@ -47,9 +47,9 @@ for title, text in parts:
         places = [(frame.filename, frame.lineno) for frame in traceback.extract_tb(error.__traceback__)]
         places += [(error.filename, error.lineno)] if isinstance(error, SyntaxError) else []
         place = next((known for known in reversed(places) if known[0] in own), None)
-        said = str(error).strip() or type(error).__name__
+        message = str(error).strip() or type(error).__name__
         kind = "AssertionError" if isinstance(error, AssertionError) else type(error).__name__
-        print("\\n" + mark + json.dumps([title, kind, said, place]))
+        print("\\n" + mark + json.dumps([title, kind, message, place]))
         sys.exit()
 print("\\n" + mark + json.dumps(None))
 """
@@ -79,12 +79,12 @@ class Outcome(Struct, frozen=True):
     output: str = ""
 
     @property
-    def told(self) -> str:
+    def problem(self) -> str:
         """The problem with its place.
 
         Examples
         --------
-        >>> Outcome(False, "NameError: name 'g' is not defined", "the program", 3).told
+        >>> Outcome(False, "NameError: name 'g' is not defined", "the program", 3).problem
         "line 3 of the program: NameError: name 'g' is not defined"
         """
         return f"line {self.line} of {self.part}: {self.message}" if self.line is not None else self.message
@@ -163,8 +163,8 @@ def check_here(lesson: Lesson, names: Mapping[str, Any]) -> Outcome:
         where = f" (at `{own[-1]}`)" if own else ""
         if "ellipsis" in str(error).lower() or (own and "..." in str(own[-1])):
             return Outcome(False, f"a `...` is still open{where}")
-        said = _PLACE.sub("", str(error))  # without the meaningless file name of a cell
-        return Outcome(False, f"{type(error).__name__}: {said}{where}")
+        message = _PLACE.sub("", str(error))  # without the meaningless file name of a cell
+        return Outcome(False, f"{type(error).__name__}: {message}{where}")
     return Outcome(True)
 
 
@@ -179,10 +179,10 @@ def _run(parts: list[tuple[str, str]], seconds: float, stopped: Stopped) -> Outc
         done = run_process(isolated_code(_RUNNER), given, seconds=seconds, stopped=stopped)
     except subprocess.TimeoutExpired as late:
         return Outcome(False, f"it did not end within {seconds:g} seconds", output=str(late.stdout or ""))
-    printed, mark, told = done.stdout.rpartition("\n" + MARK)
+    printed, mark, result = done.stdout.rpartition("\n" + MARK)
     if not mark:
         return Outcome(False, done.stderr.strip() or "the process ended without a word", output=done.stdout)
-    failed = json.loads(told)
+    failed = json.loads(result)
     if failed is None:
         return Outcome(True, output=printed)
     title, kind, message, place = failed

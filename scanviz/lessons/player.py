@@ -17,7 +17,7 @@ from scanviz.tui.model.state import ViewState, start
 from scanviz.tui.views.base import TabView
 from scanviz.tui.views.values import ValuesView
 
-KEYS = ("b", "escape", "space", "colon", "f")  # a learner's, told first
+KEYS = ("b", "escape", "space", "colon", "f")  # listed first, for learners
 LEGEND = "r read · W written · B read and written · i initial"  # fits half of 110 columns
 
 

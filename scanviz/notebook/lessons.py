@@ -54,7 +54,7 @@ def check(number: int, names: Mapping[str, Any]) -> None:
     Not yet: after step 2, cell ∂y[-2] is still open
     """
     outcome = check_here(lesson(number), names)
-    print("Right." if outcome.right else f"Not yet: {outcome.told}")
+    print("Right." if outcome.right else f"Not yet: {outcome.problem}")
 
 
 __all__ = ["check", "picture"]

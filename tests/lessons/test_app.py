@@ -37,7 +37,7 @@ def draw(path: Path, options, width: int, stopped) -> str:
 
 
 def told(app: LearnApp) -> str:
-    return "\n".join(line.text for line in app.query_one("#told", RichLog).lines)
+    return "\n".join(line.text for line in app.query_one("#message", RichLog).lines)
 
 
 @functools.cache
@@ -111,11 +111,11 @@ def test_a_lesson_is_read_run_solved_with_hints_and_checked():
             await press(pilot, "f7")
             assert f"Hint {k + 1} of 4" in told(app)
             assert lesson(6).hints[k] in " ".join(told(app).split())
-            assert all(len(line) <= app.query_one("#told").size.width for line in told(app).splitlines())
+            assert all(len(line) <= app.query_one("#message").size.width for line in told(app).splitlines())
         assert "F7 once more shows the solution" in " ".join(told(app).split())
         await pilot.resize_terminal(200, 40)
         await pilot.pause()
-        assert max(map(len, told(app).splitlines())) > app.query_one("#told").size.width / 2
+        assert max(map(len, told(app).splitlines())) > app.query_one("#message").size.width / 2
         await press(pilot, "f7")
         assert "after_step_0 = [8, 8, 4, 2, 1]" in told(app)
         app.query_one("#answer", TextArea).load_text(lesson(6).solution)
@@ -361,7 +361,7 @@ def test_an_editor_gets_back_what_the_lesson_has_and_that_can_be_undone():
 
 def test_what_is_told_has_the_lines_that_it_needs_and_the_editors_the_rest():
     async def walk(app: LearnApp, pilot: Pilot[None]) -> None:
-        log = app.query_one("#told", RichLog)
+        log = app.query_one("#message", RichLog)
         least = log.outer_size.height
         for _ in range(4):
             await press(pilot, "f7")

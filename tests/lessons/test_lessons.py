@@ -158,14 +158,14 @@ def test_the_cells_to_be_predicted_are_those_of_the_loop():
 
 def test_what_is_still_open_is_told_with_its_line():
     one = lesson(5)
-    assert check_exercise(one, one.exercise).told == "line 8 of your answer: its `...` is still open"
+    assert check_exercise(one, one.exercise).problem == "line 8 of your answer: its `...` is still open"
     met_by_the_check = check_exercise(lesson(1), "def averaged(x):\n    return ...\n")
-    assert met_by_the_check.told == "line 2 of your answer: its `...` is still open"
+    assert met_by_the_check.problem == "line 2 of your answer: its `...` is still open"
 
 
 def test_an_answer_that_cannot_be_run_is_told_with_its_line():
     outcome = check_exercise(lesson(6), "before = 1\nafter = 1 / 0\n")
-    assert not outcome.right and outcome.told.startswith("line 2 of your answer: ZeroDivisionError")
+    assert not outcome.right and outcome.problem.startswith("line 2 of your answer: ZeroDivisionError")
 
 
 def test_an_error_in_a_changed_program_is_told_as_a_line_of_the_program():
@@ -173,15 +173,15 @@ def test_an_error_in_a_changed_program_is_told_as_a_line_of_the_program():
     outcome = check_exercise(one, one.solution, one.program + "f(1)\n")
     assert outcome.part == "the program" and outcome.line == one.program.count("\n") + 1
     cut = check_exercise(one, one.solution, "import scanviz\nf = (\n")
-    assert cut.told.startswith("line 2 of the program: SyntaxError")
+    assert cut.problem.startswith("line 2 of the program: SyntaxError")
 
 
 def test_an_error_that_the_check_meets_is_told_as_the_line_that_made_it():
     one = lesson(4)
     outcome = check_exercise(one, one.solution.replace("rows - (", "row - ("))
-    assert outcome.told.startswith("line 5 of your answer: NameError")
+    assert outcome.problem.startswith("line 5 of your answer: NameError")
     one = lesson(1)
-    told = check_exercise(one, one.solution.replace("lambda x_t, old:", "lambda x_t:")).told
+    told = check_exercise(one, one.solution.replace("lambda x_t, old:", "lambda x_t:")).problem
     assert told.startswith(
         "line 3 of your answer: ScanvizTypeError: the step function `<lambda>` takes 1 argument"
     )

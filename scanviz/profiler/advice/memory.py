@@ -27,9 +27,9 @@ def rows_kept(place: SourcePlace) -> Iterator[Advice]:
         if result is None or result in place.around.outputs:
             continue
         readers = [node for node in place.around.nodes if result in node.inputs]
-        said = _unread(readers, variable.kind == "nitsot")
-        if said is not None:
-            yield _rows_advice(place, variable, said)
+        finding = _unread(readers, variable.kind == "nitsot")
+        if finding is not None:
+            yield _rows_advice(place, variable, finding)
 
 
 def _result_of(loop: ScanRecord, variable: LoopVariableRecord) -> str | None:
@@ -62,9 +62,9 @@ def _unread(readers: list[NodeRecord], is_free: bool) -> tuple[str, str] | None:
     )
 
 
-def _rows_advice(place: SourcePlace, variable: LoopVariableRecord, said: tuple[str, str]) -> Advice:
+def _rows_advice(place: SourcePlace, variable: LoopVariableRecord, finding: tuple[str, str]) -> Advice:
     loop = place.loop
-    only, todo = said
+    only, todo = finding
     touched = _touched(place, variable.row_bytes)
     rows = max(loop.longest_run, 1)
     gain = round(touched * (1 - min(1.0, 2 / rows))) if touched is not None else None

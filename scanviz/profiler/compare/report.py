@@ -196,12 +196,12 @@ def _busy(comparison: Comparison) -> Iterator[ReportLine]:
     """Yield how busy the machine was, if it mattered."""
     a, b = (share or 0.0 for share in comparison.off_processor)
     if comparison.unequally_busy:
-        told = f"calls of A and B were off the CPU {100 * a:.0f} % and {100 * b:.0f} % of their time"
-        what = f"the machine was not as busy for both: {told}; scanviz compare --run runs both in turns"
+        busy = f"calls of A and B were off the CPU {100 * a:.0f} % and {100 * b:.0f} % of their time"
+        what = f"the machine was not as busy for both: {busy}; scanviz compare --run runs both in turns"
         yield _wrapped(what, WARNING)
     elif max(a, b) > BUSY:
-        told = f"calls were off the CPU A {100 * a:.0f} %, B {100 * b:.0f} % of their time"
-        yield _wrapped(f"the machine was busy: {told}", WARNING)
+        busy = f"calls were off the CPU A {100 * a:.0f} %, B {100 * b:.0f} % of their time"
+        yield _wrapped(f"the machine was busy: {busy}", WARNING)
 
 
 def _run(record: ProfileRecord) -> str:
@@ -213,11 +213,11 @@ def _run(record: ProfileRecord) -> str:
 
 def _changes(comparison: Comparison, top: int) -> Iterator[ReportLine]:
     """Yield what is slower, faster, new or gone, but not the parts of new and gone loops."""
-    told = [row for row in comparison.rows if row.verdict in CHANGES and not row.of_new]
+    shown = [row for row in comparison.rows if row.verdict in CHANGES and not row.of_new]
     functions = (row for row in comparison.rows if not row.figure.owner)
     least = _WORTH * sum(abs(row.b_ns or 0) * row.figure.count for row in functions)
-    changed = [row for row in told if row.interval is not None or abs(row.lost_ns) >= least]
-    if comparison.rows and not told and not headline(comparison):
+    changed = [row for row in shown if row.interval is not None or abs(row.lost_ns) >= least]
+    if comparison.rows and not shown and not headline(comparison):
         some = any(row.verdict == "no verdict" for row in comparison.rows)
         nothing = "no difference that is more than noise" if some else "the same within noise everywhere"
         yield from (ReportLine(""), ReportLine(nothing, TITLE))
@@ -227,8 +227,8 @@ def _changes(comparison: Comparison, top: int) -> Iterator[ReportLine]:
     if len(changed) > top:
         more = f"{counted(len(changed) - top, 'more change')} (--top {len(changed)} shows them)"
         yield from (ReportLine(""), ReportLine(more, QUIET))
-    if len(told) > len(changed):
-        small = f"{counted(len(told) - len(changed), 'more part')} of the program new or gone"
+    if len(shown) > len(changed):
+        small = f"{counted(len(shown) - len(changed), 'more part')} of the program new or gone"
         yield from (ReportLine(""), _wrapped(f"{small}, each below 1 % of the time (--json has them)", QUIET))
 
 

@@ -1,8 +1,8 @@
-"""The arena of a run of a loop: all that one call owns while it runs, so that threads do not meet.
+"""The arena of a run of a loop: the memory that one call owns while it runs, so that threads share none.
 
-It has the rows of the slots, the buffers of the plan, what carries hand from chunk to chunk, and the error that ended the run.
-The code of a loop gets it as its first argument (:mod:`scanviz.engine.runtime.calling`).  Where each part would lie in one piece
-of memory says :mod:`scanviz.engine.program.plan.arena`.
+It holds the rows of the slots, the buffers of the plan, the carries between chunks, and the error that ended the run.  It is the
+first argument of a loop's code (:mod:`scanviz.engine.runtime.calling`).  The offset of each part in one piece of memory comes from
+:mod:`scanviz.engine.program.plan.arena`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _Kept = Literal["state", "history", "output", "carry"]
 
 
 class LoopInputs:
-    """Where the values of a loop's slots stand among the values of its instruction's inputs.
+    """The positions of a loop's slots among the inputs of its instruction.
 
     Parameters
     ----------
@@ -73,11 +73,11 @@ class LoopInputs:
         self.results = self._places_of_results()
 
     def steps_of(self, values: Sequence[Any]) -> int:
-        """Return how many steps a run has at most, from the values of the instruction's inputs."""
+        """Return the largest number of steps of a run, from the values of the instruction's inputs."""
         return whole_number(self.module.to_host(values[self.n_steps]))
 
     def _places_of_results(self) -> list[tuple[_Kept, int]]:
-        """Return for each result of the loop what keeps it, in order."""
+        """Return the slot of each result of the loop, in order."""
         loop = self.loop
         found: dict[int | None, tuple[_Kept, int]] = {}
         for k, slot in enumerate(loop.states):
@@ -89,40 +89,39 @@ class LoopInputs:
 
 
 class LoopArena:
-    """What one run of a loop owns.
+    """The memory of one run of a loop.
 
     Parameters
     ----------
     inputs : LoopInputs
-        Where values stand.
+        The positions of values.
     values : sequence
-        Of the inputs of the loop's instruction.
+        The values of the inputs of the loop's instruction.
     probe : Probe or None
-        Who observes.
+        The probe of the call.
 
     Attributes
     ----------
     steps : int
-        How many steps are wanted; fewer once the stop condition held.
+        Number of wanted steps; reduced when the stop condition holds.
     sequences, fixed : list
         Arrays of the sequences, values of the non-sequences.
     states, outputs : list
-        Their rows: :class:`StateRows` and :class:`OutputRows`.
+        Rows of the states and step outputs.
     carried : tuple
-        What carries hand to the next step: the code of the loop sets it when it returns.
+        Carries for the next step; the code of the loop sets them when it returns.
     buffers : list
-        The plan's.
+        Buffers of the plan.
     code : LoopCode
-        What runs the steps.
+        The code of the steps.
     hand_over : callable or None
-        ``hand_over(arena, step)`` returns what runs them from a step on at which rows grow.
+        ``hand_over(arena, step)`` returns the code from a step on at which rows grow.
     shapes : tuple
-        Of the inputs of a step, in the order of the body's.
+        Shapes of the inputs of a step, in the order of the body's inputs.
     record : object
-        What the code notes times with, None while nobody observes.
+        The argument through which the code takes times; None if unobserved.
     failed_step, error, error_values
-        The step that failed, -1 while none has; what was raised there, and the values that the instruction read, as far as
-        they are at hand.
+        The step that failed, or -1; its error; and the values that the instruction read, as far as known.
     """
 
     __slots__ = (
@@ -164,9 +163,9 @@ class LoopArena:
         self.shapes = tuple(shapes)
 
     def open(self, memory: RunMemory | None, buffers: list[Any], steps_at_once: int | None) -> None:
-        """Take the buffers of a plan, and make rows for the outputs whose shape it knows.
+        """Take the buffers of a plan, and make rows for the outputs of known shape.
 
-        ``steps_at_once`` is how many steps one call of the code may take at most.
+        ``steps_at_once`` is the largest number of steps per call of the code.
         """
         forms = self.inputs.outputs
         self.outputs: Sequence[OutputRows] = [OutputRows(form, self.steps) for form in forms] if forms else ()
@@ -182,7 +181,7 @@ class LoopArena:
                     rows.start(row, None if over is None else self.sequences[over])
 
     def check_rows(self) -> None:
-        """Raise where the shapes met say that the first step writes a row of another shape than was read."""
+        """Raise if, by the shapes met, the first step writes a row of another shape than it reads."""
         if self.memory is not None and self.memory.mismatch is not None and self.steps:
             slot, expected, given = self.memory.mismatch
             from scanviz.engine.runtime.errors import changed_shape
@@ -190,7 +189,7 @@ class LoopArena:
             raise changed_shape(self.loop, slot, 0, expected, given)
 
     def chunk_end(self, first: int, wanted: int) -> int:
-        """Return the end of the chunk that begins at a step, making room for rows where there is none left."""
+        """Return the end of the chunk that begins at a step, making room for rows if needed."""
         if first >= self._room:
             self._room = min(self.steps, max(first + 1, 2 * self._room, self._first_room()))
             for state in self.states:
@@ -211,7 +210,7 @@ class LoopArena:
         return min(wanted, self._room)
 
     def _first_room(self) -> int:
-        """Return for how many steps there are rows of all results; for few, where nobody knows the end."""
+        """Return the number of steps for which all results have rows: few, if the end is unknown."""
         rooms = [first_room(self.loop, self.steps, 0)]
         rooms += [rows.size - rows.form.offset for rows in self.states if rows.form.grows]
         rooms += [
@@ -220,20 +219,20 @@ class LoopArena:
         return min(rooms)
 
     def held(self, step: int) -> tuple[Any, ...]:
-        """Return copies of what the loop holds before a step, in the host's memory: rows of each state, then carries."""
+        """Return host copies of the rows of each state, then of the carries, before a step."""
         to_host = self.module.to_host
         rows = [state.window(step) for state in self.states]
         return tuple([np.array(to_host(array)) for array in (*rows, *self.carried)])
 
     def resume(self, step: int, held: Sequence[Any]) -> None:
-        """Hold what :meth:`held` returned, so that the run goes on from that step."""
+        """Restore the copies of :meth:`held`, to continue from that step."""
         self.chunk_end(step, step + 1)
         for state, rows in zip(self.states, held, strict=False):
             state.restore(step, self.module.from_host(rows))
         self.carried = tuple([self.module.from_host(array) for array in held[len(self.states) :]])
 
     def in_words(self, step: int, instruction: int) -> BaseException:
-        """Return the error in the user's words, from the step that failed and the instruction (-1 where it is not known)."""
+        """Return the error in the user's words, given the step and the instruction that failed (-1 if unknown)."""
         assert self.error is not None
         from scanviz.engine.runtime.errors import Failure, in_words
 
@@ -246,7 +245,7 @@ class LoopArena:
         return tuple(0 if array is None else int(array.nbytes) for array in arrays)
 
     def bytes_held(self) -> int:
-        """Return the bytes of rows and buffers, with those of rows that are made when the first is known."""
+        """Return the bytes of rows and buffers, including rows that are made with the first step."""
         held = sum(self.row_bytes()) + (0 if self.memory is None else self.memory.arena)
         for rows in self.outputs:
             if rows.array is None and rows.slot.result is not None:
@@ -255,7 +254,7 @@ class LoopArena:
         return held
 
     def weigh(self, ledger: Ledger | None) -> None:
-        """Count what the arena holds in a ledger from now on, or no more."""
+        """Count the bytes of the arena in a ledger from now on; None stops counting."""
         if self._ledger is not None:
             self._ledger.release(self._weighed)
         self._ledger, self._weighed = ledger, 0
@@ -264,13 +263,13 @@ class LoopArena:
             ledger.hold(self._weighed)
 
     def _own_bytes(self) -> int:
-        """Return the bytes held, without arrays that were taken over."""
+        """Return the bytes held, without donated arrays."""
         taken = [rows.array for rows in self.states if rows.slot.in_place]
         taken += [rows.array for rows in self.outputs if rows.is_over]
         return self.bytes_held() - sum(int(array.nbytes) for array in taken)
 
     def _weigh_grown(self, rows: StateRows | OutputRows) -> None:
-        """Count rows that were made longer: those before were there until they were copied."""
+        """Count rows that were made longer; the old rows existed until they were copied."""
         if self._ledger is None or rows.array is None:
             return
         before, self._weighed = self._weighed, self._own_bytes()
@@ -281,7 +280,7 @@ class LoopArena:
             self._ledger.hold(self._weighed)
 
     def results(self, done: int, compute: RunInstruction) -> list[Any]:
-        """Return what the loop gives after ``done`` steps, in order; ``compute`` runs an instruction of the step alone."""
+        """Return the results after ``done`` steps, in order; ``compute`` runs a single instruction of the step."""
         return [self._result(kept, k, done, compute) for kept, k in self.inputs.results]
 
     def _result(self, kept: _Kept, k: int, done: int, compute: RunInstruction) -> Any:
@@ -294,7 +293,7 @@ class LoopArena:
                 output = self.outputs[k]
                 fallback = self._row_shape(output.slot.inner, compute) if output.array is None else ()
                 return output.result(done, fallback)
-            case "carry":  # copied: it may be an input, or a buffer of the loop around this one
+            case "carry":  # copied: it may be an input, or a buffer of the outer loop
                 return self.module.copy(self.carried[k])
 
     def _row_shape(self, inner: int, compute: RunInstruction | None) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""The array library that steps of a loop run on: NumPy here, CuPy in its backend."""
+"""The array library of a tier: NumPy here, CuPy in its backend."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ import numpy as np
 if TYPE_CHECKING:
     from scanviz.engine.program.instructions import Program
 
-_ARRAY, _asarray = np.ndarray, np.asarray  # asked for in every call
+_ARRAY, _asarray = np.ndarray, np.asarray  # for each call
 
 
 class ArrayModule:
-    """An array library: where arrays come from, how values get in and out.
+    """An array library: makes arrays, and converts values on the way in and out.
 
     Attributes
     ----------
     clock : callable
-        Gives nanoseconds, when all is done that was asked before.
+        Returns nanoseconds once all earlier work is done.
     takes_device_arrays : bool
-        Whether arrays of a device may be given to a program.
+        Whether a program takes arrays in device memory.
     lays_backwards : bool
-        Whether rows of an output may lie from the last to the first.
+        Whether rows of an output may be stored in reverse order.
     """
 
     __slots__ = ()
@@ -37,7 +37,7 @@ class ArrayModule:
         return np.empty(shape, dtype)
 
     def copy(self, value: Any) -> Any:
-        """Return a copy of an array that nothing else holds."""
+        """Return an independent copy of an array."""
         return np.array(value)
 
     def to_host(self, value: Any) -> Any:
@@ -54,17 +54,17 @@ class ArrayModule:
         return np.asarray(value)
 
     def number(self, value: Any) -> Any:
-        """Return a single number that goes into a step, in the form that its code takes."""
+        """Return a number in the form that the code of a step takes."""
         return value
 
     def constant(self, program: Program, number: int) -> Any:
-        """Return a constant of a program in the form that its code takes."""
+        """Return a constant in the form that the program's code takes."""
         return program.constants[number]
 
     def taken(self, program: Program, inputs: Sequence[Any]) -> Sequence[Any]:
-        """Return what a program is given as its code takes it."""
+        """Return the inputs in the form that the program's code takes."""
         return inputs
 
     def given(self, program: Program, inputs: Sequence[Any], results: Sequence[Any]) -> list[Any]:
-        """Return what a program gives as the caller gets it, who gave ``inputs``."""
+        """Return the results in the form that the caller of ``inputs`` gets."""
         return [result if type(result) is _ARRAY else _asarray(result) for result in results]

@@ -1,15 +1,15 @@
 """The calling convention of a loop's code: (arena, first step, last step) → (steps done, outcome, instruction).
 
-Whatever takes the steps of a loop, generated Python, an interpreter, later native code or a kernel, is called so by
-:mod:`scanviz.engine.runtime.driver`.  It takes the steps ``first`` to ``last - 1``, reads and writes the arena alone, and returns
+:mod:`scanviz.engine.runtime.driver` calls generated Python, an interpreter, machine code and kernels in the same way.  The code
+takes the steps ``first`` to ``last - 1``, reads and writes only the arena, and returns
 
-- ``(last, DONE, -1)`` where it took them all,
-- ``(n, STOPPED, -1)`` where the stop condition held in step ``n - 1``,
-- ``(n, FAILED, instruction)`` where that instruction of the body failed in step ``n``, -1 where it was none of them.  The
-  error and the values that the instruction read are in the arena.
+- ``(last, DONE, -1)`` if it took all steps,
+- ``(n, STOPPED, -1)`` if the stop condition held in step ``n - 1``,
+- ``(n, FAILED, instruction)`` if this instruction of the body failed in step ``n``; -1 if none of them did.  The arena holds the
+  error and the values that the instruction read.
 
-It may be called again for the steps that follow: what goes from step to step is in the arena when it returns.  So a loop runs in
-chunks of steps wherever rows must grow, observers are to be notified, or ctrl+c is to be heard.
+The arena also holds the state between two calls.  So a loop runs in chunks of steps: when its rows must grow, to notify observers,
+and to handle ctrl+c.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ T = TypeVar("T")
 
 
 class Pool(Generic[T]):
-    """Things of one kind, each in the hands of one user at a time, whatever thread they are in.
+    """Reusable objects, each used by one run at a time, in any thread.
 
     Parameters
     ----------
     make : callable
-        Makes one where none is left.
+        Makes an object if none is unused.
     most : int
-        How many are kept; those given back beyond them are let go.
+        Number of unused objects that are kept.
 
     Attributes
     ----------
     give_back : callable
-        Keeps what a run is done with for a later one.
+        Keeps an object for a later run.
 
     Examples
     --------
@@ -61,14 +61,14 @@ class Pool(Generic[T]):
         self.give_back: Callable[[T], None] = self._kept.append
 
     def take(self) -> T:
-        """Return what was given back last, or a new one."""
+        """Return the object that was given back last, or a new one."""
         try:
             return self._kept.pop()
         except IndexError:
             return self._make()
 
     def __len__(self) -> int:
-        """Return how many are left by users and in nobody's hands."""
+        """Return the number of unused objects."""
         return len(self._kept)
 
 
@@ -78,23 +78,23 @@ FAILED: Final = 2
 Outcome = tuple[int, int, int]
 # ``run(arena, first, last)``, the code of a loop in one variant
 RunSteps = Callable[["LoopArena", int, int], Outcome]
-# ``entry(values, buffers)`` runs a loop for the values of its instruction's inputs, and returns its results; None where their
-# shapes are not those of the plan, where there is no step, or something about them is wrong
+# ``entry(values, buffers)`` runs a loop for the values of its instruction's inputs and returns its results; None if the shapes are
+# not those of the plan, if there is no step, or if the values are wrong
 Entry = Callable[[Sequence[Any], list[Any]], "list[Any] | FailedRun | None"]
 WriteEntry = Callable[["Plan"], "Entry | None"]
 
 
 class FailedRun(NamedTuple):
-    """How a run ended that an error ended.
+    """A run that an error ended.
 
     Attributes
     ----------
     step : int
         The step that failed.
     error : BaseException
-        What to raise, in the user's words.
+        The error to raise, in the user's words.
     cause : BaseException or None
-        What that came of.
+        Its cause.
     """
 
     step: int
@@ -102,31 +102,31 @@ class FailedRun(NamedTuple):
     cause: BaseException | None
 
     def reraise(self) -> NoReturn:
-        """Raise what ended the run."""
+        """Raise the error."""
         raise self.error from self.cause
 
 
 class LoopCode:
-    """What a tier made of a loop for the shapes that it met.
+    """A loop as compiled by a tier for one set of shapes.
 
     Attributes
     ----------
     plan : Plan or None
-        Where registers live; None for a tier that gives every register a new array.
+        The locations of registers; None for a tier that gives every register a new array.
     memory : RunMemory or None
-        What a run needs of the plan.
+        The part of the plan that a run needs.
     tier_name : str
-        The tier whose code it is.
+        The tier.
     buffers : Pool
         Sets of the plan's buffers, left by earlier runs.
     keeps_buffers : bool
-        Whether they are so small that they are kept whatever the loop's ``allow_gc`` is.
+        Whether the buffers are small enough to keep, whatever the loop's ``allow_gc`` is.
     clock : callable
-        Gives nanoseconds, when all is done that was asked before.
+        Returns nanoseconds once all earlier work is done.
     samples : bool
-        Whether there is a variant with one stamp a step, so that operations are timed in a sample of the steps.
+        Whether there is a variant with one stamp per step, so that operations are timed in a sample of the steps.
     steps_at_once : int or None
-        How many steps one call may take at most: code that hears no ctrl+c is called for few.
+        Largest number of steps per call, for code that ctrl+c does not interrupt.
     """
 
     __slots__ = ()
@@ -141,15 +141,15 @@ class LoopCode:
 
     @property
     def plain_times(self) -> bool:
-        """Whether steps that have times run the very code that runs while nobody watches: there is nothing to compare them with."""
+        """Whether timed steps run the unobserved code."""
         return False
 
     def variant(self, name: Variant) -> RunSteps:
-        """Return the code of a variant, made when it is first needed."""
+        """Return the code of a variant, made at first use."""
         raise NotImplementedError
 
     def stamps(self, name: Variant, first: int, last: int, own: ObserverOverhead | None) -> Stamps:
-        """Return what takes the times of a chunk that a variant runs, less what watching takes in its steps where that is given."""
+        """Return the stamps for a chunk of steps of a variant; its times exclude the observer overhead of ``own`` if given."""
         raise NotImplementedError
 
 

@@ -1,4 +1,4 @@
-"""Running a loop, whatever its code is: steps in chunks where rows grow, observers are notified or ctrl+c must be heard."""
+"""Run a loop in chunks of steps, so that rows can grow, observers are notified and ctrl+c is handled."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from scanviz.engine.runtime.calling import LoopCode, WriteEntry
     from scanviz.engine.runtime.rows import StateRows
 
-THREADS = 16  # as many runs of a loop at once, in threads, find the sampling schedule of an earlier run
+THREADS = 16  # sampling schedules kept for runs of a loop in threads
 
 
 class LoopRunner:
-    """Runs one loop instruction; a tier derives a class that gives the loop's code.
+    """Run one loop instruction; a tier derives a class that provides the loop's code.
 
     Parameters
     ----------
@@ -51,26 +51,26 @@ class LoopRunner:
     def code_for(
         self, shapes: Sequence[Any], states: Sequence[StateRows], probe: Probe | None, steps: int
     ) -> LoopCode:
-        """Return the code for the shapes of a step's inputs and the rows of the states, to take so many steps at most."""
+        """Return the code for the shapes of a step's inputs and the rows of the states; the run takes at most ``steps`` steps."""
         raise NotImplementedError
 
     def compute(self, program: Program, instruction: AnyInstruction, values: Sequence[Any]) -> Sequence[Any]:
-        """Return the results of one instruction of the step, outside of any run."""
+        """Return the results of one instruction of the step, outside of a run."""
         raise NotImplementedError
 
     def enter(self, values: Sequence[Any]) -> list[Any] | FailedRun | None:
         """Run the loop without an arena; return its results or how it failed, None where it needs an arena."""
 
     def hand_over(self, arena: LoopArena, step: int) -> LoopCode:
-        """Return what runs a loop with a stop condition from a step on at which rows grow."""
+        """Return the code of a loop with a stop condition from a step on at which rows grow."""
         code: LoopCode = arena.code
         return code
 
     def took(self, code: LoopCode, steps: int) -> None:
-        """Hear how many steps a run of a loop with a stop condition took."""
+        """Take the number of steps of a run with a stop condition."""
 
     def _new_sampler(self) -> StepSampler:
-        from scanviz.engine.observation.sampling import StepSampler  # when somebody watches
+        from scanviz.engine.observation.sampling import StepSampler  # only for observed runs
 
         return StepSampler(next(all_loops(self.loop.body), None) is not None)
 
@@ -108,7 +108,7 @@ class LoopRunner:
             self.samplers.give_back(sampler)
 
     def _noted(self, values: Sequence[Any], probe: Probe, sampler: StepSampler | None = None) -> list[Any]:
-        """Run the loop as if nobody observed, and note the run."""
+        """Run the loop unobserved, and count the run."""
         own, key = probe.own, self.loop.key
         held, done, failed, begun = own.ns, 0, 1, perf_counter_ns()
         try:
@@ -135,7 +135,7 @@ class LoopRunner:
                 sampler.passed(elapsed)
 
     def opened(self, values: Sequence[Any], probe: Probe | None) -> tuple[LoopArena, LoopCode]:
-        """Return what a run owns, and the code for it."""
+        """Return the arena of a run, and its code."""
         arena = LoopArena(self.inputs, values, probe)
         code = arena.code = self.code_for(arena.shapes, arena.states, probe, arena.steps)
         if self.loop.until is not None:
@@ -144,8 +144,8 @@ class LoopRunner:
         return arena, code
 
     def _observed(self, values: Sequence[Any], probe: Probe, sampler: StepSampler) -> list[Any]:
-        """Run the loop as its observers want, a part of its steps after the other."""
-        from scanviz.engine.runtime.observed import run_observed  # when somebody observes
+        """Run the loop observed, part by part of its sampling schedule."""
+        from scanviz.engine.runtime.observed import run_observed  # only for observed runs
 
         begun = probe.now()
         arena, code = self.opened(values, probe)
@@ -165,10 +165,10 @@ class LoopRunner:
         return self._results(arena, done)
 
     def _fresh_bytes(self, arena: LoopArena, plan: Plan | None) -> int:
-        """Return the bytes that the steps of a run make anew, those included whose size a number among the non-sequences says."""
+        """Return the bytes of new arrays in the steps of a run, including sizes given by numbers among the non-sequences."""
         if plan is None or not arena.steps:
             return 0
-        from scanviz.engine.program.known_numbers import (  # of runs that are weighed
+        from scanviz.engine.program.known_numbers import (  # only for weighed runs
             fresh_bytes,
             fresh_registers,
         )
@@ -176,12 +176,12 @@ class LoopRunner:
         places = plan.places
         if all(places[number].shape is not None for number in fresh_registers(plan)):
             return fresh_bytes(self.loop.body, plan)
-        from scanviz.engine.program.known_numbers import known_in_step  # nothing that runs needs it
+        from scanviz.engine.program.known_numbers import known_in_step  # only for weighed runs
 
         return fresh_bytes(self.loop.body, plan, known_in_step(self.loop, arena.shapes, arena.fixed))
 
     def _sampler(self, probe: Probe) -> StepSampler:
-        """Return where an earlier run left its sampler; a new one for whoever did not observe then."""
+        """Return the sampler of an earlier run, or a new one for another observer."""
         sampler, observer = self.samplers.take(), id(probe.observers[0]) if probe.observers else 0
         if sampler.observer not in (0, observer):
             sampler = self._new_sampler()

@@ -1,4 +1,4 @@
-"""Errors at run time in the user's words: which operation on which line, on what, in which loop at which step."""
+"""Runtime errors in the user's words: the operation and its line, its inputs, the loop and the step."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ TRANSLATED = (
 
 
 class Failure(NamedTuple):
-    """Where a Program failed: what every tier says of an error, in whatever way it finds it out.
+    """The place where a Program failed, as each tier reports it.
 
     Attributes
     ----------
     instruction : int
-        Its index in the Program, of a loop's step in the body.
+        Index of the instruction in the Program, or in the body of the loop.
     step : int or None
         The step of the loop; None outside of loops.
     values : tuple
-        The values of the instruction's inputs, None for those that are not at hand.
+        The values of the instruction's inputs; None for unknown ones.
     """
 
     instruction: int
@@ -49,7 +49,7 @@ class Failure(NamedTuple):
 def in_words(
     error: BaseException, program: Program, failure: Failure | None, loop: LoopInstruction | None = None
 ) -> BaseException:
-    """Return what to raise for an error that a tier met at an instruction; itself where nobody knows at which."""
+    """Return the error to raise for an error at an instruction; the error itself if the instruction is unknown."""
     if failure is None:
         return error
     instruction = program.instructions[failure.instruction]
@@ -64,18 +64,18 @@ def translate(
     loop: LoopInstruction | None = None,
     step: int | None = None,
 ) -> ScanvizError | None:
-    """Return the error to raise in place of one that an instruction met; None to let it pass as it is.
+    """Return the error to raise in place of an instruction's error; None to keep the error.
 
     Parameters
     ----------
     error : exception
-        What was raised.
+        The original error.
     program : Program
-        The program that the instruction belongs to.
+        The program of the instruction.
     instruction : instruction
-        What was run.
+        The instruction.
     values : sequence
-        The values of its inputs, as far as they are at hand.
+        The values of its inputs, as far as known.
     loop, step : optional
         The loop it belongs to and its step.
     """
@@ -84,7 +84,7 @@ def translate(
         return None
     if not isinstance(error, TRANSLATED):
         return None
-    from scanviz.engine.program.value_names import as_written  # needed when something has failed
+    from scanviz.engine.program.value_names import as_written  # only for errors
     from scanviz.engine.runtime.wording import Words, tells_an_index, worded
 
     source = instruction.provenance.source
@@ -108,7 +108,7 @@ def translate(
         found=words.found if words.found is not None else inputs or None,
         fix=words.fix,
     )
-    told.told = True  # once in the user's words is enough; loops around it add their names alone
+    told.told = True  # outer loops only add their names
     told.__dict__["loops"] = [loop.key] if loop is not None else []
     if loop is None:
         told.__dict__["beside"] = _of_loop(instruction, None)
@@ -116,13 +116,13 @@ def translate(
 
 
 def _named(instruction: AnyInstruction, what: str) -> str:
-    """Return what one of our own errors says, with the operation in front where it does not name a loop."""
+    """Return the message of an own error, with the operation in front unless it names a loop."""
     of_loop = isinstance(instruction, LoopInstruction) or instruction.op.facts.for_loop
     return what if of_loop else f"{instruction.op.asked_as}: {what}"
 
 
 def _of_loop(instruction: AnyInstruction, loop: LoopInstruction | None) -> str:
-    """Return which loop an operation belongs to: one that runs it, or one whose work a rule has taken out of its steps."""
+    """Return the loop of an operation: the one that runs it, or the one whose steps it was pushed out of."""
     if loop is not None:
         return f" in loop `{loop.name}`"
     scans, rule = instruction.provenance.scans, instruction.provenance.rule
@@ -132,7 +132,7 @@ def _of_loop(instruction: AnyInstruction, loop: LoopInstruction | None) -> str:
 
 
 def _add_loop(error: ScanvizError, loop: LoopInstruction | None, step: int | None) -> None:
-    """Say in an error that it also happened inside of a loop, at a step of that one."""
+    """Add the outer loop and its step to an error."""
     loops: list[int] = error.__dict__.setdefault("loops", [])
     if loop is None or loop.key in loops:
         return
@@ -154,8 +154,8 @@ def _input(program: Program, number: int, value: Any) -> str:
 
 
 def _called(program: Program, number: int) -> str:
-    """Return the name of a value without one: what made it, or its place among the inputs."""
-    from scanviz.engine.program.value_names import ValueNames  # needed when something has failed
+    """Return the name of an unnamed value: its expression, or its position among the inputs."""
+    from scanviz.engine.program.value_names import ValueNames  # only for errors
 
     found = ValueNames(program).of(number)
     return "a constant" if found == "constant" else f"`{found}`"
@@ -222,7 +222,7 @@ def _remedy(
 ) -> str:
     if isinstance(slot, StepOutputSlot):
         return "the same shape from every step: T.where(T.arange(n) < t, v, 0) instead of v[:t]"
-    from scanviz.engine.ops.join import CONCATENATE  # needed when something has failed
+    from scanviz.engine.ops.join import CONCATENATE  # only for errors
     from scanviz.engine.ops.size_checks import shape_remedy
 
     return shape_remedy(

@@ -1,7 +1,7 @@
-"""Floating-point errors are no matter of NumPy's while a program runs: what it would warn of is a value like any other.
+"""Silence NumPy's floating-point warnings while a program runs, since NaN and infinity are ordinary values.
 
-``with np.errstate(all="ignore")`` says so too, and takes a tenth of a short call.  NumPy keeps the state in a context variable.
-Which one that is, and what its value is then, is found out here by asking for it in an empty context.
+``with np.errstate(all="ignore")`` takes a tenth of a short call.  NumPy keeps this state in a context variable, which is found here
+by setting the state in an empty context.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 
 
 def _found() -> tuple[Callable[[], Any], Callable[[Any], Any]]:
-    """Return what ignores errors from now on, and what takes its result and lets them be as they were before."""
+    """Return a function that silences warnings, and one that takes its result and restores the state."""
     context = Context()
     context.run(np.seterr, all="ignore")
     held = list(context.items())

@@ -1,7 +1,7 @@
-"""Running a Program instruction by instruction: the reference tier, and the plain form of any array library's.
+"""Run a Program instruction by instruction: the reference tier.
 
-Each operation is one call of a function looked up by op; every value exists and can be told to an observer.  No plan is read:
-every register gets a new array.  The generated tiers are tested against this one.
+Each operation is one call of a function looked up by op; observers may receive every value.  The interpreter reads no plan: every
+register gets a new array.  The generated tiers are tested against it.
 """
 
 from __future__ import annotations
@@ -45,20 +45,20 @@ OtherTier = Callable[[Program, LoopInstruction, ArrayModule], RunLoop]
 
 
 class RunContext:
-    """In what a program runs.
+    """The context of a running program.
 
     Attributes
     ----------
     probe : Probe or None
-        Who observes.
+        The probe of the call.
     loop, step : LoopInstruction or None, int
-        The loop whose body it is, and the step.
+        The loop whose body the program is, and the step.
     notify : bool
-        Whether ``probe`` is notified of every instruction.
+        Whether every instruction notifies ``probe``.
     record : callable or None
-        Is given the time after each instruction.
+        Takes the time after each instruction.
     failed, values : int, sequence
-        The instruction that raised, -1 while none has, and the values that it read.
+        The instruction that raised, or -1, and the values that it read.
     """
 
     __slots__ = ("failed", "loop", "notify", "probe", "record", "step", "values")
@@ -77,36 +77,37 @@ class RunContext:
 
     @property
     def key(self) -> int | None:
-        """The key of the loop, as observers are told."""
+        """The key of the loop in events."""
         return None if self.loop is None else self.loop.key
 
     @property
     def has_values(self) -> bool:
-        """Whether observers are notified of values too."""
+        """Whether observers receive values."""
         return self.notify and self.probe is not None and self.probe.level is VALUES
 
     def in_words(self, error: BaseException, program: Program) -> BaseException:
-        """Return what to raise for an error of the program."""
+        """Return the error to raise for an error of the program."""
         step = self.step if self.loop is not None else None
         failure = Failure(self.failed, step, tuple(self.values)) if self.failed >= 0 else None
         return in_words(error, program, failure, self.loop)
 
 
 class Interpreter:
-    """An executable that interprets its program.
+    """An executable that interprets a program.
 
     Parameters
     ----------
     program : Program
-        What to run.
+        The program.
     perform : callable
-        ``perform(op, values)`` gives the results of an operation.
+        ``perform(op, values)`` returns the results of an operation.
     module : ArrayModule
-        Where buffers come from.
+        The array library.
     name : str
-        Of the tier.
+        Name of the tier.
     other_tier : callable, optional
-        ``other_tier(program, loop, module)`` gives what runs a loop whose mode names another tier; without it all run here.
+        ``other_tier(program, loop, module)`` returns the runner of a loop whose mode names another tier; by default all loops run
+        here.
     """
 
     def __init__(
@@ -134,21 +135,21 @@ class Interpreter:
             return self.module.given(self.program, inputs, results)
 
     def _context(self, probe: Probe | None) -> RunContext:
-        """Return how the function's program is looked at: its values one by one, or a time after each instruction."""
+        """Return the context of the function's program: observed value by value, or with a time after each instruction."""
         if probe is None or probe.level is RUNS or probe.level is VALUES or not probe.is_outer:
             return RunContext(probe, notify=probe is not None and probe.level is not RUNS)
         probe.stamps = stamps = array("q", [time.perf_counter_ns()])
         return RunContext(probe, record=stamps.append)
 
     def run_whole(self, program: Program, inputs: Sequence[Any], context: RunContext) -> list[Any]:
-        """Return the outputs of a program that is no step of a loop, its errors in the user's words."""
+        """Return the outputs of a program that is not the step of a loop, with errors in the user's words."""
         try:
             return self.run_program(program, inputs, context)
         except Exception as error:
             raise context.in_words(error, program) from error.__cause__
 
     def run_program(self, program: Program, inputs: Sequence[Any], context: RunContext) -> list[Any]:
-        """Return the outputs of a program: the function's, one step of a loop or one side of a branch."""
+        """Return the outputs of a program: a function, a step of a loop or a side of a branch."""
         probe = context.probe
         if probe is not None and context.has_values:
             probe.step_inputs(context.key, context.step, tuple(map(self.module.to_host, inputs)))
@@ -200,7 +201,7 @@ class Interpreter:
     def run_apart(
         self, program: Program, instruction: AnyInstruction, values: Sequence[Any], probe: Probe | None = None
     ) -> Sequence[Any]:
-        """Return the results of one instruction for the values of registers, outside of any run; its loops may be watched."""
+        """Return the results of one instruction for the values of registers, outside of a run; its loops may be observed."""
         context = RunContext(probe)
         try:
             return self.run_instruction(program, instruction, values, context)
@@ -212,7 +213,7 @@ class Interpreter:
     def run_branch(
         self, branch: BranchInstruction, values: Sequence[Any], context: RunContext
     ) -> Sequence[Any]:
-        """Run the side that the condition chooses; the branch is one instruction to those who observe."""
+        """Run the side that the condition chooses; to observers the branch is one instruction."""
         program, reads = branch.sides[0 if bool(self.module.to_host(values[branch.condition])) else 1]
         inside = RunContext(context.probe, context.loop, context.step)
         return self.run_whole(program, [values[number] for number in reads], inside)
@@ -230,7 +231,7 @@ class Interpreter:
 
 
 class InterpretedLoop(LoopRunner):
-    """Runs one loop whose steps are interpreted."""
+    """Run one loop by interpreting its steps."""
 
     def __init__(self, interpreter: Interpreter, loop: LoopInstruction) -> None:
         super().__init__(loop, interpreter.module)
@@ -248,7 +249,7 @@ class InterpretedLoop(LoopRunner):
 
 
 class Interpreted(LoopCode):
-    """A loop whose steps are interpreted: what a step means, written plainly.  One code for all shapes, without a plan.
+    """The interpreted steps of a loop: one code for all shapes, without a plan.
 
     Parameters
     ----------
@@ -262,7 +263,7 @@ class Interpreted(LoopCode):
     plan = memory = None
     tier_name = "reference"
     keeps_buffers = False
-    samples = False  # every operation is one call already: a stamp after it costs little
+    samples = False  # every operation is a call: a stamp after it costs little
     clock = staticmethod(time.perf_counter_ns)
 
     def __init__(self, interpreter: Interpreter, loop: LoopInstruction) -> None:
@@ -275,11 +276,11 @@ class Interpreted(LoopCode):
         return self
 
     def stamps(self, name: Variant, first: int, last: int, own: ObserverOverhead | None) -> Stamps:
-        """Return what takes a time after each operation."""
+        """Return stamps after each operation."""
         return OperationStamps(own=own)
 
     def __call__(self, arena: LoopArena, first: int, last: int) -> Outcome:
-        """Take steps, as :mod:`scanviz.engine.runtime.calling` says."""
+        """Take steps by the convention of :mod:`scanviz.engine.runtime.calling`."""
         record, probe = arena.record, arena.probe
         notify = probe is not None and probe.level is VALUES
         for step in range(first, last):
@@ -305,7 +306,7 @@ class Interpreted(LoopCode):
         return last, DONE, -1
 
     def _store(self, arena: LoopArena, step: int, results: Sequence[Any]) -> bool:
-        """Store a step's results; whatever may be a view of rows written here is copied before the first is written."""
+        """Store a step's results; results that may be views of written rows are copied first."""
         module, given = self.interpreter.module, iter(results)
         written = [(rows, tap, next(given)) for rows in arena.states for tap, _ in rows.slot.writes]
         if len(written) > 1:

@@ -1,9 +1,8 @@
 """The rows of a loop while it runs: states, step outputs and carries, in bounded memory.
 
-The row of step t and tap k of a state lies at ``(offset + t + k) % size``.  Where all rows are kept, size is
-``offset + n`` and nothing wraps; where only the last are, a ring of ``max(kept, offset) + 1`` rows is enough: no row that
-is read in a step is the row written in it.  A loop with a stop condition may end long before its maximum: its rows grow as
-they are needed.
+The row of step t and tap k of a state is at ``(offset + t + k) % size``.  If all rows are kept, size is ``offset + n`` and nothing
+wraps.  If only the last rows are kept, a ring of ``max(kept, offset) + 1`` rows is enough: no step reads the row that it writes.  A
+loop with a stop condition may end long before its maximum: its rows grow when needed.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from scanviz.engine.runtime.array_module import ArrayModule
 
 RunInstruction = Callable[[Program, AnyInstruction, Sequence[Any]], Sequence[Any]]
-# what a loop with a stop condition has room for at first: so many steps, and so many bytes of each result; a row at least
+# initial room of a loop with a stop condition: steps, and bytes of each result; at least one row
 FIRST_ROOM = 1024
 FIRST_BYTES = 1 << 20
 
@@ -46,7 +45,7 @@ def count_steps(loop: LoopInstruction, value: Any) -> int:
 
 
 def first_room(loop: LoopInstruction, steps: int, row_bytes: int) -> int:
-    """Return the number of steps to make rows of so many bytes for before the first step."""
+    """Return the number of steps that get rows, of so many bytes each, before the first step."""
     if loop.until is None:
         return steps
     return min(steps, FIRST_ROOM, max(1, FIRST_BYTES // max(1, row_bytes)))
@@ -63,7 +62,7 @@ def check_sequences(loop: LoopInstruction, arrays: Sequence[Any], steps: int) ->
 
 
 class StateForm:
-    """What is the same of a state in all runs of its loop, found once.
+    """The facts of a state that all runs of its loop share.
 
     Parameters
     ----------
@@ -72,9 +71,9 @@ class StateForm:
     slot : StateSlot
         The state.
     place : int
-        Where its initial rows stand among the values that the loop is given.
+        Position of its initial rows among the inputs of the loop.
     module : ArrayModule
-        Where arrays come from.
+        The array library.
     """
 
     __slots__ = (
@@ -101,14 +100,14 @@ class StateForm:
 
     @property
     def grows(self) -> bool:
-        """Whether all rows are kept, each of them new."""
+        """Whether all rows are kept, each in a place of its own."""
         return not (self.wraps or self.is_mitmot)
 
     def rows(self, steps: int, row_shape: Sequence[int]) -> int:
-        """Return how many rows a run of so many steps begins with."""
+        """Return the number of rows at the begin of a run of so many steps."""
         if self.loop.until is not None and self.grows:
             return self.slot.offset + first_room(self.loop, steps, prod(row_shape) * self.dtype.itemsize)
-        # of the run before, mostly: read and put in place as one, for threads run it too
+        # usually as in the run before; one assignment, since threads share it
         known, found = self._known
         if known != steps:
             found = ring_size(self.slot, steps) if self.wraps else self.slot.offset + steps
@@ -122,11 +121,11 @@ class StateRows:
     Parameters
     ----------
     form : StateForm
-        Which state it is.
+        The state.
     initial : array
-        The rows that it starts from: one row of a sitsot, the whole buffer of a mitmot.
+        Its initial rows: one row of a sitsot, the whole buffer of a mitmot.
     steps : int
-        How many steps are wanted.
+        Number of wanted steps.
     """
 
     __slots__ = ("array", "form", "row_shape", "size")
@@ -161,7 +160,7 @@ class StateRows:
         return self.form.slot
 
     def reserve(self, room: int) -> None:
-        """Make rows for ``room`` steps, keeping what is there."""
+        """Make room for ``room`` steps, keeping the rows so far."""
         form = self.form
         if form.grows and form.offset + room > self.size:
             self.size = form.offset + room
@@ -198,7 +197,7 @@ class StateRows:
         return np.array([self.position(step, tap) for tap in range(min(taps), after)], np.int64)
 
     def history(self, done: int) -> Any:
-        """Return the initial rows and those of ``done`` steps: all rows, in a buffer that keeps all."""
+        """Return the initial rows and those of ``done`` steps, of a buffer that keeps all rows."""
         return self.array[: self.form.offset + done]
 
     def result(self, done: int) -> Any:
@@ -212,14 +211,14 @@ class StateRows:
 
 
 def enlarged(module: ArrayModule, array: Any, rows: int) -> Any:
-    """Return an array of ``rows`` rows that begins with those of ``array``."""
+    """Return a copy of an array, extended to ``rows`` rows."""
     larger = module.empty((rows, *array.shape[1:]), array.dtype)
     larger[: len(array)] = array
     return larger
 
 
 def last_rows(module: ArrayModule, array: Any, end: int, kept: int) -> Any:
-    """Return the ``kept`` rows before row ``end`` of a buffer that wraps at its length."""
+    """Return the ``kept`` rows before row ``end`` of a ring buffer."""
     size, start = len(array), end - kept
     if end <= size:
         return array[start:end]
@@ -234,7 +233,7 @@ def last_rows(module: ArrayModule, array: Any, end: int, kept: int) -> Any:
 
 
 class OutputForm:
-    """What is the same of a step output in all runs of its loop, found once.
+    """The facts of a step output that all runs of its loop share.
 
     Parameters
     ----------
@@ -243,7 +242,7 @@ class OutputForm:
     slot : StepOutputSlot
         The output.
     module : ArrayModule
-        Where arrays come from.
+        The array library.
     """
 
     __slots__ = ("backwards", "dtype", "keep", "loop", "module", "slot")
@@ -254,16 +253,16 @@ class OutputForm:
         self.backwards = slot.backwards and module.lays_backwards
 
     def made(self, rows: int, row_shape: tuple[int, ...], over: Any = None) -> tuple[Any, bool]:
-        """Return an array of so many rows, and whether these are rows of a sequence, which steps write over.
+        """Return an array for the rows, and whether it is a donated sequence whose rows the steps overwrite.
 
         Parameters
         ----------
         rows : int
-            How many.
+            Number of rows.
         row_shape : tuple of int
-            The shape of each.
+            Shape of a row.
         over : array, optional
-            The sequence, where a step is done with its row when it writes.
+            A sequence that may be overwritten: each step reads its row before it writes.
         """
         if over is not None and self._fits(over, row_shape):
             taken = over[:rows]
@@ -273,7 +272,7 @@ class OutputForm:
         return (made[::-1] if self.backwards else made), False
 
     def _fits(self, sequence: Any, row_shape: tuple[int, ...]) -> bool:
-        """Return whether rows of a sequence lie as those of the output would, in memory that may be written."""
+        """Return whether a sequence is writable and has the strides of the output."""
         row = packed(row_shape, self.dtype.itemsize)
         step = row_shape[0] * row[0] if row_shape else self.dtype.itemsize
         strides = (-step if self.backwards else step, *row)
@@ -281,21 +280,21 @@ class OutputForm:
 
 
 class OutputRows:
-    """The rows of one step output; made when the shape of the first row is known.
+    """The rows of one step output, made once the shape of a row is known.
 
     Parameters
     ----------
     form : OutputForm
-        Which output it is.
+        The output.
     steps : int
-        How many steps are wanted.
+        Number of wanted steps.
     """
 
     __slots__ = ("array", "form", "is_over", "row_shape", "size", "steps")
 
     def __init__(self, form: OutputForm, steps: int) -> None:
         self.form, self.is_over, self.steps = form, False, steps
-        # of rows whose shape the first one tells there is one, where nobody knows how many there will be
+        # one row if both their shape and their number are unknown
         known = steps if form.loop.until is None else 1
         self.size = min(steps, known if form.keep is None else form.keep)
         self.row_shape: tuple[int, ...] | None = None
@@ -307,7 +306,7 @@ class OutputRows:
         return self.form.slot
 
     def start(self, row_shape: tuple[int, ...], over: Any = None) -> None:
-        """Make the buffer, or take the rows of a sequence for it that steps may write over."""
+        """Make the buffer, or take over a sequence that steps may overwrite."""
         self.row_shape = row_shape
         if self.form.keep is None:
             row_bytes = prod(row_shape) * self.form.dtype.itemsize
@@ -315,14 +314,14 @@ class OutputRows:
         self.array, self.is_over = self.form.made(self.size, row_shape, over)
 
     def reserve(self, room: int) -> None:
-        """Make rows for ``room`` steps, keeping what is there."""
+        """Make room for ``room`` steps, keeping the rows so far."""
         if self.form.keep is None and room > self.size:
             self.size = room
             if self.array is not None:
                 self.array = enlarged(self.form.module, self.array, room)
 
     def write(self, step: int, value: Any) -> None:
-        """Store a row, refusing another shape than the first one's."""
+        """Store a row; raise if its shape differs from the first row's."""
         if self.slot.result is None:
             return
         if self.row_shape is None:
@@ -335,7 +334,7 @@ class OutputRows:
             self.array[step % self.size] = value
 
     def result(self, done: int, fallback: tuple[int, ...]) -> Any:
-        """Return the rows kept; with no step done, no rows of shape ``fallback``."""
+        """Return the kept rows; after no step, an empty array of rows of shape ``fallback``."""
         if self.array is None:
             self.start(fallback)
         return last_rows(self.form.module, self.array, done, min(self.size, done))
@@ -349,10 +348,10 @@ def row_shape_without_steps(
     run: RunInstruction | None,
     module: ArrayModule,
 ) -> tuple[int, ...]:
-    """Return the shape that rows of a step's result would have had, for a loop that takes no step.
+    """Return the row shape of a step's result for a loop that takes no step.
 
-    It follows from the shapes of the step's inputs and the values of its non-sequences.  A size that depends on the
-    values of a row, such as how many elements a mask picks of it, is taken as 0.
+    It follows from the shapes of the step's inputs and the values of its non-sequences.  A size that depends on the values of a
+    row, such as the number of elements that a mask picks, is 0.
 
     Parameters
     ----------
@@ -365,9 +364,9 @@ def row_shape_without_steps(
     constants : sequence
         Values of the non-sequences.
     run : callable or None
-        Runs one instruction of the step; without it nothing is computed.
+        Runs one instruction of the step; None computes nothing.
     module : ArrayModule
-        Where arrays come from.
+        The array library.
     """
     found = partial_shapes(loop.body, inputs)[inner]
     if None in found and run is not None:

@@ -1,7 +1,7 @@
-"""A loop's code for the shapes met: planned, written and cached.
+"""Plan, write and cache a loop's code for the shapes met.
 
-Code never depends on the number of steps.  A loop that keeps meeting new shapes gets code made for no shapes in particular, which
-checks each row as it is stored.
+Code never depends on the number of steps.  A loop whose shapes keep changing gets code for any shapes, which checks each row as it
+is stored.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
     from scanviz.engine.runtime.rows import StateRows
 
     class WrittenCode(Protocol):
-        """Code that was written for a plan."""
+        """Code for a plan."""
 
         @property
         def function(self) -> RunSteps:
-            """What is called."""
+            """The callable."""
             ...
 
         @property
@@ -49,10 +49,10 @@ if TYPE_CHECKING:
 # sets of shapes that have code of their own; further ones are taken to change all the time.  Twenty batch sizes in turn took 3.7 s
 # where code of 8 was kept, 2.4 s where that of all was
 MOST_SHAPES = 32
-# of buffers that are kept between runs in any case: making them takes longer than a short step
+# Buffers of at most so many bytes are kept between runs in any case: making them takes longer than a short step.
 SMALL_BYTES = 16 * 2**10
-ENTERED = 16  # runs after which a loop gets code that needs no arena: it saves some microseconds a run, and takes time to write
-POOLED = 4  # sets of buffers kept between runs: as many threads as can run at once without new ones
+ENTERED = 16  # runs after which a loop gets code without an arena, which saves some microseconds per run
+POOLED = 4  # sets of buffers kept between runs, for as many threads
 _ANY = "any shapes"
 
 
@@ -60,20 +60,20 @@ Write = Callable[[Plan, "Variant"], "WrittenCode"]
 
 
 class Tier(NamedTuple):
-    """What a tier brings: everything else about loops is the same for all.
+    """The parts of loops that differ between tiers.
 
     Attributes
     ----------
     name : str
-        Of the tier.
+        Name of the tier.
     emits : Emits
-        What it can do with memory.
+        Its capabilities with memory.
     module : ArrayModule
-        Where arrays come from.
+        The array library.
     interpreted : callable
-        ``interpreted(program)`` gives what runs a program instruction by instruction.
+        ``interpreted(program)`` returns the interpreter of a program.
     groups : callable
-        Which instructions are done as one.
+        Groups instructions to fuse.
     """
 
     name: str
@@ -89,19 +89,19 @@ class Specialised(LoopCode):
     Attributes
     ----------
     plan : Plan
-        Where registers live.
+        The locations of registers.
     memory : RunMemory
-        What a run needs of it.
+        The part of the plan that a run needs.
     tier : Tier
-        Whose code it is.
+        The tier.
     why : str
-        Why it is that tier's.
+        The reason for this tier.
     buffers : Pool
         Buffers left by earlier runs.
     keeps_buffers : bool
-        Whether they are small.
+        Whether the buffers are small.
     has_buffers : bool
-        Whether there are any.
+        Whether there are buffers.
     entry : callable or None
         Runs the loop without an arena, once that was written.
     runs : int
@@ -145,7 +145,7 @@ class Specialised(LoopCode):
         return [self.tier.module.empty(shape, dtype) for shape, dtype in self.memory.buffers]
 
     def variant(self, name: Variant) -> RunSteps:
-        """Return one variant of the code, written when first needed."""
+        """Return one variant of the code, written at first use."""
         return (self._code.get(name) or self.written(name)).function
 
     def written(self, name: Variant) -> WrittenCode:
@@ -160,8 +160,8 @@ class Specialised(LoopCode):
         return write(self.plan)
 
     def stamps(self, name: Variant, first: int, last: int, own: ObserverOverhead | None) -> Stamps:
-        """Return what takes the times of a chunk, less what watching takes in its steps where that is given."""
-        from scanviz.engine.observation.stamps import OperationStamps, StepStamps  # when somebody watches
+        """Return the stamps for a chunk of steps; its times exclude the observer overhead of ``own`` if given."""
+        from scanviz.engine.observation.stamps import OperationStamps, StepStamps  # only for observed runs
 
         if name == "steps":
             return StepStamps(first, last, self.clock, own)
@@ -169,18 +169,18 @@ class Specialised(LoopCode):
 
 
 class SpecialisedLoop(LoopRunner):
-    """Runs one loop by code for the shapes of a step's inputs.
+    """Run one loop by code for the shapes of a step's inputs.
 
     Parameters
     ----------
     loop : LoopInstruction
         The loop.
     runners : mapping
-        What runs the loops and branches inside the step, by index of the instruction.
+        Runners of the inner loops and branches, by index of the instruction.
     tier : Tier
-        The tier's part.
+        The tier.
     write : callable
-        ``write(plan, variant)`` gives code.
+        ``write(plan, variant)`` returns code.
     """
 
     def __init__(self, loop: LoopInstruction, runners: Mapping[int, Any], tier: Tier, write: Write) -> None:
@@ -193,27 +193,27 @@ class SpecialisedLoop(LoopRunner):
         self._lock = lock()
 
     def compute(self, program: Program, instruction: AnyInstruction, values: Sequence[Any]) -> Sequence[Any]:
-        """Return the results of one instruction alone."""
+        """Return the results of a single instruction."""
         return self.tier.interpreted(program).run_apart(program, instruction, values)
 
     def code_for(
         self, shapes: Sequence[Any], states: Sequence[StateRows], probe: Probe | None, steps: int
     ) -> Specialised:
-        """Return the code for shapes, making it where they are new.
+        """Return the code for shapes, made if they are new.
 
         Parameters
         ----------
         shapes : sequence of shape
-            Of the body's inputs.
+            Shapes of the body's inputs.
         states : sequence of StateRows
-            The rows of each state.
+            Rows of each state.
         probe : Probe or None
-            Is notified of new code.
+            Notified of new code.
         steps : int
-            How many steps are to be taken at most.
+            Largest number of steps.
         """
         key = (*shapes, *[states[k].row_shape for k in self._unread]) if self._unread else tuple(shapes)
-        # read and put in place as one: most runs meet the shapes of the run before
+        # most runs have the shapes of the run before; one assignment, since threads share it
         latest, found = self._latest
         if found is not None and latest == key:
             return found
@@ -298,17 +298,17 @@ class SpecialisedLoop(LoopRunner):
 
     @property
     def expected(self) -> Tier:
-        """The tier whose code is taken for shapes that were not met yet."""
+        """The tier for new shapes."""
         return self.tier
 
     def all_made(self) -> list[Specialised]:
-        """Return what is kept, for all shapes."""
+        """Return the cached code of all shapes."""
         with self._lock:
             return list(self.cache.values())
 
 
 def _is_for(made: Plan, loop: LoopInstruction, shapes: Sequence[Any], rows: Sequence[Any]) -> bool:
-    """Return whether a plan was made for the shapes of a step's inputs and of the states' rows."""
+    """Return whether a plan is for these shapes of a step's inputs and of the states' rows."""
     planned = [made.places[number].shape for number in loop.body.inputs]
     kept = [made.stores["state", k].row for k in range(len(loop.states))]
     return planned == list(shapes) and kept == list(rows)

@@ -1,4 +1,4 @@
-"""What NumPy says at run time, in the user's words: indices outside of what there is, shapes that differ, memory that runs out."""
+"""Translate NumPy's runtime errors into the user's words: indices out of bounds, different shapes, too little memory."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _TOO_BIG = ("array is too big", "Maximum allowed dimension", "Unable to allocate
 
 
 class Words(NamedTuple):
-    """An error in the user's words; ``step`` where the operation computes all steps of a loop at once."""
+    """An error in the user's words; ``step`` is set if the operation computes all steps of a loop at once."""
 
     kind: type[ScanvizError]
     what: str
@@ -41,25 +41,25 @@ class Words(NamedTuple):
 
 
 def tells_an_index(error: ScanvizError) -> bool:
-    """Return whether one of our own errors only passes on what NumPy says of an index."""
+    """Return whether an own error only passes on NumPy's message about an index."""
     return error.expected is None and _OUTSIDE.search(error.what) is not None
 
 
 def worded(
     error: BaseException, program: Program, instruction: AnyInstruction, values: Sequence[Any]
 ) -> Words:
-    """Return what an instruction's error is in the user's words.
+    """Return an instruction's error in the user's words.
 
     Parameters
     ----------
     error : exception
-        What NumPy raised.
+        NumPy's error.
     program : Program
-        The program that the instruction belongs to.
+        The program of the instruction.
     instruction : instruction
-        What was run.
+        The instruction.
     values : sequence
-        The values of its inputs, as far as they are at hand.
+        The values of its inputs, as far as known.
     """
     message = error.what if isinstance(error, ScanvizError) else str(error)
     if isinstance(error, MemoryError) or message.startswith(_TOO_BIG):
@@ -68,7 +68,7 @@ def worded(
     if outside is not None and values and values[0] is not None:
         index, axis, size = (int(group) for group in outside.groups())
         return _outside(program, instruction, values, (index, axis, size))
-    # less the result's buffer, which only some tiers have
+    # without the result's buffer, which only some tiers have
     if "operands could not be broadcast together" in message:
         shapes = " and ".join(dict.fromkeys(str(np.shape(value)) for value in values))
         expected = "along each axis, counted from the last, equal sizes or 1"
@@ -77,7 +77,7 @@ def worded(
 
 
 def _named(instruction: AnyInstruction, message: str) -> str:
-    """Return a message with the operation in front of it; a loop's errors name the loop themselves."""
+    """Return a message with the operation in front; errors of loops name the loop already."""
     return message if isinstance(instruction, LoopInstruction) else f"{instruction.op.name}: {message}"
 
 

@@ -63,9 +63,9 @@ class AutoRunner(SpecialisedLoop):
     Parameters
     ----------
     loop, runners, tier, write
-        Of the loop, as for every tier.
+        As :class:`SpecialisedLoop` takes them.
     policy : TierPolicy
-        The function's.
+        The policy of the function.
     """
 
     def __init__(

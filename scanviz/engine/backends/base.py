@@ -28,7 +28,7 @@ class Availability(NamedTuple):
     how_to_get : str
         The command that installs what is missing; empty where nothing is.
     version : str
-        Of the library behind it, empty if unknown.
+        The version of its library, empty if unknown.
     """
 
     works: bool
@@ -43,9 +43,9 @@ class Support(NamedTuple):
     Attributes
     ----------
     runs : bool
-        Whether it can.
+        Whether the tier runs it.
     why : str
-        Why not, in words.
+        The reason if not.
     """
 
     runs: bool
@@ -87,9 +87,9 @@ class Executable(Protocol):
     ``run`` may be called from several threads at once.  It never writes into the arrays it is given, and never returns
     an array that it will write to again; what it returns may share memory with inputs, constants or other outputs.
 
-    One that knows that this is never so has an attribute ``gives_own`` that is True: then nobody looks.
-    One that runs by plans has a method ``plans()`` too: the plan of each loop run so far, by the loop's key.  What memory rules did
-    there stands in the history of rewrites and beside the Program where that is printed.
+    An executable whose results never do has an attribute ``gives_own`` that is True: then that is not checked.
+    One that runs by plans also has a method ``plans()``: the plan of each loop run so far, by the loop's key, for the history of
+    rewrites and for printed Programs.
     """
 
     def run(self, inputs: Sequence[Any], probe: Probe | None) -> list[Any]:
@@ -100,8 +100,8 @@ class Executable(Protocol):
 class Backend(Protocol):
     """A tier: something that compiles programs.
 
-    One that cannot run every operation has a method ``supports(instruction, program)`` too, of an operation
-    (:data:`Supports`, :func:`supported_by`): what it refuses stands beside a Program that is printed.
+    One that cannot run every operation also has a method ``supports(instruction, program)`` (:data:`Supports`,
+    :func:`supported_by`); printed Programs show what it refuses.
     """
 
     name: str

@@ -26,11 +26,11 @@ class OtherTierRunner:
     Parameters
     ----------
     program : Program
-        The program that the loop is an instruction of.
+        The program that holds the loop.
     loop : LoopInstruction
         The loop; its mode names a backend.
     module : ArrayModule
-        The array library of the program: values go to the other tier, and come back, through the host's memory.
+        The array library of the program.
 
     Raises
     ------

@@ -68,7 +68,7 @@ def resolve(name: str) -> Backend:
     Raises
     ------
     BackendError
-        If there is none of that name, or it cannot be loaded.
+        If there is no such backend, or it cannot be loaded.
     """
     found = _made.get(name)
     if found is None:

@@ -15,9 +15,9 @@ class TierPolicy:
     Attributes
     ----------
     numpy_ns : float
-        Nanoseconds of the steps that NumPy has taken.
+        The estimated time of all steps on NumPy so far.
     compiles_all : bool
-        Whether every loop is compiled now, whatever it takes.
+        Whether every loop is compiled from now on.
     """
 
     __slots__ = ("compiles_all", "numpy_ns")

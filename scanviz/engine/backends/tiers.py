@@ -31,7 +31,7 @@ class Unsupported(NamedTuple):
     loop : LoopInstruction or None
         The innermost loop around it.
     why : str
-        The reason, in words.
+        The reason.
     """
 
     instruction: Instruction
@@ -51,13 +51,13 @@ def unsupported(
     Parameters
     ----------
     instruction : AnyInstruction
-        An operation; a loop or a branch for all that is in it.
+        An operation; a loop or a branch stands for everything in it.
     program : Program
-        What it is an instruction of.
+        The program that holds it.
     tier : str
         The tier's name.
     supports : callable
-        What it says of one operation.
+        The tier's function ``supports``.
     loop : LoopInstruction, optional
         The innermost loop around the program.
     """
@@ -80,7 +80,7 @@ def check_support(program: Program, tier: str, supports: Supports) -> None:
     Raises
     ------
     ScanvizNotImplementedError
-        If it does not; names the operation, the loop and the line.
+        If it does not; the message names the operation, the loop and the line.
     """
     for part in program.instructions:
         for instruction, loop, why in unsupported(part, program, tier, supports):
@@ -105,11 +105,11 @@ def tiers_of(
     Parameters
     ----------
     instruction : AnyInstruction
-        An operation; a loop or a branch is run by a tier that runs all that is in it.
+        An operation; a tier runs a loop or a branch if it runs everything in it.
     program : Program
-        What it is an instruction of.
+        The program that holds it.
     tiers : sequence of str, optional
-        All that can be loaded by default, whether they work here or not.
+        By default all that can be loaded, whether they work here or not.
 
     Examples
     --------

@@ -46,11 +46,11 @@ class _Met:
     Attributes
     ----------
     spent_ns, last_ns : float
-        What all calls, and the last one, have taken outside of machine code, by estimate.
+        The estimated time outside of machine code of all calls, and of the last one.
     is_decided : bool
-        Whether it is known whether there is machine code.
+        Whether compiling has been tried or ruled out.
     whole : WholeFunction or None
-        That code.
+        The machine code.
     """
 
     __slots__ = ("is_decided", "last_ns", "spent_ns", "whole")
@@ -75,16 +75,16 @@ class WholeCalls:
     Parameters
     ----------
     program : Program
-        The function's.
+        The program of the function.
     emits : Emits
-        What the tier that runs it by parts can do with memory.
+        The memory abilities of the tier that runs it by parts.
     policy : TierPolicy
-        Knows what its loops have taken on NumPy.
+        Counts the time of its loops on NumPy.
 
     Attributes
     ----------
     begins_at_ns : float
-        What calls of new shapes are taken to have taken before.
+        The time that calls of new shapes start with.
     """
 
     def __init__(self, program: Program, emits: Emits, policy: TierPolicy) -> None:
@@ -110,7 +110,7 @@ class WholeCalls:
     def met(self, inputs: Sequence[Any], may_compile: bool) -> _Met | None:
         """Return the calls with arguments like these; None if a number of steps is negative.
 
-        Where it pays to compile them, they are compiled, unless only their loops may be.
+        They are compiled if that pays; with ``may_compile`` False only their loops are.
         """
         key: Key = tuple([array.shape for array in inputs])
         if self._steps:
@@ -189,7 +189,7 @@ class WholeFunctionExecutable(SourceExecutable):
     Attributes
     ----------
     policy : TierPolicy
-        What its loops have taken on NumPy; nothing of a tier that compiles them all.
+        Counts the time of its loops on NumPy.
     """
 
     def __init__(self, program: Program, library: Library, policy: TierPolicy) -> None:

@@ -182,7 +182,7 @@ class DevicePerform:
     Parameters
     ----------
     module : DeviceModule
-        Where values live.
+        The module whose arrays values are.
     """
 
     def __init__(self, module: DeviceModule) -> None:

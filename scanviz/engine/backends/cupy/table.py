@@ -22,9 +22,9 @@ class CupyRow(NamedTuple):
     perform : callable
         ``perform(xp, op, values)``, with ``xp`` CuPy or a stand-in.
     host : bool
-        Whether it is always done on the host.
+        Whether it always runs on the host.
     scalars_on_host : bool
-        Whether it is done on the host when all its inputs are there.
+        Whether it runs on the host if all its inputs are there.
     into : callable or None
         ``into(xp, op, values, out)`` writes its one result into an array of the device, which may be an input that the
         operation's meaning allows to write over.

@@ -47,7 +47,7 @@ class EmitRow(NamedTuple):
     Attributes
     ----------
     expression : callable
-        ``expression(emitter, instruction, inputs, out)`` gives source; several lines are allowed with ``out``.
+        ``expression(emitter, instruction, inputs, out)`` returns source; with ``out`` it may have several lines.
     writes : callable
         ``writes(instruction, program)``: whether it can write into a given array.
     overwrites : callable

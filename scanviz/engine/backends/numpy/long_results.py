@@ -40,7 +40,7 @@ LONG = 1 << 20  # operands of so many bytes may have long results
 def long_statements(emitter: Emitter, instruction: Instruction, over: str | None) -> list[str] | None:
     """Return the lines of an instruction with a possibly long result, None for any other.
 
-    ``over`` names the array that it changes, where it makes none.
+    ``over`` is the name of the array that is changed in place, if any.
     """
     program, declaration = emitter.program, instruction.op.declaration
     if over is not None:

@@ -29,15 +29,15 @@ class CompiledSource(Struct, frozen=True):
     Attributes
     ----------
     function : callable
-        What to call.
+        The function.
     text : str
         Its source.
     file : str
-        The made-up file name that its code carries.
+        The file name in its code object.
     lines : dict[int, int]
-        Line → index of the instruction it runs.
+        Line → index of its instruction.
     names : dict[int, str]
-        Register → the name that holds its value.
+        Register → its name in the source.
     """
 
     function: Callable[..., Any]

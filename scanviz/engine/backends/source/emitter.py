@@ -34,16 +34,16 @@ class Emitter:
     Parameters
     ----------
     program : Program
-        Whose instructions are written.
+        The program that is written.
     constant : callable
-        ``constant(program, number)`` gives a constant as the source uses it.
+        ``constant(program, number)`` returns a constant as the source uses it.
 
     Attributes
     ----------
     namespace : dict
         Global names of the generated source.
     notes : dict
-        What was found out about the program as a whole, by what it is about: once for all instructions.
+        Results of analyses of the whole program, by name.
     """
 
     def __init__(self, program: Program, constant: Constant) -> None:
@@ -192,7 +192,7 @@ class Library(NamedTuple):
     Attributes
     ----------
     tier : Tier
-        Its name, arrays, and what it can do with memory: which instructions take an ``out``, and over which inputs.
+        The tier.
     statements : callable
         ``statements(emitter, instruction, out)`` gives the lines of an instruction; ``out`` names the array that its
         result goes to.

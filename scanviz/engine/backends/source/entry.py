@@ -67,13 +67,13 @@ class EntryWriter:
     Attributes
     ----------
     given : list of str
-        Names of the values of the loop's inputs, in order.
+        Names of the loop's inputs, in order.
     place : dict
-        Register → its name among them.
+        Register → its name.
     refused : list of str
         Conditions under which an arena is needed.
     rows : list of str
-        Lines that make rows, and numbers of what is given.
+        Lines that make rows and read sizes.
     """
 
     def __init__(self, writer: SourceWriter) -> None:

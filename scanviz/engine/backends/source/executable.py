@@ -31,14 +31,14 @@ class SourceExecutable:
     Parameters
     ----------
     program : Program
-        What to run.
+        The program.
     library : Library
-        What the source calls.
+        The tier's library.
 
     Attributes
     ----------
     gives_own : bool
-        Whether what it returns shares no memory with anything else, as the program says.
+        Whether results surely share no memory with anything else.
     """
 
     def __init__(self, program: Program, library: Library) -> None:

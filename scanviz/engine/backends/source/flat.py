@@ -41,7 +41,7 @@ class FlatProgram:
     Attributes
     ----------
     source : str
-        The plain function's source.
+        The source of the plain function.
     plain : callable
         That function: ``plain(inputs, probe, None, None)``.  Describe an error that it raises with :meth:`in_words`.
     """

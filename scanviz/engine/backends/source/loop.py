@@ -229,7 +229,7 @@ class SourceWriter:
     def _store_rows(self) -> None:
         """Store the rows that no operation wrote in place.
 
-        Mitmots come last: what was read of them may be a view of a row written now.
+        Mit-mots come last: values read from them may be views of rows that are written here.
         """
         self._keep_carries()
         self.next_rows: dict[int, str] = {}

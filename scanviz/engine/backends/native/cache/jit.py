@@ -32,9 +32,9 @@ class Processor(NamedTuple):
     Attributes
     ----------
     name, features : str
-        As LLVM calls them.
+        LLVM's names.
     vector_bytes : int
-        Of its widest registers.
+        The bytes of the widest registers.
     """
 
     name: str
@@ -48,9 +48,9 @@ class InstructionSet(NamedTuple):
     Attributes
     ----------
     name : str
-        As LLVM calls it.
+        LLVM's name.
     vector_bytes : int
-        Of its widest registers.
+        The bytes of the widest registers.
     needs : str, optional
         The feature that a processor of the level has.
     """
@@ -69,7 +69,7 @@ def target() -> Processor:
     Raises
     ------
     ScanvizValueError
-        If that names none of them, or one that this processor has not: LLVM or the processor would end the process.
+        If there is no such level, or this processor lacks it: LLVM or the processor would end the process.
     """
     return _target(os.environ.get("SCANVIZ_NATIVE_TARGET", ""))  # as in the keys of cached code
 
@@ -100,9 +100,9 @@ class Machine(NamedTuple):
     function : callable
         ``function(first, last, addresses, numbers)``.
     held : object
-        Keeps its memory.
+        Keeps the code's memory alive.
     was_kept : bool
-        Whether the cache on disk had it.
+        Whether it comes from the cache on disk.
     """
 
     function: Callable[..., int]

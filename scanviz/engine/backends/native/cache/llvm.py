@@ -30,9 +30,9 @@ class Linked(NamedTuple):
     Attributes
     ----------
     address : int
-        Where its function begins.
+        The address of the function.
     held : object
-        Keeps the memory.
+        Keeps the memory alive.
     """
 
     address: int

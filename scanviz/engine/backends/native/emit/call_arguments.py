@@ -22,17 +22,17 @@ class Site(NamedTuple):
     Attributes
     ----------
     program : Program
-        What it stands in.
+        The program that the instruction is in.
     number : int
-        Its number there.
+        Its index in the program.
     loop : LoopInstruction or None
-        The loop whose step the program is; None of a side of a branch.
+        The loop whose step the program is; None for a side of a branch.
     around : Site or None
         The loop or the branch that the program is part of; None in the outermost loop.
     side : int
         Which side of the branch.
     shapes : tuple of tuple of int
-        Of what the instruction reads before the numbers that its error is made from.
+        The shapes of the inputs before those whose values an error shows.
     """
 
     program: Program
@@ -54,7 +54,7 @@ class RunCounter(NamedTuple):
     Attributes
     ----------
     key : int
-        The loop's.
+        The loop's key.
     is_timed : bool
         Whether its ticks are counted too.
     """
@@ -69,13 +69,13 @@ class Callout(NamedTuple):
     Attributes
     ----------
     site : int
-        Which instruction.
+        The index of its :class:`Site`.
     inputs, outputs : tuple of ArrayPlace
-        How what it reads and writes lies; numbers have no axes.
+        The memory of what it reads and writes; scalars have no axes.
     why : str
         Why it has no native code.
     seldom : bool
-        Whether that is so in rare cases alone.
+        Whether it is called out only in rare cases.
     """
 
     site: int
@@ -91,25 +91,25 @@ class CallArguments(Struct, frozen=True):
     Attributes
     ----------
     addresses : tuple of Base
-        What their addresses are counted from; ``("stamps", 0, 0)`` last where times are taken.
+        The bases of the addresses; ``("stamps", 0, 0)`` is last in timed code.
     scratch : int
         Bytes of scratch memory.
     stamped : tuple of tuple of int
-        Of code that notes times: the instructions that end at each stamp of a step whose operations are timed.
+        In timed code: the instructions that end at each stamp of a step whose operations are timed.
     reported : int
         How many int64 numbers an error leaves: the site, the step of each loop around it, and values of its last inputs.
     constants : mapping
-        Those that are constants, in C order.
+        The arrays of constants, in C order.
     sites : tuple of Site
-        Instructions that an error may be of, or that are called out.
+        Instructions that may fail or are called out.
     callouts : tuple of Callout
-        Those that are called out.
+        The callouts.
     holds_inside : bool
         Whether inner loops or branches are part of the code, so that observers are not notified of them.
     counted : tuple of RunCounter
         The inner loops whose runs the code counts.
     in_strips : bool
-        Whether it takes strips of elements through many steps, one after the other.
+        Whether the code takes strips of elements through many steps.
     """
 
     addresses: tuple[Base, ...]

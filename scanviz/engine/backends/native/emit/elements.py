@@ -59,7 +59,7 @@ def collapsed(shape: Sequence[int], strides: Sequence[Sequence[int]]) -> tuple[l
 def pieces(size: int, lanes: int) -> list[tuple[int, int, int]]:
     """Divide ``size`` elements into pieces: (first element, number of pieces, lanes of each).
 
-    A few elements are single numbers, as those who write ``x, y, z = s`` take them.
+    A few elements are single numbers, as in ``x, y, z = s``.
 
     Examples
     --------
@@ -117,7 +117,7 @@ def for_each(
     reads, writes : sequence of Operand
         Arrays of that shape; those that broadcast have strides of 0.
     body : callable
-        ``body(values, lanes)`` gives what is written, of the elements that are read.
+        ``body(values, lanes)`` returns what is written for the elements that are read.
     lanes : int
         The most elements at once.
     """

@@ -37,25 +37,25 @@ class Shared:
     Attributes
     ----------
     code : Code
-        Its lines.
+        The code that is written.
     scratch : Scratch
-        Memory for itself.
+        The scratch memory.
     addresses : dict
-        What stays where it is → its address, read before the first step.
+        Base → its address, read before the first step.
     constants : dict
-        Those of them that are constants, in C order.
+        Base → array of the constants, in C order.
     sites : list of Site
-        Instructions that an error may be of, or that are called out.
+        Instructions that may fail or are called out.
     callouts : list of Callout
-        Those that are called out.
+        The callouts.
     prepared : dict
-        What memory is filled once before the steps, by what it is for, and what writes the lines.
+        Functions that write lines before the steps, by purpose.
     most_reported : int
-        How many numbers an error leaves at most.
+        The most numbers that an error leaves.
     programs : int
-        How many programs are written.
+        The number of programs written.
     inside, written : int
-        How many loops and branches inside are among them, and how many operations have native code.
+        The number of inner loops and branches among them, and of operations with native code.
     counts : bool
         What the code counts of inner loops: ``"nothing"``, ``"runs"`` and their steps, or their ``"times"`` too.
     counted : list of RunCounter
@@ -104,26 +104,26 @@ class ProgramFrame:
     plan : Plan
         Its plan.
     fixed : mapping
-        Of the outermost loop the registers of non-sequences, with their numbers.
+        In the outermost loop: the registers of non-sequences, with their numbers.
     vector_bytes : int
-        Of the widest registers.
+        The bytes of the widest registers.
     shared : Shared
         What all programs of the function share.
     around : ProgramFrame or None
-        That of the program around it.
+        The frame of the program around it.
     site : Site or None
-        Which instruction of that one it is part of.
+        The instruction of that program that holds this one.
 
     Attributes
     ----------
     step : Value
-        The number of the step; of a branch that of the loop around it.
+        The number of the step; in a branch that of the loop around it.
     values : dict
-        Register → the number that it holds.
+        Register → its value, for scalars.
     rows : dict
         Rows of this step → their addresses.
     loop_around : LoopInstruction or None
-        The loop whose step it is; None of a branch.
+        The loop whose step it is; None for a branch.
     side : int
         Which side of a branch it is.
     """
@@ -202,7 +202,7 @@ class ProgramFrame:
     ) -> None:
         """Write lines that run if a condition holds; otherwise call the instruction out.
 
-        ``write`` gives the numbers among its results; arrays it writes where they belong.
+        ``write`` returns the scalars among its results, and stores arrays itself.
         """
         raise NotImplementedError
 

@@ -68,9 +68,9 @@ def write_chain(step: Step, group: Sequence[Instruction], local: frozenset[int])
     Parameters
     ----------
     group : sequence of Instruction
-        In order.
+        The instructions, in order.
     local : frozenset of int
-        Registers of theirs that are never in memory.
+        Their registers that are never in memory.
     """
     body, code = step.body, step.code
     made = [instruction.outputs[0] for instruction in group]

@@ -40,13 +40,13 @@ class Code:
     Attributes
     ----------
     lines : list of str
-        What stands so far.
+        The lines so far.
     declared : dict
         Name → declaration of the functions that are called.
     tables : list of str
-        Constants in memory.
+        The constants in memory.
     marked : bool
-        Whether comments stand in the machine code too.
+        Whether comments are kept in the machine code.
     memory : KnownMemory
         What memory is known to hold.
     """
@@ -278,7 +278,7 @@ class Code:
     def phis(self, place: int, before: str, triples: Iterable[tuple[Value, Value, Value]]) -> None:
         """Insert phis at a loop's head: (value, initial value, value from the present block).
 
-        ``place`` is the line that the head's others begin at, ``before`` the block that leads to it.
+        ``place`` is the line after which the head's other lines begin, ``before`` the block that leads to it.
         """
         self.lines[place:place] = [
             f"  {made.text} = phi {made.type} [ {old.text}, %{before} ], [ {new.text}, %{self.block} ]"
@@ -314,7 +314,7 @@ class Code:
     ) -> Iterator[tuple[Value, list[Value], list[Value]]]:
         """Write the body of a loop that carries values: the number, what is carried, and the list that the body fills.
 
-        When the body is left, that list holds what is carried at the end.
+        After the body that list holds the values at the end.
         """
         first, last = (_whole(n) if isinstance(n, int) else n for n in (start, end))
         before, head, body, after = self.block, self.label(), self.label(), self.label()
@@ -342,8 +342,8 @@ class Code:
     def hidden(self, number: Value) -> Value:
         """Hide the origin of an int64 from LLVM.
 
-        Of the numbers of a loop it would look for cheaper ways to each address that follows from them (loop strength
-        reduction), which took a third of its time: what is written here adds them to addresses as processors do.
+        Else it looks for cheaper ways to compute each address of a loop (loop strength reduction), which took a third of its
+        time and gains nothing here.
         """
         return self.op(f"freeze i64 {number.text}", "int64")
 
@@ -358,7 +358,7 @@ class Code:
     ) -> list[Value]:
         """Fold ``turn(number, carried)`` over a range, and return what is carried at the end.
 
-        At most ``most`` known turns are written one after another, others as a loop.
+        Up to ``most`` known turns are unrolled, more become a loop.
         """
         numbers = self._known_range(start, end, step, most)
         if numbers is not None:

@@ -41,16 +41,16 @@ class ArrayPlace(NamedTuple):
     ----------
     base : tuple
         What its address is counted from: ``("sequence", k, 0)``, ``("state", k, tap)``, ``("output", k, 0)``, ``("buffer", k, 0)``,
-        ``("fixed", k, 0)``, ``("constant", register, 0)`` or ``("scratch", where it begins, 0)``; rows and constants of what
-        is inside have its number behind the word.
+        ``("fixed", k, 0)``, ``("constant", register, 0)`` or ``("scratch", where it begins, 0)``; rows and constants of inner
+        loops have its number behind the word.
     offset : int
-        Bytes from there to its first element.
+        Bytes from the base to the first element.
     shape, strides : tuple of int
         Sizes, and bytes from one element to the next along each axis.
     dtype : str
-        Of its elements.
+        The dtype of the elements.
     shift : Value or None
-        Bytes besides the offset that are found in each step.
+        Bytes that are added to the offset, computed in each step.
     """
 
     base: Base
@@ -71,7 +71,7 @@ class ArrayPlace(NamedTuple):
         Raises
         ------
         NotWrittenError
-            If it does not: an error of the run.
+            If it does not: the run will fail.
         """
         missing = len(shape) - len(self.shape)
         fits = zip(self.shape, shape[max(missing, 0) :], strict=False)
@@ -112,7 +112,7 @@ class Scratch:
     Attributes
     ----------
     size : int
-        Bytes of it so far.
+        The bytes so far.
     """
 
     __slots__ = ("size",)
@@ -139,11 +139,11 @@ class ArrayPlaces:
     plan : Plan
         Its plan.
     fixed : mapping
-        Of a loop's step the registers of non-sequences, with their numbers.
+        In a loop's step: the registers of non-sequences, with their numbers.
     scratch : Scratch
-        The memory of the code that all are part of.
+        The scratch memory of the function.
     within : str
-        What tells its bases from those of the code around it; nothing in the outermost loop.
+        A suffix that makes its bases unique; empty in the outermost loop.
     """
 
     def __init__(

@@ -48,7 +48,7 @@ class ProgramWriter(ProgramFrame):
         Raises
         ------
         NotWrittenError
-            If something cannot.
+            If an instruction has no native code.
         """
         for index, instruction in enumerate(self.body.instructions):
             if self._is_idle(index):

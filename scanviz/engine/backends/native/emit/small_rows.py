@@ -52,9 +52,9 @@ class SmallRow(NamedTuple):
     Attributes
     ----------
     read, written : ArrayPlace
-        Where a step finds it, and where it leaves that of the next step.
+        Where a step reads the row, and where it writes the next one.
     pieces : tuple of tuple of int
-        Bytes from its beginning, and numbers side by side, of each value that it is carried in.
+        The offset in bytes, and the lanes, of each value that it is carried in.
     """
 
     read: ArrayPlace

@@ -31,13 +31,13 @@ class StepsWriter(ProgramWriter):
     Attributes
     ----------
     first : Value
-        The first step that is taken.
+        The first step.
     numbers : dict
         Slot → bytes between rows of a sequence, number of rows of a state or an output.
     held : list of int
-        States that are numbers in registers.
+        States that are scalars in registers.
     share : tuple of int
-        How many rows of a batch there are in memory, and with how many of them the code goes on; (1, 1) with all.
+        The rows of a batch in memory, and how many of them the code computes; (1, 1) for all.
     """
 
     share = (1, 1)

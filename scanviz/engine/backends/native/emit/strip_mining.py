@@ -35,15 +35,15 @@ class Strips(NamedTuple):
     Attributes
     ----------
     instructions : tuple of Instruction
-        What a step does, all of the shape of the states.
+        The instructions of the step, all of the states' shape.
     states, fixed : tuple of int
-        Registers that hold the states' rows, and arrays that are the same in every step.
+        Registers of the states' rows, and of arrays that do not change.
     following : tuple of int
-        Of each state the register of its next row.
+        The register of each state's next row.
     places : tuple of ArrayPlace
-        Of the states and then of the others, in one run of elements each.
+        The contiguous memory of the states, then of the others.
     lanes : int
-        Of a register.
+        The lanes of a register.
     """
 
     instructions: tuple[Instruction, ...]
@@ -149,7 +149,7 @@ Blocks = Callable[[Callable[[Value, Value], None]], None]
 def write_strips(steps: StepsWriter, strips: Strips, last: Value, blocks: Blocks | None = None) -> Value:
     """Write a strip-mined loop; return the steps done.
 
-    With ``blocks`` strips go through the steps of one block, then through those of the next.
+    With ``blocks`` all strips take the steps of one block before those of the next.
     """
     code = steps.code
     steps.step = steps.first

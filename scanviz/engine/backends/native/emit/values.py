@@ -25,11 +25,11 @@ class Value(NamedTuple):
     Attributes
     ----------
     text : str
-        Its name, or what it is.
+        Its name in the code, or the constant.
     dtype : str
-        NumPy's name of the type of one of its numbers; ``"address"`` of what points to memory.
+        NumPy's dtype of an element; ``"address"`` for a pointer.
     lanes : int
-        How many numbers it holds side by side.
+        The number of elements.
     """
 
     text: str

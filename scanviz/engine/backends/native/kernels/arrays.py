@@ -60,7 +60,7 @@ def write_seen(step: Step, instruction: Instruction) -> None:
     Raises
     ------
     NotWrittenError
-        If which part follows from values.
+        If the part depends on values.
     """
     source, *others = instruction.inputs
     (number,) = instruction.outputs

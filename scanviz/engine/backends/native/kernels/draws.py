@@ -42,7 +42,7 @@ class DrawWriter:
     draw : Draw
         Its formula.
     fits : callable or None
-        ``fits(*parameters)``: whether parameters are surely in range; None where what draws looks at them.
+        ``fits(*parameters)``: whether parameters are surely in range; None if the draw itself checks them.
     held : str, optional
         The dtype in which parameters are checked; that of the formula by default.
     """
@@ -127,7 +127,7 @@ class DrawWriter:
     def _fill(self, place: ArrayPlace, lanes: int) -> None:
         """Write all elements; if the widest pieces leave a remainder, draw more and copy those wanted.
 
-        So the formula, which is long, is written once.  With parameters of each element there are none of more elements.
+        So the formula, which is long, is written once.
         """
         wanted = -(-self.count // self.draw.elements)
         width = min(lanes, 1 << max(0, wanted - 1).bit_length())

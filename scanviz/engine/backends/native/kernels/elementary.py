@@ -86,9 +86,9 @@ class Called(NamedTuple):
     Attributes
     ----------
     name : str
-        As its library has it.
+        The name in its library.
     special : bool
-        Whether that is SciPy's (``scipy.special.cython_special``), not the C library.
+        Whether that is SciPy (``scipy.special.cython_special``), not the C library.
     """
 
     name: str
@@ -240,7 +240,7 @@ def _power_of_positive(d: Floats, value: Value, exponent: Value) -> Value:
 def _remainder(d: Floats, value: Value, divisor: Value) -> Value:
     """Return the exact remainder of a truncated division; fmod's for quotients beyond the format's integers.
 
-    A quotient that was rounded up to a whole number is one too large: then the divisor is added once.
+    A quotient that was rounded up to an integer is one too large; then the divisor is added once.
     """
     size, by = (d.code.intrinsic("fabs", number) for number in (value, divisor))
     whole = d.code.intrinsic("trunc", d.divide(size, by))

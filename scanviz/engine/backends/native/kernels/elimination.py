@@ -35,11 +35,11 @@ class PaddedRows(NamedTuple):
     Attributes
     ----------
     code : Code
-        What works on it is written to.
+        The code that is written.
     operand : Operand
-        Where it lies.
+        Its memory.
     lanes : int
-        Numbers in a register.
+        Elements of a register.
     """
 
     code: Code
@@ -162,9 +162,9 @@ def factorise(a: PaddedRows, scales: PaddedRows, exchanged: PaddedRows) -> Value
     Parameters
     ----------
     scales : PaddedRows
-        One row, of the largest numbers of its columns.
+        One row: the largest absolute value of each column.
     exchanged : PaddedRows
-        One row of int64: which row each was exchanged with, in order.
+        One row of int64: the row that each was exchanged with, in order.
     """
     code = a.code
 
@@ -229,13 +229,13 @@ class Triangle(NamedTuple):
     Attributes
     ----------
     rows : PaddedRows
-        Where it lies.
+        Its memory.
     lower : bool
         Which triangle is read.
     transposed : bool
-        Whether what is solved with is its transpose.
+        Whether its transpose is solved with.
     unit : bool
-        Whether its diagonal is ones, whatever lies there.
+        Whether its diagonal is taken as ones.
     """
 
     rows: PaddedRows

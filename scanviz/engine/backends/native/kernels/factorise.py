@@ -57,9 +57,9 @@ class MatrixBatch(NamedTuple):
     Attributes
     ----------
     step : Step
-        What is written.
+        The step that is written.
     reads, writes : tuple of ArrayPlace
-        What the instruction reads and gives: a matrix or a vector each, in a batch one of them.
+        The instruction's inputs and outputs: a matrix or a vector each, or one of a batch.
     """
 
     step: Step
@@ -267,9 +267,9 @@ def _written(
     Parameters
     ----------
     one : callable
-        Writes it for one matrix, and gives whether it could be done.
+        Writes the code for one matrix, and returns whether it succeeded.
     cores, given : sequence of int
-        How many axes of the inputs and the outputs are no batch; of a right side that is a vector one less.
+        The number of matrix axes of the inputs and the outputs; one less for a vector on the right.
     """
 
     def write(step: Step, instruction: Instruction) -> None:

@@ -13,9 +13,9 @@ class FloatFormat(NamedTuple):
     Attributes
     ----------
     dtype, bits : str
-        Its name, and that of the integers as wide.
+        The dtype, and that of integers of the same size.
     fraction, bias : int
-        Bits of the fraction; what is added to the exponent.
+        Bits of the fraction, and the bias of the exponent.
     to_whole : float
         Added, it leaves the nearest whole number in the last bits: 1.5 times 2 to the number of the fraction's bits.
     least, most, tiny_scale : float
@@ -60,11 +60,11 @@ class Floats:
     Attributes
     ----------
     code : Code
-        Where lines are added.
+        The code that is written.
     lanes : int
-        Of each number.
+        The same for all numbers.
     format : FloatFormat
-        Of each number.
+        The same for all numbers.
     """
 
     def __init__(self, code: Code, lanes: int, dtype: str) -> None:

@@ -177,7 +177,7 @@ def cast(code: Code, value: Value, dtype: str) -> Value:
 def _whole(code: Code, value: Value, dtype: str) -> Value:
     """Cast floats to integers as C compilers and NumPy do, by way of int32 or int64.
 
-    A number that those do not hold, and NaN, becomes what the processor makes of it: on x86 the least one.
+    A number out of range and NaN become what the processor makes of them: the least integer on x86.
     """
     lanes = value.lanes
     if dtype == "uint64":

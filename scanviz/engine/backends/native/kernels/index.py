@@ -59,7 +59,7 @@ def _picked(
     Raises
     ------
     NotWrittenError
-        If a number of a slice is.
+        If a bound of a slice depends on values.
     """
     code, axis = step.code, 0
     known: list[Any] = []

@@ -32,15 +32,15 @@ class Picks(NamedTuple):
     Attributes
     ----------
     shape : tuple of int
-        Of the picks.
+        The shape of the picks.
     held : tuple of Value
         The address of the index along each axis: int64, one pick after another.
     looked_at : tuple of int
-        How many these are: one of a number that stands beside an array of no indices.
+        How many are checked: one for a scalar beside an empty array of indices.
     sizes, strides : tuple of int
-        Of those axes.
+        The sizes and strides of those axes.
     before : int
-        How many axes before them stay.
+        The number of axes before them.
     """
 
     shape: tuple[int, ...]
@@ -64,7 +64,7 @@ def picks_of(
     Raises
     ------
     RunError
-        If they do not broadcast, or there are more than axes: an error of the run.
+        If they do not broadcast, or there are too many: the run will fail.
     """
     found = picking(pattern)
     assert found is not None  # else there is no native code
@@ -239,7 +239,7 @@ def _write_masked(
     Raises
     ------
     NotWrittenError
-        If there is a value for each of them: which one follows from the mask.
+        If there is a value for each picked element: which one depends on the mask.
     """
     axes = len(mask.shape)
     while len(new.shape) > len(target.shape) - axes and new.shape[0] == 1:

@@ -34,14 +34,14 @@ def contract(step: Step, a: ArrayPlace, b: ArrayPlace, target: ArrayPlace, over:
     Parameters
     ----------
     a, b, target : ArrayPlace
-        What is read and written; the target shares no memory with the others.
+        The operands and the result; the target shares no memory with the others.
     over : pair of sequences of int
-        The axes of ``a`` and of ``b`` that are summed, in pairs.
+        The axes of ``a`` and of ``b`` that are summed over, in pairs.
 
     Raises
     ------
     RunError
-        If the sizes of a pair differ: an error of the run.
+        If the sizes of a pair differ: the run will fail.
     """
     left, right = (_others(place, axes) for place, axes in ((a, over[0]), (b, over[1])))
     if not left and not right:
@@ -170,11 +170,11 @@ def in_panels(step: Step, place: ArrayPlace, matrix: Matrix, dtype: str, lanes: 
     Parameters
     ----------
     place : ArrayPlace
-        Where the matrix lies.
+        The memory of the matrix.
     matrix : Matrix
-        How it is read.
+        The matrix as the product reads it.
     dtype : str
-        That the product is computed in.
+        The dtype of the product.
     lanes : int
         Elements of a register.
     """
@@ -217,16 +217,16 @@ def for_each_matrix(
     Parameters
     ----------
     places : sequence of ArrayPlace
-        The stacks, read and written.
+        The stacks that are read and written.
     cores : sequence of int
-        How many of the last axes of each belong to its matrix: 2, 1 of a vector, 0 of a number.
+        The number of last axes that belong to a matrix (2), a vector (1) or a scalar (0).
     write : callable
-        Writes the lines for one matrix of each, and gives whether it could be done.
+        Writes the code for one matrix of each stack, and returns whether it succeeded.
 
     Raises
     ------
     RunError
-        If the stacks do not broadcast: an error of the run.
+        If the stacks do not broadcast: the run will fail.
     """
     code = step.code
     for place in places:

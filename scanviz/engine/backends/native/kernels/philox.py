@@ -31,7 +31,7 @@ def advanced(code: Code, state: Sequence[Value], blocks: int) -> list[Value]:
 def write_blocks(code: Code, state: Sequence[Value], first: Value, count: int, memory: Value) -> None:
     """Store the words of ``count`` blocks, from the one ``first`` after a state's counter on.
 
-    There is room for the keys of all rounds behind the blocks.
+    The memory behind the blocks must hold the keys of all rounds.
     """
     lane = constant(0, "uint64")
     if count <= FEW:

@@ -32,7 +32,7 @@ SMALL_MATRIX = 16  # the most elements of a matrix whose rows are gathered from 
 class Matrix(NamedTuple):
     """A matrix in memory: address, sizes, bytes between rows and between columns.
 
-    ``packed`` is how many lanes its panels are made for, 0 where it lies as NumPy has it.
+    ``packed`` is the number of lanes of its panels, 0 in NumPy's order of memory.
     """
 
     operand: Operand
@@ -104,9 +104,9 @@ class _Panel:
     Parameters
     ----------
     first, second, target : Matrix
-        The operands, and where the product goes.
+        The operands and the result.
     columns : Columns
-        Which columns.
+        The columns of the panel.
     """
 
     def __init__(self, code: Code, first: Matrix, second: Matrix, target: Matrix, columns: Columns) -> None:

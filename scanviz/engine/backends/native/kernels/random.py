@@ -67,7 +67,7 @@ class Sampler(NamedTuple):
     held : str or None
         The dtype in which parameters are checked, None for that of the formula.
     within : callable or None
-        Of integers ``within(limits, *parameters)``: whether their dtype surely holds what is drawn.
+        For integers, ``within(limits, *parameters)``: whether the dtype surely holds what is drawn.
     """
 
     fits: Check
@@ -152,7 +152,7 @@ class CategoryWriter(DrawWriter):
     Raises
     ------
     RunError
-        If there is no category, the dtype does not hold their number, or the shapes do not fit: an error of the run.
+        If there is no category, the dtype is too small, or the shapes do not fit: the run will fail.
     """
 
     lanes = 1

@@ -85,7 +85,7 @@ def for_each_line(code: Code, axis: int, source: Operand, target: Operand, lanes
     Parameters
     ----------
     source, target : Operand
-        Arrays of one shape but along the axis, which the target may lack (stride 0).
+        Arrays of the same shape except along the axis, where the target may have stride 0.
     lanes : int
         The most lines at once.
     line : callable

@@ -36,9 +36,9 @@ class Reduction(NamedTuple):
     Attributes
     ----------
     numbers, truths : str
-        The primitive that joins two numbers, or two truth values; ``"largest"`` and ``"smallest"`` are comparisons.
+        The primitive that combines two numbers, or two booleans; ``"largest"`` and ``"smallest"`` are comparisons.
     start : int or None
-        What it starts from; None for the lowest or highest number of the dtype.
+        The start value; None for the lowest or highest number of the dtype.
     """
 
     numbers: str
@@ -91,9 +91,9 @@ def reduce(code: Code, name: str, source: Operand, axes: Sequence[int], target: 
     name : str
         ``"sum"``, ``"prod"``, ``"max"``, ``"min"``, ``"all"`` or ``"any"``.
     source, target : Operand
-        What is read and written.
+        The operand and the result.
     axes : sequence of int
-        Those that go.
+        The axes that are reduced.
     lanes : int
         The most elements at once.
     """
@@ -170,7 +170,7 @@ class _Rows:
     def _row(self, offset: Value) -> Value:
         """Reduce the elements along the innermost axis.
 
-        Long sums of floats go by stretches, whose sums are added in 64 bits.
+        Long sums of floats are computed by stretches, whose sums are added in float64.
         """
         size, step, code = self.sizes[-1], self.steps[-1], self.code
         if not self.turns_zero or size < 2 * STRETCH:

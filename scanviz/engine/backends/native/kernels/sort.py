@@ -68,7 +68,7 @@ def place_among(
 ) -> tuple[Value, Value]:
     """Write a binary search between two places; return its two ends, equal at the end.
 
-    ``lies_before(k)`` writes whether element ``k`` is before what is sought; of ``size`` elements there are in all.
+    ``lies_before(k)`` writes whether element ``k`` of the ``size`` elements is before the key.
     """
     with code.folded(0, size.bit_length(), ends) as (_, (first, last), halves):
         searching = code.op(f"icmp slt i64 {first.text}, {last.text}", BOOLEAN)

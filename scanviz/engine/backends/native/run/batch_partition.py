@@ -28,13 +28,13 @@ class Parts(Struct, frozen=True):
     Attributes
     ----------
     count : int
-        How many parts.
+        The number of parts.
     rows, last_rows : int
-        How many rows each has, and how many the last.
+        The rows of each part, and of the last.
     plan, last_plan : Plan
-        Of the step of one, and of the last; the same where they have as many rows.
+        The plans of the step for a part and for the last one.
     sequences, fixed : frozenset of int
-        Sequences and non-sequences of which a part has some rows; it has all of the others.
+        Sequences and non-sequences that are divided; each part reads the whole of the others.
     """
 
     count: int
@@ -73,9 +73,9 @@ def parts_of(
     Parameters
     ----------
     shapes, rows : sequence of shape
-        Of the step's inputs, and of the states' rows.
+        The shapes of the step's inputs, and of the states' rows.
     whole : Plan
-        Of the whole loop.
+        The plan of the whole loop.
     how : tuple
         The grouping and what can be emitted, for plans.
     """
@@ -111,7 +111,7 @@ def _may_divide(loop: LoopInstruction, whole: Plan) -> bool:
 def shares(size: int, most: int) -> tuple[int, int, int]:
     """Return the number of parts, the rows of each, and the rows of the last.
 
-    The longest is as short as can be; of several ways the one in which all have as many, then that of fewest parts.
+    The longest part is as short as possible; among such ways equal parts are preferred, then few.
 
     Examples
     --------
@@ -198,7 +198,7 @@ def _part(shape: ConcreteShape, rows: int) -> ConcreteShape:
 def _going_along(loop: LoopInstruction, whole: Plan, around: set[int], size: int) -> set[int]:
     """Return the registers that a part has some rows of.
 
-    A sequence of which nothing but sizes is read, as a loop backwards does of what the loop forwards read, has rows as well.
+    A sequence of which only sizes are read, as in the loop of a gradient, counts as well.
     """
     body = loop.body
     read = {number for line in body.instructions if line.op.facts.size != "is" for number in line.inputs}

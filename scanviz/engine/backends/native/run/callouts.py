@@ -67,22 +67,22 @@ class Calls:
     Parameters
     ----------
     called : sequence of CalledInstruction
-        What it may call.
+        The callouts of the code.
     arena : LoopArena
-        Of the run.
+        The arena of the run.
     bases : mapping
         The arrays whose addresses are arguments.
 
     Attributes
     ----------
     address : int
-        Of the function that it calls.
+        The address of the function that the code calls.
     error : BaseException or None
-        What was raised.
+        The error that was raised.
     failed : Callout or None
-        By what.
+        The callout that raised it.
     values : list
-        What that one read.
+        The values it had read.
     """
 
     def __init__(
@@ -164,13 +164,13 @@ def put_error(arena: LoopArena, calls: Calls | None, sites: Sequence[Site], repo
     Parameters
     ----------
     arena : LoopArena
-        Of the run.
+        The arena of the run.
     calls : Calls or None
-        What was called out.
+        The callouts of the run.
     sites : sequence of Site
-        Of the code.
+        The sites of the code.
     report : sequence of int
-        What the code left: the site, -1 of what was called out; the steps of all loops around it; numbers that it read.
+        What the code left: the site, or -1 for a callout; the steps of all loops around it; numbers it read.
     """
     from scanviz.engine.runtime.errors import Failure, in_words  # few runs fail
 

@@ -32,7 +32,7 @@ def count_begin(shared: Shared, key: int, is_inner: bool) -> tuple[int, Value | 
     Parameters
     ----------
     is_inner : bool
-        Whether the loop is in another one but the outermost.
+        Whether the loop is inside another inner loop.
     """
     if not shared.counts:
         return -1, None

@@ -32,9 +32,9 @@ class Counter(NamedTuple):
     Attributes
     ----------
     tick_ns : float
-        Nanoseconds of a tick.
+        The nanoseconds of a tick.
     stamp_ns : float
-        What reading and noting it costs.
+        The nanoseconds that a stamp costs.
     """
 
     tick_ns: float

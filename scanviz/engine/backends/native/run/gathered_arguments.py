@@ -26,7 +26,7 @@ def gathered(
     Parameters
     ----------
     buffers : sequence of array
-        Those of the plan that the code was written for.
+        The buffers of the code's plan.
     """
     _put_in_order(arena)
     numbers = [sequence.strides[0] for sequence in arena.sequences]
@@ -55,7 +55,7 @@ def argument_arrays(arguments: CallArguments, given: Mapping[str, Sequence[Any]]
     Parameters
     ----------
     given : mapping
-        By the kind of a base, the arrays of that kind by their numbers; other arrays are the code's own.
+        Kind of a base → the arrays of that kind by number; other arrays are made here.
     """
     arrays: list[Array] = []
     for base in arguments.addresses:
@@ -76,7 +76,7 @@ def argument_arrays(arguments: CallArguments, given: Mapping[str, Sequence[Any]]
 def _put_in_order(arena: LoopArena) -> None:
     """Make rows of sequences and non-sequences contiguous, once per run.
 
-    Rows may be any distance apart.
+    The stride between rows may be any.
     """
     loop = arena.loop
     for k, sequence in enumerate(arena.sequences):

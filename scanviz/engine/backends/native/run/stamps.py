@@ -40,11 +40,11 @@ class StampWriter:
     Parameters
     ----------
     code : Code
-        The loop's.
+        The code of the loop.
     record : Value
-        The address of the numbers.
+        The address of the record's numbers.
     width : int
-        Stamps of a step whose operations are timed, 0 where steps are.
+        Stamps of a step whose operations are timed, 0 if only steps are.
     """
 
     def __init__(self, code: Code, record: Value, width: int) -> None:
@@ -127,11 +127,11 @@ class NativeRecord:
     numbers : array
         The stamps, an argument of the code.
     watched : list of (int, int)
-        Times, and what watching had taken in this thread until then.
+        Times, and the observer overhead of this thread until then.
     is_slower : bool
         Whether inner loops were called out that are usually part of the code: such steps take longer than usual.
     waited_ns : int
-        How long the thread that noted the times waited at the end for others, which took the same steps of other rows.
+        How long the thread that noted the times waited for the other threads at the end.
     """
 
     __slots__ = ("_own", "_reading", "is_slower", "numbers", "waited_ns", "watched")
@@ -174,21 +174,21 @@ class NativeStamps:
     Parameters
     ----------
     variant : str
-        Of the code that notes them.
+        The variant of the code.
     width : int
         Stamps of a step whose operations are timed.
     shares : sequence
-        Of the times between them.
+        Each instruction's share of the times between stamps.
     first, last : int
         The steps.
     step_ns : float
-        What a step took lately, 0 where that is not known: every k-th of short ones has a stamp.
+        The latest time of a step, 0 if unknown: of short steps every k-th has a stamp.
     clock : callable
-        Gives nanoseconds.
+        Returns nanoseconds.
     own : ObserverOverhead or None
-        What watching takes, where something is watched in the steps.
+        The observer overhead, if inner loops are observed.
     took : callable
-        ``took(steps, nanoseconds)`` hears what the steps took.
+        ``took(steps, nanoseconds)`` is called with the time of the steps.
     in_strips : bool
         Whether the code takes strips of elements through many steps, which share a stamp.
     """

@@ -52,12 +52,12 @@ class PartedCode:
     loop : LoopInstruction
         The loop.
     parts : Parts
-        How it is divided.
+        The division into parts.
 
     Raises
     ------
     NotWrittenError
-        If something of it calls out or may fail: that is done for the whole loop.
+        If the step has callouts or may fail: such loops are not divided.
     """
 
     def __init__(self, loop: LoopInstruction, parts: Parts) -> None:
@@ -85,7 +85,7 @@ class PartedCode:
     def run(self, arena: LoopArena, first: int, last: int, step_ns: float, times: bool) -> float:
         """Take steps in chunks, so that ctrl+c is heard; return the nanoseconds per step.
 
-        ``step_ns`` is what one may take; with ``times`` the first part notes when each begins.
+        ``step_ns`` is the expected time of a step; with ``times`` the first part notes the times of steps.
         """
         from scanviz.engine.backends.native.run.workers import WORKERS
 
@@ -141,14 +141,14 @@ class PartedCode:
 class InParts:
     """Decides when threads take the parts of a loop: as long as they are not slower.
 
-    The bits are the same whoever takes them, so clocks may decide.
+    Results are the same in both ways, so the choice may depend on clocks.
 
     Parameters
     ----------
     loop : LoopInstruction
         The loop.
     plan : Plan
-        Of the whole loop.
+        The plan of the whole loop.
     how : tuple
         The grouping and what can be emitted, for plans.
     """
@@ -209,9 +209,8 @@ class InParts:
     def _calls_until_again(self, lost: float) -> int:
         """Return how many calls one thread takes before parts are tried again, after they lost a share of time.
 
-        Parts that gain nothing lose nothing either: they are gone on with, since what held a thread up, as threads of BLAS that
-        wait for more to do and keep a processor meanwhile, may be over soon, and nothing but another try tells.  Slower ones
-        are tried again at longer and longer intervals, but no longer ones than keep what tries lose within :data:`LOST`.
+        Parts that lose nothing are used again: what delayed them, such as waiting threads of BLAS that keep a processor busy, may
+        be over soon.  Slower ones are tried again after intervals that double up to the one at which trials cost :data:`LOST`.
         """
         return 0 if lost <= LOST else min(2 * self._apart + 1, ceil(lost / LOST))
 

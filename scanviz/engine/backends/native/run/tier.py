@@ -56,24 +56,24 @@ class NativeCode:
     Attributes
     ----------
     arguments : CallArguments
-        Its arguments.
+        The arguments of the machine code.
     machine : Machine
-        What it was compiled to.
+        The machine code.
 
     Parameters
     ----------
     plan : Plan
-        Where registers live.
+        The plan of the step.
     runners : mapping
-        What runs the loops and branches of the step that are called out.
+        The runners of inner loops and branches that are called out.
     inline : bool
-        Whether those that can be are part of the code.
+        Whether inner loops and branches are part of the code where possible.
     counts : bool
-        Whether runs of those are counted.
+        Whether the code counts runs of inner loops.
     in_parts : InParts, optional
-        Decides when threads take steps, for all code for the same shapes.
+        Decides when threads take steps; shared by all code for the same shapes.
     known : dict, optional
-        What was compiled for the same shapes, by kind: steps and operations are timed by the same code.
+        The compiled code for the same shapes, by kind; one code times both steps and operations.
     """
 
     def __init__(
@@ -110,7 +110,7 @@ class NativeCode:
     def function(self) -> NativeCode:
         """The code itself; timed code for threads is compiled first.
 
-        Who watches finds all code made: it would be made while the steps of the first short run are timed.
+        It would otherwise be compiled while the first steps are timed.
         """
         if self.variant == "steps" and self._in_parts is not None:
             self._in_parts.prepare_times()
@@ -301,7 +301,7 @@ def machine_code(
     Raises
     ------
     NotWrittenError
-        If there is none, for the reason given.
+        If the loop has no native code; the message is the reason.
     """
     plan = plan_loop(loop, shapes, chains, EMITS, rows)
     in_parts = InParts(loop, plan, (chains, EMITS))
@@ -349,9 +349,9 @@ class Listing(NamedTuple):
     Attributes
     ----------
     name : str
-        The loop's.
+        The name of the loop.
     why : str
-        Why it has the code that it has.
+        Why it runs on this tier.
     ir : str
         The code as LLVM IR; empty where it has no native code.
     loop, plan
@@ -367,7 +367,7 @@ class Listing(NamedTuple):
     def assembly(self) -> str:
         """Return the assembly, with marks where the code of a user's line begins.
 
-        It is compiled once more for that: the code that runs has no marks.
+        Compiled once more, as the code that runs has no marks.
         """
         if not self.ir:
             return ""

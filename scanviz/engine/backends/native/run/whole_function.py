@@ -73,9 +73,9 @@ class WorkingMemory:
     Attributes
     ----------
     given, results : list of array
-        Where inputs are copied to, and where the outputs are left.
+        The memory of the inputs and of the outputs.
     counts : array or None
-        What is counted of the loops in all calls.
+        The counts of the loops in all calls.
     where, what : int
         The addresses of the code's arguments.
     """
@@ -130,16 +130,16 @@ class WholeFunction:
     Parameters
     ----------
     program : Program
-        The function's.
+        The program of the function.
     shapes : sequence of shape
-        Of its inputs.
+        The shapes of its inputs.
     counts : bool
-        Whether runs of its loops are counted.
+        Whether the code counts runs of its loops.
 
     Raises
     ------
     NotWrittenError
-        If something of it has no native code, or its loops have many rows.
+        If an operation has no native code, or its loops have many rows.
     """
 
     def __init__(self, program: Program, shapes: Sequence[tuple[int, ...]], counts: bool = False) -> None:
@@ -174,7 +174,7 @@ class WholeFunction:
     def __call__(self, inputs: Sequence[Any], counting: WorkingMemory | None = None) -> list[Array] | None:
         """Return the outputs in new arrays; None if an operation failed, which a call by parts reports.
 
-        Code that counts is given the memory in which it does; it counts nothing of calls that fail.
+        ``counting`` is the memory in which code counts; failed calls are not counted.
         """
         memory = counting or self.memory.take()
         before = memory.counts.tobytes() if memory.counts is not None else b""

@@ -51,7 +51,7 @@ class Workers:
     def run(self, tasks: Sequence[Task]) -> None:
         """Run tasks, the first in this thread; return when all have ended, after ctrl+c too: they write to the caller's arrays.
 
-        Where the system gives no thread, or Python is ending, this thread does them all.
+        If no thread can be started, this thread does all.
         """
         if not self._have(len(tasks) - 1):
             for task in tasks:
@@ -96,8 +96,7 @@ def woken_elsewhere(threads: Sequence[int]) -> Processors:
     Returns
     -------
     set of int
-        Those of the caller; none where the system does not let a program say so, or has one alone for this process: then
-        nothing was changed.
+        The caller's processors; empty if nothing was changed, on systems without affinity or with one processor.
     """
     here = _processor()
     if here is None:
@@ -116,7 +115,7 @@ def woken_elsewhere(threads: Sequence[int]) -> Processors:
 def _processor() -> Callable[[], int] | None:
     """Return the C library's function that gives the current processor, None if it has none.
 
-    It keeps Python's lock meanwhile: a thread of Python that is busy would have it for milliseconds before the others are woken.
+    Python's lock is kept: a busy Python thread would hold it for milliseconds before the others are woken.
     """
     if not hasattr(os, "sched_setaffinity"):
         return None

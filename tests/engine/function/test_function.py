@@ -185,28 +185,6 @@ def test_a_deep_graph_can_be_built_compiled_and_pickled():
     assert pickle.loads(pickle.dumps(f))(0.0) == 5000
 
 
-@pytest.mark.parametrize("mode", ["reference", "numpy"])
-def test_threads_do_not_meet(mode):
-    x = T.vector("x")
-    rows, _ = scanviz.scan(lambda v, h: T.tanh(h * 0.5 + v), x, T.zeros(50), allow_gc=False)
-    f = scanviz.function([x], rows[-1], mode=mode)
-    values = [np.full(40, 0.01 * k) for k in range(8)]
-    expected = [f(value) for value in values]
-    wrong = []
-
-    def work(k):
-        for _ in range(15):
-            if not np.array_equal(f(values[k]), expected[k]):
-                wrong.append(k)
-
-    threads = [threading.Thread(target=work, args=(k,)) for k in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not wrong
-
-
 def test_no_update_is_lost_between_threads():
     count = scanviz.shared(0, "count")
     f = scanviz.function([], [], updates={count: count + 1})

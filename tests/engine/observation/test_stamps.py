@@ -45,13 +45,6 @@ def test_a_block_counts_as_its_steps_at_their_average():
     assert abs(times.total_ns - sum(averages) * 16) <= 64
 
 
-def test_blocks_of_unlike_lengths_weigh_as_many_steps_as_they_have():
-    (loop,) = recorded(40, every=32, samples=False).loops
-    assert [each.covers for each in loop.timed()] == [32, 8]
-    first = np.mean([(k + 1) * STEP_NS for k in range(32)])
-    assert abs(loop.step_times.p50_ns - first) < 0.01 * first  # the median step lies in the first block
-
-
 def test_source_resolution_and_cost_of_a_clock_are_recorded():
     (loop,) = recorded(64, every=16, samples=False).loops
     assert (loop.clock, loop.resolution_ns, loop.stamp_ns) == ("fake clock", 10.0, 40.0)

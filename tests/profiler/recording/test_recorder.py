@@ -20,7 +20,7 @@ from scanviz.engine.backends import registry
 from scanviz.engine.observe import observed_by
 from scanviz.profiler.recording import deferred
 from scanviz.profiler.recording import recorder as recording
-from scanviz.profiler.recording.loop_aggregate import TIERS, RunTotals
+from scanviz.profiler.recording.loop_aggregate import TIERS
 from scanviz.profiler.recording.overhead import OverheadCalibration
 from scanviz.profiler.recording.processor import ProcessorTally
 from scanviz.profiler.recording.recorder import Recorder
@@ -28,7 +28,7 @@ from scanviz.record import program_snapshot
 from scanviz.record.graphs import rewrites_snapshot
 from scanviz.record.graphs.rewrites_source import RewritesSource
 from scanviz.record.model import LoopRecord, OutcomeRecord
-from tests.profiler.events import Clock, compiled, control, loop_keys, recorder, run, steps, timed
+from tests.profiler.events import Clock, compiled, loop_keys, recorder, run, steps, timed
 from tests.support.arena_tier import ArenaTier
 
 ROWS, CELLS = loop_keys()
@@ -114,21 +114,6 @@ def test_steps_are_numbered_through_the_chunks_of_a_run() -> None:
     assert series[-1, 1] == 2999
 
 
-def test_the_typical_step_is_divided_by_the_medians_of_the_timed_sample() -> None:
-    made = recorder()
-    made.loop_begin(1, CELLS, 43, 0)
-    made.loop_steps(timed(CELLS, [[20, 20, 90_000], [10, 10, 10]], [5, 5, 5], around=5))
-    made.loop_steps(steps(CELLS, [40] * 40, first=3))
-    made.loop_end(1, CELLS, 43, 95_000, 0, None)
-    found = loop(made, CELLS)
-    assert found.sampled_steps == 3
-    parts = (found.body_ns, found.copy_ns, found.overhead_ns)
-    assert parts == pytest.approx((30, 5, 5), abs=0.5) and sum(parts) == 40
-    assert [operation.typical_ns for operation in found.operations] == pytest.approx([20, 10], abs=0.5)
-    assert [operation.samples for operation in found.operations] == [3, 3]
-    assert found.typical_ns == found.step_times.p50_ns == 40
-
-
 def test_of_too_few_timed_steps_no_parts_are_shown() -> None:
     made = recorder()
     made.loop_begin(1, CELLS, 12, 0)
@@ -150,25 +135,6 @@ def test_the_first_timed_steps_pay_for_cold_code_and_are_not_taken() -> None:
     assert found.step_times.max_ns == 912  # they are steps all the same
 
 
-def test_the_price_of_a_stamp_is_what_steps_with_and_without_it_differ_by() -> None:
-    made = recorder(calibration=OverheadCalibration(100.0, 0.0))
-    made.loop_begin(1, CELLS, 500, 0)
-    for first in range(0, 200, 20):
-        made.loop_steps(control(CELLS, 20, step_ns=1000, entry_ns=700, first=first))
-        made.loop_steps(steps(CELLS, [1060] * 20, first=first + 20))
-        made.loop_steps(timed(CELLS, [[730] * 20, [430] * 20], [130] * 20, around=230, first=first + 40))
-    found = loop(made, CELLS)
-    assert found.in_place and found.tick_ns == pytest.approx(60, abs=8)
-    assert found.typical_ns == found.step_times.p50_ns == pytest.approx(1000, abs=8)
-    assert found.stamp_ns == pytest.approx(130, abs=4)  # (1520 - 1000) / 4, not the 100 of the calibration
-    assert [operation.typical_ns for operation in found.operations] == [
-        pytest.approx(600, abs=8),
-        pytest.approx(300, abs=8),
-    ]
-    assert (found.copy_ns, found.overhead_ns) == (0.0, pytest.approx(100, abs=8))
-    assert found.control_steps == 200 and found.step_times.count == 400
-
-
 def test_that_one_thread_takes_the_steps_with_times_of_operations_is_what_recording_costs() -> None:
     """Where threads take the others together; all of the run is in a part."""
     made = recorder(calibration=OverheadCalibration(100.0, 0.0))
@@ -180,45 +146,6 @@ def test_that_one_thread_takes_the_steps_with_times_of_operations_is_what_record
     assert found.typical_ns == pytest.approx(240_000, rel=0.005)
     assert found.cost_ns == pytest.approx(40 * 240_000, rel=0.02)
     assert found.total_ns == pytest.approx(found.typical_ns * 400 + found.cost_ns, rel=0.005)
-
-
-def test_recording_a_loop_inside_is_no_time_of_the_step_around_it() -> None:
-    made = recorder(calibration=OverheadCalibration(100.0, 0.0))
-    made.loop_begin(1, ROWS, 500, 0)
-    count = len(loop(made, ROWS).operations)
-    (place,) = [k for k, operation in enumerate(loop(made, ROWS).operations) if operation.kind == "loop"]
-    for first in range(0, 200, 20):
-        plain = control(ROWS, 20, step_ns=20_000, entry_ns=700, first=first)
-        plain.inside_ns = {CELLS: 20 * (20_000 - 200 * (count - 1) - 100)}
-        made.loop_steps(plain)
-        made.loop_steps(steps(ROWS, [50_060] * 20, first=first + 20))
-        times = [[50_000 - 300 * (count - 1) if k == place else 300] * 20 for k in range(count)]
-        made.loop_steps(timed(ROWS, times, [100] * 20, around=200, first=first + 40))
-    found = loop(made, ROWS)
-    assert found.typical_ns == found.step_times.p50_ns == 20_000
-    others = [operation.typical_ns for k, operation in enumerate(found.operations) if k != place]
-    assert others == [pytest.approx(200, abs=10)] * (count - 1)
-    assert (
-        sum(operation.typical_ns for operation in found.operations) + found.copy_ns + found.overhead_ns
-        == 20_000
-    )
-
-
-def test_steps_in_which_the_thread_did_not_run_are_counted_and_left_out() -> None:
-    made = recorder()
-    made.loop_begin(1, CELLS, 40, 0)
-    quiet = timed(CELLS, [[20] * 15, [10] * 15], [5] * 15, around=5)
-    hit = timed(CELLS, [[20] * 4 + [8_000_000] + [20] * 4, [10] * 9], [5] * 9, around=5, first=15)
-    hit.off_cpu_ns = 7_900_000
-    slow = timed(CELLS, [[20] * 4 + [8_000_000] + [20] * 4, [10] * 9], [5] * 9, around=5, first=24)
-    for series in (quiet, hit, slow):
-        made.loop_steps(series)
-    found = loop(made, CELLS)
-    assert (found.disturbed_steps, found.sampled_steps) == (
-        1,
-        8 + 7 + 8,
-    )  # a slow step that ran is none of them
-    assert found.body_ns == pytest.approx(30, abs=0.5)
 
 
 def test_what_is_smaller_than_its_error_is_below_resolution_and_no_number() -> None:
@@ -344,30 +271,6 @@ def test_a_record_does_not_change_with_what_comes_after() -> None:
     run(made, ROWS, [5] * 3000)
     assert before.to_json() == shown
     assert made.record().loops[0].steps == 3001
-
-
-def test_threads_are_counted_together_with_runs_apart() -> None:
-    made = recorder()
-    gate = threading.Barrier(4)
-
-    def work() -> None:
-        for k in range(50):
-            gate.wait()
-            made.loop_begin(1, ROWS, 2, 0)
-            gate.wait()  # all four runs are open at once
-            made.loop_steps(steps(ROWS, [10 + k, 20]))
-            made.loop_end(1, ROWS, 2, 30, 0, None)
-
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    found = loop(made)
-    assert (found.runs, found.steps, found.total_ns) == (200, 400, 6000)
-    places = found.series[:, :2].tolist()
-    assert sorted(places) == places
-    assert {step for _, step in places} == {0, 1}
 
 
 def test_the_machine_is_told_without_its_name_or_paths(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -595,23 +498,3 @@ def test_a_recorder_that_lists_what_is_built_knows_loops_before_any_call() -> No
     for each in (listing, usual):
         (loop,) = each.record().loops
         assert (loop.name, loop.runs, loop.steps) == ("rnn", 1, 5)
-
-
-def test_what_is_around_the_steps_of_runs_that_are_told_as_a_whole_is_no_more_than_they_took():
-    totals = RunTotals()
-    totals.add_ended(3, 20_000, 15_000, False)
-    totals.add_unobserved(1_000, 0, 200_000, 3)  # in other code, inside that of the loop around
-    assert totals.around_ns() == 215_000
-    totals.add_unobserved(1_000, 0, 99_800_000, 3)
-    assert totals.around_ns() == 15_000 + 2_000 * 15_000
-
-
-def test_what_is_around_the_steps_of_runs_that_are_shorter_alone_is_what_their_steps_leave():
-    """A run that is looked at takes much longer around its step than thousands that are passed over, and in it about as long."""
-    totals = RunTotals()
-    totals.add_ended(1, 8_000, 6_000, False)
-    totals.add_unobserved(1_000, 0, 4_000_000, 1, steps=1_000)
-    assert totals.around_ns(step_ns=2_000.0) == 6_000 + 2_000_000
-    assert totals.around_ns(step_ns=4_100.0) == 6_000, "as in machine code of the loop around"
-    totals.add_unobserved(1_000, 0, 12_000_000, 1, steps=1_000)
-    assert totals.around_ns(step_ns=2_000.0) == 6_000 + 2_000 * 6_000

@@ -143,7 +143,7 @@ def test_every_number_that_the_engine_notifies_is_declared() -> None:
     sources += "\n".join(each.read_text("utf-8") for each in RECORDING.rglob("*.py"))
     names |= set(re.findall(r"\"(\w+)\": float\b", sources))
     known = {measure.name for measure in measures.MEASURES if not measure.field and not measure.per}
-    assert names <= known <= names | set(re.findall(r"\"(\w+)\": ", sources))
+    assert names <= known <= names | set(re.findall(r"[{ \[]\"(\w+)\"(?:: |\] = )", sources))
 
 
 def test_rows_that_grow_are_counted() -> None:

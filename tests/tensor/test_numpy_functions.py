@@ -86,13 +86,6 @@ def test_numpys_functions_name_ours(call, told):
     assert told in trapped(call, TypeError).fix
 
 
-def test_functions_of_scipy_name_ours():
-    from scipy import special
-
-    assert "T.expit" in trapped(lambda: special.expit(x), TypeError).fix
-    assert "T.erf" in trapped(lambda: special.erf(x), TypeError).fix
-
-
 def test_an_array_cannot_hold_a_variable():
     target = row.copy()
     with pytest.raises(ValueError, match="sequence") as caught:  # NumPy's own, which names ours as its cause

@@ -102,16 +102,6 @@ def test_both_ways_to_the_derivative_of_a_cumulative_product_are_right_on_every_
     np.testing.assert_allclose(scanviz.function([x], g, mode=mode)(row), wanted)
 
 
-def test_a_product_in_a_step_of_a_loop_has_its_derivative():
-    x = T.matrix("x")
-    rows, _ = scanviz.scan(lambda row: T.sum(T.cumprod(row)) * T.prod(row), sequences=x)
-    g = scanviz.function([x], scanviz.grad(T.sum(rows), x))
-    for point in ([[1.0, 2.0], [3.0, 0.5]], [[0.0, 2.0], [3.0, 0.0]]):
-        a, b = np.array(point).T  # (a + a b) a b
-        wanted = np.stack([2 * a * b + 2 * a * b**2, a**2 + 2 * a**2 * b], axis=1)
-        np.testing.assert_allclose(g(point), wanted)
-
-
 @pytest.mark.parametrize("function", [T.sum, T.prod, T.cumsum, T.cumprod])
 def test_what_is_computed_in_float64_of_float32_has_a_float32_gradient(function):
     for row in ([0.3, -1.2, 2.0], [0.0, 2.0, 0.0]):

@@ -104,20 +104,6 @@ def test_the_symbolic_shape_computes_nothing_but_sizes(name):
             assert all(each.type.shape == () for each in node.inputs)
 
 
-@pytest.mark.parametrize("name", EXPRESSIONS)
-def test_asking_a_function_for_shapes_runs_nothing_else(name):
-    inputs = inputs_of()
-    made = EXPRESSIONS[name](*inputs)
-    call = scanviz.function(
-        inputs, made.shape, on_unused_input="ignore", mode=scanviz.Mode("reference", "all")
-    )
-    values = values_of(4, 3, 2)
-    expected = evaluate(made, dict(zip(inputs, values, strict=True))).shape
-    assert tuple(call(*values)) == expected
-    for instruction in call.program.instructions:
-        assert "exp" not in str(instruction.op)
-
-
 def test_sizes_that_are_known_are_ints():
     x = T.tensor("float64", (None, 3), "x")
     assert shape_of(T.exp(x))[1] == 3

@@ -135,15 +135,6 @@ def matrix_transpose(x: Any) -> Variable:
     return swapaxes(variable, -2, -1)
 
 
-def axes_of(axis: Any, ndim: int, what: str) -> list[int]:
-    """Return one axis or several as different numbers from 0."""
-    listed = list(axis) if isinstance(axis, list | tuple) else [axis]
-    found = [ops.normal_axis(axis, ndim, what) for axis in listed]
-    if len(set(found)) < len(found):
-        raise ScanvizValueError.here(f"{what}: an axis is named twice", found=axis)
-    return found
-
-
 def moveaxis(x: Any, source: int | Sequence[int], destination: int | Sequence[int]) -> Variable:
     """Axes moved to other places, the rest in their order.
 
@@ -167,7 +158,7 @@ def moveaxis(x: Any, source: int | Sequence[int], destination: int | Sequence[in
     """
     variable = as_variable(x)
     ndim = tensor_type(variable).ndim
-    starts, ends = (axes_of(axes, ndim, "moveaxis") for axes in (source, destination))
+    starts, ends = (ops.axes_of(axes, ndim, "moveaxis") for axes in (source, destination))
     if len(starts) != len(ends):
         raise ScanvizValueError.here(
             "moveaxis needs one destination for each source",
@@ -209,7 +200,7 @@ def squeeze(x: Any, axis: int | Sequence[int] | None = None) -> Variable:
     if axis is None:
         dropped = {k for k, size in enumerate(sizes) if size == 1}
     else:
-        dropped = set(axes_of(axis, len(sizes), "squeeze"))
+        dropped = set(ops.axes_of(axis, len(sizes), "squeeze"))
     return ops.dimshuffle(variable, [k for k in range(len(sizes)) if k not in dropped])
 
 
@@ -236,7 +227,7 @@ def expand_dims(x: Any, axis: int | Sequence[int]) -> Variable:
     """
     variable = as_variable(x)
     rank = tensor_type(variable).ndim + (len(axis) if isinstance(axis, list | tuple) else 1)
-    added = axes_of(axis, rank, "expand_dims")
+    added = ops.axes_of(axis, rank, "expand_dims")
     given = iter(range(rank))
     return ops.dimshuffle(variable, ["x" if k in added else next(given) for k in range(rank)])
 

@@ -14,7 +14,7 @@ from scanviz.engine.ops import shape as ops
 from scanviz.engine.ops.index import getitem
 from scanviz.engine.ops.sizes import given_size, product_of
 from scanviz.engine.ops.support import as_variable, constant
-from scanviz.tensor.axes import at_least, axes_of
+from scanviz.tensor.axes import at_least
 
 
 def stack(arrays: Any, axis: Any = 0, *more: Any, dtype: object = None) -> Variable:
@@ -125,5 +125,5 @@ def flip(x: Any, axis: int | Sequence[int] | None = None) -> Variable:
     """
     variable = as_variable(x)
     rank = tensor_type(variable).ndim
-    turned = list(range(rank)) if axis is None else axes_of(axis, rank, "flip")
+    turned = list(range(rank)) if axis is None else ops.axes_of(axis, rank, "flip")
     return getitem(variable, tuple(slice(None, None, -1 if k in turned else None) for k in range(rank)))

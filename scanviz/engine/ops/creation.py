@@ -19,7 +19,7 @@ from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, tensor_type
 from scanviz.engine.graph.notation import WrittenTerm, called
 from scanviz.engine.graph.types import INTEGERS, canonical_dtype
-from scanviz.engine.ops.shape import dimshuffle, normal_axis
+from scanviz.engine.ops.shape import axes_of, dimshuffle
 from scanviz.engine.ops.support import (
     as_integer,
     as_variable,
@@ -242,9 +242,7 @@ def diagonal(value: Any, offset: int = 0, axis1: int = -2, axis2: int = -1) -> V
         raise ScanvizTypeError.here(
             f"{what}, which is no matrix", expected="at least 2 dimensions", found=variable.type
         )
-    pair = [normal_axis(axis, rank, what) for axis in (axis1, axis2)]
-    if pair[0] == pair[1]:
-        raise ScanvizValueError.here(f"{what}: an axis is named twice", found=(axis1, axis2))
+    pair = axes_of((axis1, axis2), rank, what)
     matrices = dimshuffle(variable, [*(axis for axis in range(rank) if axis not in pair), *pair])
     return build_one(Op(DIAGONAL, DiagonalParameters(whole(offset, "the offset of the diagonal"))), matrices)
 

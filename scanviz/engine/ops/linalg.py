@@ -25,8 +25,7 @@ from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, ten
 from scanviz.engine.graph.notation import WrittenTerm
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops import elementwise as e
-from scanviz.engine.ops.reduce import normal_axes
-from scanviz.engine.ops.shape import normal_axis
+from scanviz.engine.ops.shape import axes_of
 from scanviz.engine.ops.support import as_variable, float_dtype, infer_by
 from scanviz.engine.sizes.dims import Dim, Dims
 
@@ -211,13 +210,10 @@ def _axis_pairs(axes: Any, a: Variable, b: Variable) -> TensordotParameters:
         raise ScanvizTypeError.here(
             "tensordot: axes must be a number or a pair", expected="2, or ([0, 1], [1, 0])", found=repr(axes)
         )
-    listed = [list(axis) if isinstance(axis, list | tuple) else [axis] for axis in axes]
     both = [
-        tuple(normal_axis(axis, rank, f"tensordot of `{describe(variable)}`") for axis in wanted)
-        for wanted, rank, variable in zip(listed, ranks, (a, b), strict=True)
+        tuple(axes_of(wanted, rank, f"tensordot of `{describe(variable)}`"))
+        for wanted, rank, variable in zip(axes, ranks, (a, b), strict=True)
     ]
-    for wanted, rank, variable in zip(listed, ranks, (a, b), strict=True):
-        normal_axes(wanted, rank, f"tensordot of `{describe(variable)}`")  # refuses one named twice
     if len(both[0]) != len(both[1]):
         raise ScanvizValueError.here(
             "tensordot: axes come in pairs", expected="two lists of one length", found=axes

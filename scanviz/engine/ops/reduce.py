@@ -23,7 +23,7 @@ from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, tensor_type
 from scanviz.engine.graph.notation import WrittenTerm, called
 from scanviz.engine.graph.types import SIGNED, UNSIGNED, TensorType, Type, canonical_dtype
-from scanviz.engine.ops.shape import dimension, normal_axis
+from scanviz.engine.ops.shape import axes_of, dimension, normal_axis
 from scanviz.engine.ops.sizes import product_of
 from scanviz.engine.ops.support import (
     DtypeRule,
@@ -144,10 +144,7 @@ def normal_axes(axis: Any, ndim: int, what: str) -> tuple[int, ...]:
     given = axis if isinstance(axis, tuple | list) else (axis,)
     if ndim == 0 and builtins.all(isinstance(number, int) and number in (0, -1) for number in given):
         return ()  # NumPy lets a scalar be reduced along its first axis
-    axes = tuple(sorted(normal_axis(axis, ndim, what) for axis in given))
-    if len(set(axes)) < len(axes):
-        raise ScanvizValueError.here(f"{what}: an axis is named twice", found=axis)
-    return axes
+    return tuple(sorted(axes_of(axis, ndim, what)))
 
 
 def _refuse_empty(name: str, variable: Variable, axes: Sequence[int]) -> None:

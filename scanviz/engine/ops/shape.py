@@ -59,6 +59,15 @@ def normal_axis(axis: Any, ndim: int, what: str) -> int:
     return int(axis) % ndim
 
 
+def axes_of(axis: Any, ndim: int, what: str) -> list[int]:
+    """Return one axis or several as different numbers from 0."""
+    listed = list(axis) if isinstance(axis, list | tuple) else [axis]
+    found = [normal_axis(axis, ndim, what) for axis in listed]
+    if len(set(found)) < len(found):
+        raise ScanvizValueError.here(f"{what}: an axis is named twice", found=axis)
+    return found
+
+
 def _dimension_dtypes(op: Op, kinds: Sequence[TensorType]) -> tuple[str]:
     """Return the dtype of a size; there is none of an axis that is not there."""
     normal_axis(op.parameters.axis, kinds[0].ndim, "dimension")

@@ -89,7 +89,7 @@ class PageFrame:
         if not isinstance(record, ProfileRecord):
             raise ScanvizTypeError(
                 "only a profile has a page",
-                expected="what scanviz.profile() gives, or a record of it",
+                expected="the result of scanviz.profile(), or its record",
                 found=type(what).__name__,
             )
         self.record, self.height = record, height

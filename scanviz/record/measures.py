@@ -129,7 +129,7 @@ MEASURES = [
     _field("steps", "count", "steps", "Steps really done, in all runs.", "facts"),
     _field("longest_run", "count", "steps of the longest run", "The most steps of one run."),
     _field("total_ns", "ns", "time", "All runs.", "facts"),
-    _field("setup_ns", "ns", "around the steps", "What of it is before the first step and after the last."),
+    _field("setup_ns", "ns", "around the steps", "The part of it before the first step and after the last."),
     _field("first_run_ns", "ns", "first run", "The first run alone."),
     _field("step_min_ns", "ns", "fastest step", "The fastest step.", field="step_times.min_ns"),
     _field("step_p50_ns", "ns", "a step (median)", "Half the steps.", "facts", field="step_times.p50_ns"),
@@ -139,8 +139,8 @@ MEASURES = [
     _field("body_ns", "ns", "operations of a step", "Estimated.", "facts", whole=False),
     _field("copy_ns", "ns", "storing rows", "Of a step, estimated.", "facts", whole=False),
     _field("overhead_ns", "ns", "the loop itself", "The rest of a step, estimated.", "facts", whole=False),
-    _field("recording_ns", "ns", "cost of recording in its steps", "Estimated.", field="cost_ns", whole=False),
-    _field("watching_ns", "ns", "cost of recording beside its steps", "Measured, and in no time."),
+    _field("recording_ns", "ns", "profiler overhead in its steps", "Estimated.", field="cost_ns", whole=False),
+    _field("watching_ns", "ns", "profiler overhead beside its steps", "Measured, and in no time."),
     _field(
         "buffer_bytes", "bytes", "buffers", "The most of one run: states, results and temporaries.",
         "heading", "compare",
@@ -167,8 +167,8 @@ MEASURES = [
     ),
     Measure(
         "function", "peak_bytes", "bytes", "peak memory",
-        "The most that arrays made in a call took at once, of the calls that were weighed: rows and buffers of loops, results of"
-        " operations outside of loops, results of the call; not what the call was given.", "max", ("heading",),
+        "The most memory that arrays of a call took at once, in calls whose memory was measured: rows and buffers of loops, results"
+        " of operations outside of loops, results of the call; not its arguments.", "max", ("heading",),
     ),
     Measure(
         "operation", "mean_ns", "ns", "mean",
@@ -178,7 +178,7 @@ MEASURES = [
     ),
     Measure(
         "operation", "held_bytes", "bytes", "held",
-        "Of an operation outside of loops: the most that the call held while it ran, what was made before it included.", "max",
+        "Of an operation outside of loops: the most memory that the call held during it, earlier results included.", "max",
     ),
     Measure(
         "operation", "bytes", "bytes", "bytes moved",
@@ -189,7 +189,7 @@ MEASURES = [
     Measure(
         "operation", "flops", "count", "floating-point operations",
         "Of one application, from the shapes met last; exp, tanh and the like count 10 an element."
-        " Told of what `bytes` is told of.", "last", (),
+        " Of the same operations as `bytes`.", "last", (),
     ),
     Measure(
         "operation", "product_flops", "count", "operations of a product",
@@ -205,14 +205,14 @@ MEASURES = [
     *(
         Measure(
             of, "involuntary_switches", "count", "involuntary context switches",
-            "How often the system took the processor away, in runs and calls that were read.", views=(),
+            "How often the system took the processor away, in runs and calls with counters.", views=(),
         )
         for of, _ in _PROCESSOR
     ),
     *(
         Measure(
             of, "page_faults", "count", "page faults",
-            "How often a page of memory was not there when it was touched, in runs and calls that were read.", views=(),
+            "How often a page of memory was not there when it was touched, in runs and calls with counters.", views=(),
         )
         for of in _READ
     ),
@@ -220,13 +220,13 @@ MEASURES = [
         "loop", "slow_timed_steps", "count", "slow steps timed by operations",
         "Of the steps whose operations were timed, those that took more than twice the usual one, the thread running.", views=(),
     ),
-    Measure("loop", "slow_timed_ns", "ns", "their excess", "What these took beyond the usual.", views=()),
+    Measure("loop", "slow_timed_ns", "ns", "their excess", "Their time beyond the usual.", views=()),
     Measure(
         "loop", "other_code_steps", "count", "steps of other code",
         "Steps that other code than that of most steps has run, such as NumPy's before machine code.", views=(),
     ),
-    Measure("loop", "other_code_ns", "ns", "a step of it", "What a step of that code takes, by the middle one.", "max", views=()),
-    Measure("operation", "slow_more_ns", "ns", "in slow steps", "What it took more in these, together.", views=()),
+    Measure("loop", "other_code_ns", "ns", "a step of it", "The median time of such a step.", "max", views=()),
+    Measure("operation", "slow_more_ns", "ns", "in slow steps", "Its additional time in these, together.", views=()),
 ]  # fmt: skip
 
 

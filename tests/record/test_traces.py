@@ -203,7 +203,7 @@ def test_values_of_a_loop_variable_that_is_not_there_are_refused(
 def test_values_of_a_run_twice_are_refused(tmp_path: Path) -> None:
     record = small()
     save(replace(record, traces=record.traces * 2), tmp_path / "twice.scanviz")
-    with pytest.raises(ScanvizError, match="are there twice"):
+    with pytest.raises(ScanvizError, match="appear twice"):
         load(tmp_path / "twice.scanviz")
 
 

@@ -116,7 +116,7 @@ def test_steps_on_numpy_before_machine_code_are_told_as_that():
         (20e6, 750_000, None, "10 times its typical time"),
         (79e6, 750_000, None, ""),  # it worked all the time
         (20e6, 7_500_000, None, ""),  # no slower than as a rule: a machine may be slow
-        (20e6, 7_500_000, 40e9, "50 times what this machine needs"),
+        (20e6, 7_500_000, 40e9, "50 times the least time on this machine"),
         (20e6, 7_500_000, 1.6e9, ""),  # half of what this machine can
     ],
 )

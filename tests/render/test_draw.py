@@ -73,7 +73,7 @@ def test_a_picture_is_written_again_but_never_over_a_file_of_somebody_else(tmp_p
 
 
 def test_an_ending_that_says_no_format_is_refused(tmp_path):
-    with pytest.raises(ScanvizValueError, match="says no format"):
+    with pytest.raises(ScanvizValueError, match="does not end in a format"):
         scanviz.draw(loop()[1], tmp_path / "x.jpeg")
 
 

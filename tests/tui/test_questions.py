@@ -131,7 +131,7 @@ def test_at_which_step_did_it_become_nan_and_from_what():
                 "first NaN or infinity (f): step 23 of tank made it: outflow of level[t-1] = -0.3495" in told
             )
             assert "test_linked_selection.py:" in told
-            assert "← step 22 of tank wrote what it was made of" in told  # two keys from the first screen
+            assert "← step 22 of tank wrote its input" in told  # two keys from the first screen
             assert "← it worked on inflow[22], as the caller gave it" in told
             rows = app.view.rows()
             assert "! outflow" in rows[app.view.table().cursor_row]

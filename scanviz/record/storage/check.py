@@ -48,7 +48,7 @@ def check(record: ProfileRecord) -> None:
         raise _refused("two of the profiles that it was merged from have one name")
     for function in record.functions:
         if function.origin not in (origins or [""]):
-            raise _refused(f"function {function.key} is of no profile that it was merged from")
+            raise _refused(f"function {function.key} names an origin that is not in the record")
     for function in record.functions:
         if function.rewrites is not None and function.rewrites.graphs is not None:
             _check_versions(function.rewrites.graphs)
@@ -91,7 +91,7 @@ def _check_versions(graphs: VersionsRecord) -> None:
         if not node.versions or node.versions[0] < 0 or any(a >= b for a, b in pairwise(node.versions)):
             raise _refused("a graph has a node that goes before it comes")
         if node.operation is not None and node.operation < 0:
-            raise _refused("a graph names an operation that there is not")
+            raise _refused("a graph names an operation that does not exist")
         kept = [variable.keep_last or 0 for variable in node.loop.variables] if node.loop is not None else []
         if min(kept, default=0) < 0:
             raise _refused("a graph keeps a negative number of rows")
@@ -177,9 +177,9 @@ def check_traces(traces: tuple[TraceRecord, ...], loops: Mapping[int, LoopRecord
     for trace in traces:
         loop = loops.get(trace.loop)
         if loop is None:
-            raise _refused(f"values are of loop {trace.loop}, which is not in the record")
+            raise _refused(f"values belong to loop {trace.loop}, which is not in the record")
         if (trace.loop, trace.run) in seen:
-            raise _refused(f"values of run {trace.run} of loop {trace.loop} are there twice")
+            raise _refused(f"values of run {trace.run} of loop {trace.loop} appear twice")
         seen.add((trace.loop, trace.run))
         _check_steps(trace)
         for variable in trace.variables:

@@ -14,13 +14,13 @@ GLOSSES: dict[str, str] = {
     "mitsot": "a state that reads several earlier rows and writes a new one",
     "mitmot": "a buffer to whose rows several steps may write",
     "nitsot": "a result of each step that no later step reads",
-    "carry": "a value handed from step to step, of which only the last is a result",
+    "carry": "a value passed from step to step; only the last is a result",
     "tap": "the distance of a row from the current step",
     "until": "the condition that ends a loop",
     "plumbing": "operations that a graph needs and you did not ask for",
     "typical step": "the median of the timed steps, without profiler overhead",
-    "storing rows": "copying what a step returns to where the loop keeps it",
-    "the loop itself": "the time of a step beside its operations and storing rows",
+    "storing rows": "copying a step's results into the loop's arrays",
+    "the loop itself": "the rest of a step's time, beside its operations and storing rows",
     "moved work": "operations that rewrites took out of a loop's step: done once, or for all steps at a time",
 }
 
@@ -45,6 +45,6 @@ def glosses(words: Iterable[str]) -> list[str]:
     Examples
     --------
     >>> glosses(["carry", "something", "carry"])
-    ['carry: a value handed from step to step, of which only the last is a result']
+    ['carry: a value passed from step to step; only the last is a result']
     """
     return [gloss(word) for word in dict.fromkeys(words) if word.replace("_", "-") in GLOSSES]

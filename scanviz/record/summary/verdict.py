@@ -317,7 +317,7 @@ def _waiting_products(record: ProfileRecord, parts: Sequence[RunPart]) -> Iterat
     if is_large and found.own_ns >= WAITED * least_ns > 0 and off >= MUCH:
         name = f"`{sanitize(operation.label)}`{_at(operation.source)}"
         where = "loop" if isinstance(owner, LoopRecord) else "function"
-        other = "its typical time" if bound is None else "what this machine needs"
+        other = "its typical time" if bound is None else "the least time on this machine"
         text = (
             f"{name} takes {found.own_ns / least_ns:.2g} times {other}, and its {where} was off the CPU {100 * off:.0f} % of the"
             " time: threads, such as those of BLAS, waited for one another."

@@ -285,7 +285,7 @@ class _Chain:
         nearest = min((one.back for one in rows), default=0)
         links = []
         if nearest and not given:
-            words = f"step {step - nearest} of {self.loops[trace.loop].name} wrote what it was made of"
+            words = f"step {step - nearest} of {self.loops[trace.loop].name} wrote its input"
             links.append(BlameLink(words, trace.loop, trace.run, step - nearest))
         texts = dict.fromkeys(_row(one) for one in rows if one.back == nearest)
         return [*links, *(BlameLink(text) for text in [*texts][:MOST_ROWS])]

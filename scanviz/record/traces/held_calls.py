@@ -157,7 +157,7 @@ def check_held_calls(
     """
     for call in calls:
         if call.function not in functions:
-            raise _refused(call, "is of a function which is not in the record")
+            raise _refused(call, "belongs to a function that is not in the record")
         for array in call.arrays:
             _check_array(call, array)
         places = [

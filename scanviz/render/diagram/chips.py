@@ -1,4 +1,4 @@
-"""Large pictures without lines from far: weights and other inputs stand beside whatever reads them, again at each place.
+"""Large pictures without lines from far: weights and other inputs are drawn beside each of their readers, again at each place.
 
 The weights of a network are read by its loop, by the loop of its gradient and by their own updates, so their lines would cross all
 of a picture.  A loop variable that only hands a leaf of the same name on to the step goes, too: the leaf stands in the step.  A
@@ -115,7 +115,7 @@ def _beside_readers(diagram: Diagram) -> Diagram:
         else edge
         for edge in diagram.edges
     ]
-    note = "weights and other inputs stand beside whatever reads them"
+    note = "weights and other inputs are drawn beside each of their readers"
     notes = diagram.notes if note in diagram.notes else (*diagram.notes, note)
     return replace(diagram, nodes=tuple(drawn), edges=tuple(edges), notes=notes)
 

@@ -174,8 +174,7 @@ def with_formulas(diagram: Diagram, longest: int = LONGEST) -> Diagram:
     if not count and not gone:
         return diagram
     small = fold(diagram, groups)
-    what = f"{count} operation{'s stand' if count > 1 else ' stands'}"
-    note = f"{what} in the formulas of what reads {'them' if count > 1 else 'it'}"
+    note = f"{count} operation{'s are' if count > 1 else ' is'} part of their readers' formulas"
     return replace(
         small,
         nodes=tuple(node for node in small.nodes if node.id not in gone),

@@ -222,7 +222,7 @@ def test_a_node_lights_up_its_counterparts_and_all_that_it_reaches(browser, file
     assert {"x[t]", "cost"} <= reached
     dim = {nodes[each]["label"] for each, names in classes.items() if "dim" in names and each in nodes}
     assert "W_in_1" in dim and not dim & {"cost"}
-    [about] = browser.texts("[aria-label='what is chosen']")
+    [about] = browser.texts("[aria-label='chosen node']")
     assert "of the outputs:" in about and "cost" in about
 
 
@@ -592,13 +592,13 @@ def first_nan_and_what_made_it(reader: Reader) -> None:
     reader.press("f")
     assert reader.sees("step 118 of tank made it: sqrt(s[t-1]) of s[t-1] = -8")
     assert reader.sees("it worked on v[117], as the caller gave it")
-    reader.follow("step 117 of tank wrote what it was made of")
+    reader.follow("step 117 of tank wrote its input")
     assert reader.sees("Step 117 of 200")
 
 
 def which_outputs_depend_on_which_inputs_and_how(reader: Reader) -> None:
     reader.press("c")
-    assert reader.sees("Who reaches whom")
+    assert reader.sees("Which inputs reach which outputs")
     reader.press("Enter")
     assert reader.sees(" reaches s: ") and reader.sees(" → add → s[t]")
 

@@ -11,7 +11,7 @@ const VIEWS = [
 ];
 
 const KEYS = [
-  ["1 to 7", "views"], ["j and k, arrows", "step forward and back"], ["g and G", "first and last step"], ["s or :", "the state at a step and one step back: its number, Enter"], ["f", "first NaN or infinity, and where it comes from"], ["c", "which inputs reach which outputs; Enter: by which path"], ["p", "play and pause, step by step"], ["[ and ]", "rewrite before and after"], ["arrows and p, at rewrites", "the film: frame back and forward, play and pause"],
+  ["1 to 7", "views"], ["j and k, arrows", "step forward and back"], ["g and G", "first and last step"], ["s or :", "the state at a step and one step back: its number, Enter"], ["f", "first NaN or infinity, and its origin"], ["c", "which inputs reach which outputs; Enter: by which path"], ["p", "play and pause, step by step"], ["[ and ]", "rewrite before and after"], ["arrows and p, at rewrites", "the film: frame back and forward, play and pause"],
   ["/", "search in the picture"], ["o", "open or close the loops of a large picture"], ["l", "choose a loop"], ["+ - 0", "zoom in a chart or picture that has the focus"], ["Escape", "close this help, or choose nothing in the picture"], ["?", "this help"],
 ];
 
@@ -84,7 +84,7 @@ function chooser() {
     const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
     root.dataset.theme = dark ? "light" : "dark";
   });
-  document.getElementById("help").append(table("Keys", [{ name: "key" }, { name: "what it does" }], KEYS));
+  document.getElementById("help").append(table("Keys", [{ name: "key" }, { name: "action" }], KEYS));
   document.getElementById("help-button").addEventListener("click", help);
 }
 

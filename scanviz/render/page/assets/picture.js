@@ -22,7 +22,7 @@ class Picture {
     this.svg.addEventListener("pointerdown", (event) => this.press(event));
     this.svg.addEventListener("keydown", (event) => this.key(event));
     for (const id of [...this.nodes.keys(), ...this.ports.keys()]) this.prepare(id);
-    this.about = element("div", { class: "about", role: "region", "aria-label": "what is chosen" }, "Choose a node: what it corresponds to and all that it reaches lights up.");
+    this.about = element("div", { class: "about", role: "region", "aria-label": "chosen node" }, "Choose a node: its counterparts and all nodes that it reaches light up.");
   }
 
   prepare(id) {
@@ -99,7 +99,7 @@ class Picture {
       element("strong", {}, this.name(id)), " ", node?.source ? element("code", {}, `${node.source} ${node.text ?? ""}`) : "",
       element("p", {}, counterparts.size ? `Corresponds to: ${[...counterparts].map((each) => this.label(each)).join(", ")}. ` : "",
         `Reaches ${reached.size - 1} others`, outputs.length ? `, of the outputs: ${outputs.join(", ")}.` : " and none of the outputs."),
-      button("what reaches it", () => this.show(this.reached(id, false), id)), " ", button("nothing chosen", () => this.clear()));
+      button("nodes that reach it", () => this.show(this.reached(id, false), id)), " ", button("clear", () => this.clear()));
     say(this.about.textContent);
   }
 

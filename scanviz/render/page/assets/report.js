@@ -19,7 +19,7 @@ function reportView() {
 
 function outcomeText(outcome) {
   const code = outcome.code === null ? "" : ` (exit code ${outcome.code})`;
-  return `The run ended by ${outcome.status}${code}${outcome.message ? `: ${outcome.message}` : ""}. What is shown is what was recorded until then.`;
+  return `The run ended by ${outcome.status}${code}${outcome.message ? `: ${outcome.message}` : ""}. The page shows the record until then.`;
 }
 
 /** The run in a few sentences, each with the place where more is told. */
@@ -230,7 +230,7 @@ function slowSide(loop, side) {
 function operationTable(caption, operations) {
   const rates = data.measures.filter((one) => operations.some((each) => one.name in each.measures));
   const shown = (each) => (each.samples && !each.total_ns ? { show: "below resolution", by: 0 } : timeCell(each.total_ns));
-  return table(caption, [...SHARE, { name: "operation", heads: true }, { name: "line" }, { name: "gives", wide: true }, ...rateColumns(rates)],
+  return table(caption, [...SHARE, { name: "operation", heads: true }, { name: "line" }, { name: "result", wide: true }, ...rateColumns(rates)],
     operations.map((each) => [shareCells(each.total_ns)[0], shown(each), each.label, lineButton(each.source), each.output, ...rateCells(rates, each)]), { most: 8 });
 }
 

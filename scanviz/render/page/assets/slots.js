@@ -7,7 +7,7 @@ function slotsView() {
   return element("div", {},
     element("h2", {}, `Loop variables of ${loop.name}`),
     forward ? element("p", {}, `Back-propagation of ${forward.name}: its step s belongs to step T-1-s there, T being the number of steps.`) : null,
-    table("Loop variables", [{ name: "kind" }, { name: "name", heads: true }, { name: "reads" }, { name: "writes" }, { name: "from", wide: true }, { name: "gives", wide: true }, { name: "rows", numeric: true, wide: true }, { name: "why this kind", wide: true }],
+    table("Loop variables", [{ name: "kind" }, { name: "name", heads: true }, { name: "reads" }, { name: "writes" }, { name: "from", wide: true }, { name: "result", wide: true }, { name: "rows", numeric: true, wide: true }, { name: "why this kind", wide: true }],
       byKind(loop.variables).map(([each, k]) => ({ "data-variable": k, cells: [each.kind, each.name, each.inner_inputs.join(", "), each.inner_outputs.join(", "),
         outer(each.outer_input) ?? "", outer(each.outer_output) ?? "", each.row_bytes ? { show: bytes(each.row_bytes), by: each.row_bytes } : "", each.why] }))),
     kindGlosses(loop.variables), mappingPart(loop), connectionPart(loop));
@@ -37,14 +37,14 @@ function mappingPart(loop) {
   const box = element("div", { id: "mappings" });
   const rows = byKind(loop.variables).filter(([each]) => each.inner_inputs.length + each.inner_outputs.length);
   const chosen = (name) => say(name);
-  box.append(table("Mappings: what stands in one row belongs together", SIDES.map((name) => ({ name })),
+  box.append(table("Mappings: each row is one loop variable", SIDES.map((name) => ({ name })),
     rows.map(([each, k]) => ({
       "data-variable": k, class: "choosable", tabindex: "0",
       onclick: (event) => light(event.currentTarget, chosen, each), onfocus: (event) => light(event.currentTarget, chosen, each),
       cells: [outer(each.outer_input) ?? "(its rows alone)", each.inner_inputs.join(", ") || "–", each.inner_outputs.join(", ") || "–", outer(each.outer_output) ?? "–"],
     }))));
   return element("section", { "aria-label": "mappings" }, element("h3", {}, "Mappings"), box,
-    element("details", {}, element("summary", {}, "the twelve maps as the documents give them"),
+    element("details", {}, element("summary", {}, "the twelve maps of the specification"),
       table("var_mappings", [{ name: "map" }, { name: "entries" }],
         Object.entries(loop.var_mappings).map(([name, entries]) => [name, Object.entries(entries).map(([from, to]) => `${from} → ${to.length === 1 ? to[0] : `[${to.join(", ")}]`}`).join("   ")]))));
 }
@@ -56,14 +56,14 @@ function light(row, told, variable) {
 
 function connectionPart(loop) {
   const { rows, columns, cells } = loop.connections;
-  if (!columns.length) return element("p", {}, "The loop gives nothing: no connections.");
+  if (!columns.length) return element("p", {}, "The loop has no outputs: no connections.");
   const about = element("div", { class: "about", role: "status" }, "Choose a cell: the path by which the input reaches the output.");
   const head = element("tr", {}, element("td", {}), columns.map(([name]) => element("th", { scope: "col" }, name)));
   const body = rows.map(([name, variable], r) => element("tr", { "data-variable": variable },
     element("th", { scope: "row" }, name),
     columns.map(([output], c) => element("td", { class: "cell" },
       button(cells[r][c] ? "●" : "·", () => about.replaceChildren(...pathText(loop, r, c)), { "aria-label": `${name} ${cells[r][c] ? "reaches" : "does not reach"} ${output}`, class: cells[r][c] ? "connected" : "apart" })))));
-  return element("section", { "aria-label": "connections" }, element("h3", {}, "Who reaches whom, over any number of steps"),
+  return element("section", { "aria-label": "connections" }, element("h3", {}, "Which inputs reach which outputs, over any number of steps"),
     element("div", { class: "scrolls", tabindex: "0", role: "region", "aria-label": "connection pattern" },
       element("table", { class: "matrix" }, element("caption", {}, "Outer inputs (rows) and outer outputs (columns): ● reaches, · does not"), element("thead", {}, head), element("tbody", {}, body))), about);
 }

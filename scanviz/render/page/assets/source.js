@@ -4,7 +4,7 @@ function sourceView() {
   const { lines } = data.parts;
   const some = (ns) => (ns ? timeCell(ns) : { show: "–", by: 0 });
   return element("div", {}, element("h2", {}, "Lines"),
-    table("Time of the run by the line that it was spent for: together all of it",
+    table("Time of the run by line: together all of it",
       [...SHARE, { name: "line", heads: true }, { name: "code" }, { name: "in loops", numeric: true, wide: true }, { name: "outside of loops", numeric: true, wide: true }, { name: "gradient", numeric: true, wide: true }],
       lines.map((row) => ({
         "data-line": place(row.source),

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 
 from scanviz.engine.function import Function
 from scanviz.engine.graph.provenance import short_path
@@ -48,9 +48,6 @@ LONGEST_TERM = 240  # characters of a polynomial
 MOST_NODES = 20_000  # of a graph that is kept in all its versions
 NODE_BYTES = 700  # about the size of a node
 MOST_REFUSALS = 40  # of one rule that are kept
-
-
-Value = TypeVar("Value")
 
 
 class SymbolicCosts(NamedTuple):
@@ -309,7 +306,8 @@ def _refusal(seen: Refused) -> RefusalRecord:
 def with_recorded_paths(record: RewritesRecord, files: Collection[str]) -> RewritesRecord:
     """Return a record whose texts name files by their recorded paths, never by a path of the machine."""
     changing = _renames(files)
-    return _renamed(record, changing, {}) if changing else record
+    found: RewritesRecord = _renamed(record, changing, {}) if changing else record
+    return found
 
 
 def _renames(files: Collection[str]) -> list[tuple[str, str]]:
@@ -318,12 +316,7 @@ def _renames(files: Collection[str]) -> list[tuple[str, str]]:
     return sorted(((old, new) for old, new in names.items() if old != new), key=lambda pair: -len(pair[0]))
 
 
-def _renamed(value: Value, names: Sequence[tuple[str, str]], known: dict[str, str]) -> Value:
-    """Return a value with names replaced in all of its texts; ``known`` caches replaced texts."""
-    return cast(Value, _with_names(value, names, known))
-
-
-def _with_names(value: object, names: Sequence[tuple[str, str]], known: dict[str, str]) -> object:
+def _renamed(value: Any, names: Sequence[tuple[str, str]], known: dict[str, str]) -> Any:
     """Return a value with names replaced in all of its texts; ``known`` caches replaced texts."""
     if isinstance(value, str):
         found = known.get(value)
@@ -334,13 +327,11 @@ def _with_names(value: object, names: Sequence[tuple[str, str]], known: dict[str
             known[value] = found
         return found
     if isinstance(value, tuple):
-        return tuple(_with_names(item, names, known) for item in value)
+        return tuple(_renamed(item, names, known) for item in value)
     if isinstance(value, dict):
-        return {_with_names(key, names, known): item for key, item in value.items()}
+        return {_renamed(key, names, known): item for key, item in value.items()}
     if isinstance(value, Struct):
-        return type(value)(
-            *(_with_names(getattr(value, name), names, known) for name in field_types(type(value)))
-        )
+        return type(value)(*(_renamed(each, names, known) for each in astuple(value)))
     return value
 
 

@@ -7,11 +7,11 @@ Nothing is averaged over profiles: ``scanviz compare`` compares them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import count
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 
 from scanviz.record.graphs.rewrites import RewritesRecord
 from scanviz.record.measures import aggregated, declared
@@ -48,69 +48,70 @@ def merged(profiles: Sequence[tuple[str, ProfileRecord]]) -> ProfileRecord:
     >>> both.wall_ns, [(function.key, function.name, function.origin) for function in both.functions]
     (20, [(1, 'f#1', 'a'), (2, 'f#2', 'b')])
     """
-    records = [record for _, record in profiles]
-    keys = count(1)
-    parts = [_Renumbered(record, keys) for record in records]
-    taken = TakenNames()
+    keys, taken = count(1), TakenNames()
     renamed = [_origins(name, record, taken) for name, record in profiles]
-    functions = [
-        replace(part.function(function), origin=names[function.origin])
-        for part, record, (names, _) in zip(parts, records, renamed, strict=True)
-        for function in record.functions
+    records = [
+        _Renumbered(record, keys).record(names)
+        for (_, record), (names, _) in zip(profiles, renamed, strict=True)
     ]
-    titles = numbered([given_name(function.name) for function in functions])
+    together: dict[str, Any] = {
+        name: tuple(item for record in records for item in getattr(record, name))
+        for name in ("functions", "loops", "traces", "calls", "building")
+    }
+    joined: dict[str, Any] = {
+        name: _joined(getattr(record, name) for record in records)
+        for name in ("scanviz", "python", "numpy", "machine", "script")
+    }
+    titles = numbered([given_name(function.name) for function in together["functions"]])
+    together["functions"] = tuple(map(_titled, together["functions"], titles))
+    ended = (record.outcome for record in records if record.outcome.status != "ok")
     return ProfileRecord(
-        scanviz=_joined(record.scanviz for record in records),
-        python=_joined(record.python for record in records),
-        numpy=_joined(record.numpy for record in records),
-        machine=_joined(record.machine for record in records),
-        script=_joined(record.script for record in records),
+        **joined,
+        **together,
         started=min((record.started for record in records if record.started), default=""),
         arguments=_common([record.arguments for record in records], ()),
         detail=_common([record.detail for record in records], "steps"),
         wall_ns=sum(record.wall_ns for record in records),
-        outcome=next(
-            (record.outcome for record in records if record.outcome.status != "ok"), OutcomeRecord("ok", 0)
-        ),
+        outcome=next(ended, OutcomeRecord("ok", 0)),
         cost=_cost([record.cost for record in records]),
-        functions=tuple(replace(f, name=title) for f, title in zip(functions, titles, strict=True)),
-        loops=tuple(
-            part.loop(loop) for part, record in zip(parts, records, strict=True) for loop in record.loops
-        ),
         left_out=sum(record.left_out for record in records),
-        traces=tuple(
-            replace(trace, loop=part.loops[trace.loop])
-            for part, record in zip(parts, records, strict=True)
-            for trace in record.traces
-        ),
-        calls=tuple(
-            part.call(call) for part, record in zip(parts, records, strict=True) for call in record.calls
-        ),
         repeats=_repeats(profiles),
         measures=_measures(records),
-        building=tuple(build for record in records for build in record.building),
-        threads=_threads(records),
-        origins=tuple(origin for _, origins in renamed for origin in origins),
-        first_nan=next(
-            (
-                replace(record.first_nan, function=part.functions.get(record.first_nan.function, 0))
-                for part, record in zip(parts, records, strict=True)
-                if record.first_nan is not None
-            ),
-            None,
+        threads=ThreadTimesRecord(
+            *map(sum, zip(*(astuple(record.threads) for record in records), strict=True))
         ),
+        origins=tuple(origin for _, origins in renamed for origin in origins),
+        first_nan=next((record.first_nan for record in records if record.first_nan is not None), None),
     )
+
+
+def _titled(function: FunctionRecord, title: str) -> FunctionRecord:
+    return replace(function, name=title)
 
 
 class _Renumbered:
     """The functions and loops of a record with keys that no other of the profiles has."""
 
     def __init__(self, record: ProfileRecord, keys: count[int]) -> None:
+        self.whole = record
         self.functions = {function.key: next(keys) for function in record.functions}
         self.loops = {loop.key: next(keys) for loop in record.loops}
 
-    def function(self, function: FunctionRecord) -> FunctionRecord:
-        """Return a function under its new key."""
+    def record(self, origins: Mapping[str, str]) -> ProfileRecord:
+        """Return the record under its new keys, and with the new names of its origins."""
+        old, nan = self.whole, self.whole.first_nan
+        return replace(
+            old,
+            functions=tuple(
+                replace(self._function(one), origin=origins[one.origin]) for one in old.functions
+            ),
+            loops=tuple(map(self._loop, old.loops)),
+            traces=tuple(replace(trace, loop=self.loops[trace.loop]) for trace in old.traces),
+            calls=tuple(map(self._call, old.calls)),
+            first_nan=None if nan is None else replace(nan, function=self.functions.get(nan.function, 0)),
+        )
+
+    def _function(self, function: FunctionRecord) -> FunctionRecord:
         return replace(
             function,
             key=self.functions[function.key],
@@ -118,8 +119,7 @@ class _Renumbered:
             rewrites=None if function.rewrites is None else self._rewrites(function.rewrites),
         )
 
-    def loop(self, loop: LoopRecord) -> LoopRecord:
-        """Return a loop under its new key."""
+    def _loop(self, loop: LoopRecord) -> LoopRecord:
         return replace(
             loop,
             key=self.loops[loop.key],
@@ -130,8 +130,7 @@ class _Renumbered:
             operations=tuple(map(self._operation, loop.operations)),
         )
 
-    def call(self, call: HeldCallRecord) -> HeldCallRecord:
-        """Return a call of a function, and of loops, under their new keys."""
+    def _call(self, call: HeldCallRecord) -> HeldCallRecord:
         return replace(
             call,
             function=self.functions[call.function],
@@ -197,16 +196,6 @@ def _measures(records: Sequence[ProfileRecord]) -> dict[str, float]:
             if all(name in other.measures for other in records):
                 aggregated(known, declared("run", name), value)
     return known
-
-
-def _threads(records: Sequence[ProfileRecord]) -> ThreadTimesRecord:
-    found = [record.threads for record in records]
-    return ThreadTimesRecord(
-        sum(times.inside_ns for times in found),
-        sum(times.beside_ns for times in found),
-        sum(times.others for times in found),
-        sum(times.recording_ns for times in found),
-    )
 
 
 def _repeats(profiles: Sequence[tuple[str, ProfileRecord]]) -> tuple[ProfileRecord, ...]:

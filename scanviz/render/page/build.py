@@ -27,7 +27,7 @@ from scanviz.render.diagram.model import Diagram
 from scanviz.render.diagram.summary import loops_to_close, summarised
 from scanviz.render.engines import drawn
 from scanviz.render.film.drawing import SECONDS, FilmDrawing, Seen, laid_out
-from scanviz.render.film.frames import FilmFrame, versions_of
+from scanviz.render.film.frames import versions_of
 from scanviz.render.page.data import page_data
 from scanviz.render.svg import inline_svg
 
@@ -37,6 +37,7 @@ from scanviz.render.svg import inline_svg
 
 ALL_MARKUP = 300_000  # characters of all films
 ALL_OPERATIONS = 40_000  # of all versions of the functions that are filmed: about a second
+_FRAME = ("after", "caption", "text", "operations", "flops")
 _SCREEN = 1500.0, 900.0  # units of a picture of a whole function that one still reads
 
 
@@ -102,18 +103,8 @@ def _data(scan: str | None, element: str, drawing: FilmDrawing, seen: list[Seen]
         "element": element,
         "counted": drawing.film.counted,
         "notes": list(drawing.film.whole.notes),
-        "frames": [_frame(frame) for frame in drawing.film.frames],
+        "frames": [{name: getattr(frame, name) for name in _FRAME} for frame in drawing.film.frames],
         "seen": [[int(clear) if clear in (0, 1) else clear for clear in row] for row in seen],
-    }
-
-
-def _frame(frame: FilmFrame) -> dict[str, Any]:
-    return {
-        "after": frame.after,
-        "caption": frame.caption,
-        "text": frame.text,
-        "operations": frame.operations,
-        "flops": frame.flops,
     }
 
 

@@ -42,6 +42,7 @@ from scanviz.render.diagram.connections import ConnectionMatrix, connection_matr
 
 _MEAN, _NAN, _INF = 2, 3, 4  # columns of statistics
 _HAVE_NO_TAPS = ("sequence", "nitsot")
+_NO_ROWS = np.zeros((0, 0))
 
 Span = tuple[
     int, int, int | None, float
@@ -172,11 +173,8 @@ def _parts(record: ProfileRecord, parts: Sequence[RunPart]) -> dict[str, Any]:
         "lines": [encode(row) for row in lines(parts)],
         "outside": [
             {
-                "label": part.label,
+                **encode(part),
                 "total_ns": part.own_ns,
-                "source": encode(part.source),
-                "moved_from": part.moved_from,
-                "rule": part.rule,
                 "measures": numbers.get((part.function, part.operation), {}),
             }
             for part in sorted(outside, key=lambda part: -part.own_ns)[:MOST_OUTSIDE]
@@ -264,26 +262,14 @@ def _shared_out(traces: Sequence[TraceRecord]) -> int:
 
 def _trace(trace: TraceRecord, numbers: int) -> dict[str, Any]:
     return {
-        "loop": trace.loop,
-        "run": trace.run,
-        "total_steps": trace.total_steps,
-        "steps": list(trace.steps),
-        "reasons": list(trace.reasons),
-        "left_out": trace.left_out,
+        **encode(replace(trace, variables=())),
         "variables": [_traced(variable, numbers) for variable in trace.variables],
     }
 
 
 def _traced(variable: TracedVariableRecord, numbers: int) -> dict[str, Any]:
     return {
-        "name": variable.name,
-        "role": variable.role,
-        "variable": variable.variable,
-        "tap": variable.tap,
-        "operation": variable.operation,
-        "source": encode(variable.source),
-        "dtype": variable.dtype,
-        "shape": list(variable.shape),
+        **encode(replace(variable, statistics=_NO_ROWS, values=_NO_ROWS)),
         "statistics": _rows(variable.statistics, 7),
         "values": _rows(variable.values[:, :numbers], 5),
     }

@@ -63,19 +63,19 @@ def connections_svg(matrix: ConnectionMatrix) -> str:
     matrix : ConnectionMatrix
         As :func:`~scanviz.render.diagram.connections.connection_matrix` makes it.
     """
-    left = _column_width(matrix.row_entries, "") + 24.0
-    widths = [max(44.0, _width(entry)) for entry in matrix.column_entries]
+    left = _column_width(matrix.rows, "") + 24.0
+    widths = [max(44.0, _width(entry)) for entry in matrix.columns]
     starts = [left + sum(widths[:k]) + 12.0 * k for k in range(len(widths))]
     body = []
-    for entry, x, width in zip(matrix.column_entries, starts, widths, strict=True):
+    for entry, x, width in zip(matrix.columns, starts, widths, strict=True):
         body.append(_entry(entry, Box(x, 4.0, width, _HEIGHT)))
-    for row, (entry, cells) in enumerate(zip(matrix.row_entries, matrix.cells, strict=True)):
+    for row, (entry, cells) in enumerate(zip(matrix.rows, matrix.cells, strict=True)):
         y = _TOP + row * _ROW
         body.append(_entry(entry, Box(10.0, y, left - 24.0, _HEIGHT)))
         for reaches, x, width in zip(cells, starts, widths, strict=True):
             body.append(_mark(reaches, x + width / 2, y + _HEIGHT / 2, entry.kind))
     title = f"loop {matrix.loop}: which input reaches which output"
-    kinds = [entry.kind for entry in (*matrix.row_entries, *matrix.column_entries)]
+    kinds = [entry.kind for entry in (*matrix.rows, *matrix.columns)]
     wide = (starts[-1] + widths[-1] if starts else left) + 10.0
     placed = Placed(width=wide, height=_TOP + len(matrix.rows) * _ROW)
     return document(title, _head(title, _REACHED, kinds), "\n".join(body), placed)

@@ -331,7 +331,7 @@ def _renamed(value: Any, names: Sequence[tuple[str, str]], known: dict[str, str]
     if isinstance(value, dict):
         return {_renamed(key, names, known): item for key, item in value.items()}
     if isinstance(value, Struct):
-        return type(value)(*(_renamed(each, names, known) for each in astuple(value)))
+        return type(value)(*(_renamed(item, names, known) for item in astuple(value)))
     return value
 
 

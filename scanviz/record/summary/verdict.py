@@ -330,8 +330,6 @@ def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _at(source: SourceRecord | None, known: SourceRecord | None = None) -> str:
-    """Return a line behind what stands there, if it was not named before."""
-    if source is None or source == known:
-        return ""
-    return f" ({sanitize(str(source))})"
+def _at(source: SourceRecord | None) -> str:
+    """Return a line in brackets; nothing for None."""
+    return "" if source is None else f" ({sanitize(str(source))})"

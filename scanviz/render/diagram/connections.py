@@ -7,7 +7,7 @@ from a step to a later one.  Of all paths it is one of fewest steps, and of thes
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
+from itertools import pairwise, permutations
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -37,34 +37,30 @@ class ConnectionMatrix(Struct, frozen=True):
     ----------
     loop : str
         The loop's name.
-    rows : tuple of str
+    rows : tuple of ListEntry
         Outer inputs in the documents' order.
-    columns : tuple of str
+    columns : tuple of ListEntry
         Outer outputs in the documents' order.
     cells : tuple of tuple of bool
         ``[row][column]``.
-    row_entries, column_entries : tuple of ListEntry
-        The same with their kinds and loop variables.
     """
 
     loop: str
-    rows: tuple[str, ...]
-    columns: tuple[str, ...]
+    rows: tuple[ListEntry, ...]
+    columns: tuple[ListEntry, ...]
     cells: tuple[tuple[bool, ...], ...]
-    row_entries: tuple[ListEntry, ...] = ()
-    column_entries: tuple[ListEntry, ...] = ()
 
     def as_text(self) -> str:
         """Return the matrix as text, ``●`` where an input reaches an output; where columns' names are too long they stand below."""
-        labels = [f"{entry.index} {sanitize(entry.label)}" for entry in self.row_entries]
-        named = [f"{entry.index} {sanitize(entry.label)}" for entry in self.column_entries]
+        labels = [f"{entry.index} {sanitize(entry.label)}" for entry in self.rows]
+        named = [f"{entry.index} {sanitize(entry.label)}" for entry in self.columns]
         width = max(map(len, labels), default=0)
         fits = width + sum(len(name) + 3 for name in named) <= NAMED_WITHIN
-        heads = named if fits else [str(entry.index) for entry in self.column_entries]
+        heads = named if fits else [str(entry.index) for entry in self.columns]
         lines = [f"loop {sanitize(self.loop)}", _columns("".ljust(width), heads, heads)]
         for label, cells in zip(labels, self.cells, strict=True):
             lines.append(_columns(label.ljust(width), ["●" if cell else "·" for cell in cells], heads))
-        lines += [] if fits else [f"{entry.index} = {sanitize(entry.label)}" for entry in self.column_entries]
+        lines += [] if fits else [f"{entry.index} = {sanitize(entry.label)}" for entry in self.columns]
         return "".join(f"{line.rstrip()}\n" for line in lines)
 
 
@@ -79,7 +75,7 @@ class ConnectingPath(Struct, frozen=True):
     Attributes
     ----------
     row, column : str
-        The graph.
+        Labels of the input and the output.
     words : tuple of str
         The way in words, a line for each step that is passed.
     ids : tuple of str
@@ -122,14 +118,7 @@ def connection_matrix(loop: LoopRecord) -> ConnectionMatrix:
             expected=f"{len(rows)} × {len(columns)}",
             found=f"{len(cells)} × {len(cells[0]) if cells else 0}",
         )
-    return ConnectionMatrix(
-        loop.name,
-        tuple(row.label for row in rows),
-        tuple(column.label for column in columns),
-        cells,
-        rows,
-        columns,
-    )
+    return ConnectionMatrix(loop.name, rows, columns, cells)
 
 
 def connecting_path(
@@ -190,38 +179,31 @@ def _ways(picture: Diagram, nodes: dict[str, Node]) -> networkx.DiGraph[str]:
 
     ways: networkx.DiGraph[str] = networkx.DiGraph()
     ways.add_nodes_from(nodes)
-    for edge in picture.edges:
-        if edge.source in nodes and edge.target in nodes and edge.role != "recurrence":
-            ways.add_edge(edge.source, edge.target, cost=1)
+    edges = [edge for edge in picture.edges if edge.source in nodes and edge.target in nodes]
+    ways.add_edges_from(((edge.source, edge.target) for edge in edges if edge.role != "recurrence"), cost=1)
     places: dict[tuple[str | None, int | None], list[Node]] = {}
     for node in nodes.values():
         if node.kind in ("port", "inner_input", "inner_output"):
             places.setdefault((node.cluster, node.variable), []).append(node)
+    later: dict[tuple[str, str], int] = {}
     for together in places.values():
-        for a, b in _round_about(together):
-            if not ways.has_edge(a, b):
-                ways.add_edge(a, b, cost=_NO_LATER)
-    for edge in picture.edges:
-        if edge.role == "recurrence" and edge.source in nodes and edge.target in nodes:
-            ways.add_edge(edge.source, edge.target, cost=1 + _A_STEP * int(edge.label.split()[0]))
-    for together in places.values():
-        for a, b in _unwritten(together):
-            ways.add_edge(a, b, cost=1)
+        kind = together[0].loop_kind
+        for a, b in permutations(together, 2):
+            # The pattern takes the rows of a mitmot as one value: its results reach all that it reads.
+            if (
+                kind == "mitmot"
+                and (a.kind, b.kind) == ("inner_output", "inner_input")
+                and not ways.has_edge(a.id, b.id)
+            ):
+                later[a.id, b.id] = _NO_LATER
+            # Rows of a mitmot that no step writes, and a carry's first value where there are no steps, go through.
+            elif kind in ("mitmot", "carry") and (a.side, b.side) == ("in", "out"):
+                later[a.id, b.id] = 1
+    for edge in edges:
+        if edge.role == "recurrence":
+            later[edge.source, edge.target] = 1 + _A_STEP * int(edge.label.split()[0])
+    ways.add_edges_from((*ends, {"cost": cost}) for ends, cost in later.items())
     return ways
-
-
-def _round_about(variable: list[Node]) -> Iterator[tuple[str, str]]:
-    """Iterate over the results of a mitmot and its reads: the documents' pattern takes its rows as one value."""
-    if variable[0].loop_kind == "mitmot":
-        for a in variable:
-            yield from ((a.id, b.id) for b in variable if (a.kind, b.kind) == ("inner_output", "inner_input"))
-
-
-def _unwritten(variable: list[Node]) -> Iterator[tuple[str, str]]:
-    """Iterate over the ports of a mitmot or carry: rows that no step writes, and a first value of no steps, go through."""
-    if variable[0].loop_kind in ("mitmot", "carry"):
-        for a in variable:
-            yield from ((a.id, b.id) for b in variable if (a.side, b.side) == ("in", "out"))
 
 
 def _words(path: list[Node], jumps: dict[tuple[str, str], int]) -> Iterator[str]:
@@ -252,13 +234,11 @@ def _chosen(entries: tuple[ListEntry, ...], wanted: int | str, what: str, loop: 
         names = [loop.variables[entry.variable].name if entry.variable >= 0 else "" for entry in entries]
         exact = [entry for entry in entries if entry.label == wanted]
         named = [entry for entry, name in zip(entries, names, strict=True) if name == wanted]
-        found = exact or [
-            list_entry for list_entry in named if list_entry.kind != "nitsot" or what == "outer output"
-        ]
+        found = exact or [entry for entry in named if entry.kind != "nitsot" or what == "outer output"]
         if len(found) == 1:
             return found[0]
         if found:
-            listed = ", ".join(f"{list_entry.index} ({sanitize(list_entry.label)})" for list_entry in found)
+            listed = ", ".join(f"{entry.index} ({sanitize(entry.label)})" for entry in found)
             raise ScanvizValueError(
                 f"loop `{sanitize(loop.name)}` has {len(found)} {what}s `{sanitize(wanted)}`",
                 fix=f"choose one by its number: {listed}",

@@ -208,8 +208,8 @@ def _loop(loop: LoopRecord, times: OperationTimes) -> dict[str, Any]:
     found["heading"] = _heading(loop)
     matrix = connection_matrix(loop) if loop.variables else ConnectionMatrix(loop.name, (), (), ())
     found["connections"] = {
-        "rows": [[entry.label, entry.variable, entry.kind] for entry in matrix.row_entries],
-        "columns": [[entry.label, entry.variable, entry.kind] for entry in matrix.column_entries],
+        "rows": [[entry.label, entry.variable, entry.kind] for entry in matrix.rows],
+        "columns": [[entry.label, entry.variable, entry.kind] for entry in matrix.columns],
         "cells": [list(cell) for cell in matrix.cells],
     }
     for name in ("connection_pattern", "inner_connection_pattern"):

@@ -191,13 +191,13 @@ class ConnectionTable(DataTable[Text]):
         self.clear(columns=True)
         matrix = _matrix(loop)
         for column in matrix.columns:
-            self.add_column(Text(sanitize(column)))
-        for name, cells in zip(matrix.rows, matrix.cells, strict=True):
+            self.add_column(Text(sanitize(column.label)))
+        for entry, cells in zip(matrix.rows, matrix.cells, strict=True):
             texts = [
                 Text("●" if cell else "·", style=f"bold {GREEN}" if cell else "dim", justify="center")
                 for cell in cells
             ]
-            self.add_row(*texts, label=Text(sanitize(name)))
+            self.add_row(*texts, label=Text(sanitize(entry.label)))
 
     def on_data_table_cell_highlighted(self, event: DataTable.CellHighlighted) -> None:
         """Show the path of the cell that the cursor stands on."""
@@ -263,7 +263,7 @@ def path_text(state: ViewState, loop: LoopRecord, row: int, column: int) -> Text
     matrix = _matrix(loop)
     if row >= len(matrix.rows) or column >= len(matrix.columns):
         return Text("")
-    names = f"{sanitize(matrix.rows[row])} → {sanitize(matrix.columns[column])}"
+    names = f"{sanitize(matrix.rows[row].label)} → {sanitize(matrix.columns[column].label)}"
     if not matrix.cells[row][column]:
         return Text(f"{names}: not connected, however many steps there are")
     if function is None or function.graph is None:

@@ -134,11 +134,9 @@ def test_the_matrix_in_text_has_a_mark_where_an_input_reaches_an_output(record):
     lines = matrix.as_text().splitlines()
     assert lines[1].split() == ["0", "x", "1", "y"]
     [row] = [line for line in lines if " W_out " in line]
-    assert row.split()[0] == str(matrix.rows.index("W_out"))
+    assert row.split()[0] == str([entry.label for entry in matrix.rows].index("W_out"))
     assert [row[lines[1].index(head)] for head in ("0 x", "1 y")] == ["●", "●"]
-    long = replace(
-        matrix, column_entries=tuple(replace(e, label=e.label * 50) for e in matrix.column_entries)
-    )
+    long = replace(matrix, columns=tuple(replace(e, label=e.label * 50) for e in matrix.columns))
     lines = long.as_text().splitlines()
     assert lines[1].split() == ["0", "1"] and lines[-2:] == [f"0 = {'x' * 50}", f"1 = {'y' * 50}"]
 

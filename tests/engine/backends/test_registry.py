@@ -20,13 +20,9 @@ def forget(monkeypatch):
 
 def test_the_built_in_tiers_work():
     assert registry.names()[:2] == ["reference", "numpy"]
-    for name in ("reference", "numpy"):
+    for name in ("reference", "numpy", "auto"):
         assert registry.resolve(name).name == name
         assert registry.availability(name).works
-
-
-def test_auto_is_a_built_in_tier():
-    assert registry.resolve("auto").name == "auto"
 
 
 def test_an_unknown_name_says_what_there_is_and_what_is_close():

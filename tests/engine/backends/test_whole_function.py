@@ -170,18 +170,6 @@ def test_calls_that_are_passed_over_stay_one_piece_of_machine_code_and_every_run
     assert sum(loop.total_ns for loop in loops) <= sum(each.total_ns for each in told)
 
 
-@pytest.mark.parametrize("mode", ["auto", "native"])
-def test_a_number_of_steps_below_zero_is_told_as_in_any_other_call(mode):
-    x, n = T.vector("x"), T.lscalar("n")
-    rows, _ = scanviz.scan(lambda h, x: T.tanh(h + x), None, T.zeros(3), [x], n_steps=n)
-    f = scanviz.function([x, n], rows[-1:] * 2, mode=mode)
-    for _ in range(9):  # one in seven is looked at
-        with pytest.raises(ScanvizValueError, match="was asked for -2 steps"):
-            f(np.ones(3), -2)
-    for steps in (4, 0):
-        assert f(np.ones(3), steps).shape == (min(steps, 1), 3)
-
-
 def test_calls_that_have_no_machine_code_are_decided_once(monkeypatch):
     x = T.vector("x", dtype="float16")
     rows, _ = scanviz.scan(lambda x_t, h: h + x_t, x, T.constant(np.float16(0)))

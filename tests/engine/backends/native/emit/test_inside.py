@@ -42,18 +42,6 @@ def fed(step, *more, state=None, x=X):
     return h
 
 
-@pytest.mark.parametrize("steps", [0, 1, 2, 5])
-def test_a_loop_of_few_steps_over_numbers(steps):
-    def step(x_t, h):
-        def inner(a, b):
-            return 0.5 * a + b, a * b
-
-        (a, b), _ = scanviz.scan(inner, None, [x_t[0], h], n_steps=steps, name="inner")
-        return (a[-1] + b[-1] if steps else x_t[1]) + 0.25 * h
-
-    written([X], fed(step, state=T.constant(0.5)), ROWS)
-
-
 @pytest.mark.parametrize("read", ["all", "last", "last two", "sum"])
 def test_what_is_read_of_a_loop_over_vectors(read):
     w = T.matrix("w")
@@ -117,15 +105,6 @@ def test_loops_three_deep_and_their_gradient():
     written([X, w], [h, *scanviz.grad(cost, [X, w])], ROWS, weights, tolerance=1e-10)
 
 
-@pytest.mark.parametrize("shape", [(), (5,)])
-def test_a_branch_runs_one_side(shape):
-    def step(x_t, h):
-        x_t = x_t if shape else x_t[0]
-        return T.ifelse(T.sum(x_t) > 0, T.exp(-x_t) + h, h * 0.5)
-
-    written([X], fed(step, state=T.zeros(shape)), ROWS)
-
-
 def test_a_branch_of_several_values_with_a_loop_in_one_side():
     def step(x_t, h, c):
         s, _ = scanviz.scan(lambda s: 0.5 * s + x_t, None, h, n_steps=3, name="inner")
@@ -134,15 +113,6 @@ def test_a_branch_of_several_values_with_a_loop_in_one_side():
 
     (h, c), _ = scanviz.scan(step, X, [T.zeros((5,)), T.constant(1)], name="outer")
     written([X], [h, c], ROWS)
-
-
-def test_the_gradient_of_a_branch_is_written_where_it_stands():
-    w = T.matrix("w")
-    h, _ = scanviz.scan(
-        lambda x_t, h, w: T.ifelse(x_t[0] > 0, T.tanh(T.dot(h, w)), h * 0.5 + x_t), X, T.ones((5,)), w
-    )
-    cost = T.sum(h[-1] ** 2)
-    written([X, w], scanviz.grad(cost, [X, w]), ROWS, RNG.normal(size=(5, 5)))
 
 
 def test_an_error_inside_names_both_loops_and_both_steps_as_other_tiers_do():

@@ -155,39 +155,10 @@ def test_rows_that_are_mixed_are_not():
     assert not divided(f)
 
 
-@pytest.mark.parametrize("index", [0, -1, slice(1, 3), slice(None, None, 2)])
-def test_rows_some_of_which_are_written_at_are_not(index):
-    f, given = batch_of_rows(lambda x_t, h: T.inc_subtensor(T.tanh(h + x_t)[index], 0.5))
-    expected, h = [], np.zeros((64, 3))
-    for x_t in given:
-        h = np.tanh(h + x_t)
-        h[index] += 0.5
-        expected.append(h)
-    for _ in range(3):
-        np.testing.assert_allclose(f(given), expected, rtol=1e-6)
-    assert not divided(f)
-
-
 def test_rows_that_are_written_at_in_part_each_are_taken_by_threads():
     f, given = batch_of_rows(lambda x_t, h: T.set_subtensor(T.tanh(h + x_t)[:, 1], 0.5))
     f(given), f(given)
     assert divided(f)
-
-
-def test_copies_of_a_number_as_many_as_there_are_rows_are_added_up_by_one_thread():
-    x, start, number = T.tensor3("x"), T.matrix("start"), T.scalar("number")
-    rows, _ = scanviz.scan(
-        lambda x_t, h, number: T.tanh(x_t + h) + T.sum(T.alloc(number, h.shape[0])), x, start, number
-    )
-    f = scanviz.function([x, start, number], rows, mode="native")
-    given = np.random.default_rng(0).normal(size=(300, 64, 3)), np.zeros((64, 3)), 0.01
-    expected, h = [], given[1]
-    for x_t in given[0]:
-        h = np.tanh(x_t + h) + 0.01 * 64
-        expected.append(h)
-    for _ in range(3):
-        np.testing.assert_allclose(f(*given), expected, rtol=1e-6)
-    assert not divided(f)
 
 
 def threads_take_both_loops(f, given):

@@ -155,8 +155,7 @@ class InParts:
 
     def __init__(self, loop: LoopInstruction, plan: Plan, how: tuple[Grouping, Emits]) -> None:
         self._loop, self._plan, self._how = loop, plan, how
-        self._divided: dict[int, Parts | None] = {}  # by the number of threads allowed
-        self._made: dict[int, PartedCode | None] = {}  # likewise
+        self._made: dict[int, PartedCode | None] = {}  # by the number of threads allowed
         self._taken_ns = 0.0  # the time of all steps
         self.step_ns = 0.0  # the last time of a step on one thread; at first an estimate
         # calls between trials of parts while these are slower, and how many are left
@@ -217,12 +216,10 @@ class InParts:
     def _code(self, shapes: Sequence[ConcreteShape], rows: Sequence[ConcreteShape]) -> PartedCode | None:
         """Return the code of the parts, None if the loop has none."""
         threads = threads_allowed()
-        if threads not in self._divided:
+        if threads not in self._made:
             from scanviz.engine.backends.native.run.batch_partition import parts_of
 
-            self._divided[threads] = parts_of(self._loop, shapes, rows, self._plan, threads, self._how)
-        if threads not in self._made:
-            parts = self._divided[threads]
+            parts = parts_of(self._loop, shapes, rows, self._plan, threads, self._how)
             try:
                 self._made[threads] = None if parts is None else PartedCode(self._loop, parts)
             except NotWrittenError:

@@ -19,7 +19,7 @@ from scanviz.engine.backends.native.emit.ir import Code, Value, constant
 from scanviz.engine.backends.native.emit.places import ArrayPlace
 from scanviz.engine.backends.native.kernels import formulas
 from scanviz.engine.backends.native.kernels.formulas import cast
-from scanviz.engine.backends.native.kernels.philox import BYTES, advanced, block_at, room_of, write_blocks
+from scanviz.engine.backends.native.kernels.philox import BYTES, WORDS, advanced, block_at, write_blocks
 from scanviz.engine.ops.formulas.draws import Draw
 from scanviz.engine.ops.formulas.words import STATE
 from scanviz.engine.program.instructions import Instruction, dtype_of, is_scalar
@@ -149,7 +149,7 @@ class DrawWriter:
         size = np.dtype(self.draw.words).itemsize
         of_block = BYTES // size
         most = CHUNK * of_block
-        memory = self.step.places.temporary((room_of(min(CHUNK, -(-count // of_block))),), "uint64")
+        memory = self.step.places.temporary((WORDS * min(CHUNK, -(-count // of_block)),), "uint64")
         address = self.step.operand(memory).address
 
         def part(begin: Value, count: int) -> None:

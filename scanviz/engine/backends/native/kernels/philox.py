@@ -13,8 +13,7 @@ from scanviz.engine.graph.types import BOOLEAN
 from scanviz.engine.ops.draws.philox import MASK64, MULTIPLIERS, ROUNDS, WEYL
 
 WORDS, BYTES = 4, 32  # words of a block
-_SCHEDULE = 2 * ROUNDS  # words of the keys of all rounds
-FEW = 4  # for up to so many blocks the round keys are computed each time
+UNROLLED = 4  # up to so many blocks are written one after another
 
 
 def block_at(code: Code, state: Sequence[Value], number: Value, lane: Value) -> list[Value]:
@@ -29,31 +28,10 @@ def advanced(code: Code, state: Sequence[Value], blocks: int) -> list[Value]:
 
 
 def write_blocks(code: Code, state: Sequence[Value], first: Value, count: int, memory: Value) -> None:
-    """Store the words of ``count`` blocks, from the one ``first`` after a state's counter on.
-
-    The memory behind the blocks must hold the keys of all rounds.
-    """
-    lane = constant(0, "uint64")
-    if count <= FEW:
-        for block in range(count):
-            number = _op(code, "add", first, constant(block, "uint64"))
-            _store(code, block_at(code, state, number, lane), code.at(memory, block * BYTES))
-        return
-    schedule = code.at(memory, count * BYTES)
-    for turn, both in enumerate(_keys(code, state)):
-        _store(code, both, code.at(schedule, 16 * turn))
-    with code.counted(0, count) as k:
-        keys = [
-            (_load(code, schedule, 16 * turn), _load(code, schedule, 16 * turn + 8)) for turn in range(ROUNDS)
-        ]
-        place = _place(code, state, _op(code, "add", first, k))
-        words = _rounds(code, keys, (*place, constant(0, "uint64"), lane))
+    """Store the words of ``count`` blocks, from the one ``first`` after a state's counter on."""
+    for k in code.over(0, count, 1, UNROLLED):
+        words = block_at(code, state, _op(code, "add", first, k), constant(0, "uint64"))
         _store(code, words, code.at(memory, code.times(k, BYTES)))
-
-
-def room_of(blocks: int) -> int:
-    """Return the words of memory that ``blocks`` blocks need."""
-    return blocks * WORDS + _SCHEDULE
 
 
 def _op(code: Code, name: str, first: Value, second: Value) -> Value:
@@ -63,10 +41,6 @@ def _op(code: Code, name: str, first: Value, second: Value) -> Value:
 def _store(code: Code, words: Iterable[Value], address: Value) -> None:
     for k, word in enumerate(words):
         code.store(word, code.at(address, 8 * k))
-
-
-def _load(code: Code, address: Value, offset: int) -> Value:
-    return code.load(code.at(address, offset), "uint64")
 
 
 def _place(code: Code, state: Sequence[Value], number: Value) -> tuple[Value, Value]:

@@ -19,10 +19,8 @@ if TYPE_CHECKING:
     from scanviz.engine.backends.native.emit.ir import Code
 
 ENTRY = "scanviz_loop"
-CODE_VERSION = (
-    "1"  # of how text becomes an object file: another one leaves older entries of the cache on disk unread
-)
-ROOM, ROOM_A_CHARACTER = 16_000_000, 200  # bytes that LLVM takes, about: in any case, and per byte of text
+CODE_VERSION = "1"  # of the way from IR to object files: entries on disk of other versions are not read
+ROOM, ROOM_A_CHARACTER = 16_000_000, 200  # about the bytes that LLVM takes in any case, and per byte of text
 _FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)
 
 

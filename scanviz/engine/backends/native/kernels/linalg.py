@@ -147,9 +147,8 @@ def _times_vector(step: Step, first: Matrix, second: Matrix, into: Matrix, lanes
     size = np.dtype(first.operand.place.dtype).itemsize
     right = Matrix(first.operand, first.columns, first.rows, first.along, first.down)
     right = in_panels(step, first.operand.place, right, dtype, lanes)
-    if (
-        right.packed or first.down == size != first.along or first.rows <= FEW
-    ):  # a transposed matrix: computed as the vector times the matrix in memory order
+    if right.packed or first.down == size != first.along or first.rows <= FEW:
+        # a transposed matrix: computed as the vector times the matrix in memory order
         left = Matrix(second.operand, 1, second.rows, 0, second.down)
         into = into._replace(rows=1, columns=first.rows, down=0, along=into.down)
         product(step.code, left, right, into, lanes)

@@ -65,11 +65,11 @@ class Observer:
         this (:mod:`scanviz.engine.observation.sampling`); detail ``"ops"`` times all.
         """
 
-    def function_returned(self, function: int, checks_ns: int, copies_ns: int, watching_ns: int) -> None:
+    def function_returned(self, function: int, checks_ns: int, copies_ns: int, observing_ns: int) -> None:
         """The call that ended last in this thread returned to its caller.
 
         In addition to the time in ``function_end``, the engine checked arguments and read shared variables for ``checks_ns``, and
-        copied results and updated shared variables for ``copies_ns``.  ``watching_ns`` is observer overhead: notifying the begin
+        copied results and updated shared variables for ``copies_ns``.  ``observing_ns`` is observer overhead: notifying the begin
         and end of this call and the return of the previous one.  A call that failed emits no return event.
         """
 

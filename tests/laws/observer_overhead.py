@@ -165,9 +165,9 @@ class SlowAtCalls(Observer):
         assert elapsed_ns == 0
         CLOCK.ns += self.takes[1]
 
-    def function_returned(self, function: int, checks_ns: int, copies_ns: int, watching_ns: int) -> None:
+    def function_returned(self, function: int, checks_ns: int, copies_ns: int, observing_ns: int) -> None:
         """Take the parts of a call."""
-        self.told = [a + b for a, b in zip(self.told, (checks_ns, copies_ns, watching_ns), strict=True)]
+        self.told = [a + b for a, b in zip(self.told, (checks_ns, copies_ns, observing_ns), strict=True)]
         CLOCK.ns += self.takes[2]
 
 

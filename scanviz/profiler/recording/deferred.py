@@ -100,70 +100,58 @@ class _History(NamedTuple):
         return self.function() is None
 
 
-class Descriptions:
-    """Deferred descriptions of functions and their loops.
+class Deferred:
+    """Deferred descriptions of functions and their loops, and deferred rewrites and Programs, in order of compilation.
 
     Parameters
     ----------
+    describe : callable
+        ``describe(function, loops)`` receives the records of a function and its loops.
     keep : callable
-        ``keep(function, loops)`` receives the records.
+        ``keep(function, written, program)`` receives the written data of a function, identified by its key.
     """
 
-    def __init__(self, keep: Callable[[FunctionRecord, list[LoopRecord]], None]) -> None:
-        def write(key: int, event: CompiledFunction) -> None:
+    def __init__(
+        self,
+        describe: Callable[[FunctionRecord, list[LoopRecord]], None],
+        keep: Callable[[int, Written, bytes], None],
+    ) -> None:
+        def write_description(key: int, event: CompiledFunction) -> None:
             from scanviz.record.program_snapshot import function_record, loop_records
 
-            keep(function_record(event), loop_records(key, event.program))
+            describe(function_record(event), loop_records(key, event.program))
 
-        self._waiting: _Waiting[CompiledFunction] = _Waiting(write)
+        def write_rewrites(key: int, history: _History) -> None:
+            from scanviz.record.graphs.rewrites_snapshot import written
+
+            keep(key, written(history.source), program_content(history.program))
+
+        self._descriptions: _Waiting[CompiledFunction] = _Waiting(write_description)
+        self._rewrites: _Waiting[_History] = _Waiting(write_rewrites)
 
     def add(self, event: CompiledFunction) -> None:
-        """Defer the description of a function."""
+        """Defer the data of a function, without keeping the function alive."""
         from scanviz.engine.observation.events import CompiledFunction  # imported late
 
         alone = CompiledFunction(
             event.key, event.name, None, event.program, event.backend, event.build_ns, event.where
         )
-        self._waiting.add(event.key, alone)
-
-    def write(self) -> None:
-        """Write all descriptions."""
-        self._waiting.write(wait=True)
-
-
-class DeferredRewrites:
-    """Deferred rewrites and Programs of functions, in order of compilation.
-
-    Parameters
-    ----------
-    keep : callable
-        ``keep(function, written, program)`` receives the written data of a function, identified by its key.
-    """
-
-    def __init__(self, keep: Callable[[int, Written, bytes], None]) -> None:
-        def write(key: int, history: _History) -> None:
-            from scanviz.record.graphs.rewrites_snapshot import written
-
-            keep(key, written(history.source), program_content(history.program))
-
-        self._waiting: _Waiting[_History] = _Waiting(write)
-
-    def add(self, event: CompiledFunction) -> None:
-        """Defer the rewrites of a function."""
+        self._descriptions.add(event.key, alone)
         if event.function is not None:
             source, shared = rewrites_source(event.function, event.program), event.function.spec.shared
             held = sum(_bytes(array) for array in shared) + _constants(event.program)
-            self._waiting.add(event.key, _History(source, weakref.ref(event.function), event.program, held))
+            self._rewrites.add(event.key, _History(source, weakref.ref(event.function), event.program, held))
 
     def write_gone(self) -> None:
-        """Write the data of deleted functions, if it is too large to hold until the clock has stopped."""
-        gone = [history for _, history in self._waiting if history.is_gone()]
+        """Write the rewrites of deleted functions, if they are too large to hold until the clock has stopped."""
+        gone = [history for _, history in self._rewrites if history.is_gone()]
         if len(gone) > MOST_GONE or sum(history.held for history in gone) > MOST_HELD:
-            self._waiting.write(wait=False, wanted=_History.is_gone)
+            self._rewrites.write(wait=False, wanted=_History.is_gone)
 
     def write(self, *, wait: bool) -> None:
-        """Write the waiting rewrites; with ``wait``, wait for another thread's writing, else leave it to that thread."""
-        self._waiting.write(wait)
+        """Write all data; with ``wait``, wait for another thread's writing of rewrites, else leave it to that thread."""
+        self._descriptions.write(wait=True)
+        self._rewrites.write(wait)
 
 
 def _bytes(shared: object) -> int:
@@ -337,4 +325,4 @@ def _numbers(work: Work) -> dict[str, float]:
     return {name: number for name, number in numbers.items() if number}
 
 
-__all__ = ["DeferredRewrites", "Descriptions", "PlansMet", "with_work", "work_of_function"]
+__all__ = ["Deferred", "PlansMet", "with_work", "work_of_function"]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from scanviz.profiler.recording.deferred import DeferredRewrites, Descriptions, PlansMet
+from scanviz.profiler.recording.deferred import Deferred, PlansMet
 from scanviz.profiler.recording.function_aggregate import FunctionAggregate
 from scanviz.profiler.recording.loop_aggregate import LoopAggregate
 from scanviz.profiler.recording.overhead import OverheadCalibration
@@ -101,8 +101,8 @@ class FunctionsMet:
     """
 
     __slots__ = (
-        "_budget", "_calibration", "_descriptions", "_dropped", "_lock", "_programs_budget", "_rewrites", "_rewrites_budget",
-        "functions", "left_out", "loops", "plans",
+        "_budget", "_calibration", "_deferred", "_dropped", "_lock", "_programs_budget", "_rewrites_budget", "functions",
+        "left_out", "loops", "plans",
     )  # fmt: skip
 
     def __init__(
@@ -115,8 +115,7 @@ class FunctionsMet:
         self.functions: dict[int, FunctionAggregate] = {}
         self.loops: dict[int, LoopAggregate] = {}
         self._dropped: set[int] = set()
-        self._descriptions = Descriptions(self._keep_descriptions)
-        self._rewrites = DeferredRewrites(self._keep_rewrites)
+        self._deferred = Deferred(self._keep_descriptions, self._keep_rewrites)
         self.plans = PlansMet()
         self.left_out = 0
 
@@ -134,8 +133,7 @@ class FunctionsMet:
         function = FunctionAggregate(named, count if is_whole else 0)
         self.functions[event.key] = function
         self._meet_loops(event, function)
-        self._descriptions.add(event)
-        self._rewrites.add(event)
+        self._deferred.add(event)
         self.plans.add(event)
 
     def _meet_loops(self, event: CompiledFunction, function: FunctionAggregate) -> None:
@@ -161,12 +159,11 @@ class FunctionsMet:
 
     def write(self, wait: bool) -> None:
         """Write descriptions and rewrites; with ``wait``, wait for another thread's writing."""
-        self._descriptions.write()
-        self._rewrites.write(wait=wait)
+        self._deferred.write(wait=wait)
 
     def write_gone(self) -> None:
         """Write the rewrites of deleted functions."""
-        self._rewrites.write_gone()
+        self._deferred.write_gone()
 
     def _keep_descriptions(self, function: FunctionRecord, loops: list[LoopRecord]) -> None:
         """Store the descriptions of a function and its loops, as far as memory allows."""

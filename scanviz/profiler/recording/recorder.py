@@ -161,13 +161,13 @@ class Recorder(Observer):
             if found is not None:
                 found.timed_call(elapsed_ns, around_ns)
 
-    def function_returned(self, function: int, checks_ns: int, copies_ns: int, watching_ns: int) -> None:
+    def function_returned(self, function: int, checks_ns: int, copies_ns: int, observing_ns: int) -> None:
         """Add the call overhead around the program."""
         with self._lock:
-            found, around_ns = self._met.functions.get(function), checks_ns + copies_ns + watching_ns
+            found, around_ns = self._met.functions.get(function), checks_ns + copies_ns + observing_ns
             count = self._timeline.returned(threading.get_ident(), around_ns, 1)
             if found is not None:
-                found.returned(checks_ns, copies_ns, watching_ns, count)
+                found.returned(checks_ns, copies_ns, observing_ns, count)
 
     def calls_counted(
         self,

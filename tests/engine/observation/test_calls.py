@@ -32,8 +32,8 @@ class Listener(Observer):
     def function_end(self, function, call, elapsed_ns, error):
         self.ended.append(elapsed_ns)
 
-    def function_returned(self, function, checks_ns, copies_ns, watching_ns):
-        self.returned.append((checks_ns, copies_ns, watching_ns))
+    def function_returned(self, function, checks_ns, copies_ns, observing_ns):
+        self.returned.append((checks_ns, copies_ns, observing_ns))
 
     def operations(self, function, elapsed_ns, around_ns):
         self.operations_told.append((tuple(elapsed_ns), around_ns))
@@ -232,8 +232,8 @@ class Sampling(Listener):
         super().__init__()
         self.passed_over = []
 
-    def calls_counted(self, function, thread, elapsed_ns, checks_ns, copies_ns, watching_ns, runs):
-        assert min(checks_ns, copies_ns, watching_ns) >= 0
+    def calls_counted(self, function, thread, elapsed_ns, checks_ns, copies_ns, observing_ns, runs):
+        assert min(checks_ns, copies_ns, observing_ns) >= 0
         self.passed_over += elapsed_ns
 
 

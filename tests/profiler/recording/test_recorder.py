@@ -408,9 +408,7 @@ def test_a_function_that_is_compiled_while_the_record_is_asked_for_is_in_it_with
     with observed_by(made):
         scanviz.function([x], x * 2, name="f")([1.0])
         with monkeypatch.context() as patched:
-            patched.setattr(
-                deferred.Descriptions, "write", lambda self: None
-            )  # it was before the function was
+            patched.setattr(deferred.Deferred, "write", lambda self, wait: None)
             (function,) = made.record().functions
     assert (function.calls, function.operations) == (1, ())
     assert len(made.record().functions[0].operations) == 1

@@ -1,7 +1,7 @@
-"""What a notebook shows of variables, functions and records: a picture, if the layer that draws is there.
+"""Registration points for the display of variables, functions and records in a notebook, and for printed lines.
 
-The engine draws nothing.  Upper layers put a function into :data:`PICTURES` that does; until then a notebook shows text.
-So it is with the lines that :class:`~scanviz.engine.ops.effects.Print` prints, and :data:`WRITERS`.
+The engine draws nothing.  An upper layer registers a function that draws in :data:`PICTURES`; without one, a notebook shows text.
+Likewise :data:`WRITERS` for the lines of :class:`~scanviz.engine.ops.effects.Print`.
 Source of the method's name and form: IPython's rich display, ``_repr_mimebundle_``.
 """
 
@@ -11,12 +11,12 @@ from collections.abc import Callable
 from typing import Any, TextIO
 
 PICTURES: list[Callable[[Any], dict[str, str]]] = []
-# what writes a line that a running function prints: the layer that knows how text gets to a terminal without steering it
+# writes a printed line to a terminal, with control characters made harmless
 WRITERS: list[Callable[[str, TextIO], None]] = []
 
 
 class Shown:
-    """What shows itself as a picture in a notebook."""
+    """Base of objects that a notebook shows as a picture."""
 
     __slots__ = ()
 

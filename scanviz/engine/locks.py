@@ -1,8 +1,7 @@
-"""Locks that a process made by ``fork`` finds open.
+"""Locks that are open in a forked process.
 
-``fork`` copies the memory of a process and, of its threads, only the one that asks.  A lock that another thread held stays held
-in the copy, by a thread that is not there: whoever waits for it there waits without end.  So the copy opens all locks made here but
-those of its own thread.  What they guard is whole, for it is put in its place last, by one assignment.
+``fork`` copies the memory of a process but only the calling thread.  A lock of another thread would stay held in the copy for ever.  So a forked process opens all locks made here, except those of its own thread.  The guarded data is consistent: each change is
+published last, by one assignment.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ _TAKE, _GIVE_BACK = methodcaller("acquire"), methodcaller("release")
 
 
 def lock() -> Any:  # an RLock: a function in Python 3.11, a type in 3.13
-    """Return a lock that its holder may take again, open in a process that is forked while another thread holds it.
+    """Return a reentrant lock that is open in a process forked while another thread holds it.
 
     Examples
     --------

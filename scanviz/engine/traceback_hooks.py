@@ -1,6 +1,6 @@
-"""What Python calls to print a traceback: whatever did it before, while an error has the program's frames alone.
+"""Install hooks that hide scanviz's frames while Python prints a traceback.
 
-What that means stands in :mod:`scanviz.engine.tracebacks`, which is imported when there is an error to be printed.
+The rules are in :mod:`scanviz.engine.tracebacks`, which is imported at the first error.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ def _program_frames(error: BaseException) -> AbstractContextManager[None]:
     except (
         ImportError,
         OSError,
-    ):  # Python is about to end, or no file can be opened: the error is shown as it is
+    ):  # at the end of Python, or without free file descriptors
         return nullcontext()
     return program_frames(error)
 
 
 def install() -> None:
-    """Let tracebacks that Python prints, of the main thread and of others, show the program's frames alone."""
+    """Hide scanviz's frames in tracebacks that Python prints, for all threads."""
     print_it, print_of_thread = sys.excepthook, threading.excepthook
 
     def hook(kind: type[BaseException], value: BaseException, trace: TracebackType | None) -> None:
@@ -51,7 +51,7 @@ def install() -> None:
 
 
 def _answer_in(shell: Any) -> None:
-    """Let IPython, which prints tracebacks in its own way, say of a keyword or an import what to write."""
+    """Add the answer for foreign keywords and imports to IPython's own tracebacks."""
     show_it = shell.showtraceback
 
     def shown(exc_tuple: Any = None, *arguments: Any, **options: Any) -> None:

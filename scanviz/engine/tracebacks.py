@@ -1,14 +1,13 @@
-"""Which frames of a traceback a user sees: those of the program, and none of scanviz's.
+"""Hide scanviz's frames in tracebacks, so that users see the frames of their program.
 
-For an error of scanviz the message says what is wrong and on which line, so frames inside scanviz say nothing more; likewise where
-scanviz called back into the program (the function of a step) and that failed, and where ctrl+c ended what scanviz did.  An error
-that breaks out inside scanviz by mistake keeps all its frames: they are what a report needs.  ``SCANVIZ_TRACEBACK=full``, or
-``config.traceback = "full"``, keeps them.
+A scanviz error names the problem and the line already, so scanviz's frames add nothing; nor do they if a step's function raised, or
+ctrl+c interrupted scanviz.  An internal error keeps all frames, for a bug report.  ``SCANVIZ_TRACEBACK=full``, or
+``config.traceback = "full"``, keeps them always.
 
-Frames are hidden where a traceback is printed (:mod:`scanviz.engine.traceback_hooks`), and come back after: debuggers and
-test runners see them all, and a call that raises nothing pays nothing.
+Frames are hidden only while a traceback is printed (:mod:`scanviz.engine.traceback_hooks`): debuggers and test runners see all, and
+calls without errors cost nothing.
 
-Limits: the exceptions inside an exception group are shown as they are; notebooks print tracebacks in their own way.
+Limits: exceptions inside an exception group are shown unchanged; notebooks print tracebacks in their own way.
 """
 
 from __future__ import annotations
@@ -23,13 +22,13 @@ from scanviz.engine.config import config
 from scanviz.engine.errors import ScanvizError
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
-# What scanviz itself calls: frames there are no more the program's than scanviz's own.
+# Libraries that scanviz calls: their frames are hidden like scanviz's own.
 _CALLED_LIBRARIES = {"numpy", "scipy", "cupy"} | sys.stdlib_module_names
 
 
 @contextmanager
 def program_frames(error: BaseException) -> Iterator[None]:
-    """Let an error and those it came from have the program's frames alone in the block, unless all are asked for."""
+    """Hide scanviz's frames of an error and its causes in the block, unless the user wants all."""
     with with_answer(error):
         if config.traceback == "full":
             yield
@@ -40,11 +39,11 @@ def program_frames(error: BaseException) -> Iterator[None]:
 
 @contextmanager
 def with_answer(error: BaseException) -> Iterator[None]:
-    """Let an error of a keyword or an import that is another one here say so in the block."""
+    """Add scanviz's name for a foreign keyword or import to an error in the block."""
     found = frames(error.__traceback__)
     answer = None
     if isinstance(error, TypeError | ImportError) and found:
-        # needed when something has failed
+        # only for errors
         from scanviz.engine.other_keywords import import_answer, keyword_answer
 
         frame = found[-1].tb_frame
@@ -75,7 +74,7 @@ def _tidied(error: BaseException) -> Iterator[None]:
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
-    """Iterate over an error and all that it came from."""
+    """Iterate over an error and its causes."""
     seen: set[int] = set()
     waiting: list[BaseException | None] = [error]
     while waiting:
@@ -107,7 +106,7 @@ def _is_program(trace: TracebackType) -> bool:
 
 
 def tidy_chain(error: BaseException) -> None:
-    """Hide scanviz's frames in an error and in those it came from, and scanviz's inner errors altogether."""
+    """Hide scanviz's frames in an error and its causes, and drop scanviz's inner errors."""
     for link in _chain(error):
         if isinstance(link, ScanvizError):
             _unlink_inner_errors(link)
@@ -131,12 +130,12 @@ def _tidy(error: BaseException) -> None:
 
 
 def _is_of_a_name(error: BaseException, found: list[TracebackType]) -> bool:
-    """Return whether an error says that a module of scanviz has no such name."""
+    """Return whether an error reports a missing name of a scanviz module."""
     return isinstance(error, AttributeError) and found[-1].tb_frame.f_code.co_name == "__getattr__"
 
 
 def _without_own(found: list[TracebackType]) -> list[TracebackType]:
-    """Return the frames without scanviz's, and without those of libraries that scanviz called."""
+    """Return the frames without those of scanviz and of libraries that it called."""
     kept, is_inside = [], False
     for traceback in found:
         is_inside = is_own(traceback) or (is_inside and not _is_program(traceback))
@@ -146,9 +145,9 @@ def _without_own(found: list[TracebackType]) -> list[TracebackType]:
 
 
 def _unlink_inner_errors(error: BaseException) -> None:
-    """Let an error come from what the program raised, not from what scanviz caught to explain it.
+    """Link an error to the program's own error, not to the inner error that scanviz caught to explain it.
 
-    Where scanviz itself cut the chain it cut off its own inner error: what stood behind that one is looked for all the same.
+    If scanviz cut the chain itself, it cut off its inner error; the program's error behind that one is found all the same.
     """
     origin = error.__cause__ or error.__context__
     if origin is None or (error.__cause__ is not None and _has_program_frames(origin)):

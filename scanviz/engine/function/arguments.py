@@ -1,7 +1,7 @@
-"""Inputs and outputs of a function: what a call may pass, and how it is checked.
+"""Inputs and outputs of a function, and the check of the values of a call.
 
-``In`` and ``Out`` are what users write around variables.  Checking a value is on the way of every call, so the usual array of the
-right dtype and rank is recognised first and everything else after it.
+Users write ``In`` and ``Out`` around variables.  Every call checks its values, so arrays of the right dtype and rank are recognised
+first.
 """
 
 from __future__ import annotations
@@ -100,18 +100,18 @@ class Binding:
 
 
 def is_on_device(value: Any) -> bool:
-    """Return whether an array lies in a GPU's memory, which NumPy must not touch."""
+    """Return whether an array is in device memory, which NumPy cannot read."""
     return type(value) is not np.ndarray and hasattr(value, "__cuda_array_interface__")
 
 
 def to_host(value: Any) -> Array:
-    """Return an array in the host's memory."""
+    """Return an array in host memory."""
     array: Array = value.get() if is_on_device(value) else value
     return array
 
 
 class In:
-    """An input with a name to call it by and a value to take when it is not passed.
+    """An input with a name for keyword arguments and a default value.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ class In:
     name : str, optional
         Name for keyword arguments; by default the variable's.
     allow_downcast : bool, optional
-        Whether values that lose precision are accepted; None accepts it for Python floats alone.
+        Whether to accept values that lose precision; None accepts only Python floats.
 
     Examples
     --------
@@ -164,21 +164,21 @@ class In:
         self.label = f"`{self.name}`" if self.name else f"`{describe(variable)}`"
         self._dtype, shape = np.dtype(variable.type.dtype), variable.type.shape
         self._ndim, self._sized = len(shape), tuple([k for k, size in enumerate(shape) if size is not None])
-        # the types of numbers that become such an array as they are, one of Python's and one of NumPy's
+        # the Python and NumPy types of numbers that convert exactly
         exact = {np.dtype(np.float64): float, np.dtype(np.int64): int}.get(self._dtype, self._dtype.type)
         self._numbers: tuple[type, ...] = () if shape else (exact, self._dtype.type)
         self.value = None if value is None else self.checked(value)
 
     @property
     def usual(self) -> tuple[Any, int, tuple[type, ...]]:
-        """The dtype and the number of dimensions of arrays that are taken as they are, and the types of numbers that become arrays.
+        """The dtype and rank of arrays that need no conversion, and the types of numbers that become arrays.
 
-        There is no dtype where sizes are to be looked at.
+        The dtype is None if sizes must be checked.
         """
         return None if self._sized else self._dtype, self._ndim, self._numbers
 
     def of(self, variable: Variable) -> In:
-        """Return the same input, by the same name and label, of another variable of its type."""
+        """Return the same input for another variable of the same type."""
         same = In(variable, None, self.name, self.allow_downcast)
         same.label, same.value = self.label, self.value
         return same
@@ -210,7 +210,7 @@ class In:
         return self._of_size(array)
 
     def _of_size(self, array: Array) -> Array:
-        """Return an array whose sizes are those that the input fixes."""
+        """Check the sizes that the input fixes, and return the array."""
         kind = self.variable.type
         shape = kind.shape
         for axis in self._sized:
@@ -264,14 +264,14 @@ class In:
         )
 
     def _may_lose(self, value: Any, dtype: str) -> bool:
-        """Return whether a conversion that may lose something is wanted: of Python numbers, which have no dtype of their own."""
+        """Return whether a conversion may lose precision, as for Python numbers, which have no dtype."""
         if self.allow_downcast is not None:
             return self.allow_downcast
         return np.dtype(dtype).kind == "f" and not isinstance(value, np.ndarray | np.generic)
 
 
 def _converted_exactly(array: Array, dtype: np.dtype[Any]) -> tuple[Array, Array]:
-    """Return an array in another dtype, and of which of its values that is the same value; NaN is the same as NaN."""
+    """Return an array in another dtype, and a mask of the values that are unchanged; NaN equals NaN."""
     with np.errstate(all="ignore"):  # of values that do not fit
         converted: Array = array.astype(dtype)
         back = converted.astype(array.dtype)
@@ -284,7 +284,7 @@ def _converted_exactly(array: Array, dtype: np.dtype[Any]) -> tuple[Array, Array
 
 
 def _within(array: Array, whole: np.dtype[Any]) -> Array:
-    """Return which values lie between the least and the largest of a dtype of whole numbers."""
+    """Return a mask of the values within the range of an integer dtype."""
     limits = np.iinfo(whole)
     if array.dtype.kind == "f":  # the largest may lie between two floats, the number after it is one
         return np.asarray((array >= float(limits.min)) & (array < float(limits.max + 1)))
@@ -292,14 +292,14 @@ def _within(array: Array, whole: np.dtype[Any]) -> Array:
 
 
 class Out:
-    """An output, with a choice whether it may share memory.
+    """An output that may share memory if ``borrow`` allows it.
 
     Parameters
     ----------
     variable : Variable
         The symbolic output.
     borrow : bool
-        True hands out an array that may share memory with an input, shared state or another output.
+        Whether the result may share memory with an input, a shared variable or another output.
     """
 
     __slots__ = ("borrow", "variable")

@@ -1,12 +1,10 @@
-"""What each rule buys, measured: a function without one rule at a time, on the same inputs, beside the function as it is.
+"""Measure the effect of each rule: compare a function with the same function without one rule, on the same inputs.
 
-Rounds are interleaved, so a machine that drifts changes both; the median of the ratios round by round is told with its quartiles.
-A difference whose quartiles lie on both sides of 1 is noise and is called so.  Where another rule does the work of the one
-that is left out, it is named: then the figures do not say what that work is worth.  Peak memory is that of NumPy's arrays, in
-runs of their own, told with the least and the largest ratio.
+Rounds are interleaved, so that drift of the machine affects both; the result is the median ratio of the rounds, with quartiles.  If
+the quartiles lie on both sides of 1, the difference is noise.  If another rule does the work of the excluded one, it is named: the
+ratio then does not measure that work.  Peak memory is that of NumPy's arrays in separate runs, with the least and largest ratio.
 
-A function of the default mode begins on NumPy and goes over to machine code.  Both sides are measured where the function has come
-to: machine code from the first step where it has some, else NumPy alone.
+A function of the default mode may change from NumPy to machine code.  Both sides run on the tier that the function has reached.
 """
 
 from __future__ import annotations
@@ -31,34 +29,34 @@ from scanviz.engine.rewrites.history import RewriteHistory
 from scanviz.engine.rewrites.selection import Selection
 
 FEWEST_ROUNDS, MOST_ROUNDS = 5, 200
-PEAKS = 3  # runs in which peak memory is measured
-SAME = 0.005  # of the memory: what is closer to one another is called the same
+PEAKS = 3  # runs that measure peak memory
+SAME = 0.005  # relative difference of memory below which it is the same
 NONE = "all of them"
 
 
 class Effect(Struct, frozen=True):
-    """What leaving out a rule does to a function.
+    """The effect of excluding a rule from a function.
 
     Attributes
     ----------
     rule : str
-        What is left out; :data:`NONE` for everything.
+        The excluded rule; :data:`NONE` for all rules.
     ratio : float
-        Time without it over time with it: 2 says that the rule makes the function twice as fast.
+        Time without the rule over time with it: 2 means that the rule makes the function twice as fast.
     low, high : float
-        Quartiles of that ratio.
+        Quartiles of the ratio.
     rounds : int
-        How often both were run.
+        Number of rounds.
     with_ns, without_ns : float
         Median nanoseconds of a call.
     with_bytes, without_bytes : int
-        Peak memory of a call, the median of a few.
+        Median peak memory of a call.
     memory_low, memory_high : float
-        The least and the largest ratio of these.
+        Least and largest ratio of peak memory.
     agrees : bool
-        Whether both give the same.
+        Whether both give the same results.
     instead : tuple of str
-        Rules that took away, without it, operations that it takes away where it may.
+        Rules that removed the same operations in its place.
     """
 
     rule: str
@@ -77,17 +75,17 @@ class Effect(Struct, frozen=True):
 
     @property
     def is_noise(self) -> bool:
-        """Whether the times do not differ by more than they differ from round to round."""
+        """Whether the times differ no more than between rounds."""
         return self.low <= 1.0 <= self.high
 
     @property
     def memory_ratio(self) -> float:
-        """Peak memory without it over that with it."""
+        """Peak memory without the rule over that with it."""
         return self.without_bytes / max(1, self.with_bytes)
 
     @property
     def is_memory_noise(self) -> bool:
-        """Whether peak memory does not differ by more than it differs from run to run."""
+        """Whether peak memory differs no more than between runs."""
         return self.memory_low <= 1.0 <= self.memory_high or abs(self.memory_ratio - 1.0) < SAME
 
 
@@ -102,22 +100,22 @@ def ablate(
     among: Collection[str] | None = None,
     notify: Notify = nobody,
 ) -> Iterator[Effect]:
-    """Measure what each rule that was applied to a function does for it, one after the other.
+    """Measure the effect of each rule that was applied to a function.
 
     Parameters
     ----------
     function : Function
         A compiled function.
     arrays : sequence of array
-        Its inputs, then the values of its shared variables; they are not changed, and nothing is updated.
+        Its inputs, then the values of its shared variables; neither is changed.
     seconds : float
-        How long all of it may take, about.
+        Approximate time limit.
     clock : callable
-        Gives nanoseconds; replaced in tests.
+        Returns nanoseconds; replaced in tests.
     among : collection of str, optional
-        The rules to be left out one by one; else all that were applied, and at last all of them at once.
+        The rules to exclude one by one; by default all applied rules, and finally all of them together.
     notify : callable
-        Told between rounds, never while one is timed, how much is done, from 0 to 1, and which rule is left out.
+        Called between rounds, never while one is timed, with the progress, from 0 to 1, and the excluded rule.
     """
     selection = function.rewrites.selection
     rules = list(dict.fromkeys(rewrite.rule for rewrite in function.rewrites))
@@ -128,7 +126,7 @@ def ablate(
         return
     budget = int(seconds * 1e9 / (len(variants) + 1))
     base, history = runner(function, arrays, selection)
-    base()  # the first run makes what the others find
+    base()  # the first run fills caches
     peaks = [_peak(base) for _ in range(PEAKS)]
     usual = _taken_away(history)
     for k, (rule, chosen) in enumerate(variants):
@@ -142,12 +140,12 @@ def ablate(
 
 
 def _part_of(notify: Notify, number: int, count: int, rule: str, part: float) -> None:
-    """Notify of a part of the work with one rule as a part of the whole."""
+    """Notify of the progress with one rule as a part of the whole."""
     notify((number + part) / count, rule)
 
 
 def _taken_away(history: RewriteHistory) -> dict[str, set[str]]:
-    """Return what each rule took out of a graph or out of a loop's step, by name and loop."""
+    """Return the operations that each rule removed from a graph or a loop's step, by name and loop."""
     found: dict[str, set[str]] = {}
     for record in history.of_graph:
         change = record.change
@@ -156,7 +154,7 @@ def _taken_away(history: RewriteHistory) -> dict[str, set[str]]:
 
 
 def stand_ins(rule: str, usual: Mapping[str, set[str]], without: Mapping[str, set[str]]) -> tuple[str, ...]:
-    """Return the rules that do the work of one that is left out, given what each takes away with it and without it.
+    """Return the rules that do the work of an excluded one, given the operations that each removes with and without it.
 
     Examples
     --------
@@ -175,7 +173,7 @@ def runner(
     arrays: Sequence[Any],
     selection: Selection,
 ) -> tuple[Run, RewriteHistory]:
-    """Return what runs a function as rewritten by other rules, where the function has come to, and their history."""
+    """Return a runner of a function under other rules, on the tier that the function has reached, and their history."""
     spec = function.spec
     wanted: list[Variable] = [*(output.variable for output in spec.outputs), *spec.updates.values()]
     reads: list[Variable] = [*(given.variable for given in spec.inputs), *spec.shared]
@@ -230,7 +228,7 @@ def _effect(
 
 
 def _peak(action: Run) -> int:
-    """Return the bytes that a run holds at most."""
+    """Return the peak memory of a run in bytes."""
     tracemalloc.start()
     try:
         action()

@@ -1,9 +1,10 @@
-"""Real inputs of a script's functions, kept while it runs: what rewrites are checked and measured with afterwards.
+"""Capture real inputs of a script's functions, to verify and measure rewrites with; and forecast the memory of its calls.
 
-Of each function the inputs of one call are kept, with the values that its shared variables had then: of the first call, and again
-of the second, the fourth, the eighth …, so that a long run is not copied call by call and what is kept is not only a warm-up.
+The inputs of one call per function are kept, with the values of its shared variables: of the first call, then of the
+second, fourth, eighth and so on.  So few calls are copied, and the kept call is not only a warm-up.  Functions that are built and never
+called are listed too.
 
-Functions that are built and never called are known too, so that none of a script's functions is passed over in silence.
+``scanviz memory`` prints the forecasts beside the memory that the calls held.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from scanviz.engine.function.spec import FunctionSpec
 from scanviz.engine.locks import lock
 from scanviz.engine.observe import Observer, observed_by
 
-MOST_BYTES = 256 * 2**20  # of all inputs together
+MOST_BYTES = 256 * 2**20  # for all kept inputs together
 
 
 class CapturedCall(Struct):
@@ -32,11 +33,11 @@ class CapturedCall(Struct):
     Attributes
     ----------
     function : Function
-        What was called.
+        The function.
     arrays : list of array
-        Its inputs, then the values of its shared variables, as they were.
+        Copies of its inputs, then of the values of its shared variables.
     calls : int
-        Calls of the function so far.
+        Number of calls of the function so far.
     """
 
     function: Function
@@ -45,17 +46,17 @@ class CapturedCall(Struct):
 
 
 class CapturedCalls:
-    """Keeps the inputs of calls, in bounded memory.
+    """Keep the inputs of calls in bounded memory.
 
     Parameters
     ----------
     most_bytes : int
-        How much may be kept of all functions together.
+        Memory limit of all functions together.
 
     Attributes
     ----------
     left_out : list of Function
-        Those whose inputs were too large.
+        Functions whose inputs were too large.
     """
 
     def __init__(self, most_bytes: int = MOST_BYTES) -> None:
@@ -66,11 +67,11 @@ class CapturedCalls:
 
     @property
     def calls(self) -> list[CapturedCall]:
-        """The calls kept, in order of the functions' making."""
+        """The kept calls, in order of the functions' creation."""
         return [self._found[key] for key in sorted(self._found)]
 
     def take(self, function: Function, arrays: Sequence[Any]) -> None:
-        """Keep a call's inputs, if it is one to be kept."""
+        """Keep the inputs of a chosen call."""
         with self._lock:
             count = self._counts[function.key] = self._counts.get(function.key, 0) + 1
             known = self._found.get(function.key)
@@ -91,7 +92,7 @@ class CapturedCalls:
 
     @contextmanager
     def watching(self) -> Iterator[CapturedCalls]:
-        """Keep calls made in the block."""
+        """Keep calls in the block."""
         CALLS.append(self.take)
         try:
             yield self
@@ -100,7 +101,7 @@ class CapturedCalls:
 
 
 class Uncalled:
-    """Functions that were built and have not been called since.
+    """Functions that were built and not called.
 
     Examples
     --------
@@ -119,12 +120,12 @@ class Uncalled:
 
     @property
     def functions(self) -> list[Function]:
-        """They, in order of their making."""
+        """The functions, in order of their creation."""
         return [function for _, function in sorted(self._waiting.copy().items())]
 
     @contextmanager
     def watching(self) -> Iterator[Uncalled]:
-        """Watch functions that are built, and calls, in the block."""
+        """Observe builds and calls in the block."""
 
         def built(function: Function) -> None:
             self._waiting[function.key] = function
@@ -149,7 +150,7 @@ def report_functions(report: Callable[[Function], None]) -> Iterator[None]:
         build(function, spec, started_ns)
         report(function)
 
-    # The engine reports called functions: a function that is never called shows only in its constructor.
+    # the engine only reports called functions
     Function.__init__ = built  # type: ignore[method-assign, assignment]
     try:
         yield
@@ -162,20 +163,20 @@ def _bytes(arrays: Sequence[Any]) -> int:
 
 
 class ForecastCall(Struct):
-    """The call of a function for which most was forecast.
+    """The call of a function with the largest forecast.
 
     Attributes
     ----------
     function : Function
-        What was called.
+        The function.
     forecast : MemoryForecast
-        What was told before the call.
+        The forecast before the call.
     shapes : tuple
-        Of its inputs.
+        Shapes of its inputs.
     calls : int
-        Calls so far.
+        Number of calls so far.
     measured_bytes : int or None
-        The most that calls of the function held, as far as they were measured.
+        Peak memory of measured calls of the function.
     """
 
     function: Function
@@ -186,12 +187,12 @@ class ForecastCall(Struct):
 
 
 class Forecasts(Observer):
-    """Forecasts calls of functions, one for each set of shapes, and notes what they held.
+    """Forecast calls of functions, one for each set of shapes, and measure the memory that they hold.
 
     Parameters
     ----------
     limit : int, optional
-        Bytes beyond which a call is not made.
+        Largest forecast in bytes that a call may have.
     """
 
     weighs = True
@@ -204,7 +205,7 @@ class Forecasts(Observer):
 
     @property
     def calls(self) -> list[ForecastCall]:
-        """Of each function the call for which most was forecast, in order of the functions' making."""
+        """The call with the largest forecast of each function, in order of the functions' creation."""
         return [self._found[key] for key in sorted(self._found)]
 
     def take(self, function: Function, arrays: Sequence[Any]) -> None:
@@ -213,7 +214,7 @@ class Forecasts(Observer):
         Raises
         ------
         OutOfMemoryError
-            If it would hold more than the limit.
+            If the forecast exceeds the limit.
         """
         shapes = tuple(tuple(np.shape(array)) for array in arrays)
         numbers = [
@@ -239,14 +240,14 @@ class Forecasts(Observer):
             raise _too_much(function, told, self._limit)
 
     def measured(self, function: int, loop: int | None, index: int | None, name: str, value: float) -> None:
-        """Take what a call held."""
+        """Take the measured memory of a call."""
         found = self._found.get(function)
         if found is not None and name == "peak_bytes" and loop is None and index is None:
             found.measured_bytes = max(found.measured_bytes or 0, int(value))
 
     @contextmanager
     def watching(self) -> Iterator[Forecasts]:
-        """Forecast and measure calls made in the block."""
+        """Forecast and measure calls in the block."""
         CALLS.append(self.take)
         try:
             with observed_by(self):

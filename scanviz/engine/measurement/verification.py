@@ -1,8 +1,8 @@
-"""Checking rewrites on real inputs: the values, and gradients, of a function before and after every application of a rule.
+"""Verify rewrites on real inputs: compare a function's values, and gradients, before and after every application of a rule.
 
-Values are compared on the reference tier, instruction by instruction NumPy, so only the graph differs.  At the end what the
-function itself gives, on its own tier with its memory planned, is compared with the graph as it was built.  Rules may add up
-numbers in another order: floating results agree to :data:`TOLERANCE` of the largest number of an array, all others exactly.
+Values are compared on the reference tier, so that only the graph differs.  At the end the results of the function itself, on its
+own tier with planned memory, are compared with the graph as built.  Rules may change the order of sums: floating results agree to
+:data:`TOLERANCE` of the largest number of an array, all others exactly.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ from scanviz.engine.rewrites.history import Record
 
 TOLERANCE = {"float64": 1e-7, "float32": 1e-3, "float16": 1e-1}
 MOST_GRADIENTS = 4  # versions of one history at which gradients are compared
-A_GRADIENT = 4  # versions computed in the time that one takes with its gradients, about
+A_GRADIENT = 4  # work of a version with its gradients, in versions without
 
-Notify = Callable[[float, str], None]  # told how much is done, from 0 to 1, and what is looked at now
+Notify = Callable[[float, str], None]  # takes the progress, from 0 to 1, and the current rule or part
 
 
 class ValueDifference(Struct, frozen=True):
-    """Where results differ.
+    """A difference of results.
 
     Attributes
     ----------
     output : str
-        Which output.
+        The output.
     what : str
-        How.
+        The difference, in words.
     """
 
     output: str
@@ -48,18 +48,18 @@ class ValueDifference(Struct, frozen=True):
 
 
 class Checked(Struct, frozen=True):
-    """What was found of one application, or of the graph after it.
+    """The verification of one application of a rule.
 
     Attributes
     ----------
     index : int
-        The application.
+        Index of the application.
     rule, message : str
-        What it was.
+        The rule, and its message.
     difference : ValueDifference or None
-        The first output that is not as it was before.
+        The first output that changed.
     exact : bool
-        Whether all outputs are the same to the last bit.
+        Whether all outputs are equal to the last bit.
     """
 
     index: int
@@ -70,20 +70,20 @@ class Checked(Struct, frozen=True):
 
 
 class Verification(Struct, frozen=True):
-    """What was found of a function.
+    """The verification of a function.
 
     Attributes
     ----------
     function : str
-        Its name.
+        The function's name.
     checked : tuple of Checked
-        Values, of each application.
+        Values, by application.
     gradients : tuple of Checked
         Gradients, after some of the applications.
     skipped : str
-        Why gradients were not compared; empty if they were.
+        The reason if gradients were not compared; else empty.
     whole : ValueDifference or None
-        Where what the function gives, as it runs, differs from the graph as it was built.
+        The difference between the function as it runs and the graph as built.
     """
 
     function: str
@@ -94,7 +94,7 @@ class Verification(Struct, frozen=True):
 
     @property
     def first_wrong(self) -> Checked | None:
-        """The first application after which something differs."""
+        """The first application that changed a value or gradient."""
         return next(
             (checked for checked in (*self.checked, *self.gradients) if checked.difference is not None), None
         )
@@ -103,7 +103,7 @@ class Verification(Struct, frozen=True):
 def values_of(
     function: Function, graph: Sequence[Variable], arrays: Sequence[Any], tier: str = "reference"
 ) -> list[Any]:
-    """Return the values of a graph over a function's inputs and shared variables, which stay as they are."""
+    """Return the values of a graph over a function's inputs and shared variables, without updating these."""
     reads: list[Variable] = [*(given.variable for given in function.spec.inputs), *function.spec.shared]
     program = lower(reads, graph, function.name)
     executable = resolve(tier).compile(program)
@@ -111,7 +111,7 @@ def values_of(
 
 
 class CannotRunAgainError(Exception):
-    """A function ends in an error on the inputs that were kept, before any rewrite is looked at."""
+    """A function fails on its captured inputs even without rewrites."""
 
 
 def every(record: Record) -> bool:
@@ -120,7 +120,7 @@ def every(record: Record) -> bool:
 
 
 def nobody(done: float, what: str) -> None:
-    """Tell nobody how far it is."""
+    """Ignore progress."""
 
 
 def verify(
@@ -130,7 +130,7 @@ def verify(
     among: Callable[[Record], bool] = every,
     notify: Notify = nobody,
 ) -> Verification:
-    """Compare what a function gives before and after every application of a rule.
+    """Compare a function's results before and after every application of a rule.
 
     Parameters
     ----------
@@ -139,16 +139,16 @@ def verify(
     arrays : sequence of array
         Its inputs, then the values of its shared variables.
     gradients : bool
-        Whether gradients of its floating outputs are compared too, at a few versions.
+        Whether to compare gradients of its floating outputs too, at a few versions.
     among : callable
-        Chooses the applications that are looked at.
+        Chooses the applications to verify.
     notify : callable
-        Told before each of them how much is done, from 0 to 1, and which rule is looked at.
+        Called before each application with the progress, from 0 to 1, and the rule.
 
     Raises
     ------
     CannotRunAgainError
-        If the graph as it was built ends in an error on these inputs.
+        If the graph as built fails on these inputs.
     """
     history = function.rewrites.kept()
     graphs = history.all_graphs()
@@ -165,7 +165,7 @@ def verify(
                 break  # all versions after it fail too
     broken = bool(checked) and checked[-1].difference is not None and versions.fails(checked[-1].index + 1)
     wanted = gradients and not broken
-    of_gradients = lambda part: notify(  # noqa: E731  # the share of a part of the work
+    of_gradients = lambda part: notify(  # noqa: E731  # progress within this part
         (len(records) + part * (whole_work - len(records))) / max(whole_work, 1), "gradients"
     )
     found, skipped = (
@@ -177,12 +177,12 @@ def verify(
 
 
 def bisect(function: Function, arrays: Sequence[Any]) -> Checked | None:
-    """Return the first application after which a function gives something else, by halving; None if there is none.
+    """Find the first application that changes the results of a function, by bisection; return None if there is none.
 
     Raises
     ------
     CannotRunAgainError
-        If the graph as it was built ends in an error on these inputs.
+        If the graph as built fails on these inputs.
     """
     history = function.rewrites.kept()
     records = history.of_graph
@@ -202,7 +202,7 @@ def bisect(function: Function, arrays: Sequence[Any]) -> Checked | None:
 def _as_it_runs(
     function: Function, versions: _Versions, graph: Sequence[Variable], arrays: Sequence[Any]
 ) -> ValueDifference | None:
-    """Return how what a function gives on its own tier differs from the graph as built, on the reference tier."""
+    """Compare a function on its own tier with the graph as built, on the reference tier."""
     expected = versions.as_built()
     try:
         given = [np.array(array) for array in arrays]
@@ -213,7 +213,7 @@ def _as_it_runs(
 
 
 class _Versions:
-    """What a function gives at the versions of its history, each computed when it is asked for; the latest few are kept."""
+    """The results of a function at the versions of its history, computed on request; the latest few are kept."""
 
     def __init__(
         self, function: Function, graphs: Sequence[Sequence[Variable]], arrays: Sequence[Any]
@@ -222,16 +222,16 @@ class _Versions:
         self._known: dict[int, list[Any] | Exception] = {}
 
     def fails(self, version: int) -> bool:
-        """Return whether the function ends in an error then."""
+        """Return whether a version fails."""
         return isinstance(self._at(version), Exception)
 
     def as_built(self) -> list[Any]:
-        """Return what the graph gives before any rewrite.
+        """Return the results without rewrites.
 
         Raises
         ------
         CannotRunAgainError
-            If it ends in an error.
+            If the graph as built fails.
         """
         found = self._at(0)
         if isinstance(found, Exception):
@@ -239,7 +239,7 @@ class _Versions:
         return found
 
     def compared(self, before: int, after: int) -> tuple[ValueDifference | None, bool]:
-        """Return how two versions differ, and whether they are the same to the last bit."""
+        """Return the difference of two versions, and whether they are equal to the last bit."""
         old, new = self._at(before), self._at(after)
         if isinstance(old, Exception):
             where = "" if before == 0 else f" before rewrite {before}"
@@ -254,7 +254,7 @@ class _Versions:
         if known is None:
             try:
                 known = values_of(self._function, self._graphs[version], self._arrays)
-            except Exception as error:  # whatever it is: a wrong rewrite may fail in any way
+            except Exception as error:  # a wrong rewrite may fail in any way
                 known = error
             self._known = {k: graph for k, graph in self._known.items() if k in (0, version - 1)}
             self._known[version] = known
@@ -267,7 +267,7 @@ def _first_line(error: Exception) -> str:
 
 
 def compare(before: Sequence[Any], after: Sequence[Any], labels: Sequence[str]) -> ValueDifference | None:
-    """Return the first output that differs, None where all agree."""
+    """Return the first difference of outputs; None if all agree."""
     for first, second, label in zip(before, after, labels, strict=True):
         a, b = np.asarray(first), np.asarray(second)
         if a.dtype != b.dtype or a.shape != b.shape:
@@ -304,7 +304,7 @@ def _gradients(
 ) -> tuple[list[Checked], str]:
     """Compare gradients of a fixed sum of the outputs with respect to the inputs, after a few of the applications.
 
-    Only before the phase ``keep``: rows that nobody reads, and that are then not kept, are what a derivative would read.
+    Only versions before the phase ``keep`` count: it drops rows that are not read, but that a derivative would read.
     """
     records = list(itertools.takewhile(lambda entry: entry.phase != "keep", function.rewrites.of_graph))
     chosen = [k for k, entry in enumerate(records, 1) if among(entry)]

@@ -1,6 +1,7 @@
 """Locks that are open in a forked process.
 
-``fork`` copies the memory of a process but only the calling thread.  A lock of another thread would stay held in the copy for ever.  So a forked process opens all locks made here, except those of its own thread.  The guarded data is consistent: each change is
+``fork`` copies the memory of a process but only the calling thread.  A lock of another thread would stay held in the copy for ever.
+So a forked process opens all locks made here, except those of its own thread.  The guarded data is consistent: each change is
 published last, by one assignment.
 """
 

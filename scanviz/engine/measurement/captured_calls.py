@@ -1,7 +1,7 @@
 """Capture real inputs of a script's functions, to verify and measure rewrites with; and forecast the memory of its calls.
 
-The inputs of one call per function are kept, with the values of its shared variables: of the first call, then of the
-second, fourth, eighth and so on.  So few calls are copied, and the kept call is not only a warm-up.  Functions that are built and never
+The inputs of one call per function are kept, with the values of its shared variables: of the first call, then of the second,
+fourth, eighth and so on.  So few calls are copied, and the kept call is not only a warm-up.  Functions that are built and never
 called are listed too.
 
 ``scanviz memory`` prints the forecasts beside the memory that the calls held.

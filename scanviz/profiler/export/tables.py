@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from scanviz.profiler.export.frames import clear
 from scanviz.record.loops import LoopRecord
 from scanviz.record.measures import Of, measures
-from scanviz.record.model import SAMPLE_REASONS, FunctionRecord, OperationRecord, ProfileRecord, SourceRecord
+from scanviz.record.model import SAMPLE_REASONS, FunctionRecord, ProfileRecord, SourceRecord
 from scanviz.record.summary.run_breakdown import OperationTimes, parts_of
 
 if TYPE_CHECKING:
@@ -58,18 +58,9 @@ _LINE: dict[str, type] = {"file": str, "line": int, "text": str}
 
 def _run(record: ProfileRecord) -> Iterator[tuple[Cell, ...]]:
     ended = (record.outcome.status, record.outcome.code, clear(record.outcome.message))
-    made = (clear(record.scanviz), clear(record.python), clear(record.numpy), clear(record.machine))
-    cost = record.cost.total_ns
-    times = (record.wall_ns, cost)
-    yield (
-        clear(record.script),
-        clear(record.started),
-        record.detail,
-        *times,
-        *ended,
-        *made,
-        *_measured(record, "run"),
-    )
+    made = map(clear, (record.scanviz, record.python, record.numpy, record.machine))
+    run = (clear(record.script), clear(record.started), record.detail, record.wall_ns, record.cost.total_ns)
+    yield (*run, *ended, *made, *_measured(record, "run"))
 
 
 def _origins(record: ProfileRecord) -> Iterator[tuple[Cell, ...]]:
@@ -113,37 +104,17 @@ def _operations(record: ProfileRecord) -> Iterator[tuple[Cell, ...]]:
         *((loop.function, loop.key, loop) for loop in record.loops),
     ]
     for function, loop, owner in owners:
-        for operation in owner.operations:
-            yield _operation(function, loop, operation, float(times.of(owner, operation)))
-
-
-def _operation(function: int, loop: int | None, done: OperationRecord, took_ns: float) -> tuple[Cell, ...]:
-    timed = done.samples > 0
-    typical, total = (done.typical_ns, took_ns) if timed else (None, None)
-    label, output = clear(done.label), clear(done.output)
-    line = _line(done.source)
-    times = (done.samples, typical, total)
-    return (
-        function,
-        loop,
-        done.index,
-        done.kind,
-        label,
-        output,
-        *times,
-        *_measured(done, "operation"),
-        *line,
-    )
+        for done in owner.operations:
+            took = (done.typical_ns, float(times.of(owner, done))) if done.samples else (None, None)
+            known = (function, loop, done.index, done.kind, clear(done.label), clear(done.output))
+            yield (*known, done.samples, *took, *_measured(done, "operation"), *_line(done.source))
 
 
 def _variables(record: ProfileRecord) -> Iterator[tuple[Cell, ...]]:
     for loop in record.loops:
         for variable in loop.variables:
             taps = [" ".join(map(str, taps)) for taps in (variable.reads, variable.writes)]
-            outer = [
-                None if name is None else clear(name)
-                for name in (variable.outer_input, variable.outer_output)
-            ]
+            outer = [name and clear(name) for name in (variable.outer_input, variable.outer_output)]
             names = (loop.key, variable.kind, clear(variable.name), *taps, clear(variable.type), *outer)
             yield (*names, variable.keep_last, variable.read_backwards, variable.row_bytes)
 
@@ -203,13 +174,8 @@ TABLES = {
     ),
     "variables": Table(
         {"loop": int, "kind": str, "name": str, "reads": str, "writes": str, "type": str}
-        | {
-            "outer_input": str,
-            "outer_output": str,
-            "keep_last": int,
-            "read_backwards": bool,
-            "row_bytes": int,
-        },
+        | {"outer_input": str, "outer_output": str}
+        | {"keep_last": int, "read_backwards": bool, "row_bytes": int},
         _variables,
     ),
     "steps": Table(

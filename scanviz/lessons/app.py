@@ -6,9 +6,7 @@ The learner's text is kept between lessons.  A narrow terminal shows one pane at
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from rich.text import Text
@@ -264,8 +262,7 @@ class LearnApp(TerminalApp):
 
     def _recorded(self, program: str) -> tuple[str, ProfileRecord | Outcome]:
         options, stopped = self.lesson.mode, _not_waited_for()
-        with tempfile.TemporaryDirectory() as folder:
-            record = self.record(self._saved(folder, program), options, stopped)
+        record = self.record(program, options, stopped)
         return program, record if record.loops else _why(program, "No loop ran in this program.", stopped)
 
     def _opened(self, recorded: tuple[str, ProfileRecord | Outcome]) -> None:
@@ -294,16 +291,9 @@ class LearnApp(TerminalApp):
     def _drawn(self, program: str, options: Sequence[str], width: int) -> Outcome:
         stopped = _not_waited_for()
         try:
-            with tempfile.TemporaryDirectory() as folder:
-                return Outcome(True, output=self.draw(self._saved(folder, program), options, width, stopped))
+            return Outcome(True, output=self.draw(program, options, width, stopped))
         except ScanvizValueError as none:
             return _why(program, str(none), stopped)
-
-    @staticmethod
-    def _saved(folder: str, program: str) -> Path:
-        path = Path(folder) / "lesson.py"
-        path.write_text(program, "utf-8")
-        return path
 
     def _in_background(self, work: Callable[[], Any], what: str, show: Callable[[Any], None]) -> None:
         """Run work in a thread and show its result; earlier work is cancelled."""

@@ -12,7 +12,8 @@ import subprocess
 import tempfile
 import time
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +32,7 @@ LOOK = 0.1  # seconds between tests for cancellation
 Stopped = Callable[[], bool]
 _PACKAGE = Path(__file__).resolve().parent.parent
 MARK = "scanviz lesson: "
+PROGRAM_FILE = "lesson.py"
 PROGRAM, ANSWER, CHECK = "the program", "your answer", "the check"
 _NAMED = re.compile(rf"({PROGRAM}|{ANSWER}):(\d+): ")
 _PLACE = re.compile(r"^\S+:\d+: ")
@@ -240,7 +242,7 @@ def run_process(
             return subprocess.CompletedProcess(command, process.returncode, printed, complained)
 
 
-def draw_in_characters(path: Path, options: Sequence[str], width: int, stopped: Stopped = never) -> str:
+def draw_in_characters(program: str, options: Sequence[str], width: int, stopped: Stopped = never) -> str:
     """Return the picture of a program in characters.
 
     Raises
@@ -248,7 +250,8 @@ def draw_in_characters(path: Path, options: Sequence[str], width: int, stopped: 
     ScanvizValueError
         If there is none: the program fails, or has no such loop.
     """
-    done = _command(path, ["graph", "--width", str(width), *options, path.name], stopped)
+    with _folder(program) as folder:
+        done = _command(folder, ["graph", "--width", str(width), *options, PROGRAM_FILE], stopped)
     if not done.stdout:
         raise ScanvizValueError(done.stderr.strip().rpartition("scanviz: ")[2] or "the program was not drawn")
     return done.stdout
@@ -262,38 +265,46 @@ def svg_of(program: str, options: Sequence[str]) -> str:
     ScanvizValueError
         If there is none: the program fails.
     """
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "lesson.py"
-        path.write_text(program, "utf-8")
-        drawn = path.with_suffix(".svg")
-        done = _command(path, ["graph", *options, "-o", drawn.name, path.name])
+    with _folder(program) as folder:
+        drawn = folder / "lesson.svg"
+        done = _command(folder, ["graph", *options, "-o", drawn.name, PROGRAM_FILE])
         if not drawn.exists():
             raise ScanvizValueError(done.stderr.strip() or "the program was not drawn")
         return drawn.read_text("utf-8")
 
 
-def with_steps(path: Path, options: Sequence[str], stopped: Stopped = never) -> ProfileRecord:
+def with_steps(program: str, options: Sequence[str], stopped: Stopped = never) -> ProfileRecord:
     """Run a program and return its profile, with the values of its loops.
 
     Raises
     ------
     ScanvizValueError
-        If there is none: the program cannot be read.
+        If there is none: the program could not be run.
     """
     from scanviz.record.storage.file import load
 
-    profile = path.with_suffix(".scanviz")
-    done = _command(path, ["profile", "--values", *options, "-o", profile.name, path.name], stopped)
-    if not profile.exists():
-        raise ScanvizValueError(done.stderr.strip() or "the program was not recorded")
-    return load(profile)
+    with _folder(program) as folder:
+        profile = folder / "lesson.scanviz"
+        words = ["profile", "--values", *options, "-o", profile.name, PROGRAM_FILE]
+        done = _command(folder, words, stopped)
+        if not profile.exists():
+            raise ScanvizValueError(done.stderr.strip() or "the program was not recorded")
+        return load(profile)
+
+
+@contextmanager
+def _folder(program: str) -> Iterator[Path]:
+    """Give a folder with a program."""
+    with tempfile.TemporaryDirectory() as name:
+        (Path(name) / PROGRAM_FILE).write_text(program, "utf-8")
+        yield Path(name)
 
 
 def _command(
-    path: Path, arguments: Sequence[str], stopped: Stopped = never
+    folder: Path, words: Sequence[str], stopped: Stopped = never
 ) -> subprocess.CompletedProcess[str]:
-    """Run a scanviz command in the folder of a program."""
+    """Run a scanviz command in a folder."""
     try:
-        return run_process(scanviz_command(*arguments), folder=path.parent, stopped=stopped)
+        return run_process(scanviz_command(*words), folder=folder, stopped=stopped)
     except subprocess.TimeoutExpired:
         raise ScanvizValueError(f"the program did not end within {SECONDS:g} seconds") from None

@@ -29,8 +29,8 @@ drawn: list[tuple[str, tuple[str, ...]]] = []
 stepped: list[tuple[str, tuple[str, ...]]] = []
 
 
-def draw(path: Path, options, width: int, stopped) -> str:
-    drawn.append((path.read_text("utf-8"), tuple(options)))
+def draw(program: str, options, width: int, stopped) -> str:
+    drawn.append((program, tuple(options)))
     if "nothing to show" in drawn[-1][0]:
         raise ScanvizValueError("there is no loop")
     return "the picture\x1b[2J"
@@ -53,8 +53,8 @@ def recording() -> ProfileRecord:
     return scanviz.trace(names["f"], [1.0, 1.0], 2.0, 3.0).record
 
 
-def steps(path: Path, options, stopped) -> ProfileRecord:
-    stepped.append((path.read_text("utf-8"), tuple(options)))
+def steps(program: str, options, stopped) -> ProfileRecord:
+    stepped.append((program, tuple(options)))
     if "broken" in stepped[-1][0]:
         raise ScanvizValueError("NameError: broken")
     return ProfileRecord() if "nothing to show" in stepped[-1][0] else recording()

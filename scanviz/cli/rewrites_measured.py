@@ -36,7 +36,6 @@ from scanviz.profiler.report.units import duration
 from scanviz.profiler.run.exits import EXIT
 from scanviz.record.graphs.rewrites import EffectRecord, RewritesRecord
 from scanviz.record.graphs.rewrites_snapshot import effect_record, rewrites_record
-from scanviz.record.model import FunctionRecord
 from scanviz.record.names import functions_called, is_meant
 from scanviz.record.plain_text import sanitize, write_text
 from scanviz.record.storage.file import load, save
@@ -204,46 +203,27 @@ def _put_into(path: Path, measured: Function, effects: list[EffectRecord]) -> Re
 
     Of several such functions, those with the same rewrites get them.  Effects of other rules stay.
     """
-    record = load(path)
-    named = [
-        function for function in functions_called(record, measured.name) if function.rewrites is not None
-    ]
-    if not named:
-        text = (
-            f"  {path.name} has no function {sanitize(measured.name)} with rewrites: nothing was put into it"
-        )
-        return ReportLine(text, WARNING)
-    history = rewrites_record(measured.rewrites)
-    alike = [function for function in named if len(named) == 1 or _alike(function.rewrites, history)]
+    record, done = load(path), _done(rewrites_record(measured.rewrites))
+    histories = {function.key: function.rewrites for function in functions_called(record, measured.name)}
+    named = {key: history for key, history in histories.items() if history is not None}
+    alike = {key: history for key, history in named.items() if len(named) == 1 or _done(history) == done}
     if not alike:
-        text = f"  none of the {len(named)} functions {sanitize(measured.name)} in {path.name} was rewritten like this one"
-        return ReportLine(f"{text}: nothing was put into it", WARNING, wraps=True)
-    keys, rules = {function.key for function in alike}, {effect.rule for effect in effects}
+        name = sanitize(measured.name)
+        which = f"none of its {len(named)} functions {name} was rewritten like this one"
+        why = which if named else f"it has no function {name} with rewrites"
+        return ReportLine(f"  nothing was put into {path.name}: {why}", WARNING, wraps=True)
+    rules = {effect.rule for effect in effects}
+    for key, history in alike.items():
+        others = [effect for effect in history.effects if effect.rule not in rules]
+        alike[key] = replace(history, effects=(*others, *effects))
     functions = [
-        _with_effects(function, effects, rules) if function.key in keys else function
+        replace(function, rewrites=alike.get(function.key, function.rewrites))
         for function in record.functions
     ]
     save(replace(record, functions=tuple(functions)), path)
     return ReportLine(f"  put into {path.name}", QUIET)
 
 
-def _alike(kept: RewritesRecord | None, measured: RewritesRecord) -> bool:
-    """Return whether two functions were rewritten in the same way."""
-    if kept is None:
-        return False
-    done, found = (
-        [
-            (application.rule, application.message)
-            for application in one.applications
-            if application.phase != "memory"
-        ]
-        for one in (kept, measured)
-    )
-    return done == found
-
-
-def _with_effects(function: FunctionRecord, effects: list[EffectRecord], rules: set[str]) -> FunctionRecord:
-    if function.rewrites is None:
-        return function
-    kept = [effect for effect in function.rewrites.effects if effect.rule not in rules]
-    return replace(function, rewrites=replace(function.rewrites, effects=(*kept, *effects)))
+def _done(history: RewritesRecord) -> list[tuple[str, str]]:
+    """Return what rules did to a function, apart from its memory."""
+    return [(one.rule, one.message) for one in history.applications if one.phase != "memory"]

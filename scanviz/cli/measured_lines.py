@@ -27,69 +27,52 @@ DELAY, PERIOD = 1.0, 0.25  # seconds before the progress line is first drawn, an
 WIDE = 100  # columns from which the whole table fits
 
 
+def _wrapped(text: str, style: str = "") -> ReportLine:
+    return ReportLine(f"  {text}", style, wraps=True)
+
+
 def whole_line(function: Function, found: Verification) -> ReportLine:
     """Return whether the function as it runs agrees with its graph."""
+    runs = f"as it runs, on the tier {function.backend}, it"
     if found.whole is None:
-        return ReportLine(
-            f"  as it runs, on the tier {sanitize(function.backend)}, it agrees with the graph as built",
-            wraps=True,
-        )
-    where = f"{sanitize(found.whole.output)}: {sanitize(found.whole.what)}"
-    return ReportLine(
-        f"  as it runs, on the tier {sanitize(function.backend)}, it differs from the graph as built in {where}",
-        WARNING,
-        wraps=True,
-    )
+        return _wrapped(f"{runs} agrees with the graph as built")
+    where = f"{found.whole.output}: {found.whole.what}"
+    return _wrapped(f"{runs} differs from the graph as built in {where}", WARNING)
 
 
 def verified_lines(found: Verification) -> Iterator[ReportLine]:
     """Return whether the graph gives the same values after each rewrite."""
-    wrong = found.first_wrong
-    total = len(found.checked)
-    if wrong is not None:
-        yield _wrong(wrong)
-    elif not total:
-        yield ReportLine("  there is no rewrite of the graph to look at")
-    else:
-        exact = sum(checked.exact for checked in found.checked)
-        yield ReportLine(
-            f"  values agree before and after {_each(total)}: {_exact(exact, total)}", wraps=True
-        )
-        if found.skipped:
-            yield ReportLine(f"  gradients were not compared: {sanitize(found.skipped)}", QUIET, wraps=True)
-        else:
-            versions = ", ".join(str(gradient.index) for gradient in found.gradients)
-            noun = "rewrite" if len(found.gradients) == 1 else "rewrites"
-            yield ReportLine(
-                f"  gradients agree with those of the graph as built, after {noun} {versions}", wraps=True
-            )
-
-
-def _each(total: int) -> str:
-    return "the one rewrite" if total == 1 else f"each of {total} rewrites"
-
-
-def _exact(exact: int, total: int) -> str:
-    if exact == total:
-        return "to the last bit"
-    return (
+    total, exact = len(found.checked), sum(checked.exact for checked in found.checked)
+    if found.first_wrong is not None:
+        yield _wrong(found.first_wrong)
+        return
+    if not total:
+        yield _wrapped("there is no rewrite of the graph to look at")
+        return
+    all_of_them = "the one rewrite" if total == 1 else f"each of {total} rewrites"
+    some = (
         "up to rounding" if not exact else f"to the last bit for {exact}, up to rounding for {total - exact}"
     )
+    yield _wrapped(
+        f"values agree before and after {all_of_them}: {'to the last bit' if exact == total else some}"
+    )
+    if found.skipped:
+        yield _wrapped(f"gradients were not compared: {found.skipped}", QUIET)
+        return
+    versions = ", ".join(str(gradient.index) for gradient in found.gradients)
+    noun = "rewrite" if len(found.gradients) == 1 else "rewrites"
+    yield _wrapped(f"gradients agree with those of the graph as built, after {noun} {versions}")
 
 
 def _wrong(wrong: Checked) -> ReportLine:
     assert wrong.difference is not None
-    where = f"{sanitize(wrong.difference.output)}: {sanitize(wrong.difference.what)}"
-    return ReportLine(
-        f"  rewrite {wrong.index}, {wrong.rule} ({sanitize(wrong.message)}), changed {where}",
-        WARNING,
-        wraps=True,
-    )
+    where = f"{wrong.difference.output}: {wrong.difference.what}"
+    return _wrapped(f"rewrite {wrong.index}, {wrong.rule} ({wrong.message}), changed {where}", WARNING)
 
 
 def bisected_lines(wrong: Checked | None) -> Iterator[ReportLine]:
     """Return the first rewrite that changed a value."""
-    yield ReportLine("  no rewrite changed a value") if wrong is None else _wrong(wrong)
+    yield _wrapped("no rewrite changed a value") if wrong is None else _wrong(wrong)
 
 
 def ablated_lines(effects: Iterator[Effect], width: int, found: list[Effect]) -> Iterator[ReportLine]:
@@ -127,21 +110,17 @@ def _table(effects: list[Effect], width: int) -> Iterator[ReportLine]:
         rows = [[*row[:2], *row[3:]] for row in rows]
     for k, text in enumerate(table(rows, 1, width - 2)):
         yield ReportLine(f"  {text}", HEADING if k == 0 else "")
-    yield ReportLine(
-        "  ratio: without the rule over with it, so more than 1 is what the rule saves", QUIET, wraps=True
-    )
+    yield _wrapped("ratio: without the rule over with it, so more than 1 is what the rule saves", QUIET)
     for effect in effects:
         if effect.instead:
-            yield ReportLine(
-                f"  without {effect.rule} its work is done by {' and '.join(effect.instead)}:"
-                " the ratio compares two ways to do it, and does not tell what it is worth",
-                QUIET,
-                wraps=True,
-            )
-        if harm := effect_record(effect).harm():
-            yield ReportLine(f"  {effect.rule}: {harm}", TITLE, wraps=True)
+            others = " and ".join(effect.instead)
+            what = "the ratio compares two ways to do it, and does not tell what it is worth"
+            yield _wrapped(f"without {effect.rule} its work is done by {others}: {what}", QUIET)
+        harm = effect_record(effect).harm()
+        if harm:
+            yield _wrapped(f"{effect.rule}: {harm}", TITLE)
         if not effect.agrees:
-            yield ReportLine(f"  without {effect.rule} the results are not the same", WARNING)
+            yield _wrapped(f"without {effect.rule} the results are not the same", WARNING)
 
 
 class MeasuredProgress:

@@ -137,14 +137,11 @@ def _lines(
     calls = [call for call in captured.calls if is_meant(call.function.name, name)]
     for call in calls:
         yield from _of_function(call, wanted, wanted.seconds / len(calls), width, progress)
-    for function in captured.left_out:
+    left_out = [(function, ": its inputs were too large to be kept") for function in captured.left_out]
+    left_out += [(function, " was never called: there are no inputs to run it on") for function in uncalled]
+    for function, why in left_out:
         if is_meant(function.name, name):
-            yield ReportLine(f"{sanitize(function.name)}: its inputs were too large to be kept", TITLE)
-    for function in uncalled:
-        if is_meant(function.name, name):
-            yield ReportLine(
-                f"{sanitize(function.name)} was never called: there are no inputs to run it on", TITLE
-            )
+            yield ReportLine(f"{function.name}{why}", TITLE)
     if not (calls or captured.left_out or uncalled):
         yield ReportLine("no function was built")
 

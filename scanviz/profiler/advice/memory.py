@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from scanviz.profiler.advice.figures import copies_ns
 from scanviz.profiler.advice.item import LARGE_BYTES, Advice, SourcePlace
 from scanviz.profiler.report.units import amount, duration, share, size
-from scanviz.record.graphs.graph import LoopVariableRecord, NodeRecord, ScanRecord
+from scanviz.record.graphs.graph import LoopVariableRecord, NodeRecord
 from scanviz.record.names import given_name
 
 _LAST = re.compile(r"index\[-(\d+):?[,\]]")  # the number of last rows that are read
@@ -20,27 +20,17 @@ def rows_kept(place: SourcePlace) -> Iterator[Advice]:
     """Advise on results whose rows are all kept but not read."""
     if place.snapshot is None or place.around is None or place.loop.gradient_of is not None:
         return  # the user cannot change a gradient's loop
-    for variable in place.loop.variables:
-        if variable.keep_last is not None or variable.row_bytes < LARGE_BYTES or variable.read_backwards:
+    for variable, drawn in zip(place.loop.variables, place.snapshot.variables, strict=False):
+        result = drawn.outer_output
+        same = (drawn.kind, drawn.name, drawn.keep_last) == (variable.kind, variable.name, None)
+        if not same or variable.row_bytes < LARGE_BYTES or variable.read_backwards:
             continue
-        result = _result_of(place.snapshot, variable)
         if result is None or result in place.around.outputs:
             continue
         readers = [node for node in place.around.nodes if result in node.inputs]
         finding = _unread(readers, variable.kind == "nitsot")
         if finding is not None:
             yield _rows_advice(place, variable, finding)
-
-
-def _result_of(loop: ScanRecord, variable: LoopVariableRecord) -> str | None:
-    """Return the key of a loop variable's result around the loop."""
-    found = [
-        loop_variable
-        for loop_variable in loop.variables
-        if (loop_variable.kind, loop_variable.name) == (variable.kind, variable.name)
-        and loop_variable.keep_last == variable.keep_last
-    ]
-    return found[0].outer_output if len(found) == 1 else None
 
 
 def _unread(readers: list[NodeRecord], is_free: bool) -> tuple[str, str] | None:

@@ -119,21 +119,17 @@ def rebuilding(record: ProfileRecord) -> Iterator[Advice]:
     """Advise on functions that one line builds again and again."""
     alike: dict[Hashable, list[FunctionRecord]] = {}
     for function in record.functions:
-        if function.source is not None:
-            alike.setdefault(
-                (function.source.file, function.source.line, _shape_of(function.graph)), []
-            ).append(function)
+        if function.source is not None and function.graph is not None:
+            key = (function.source.file, function.source.line, _shape_of(function.graph))
+            alike.setdefault(key, []).append(function)
     for functions in alike.values():
         built = [building_ns(record, function) for function in functions]
         gain = float(median_of(built)) * (len(built) - 1)  # one build is needed
         if len(functions) < _SAME_LINE or not is_worth(record, gain):
             continue
-        first = functions[0]
-        if first.graph is None:
-            continue  # they may differ
         calls = sum(function.calls for function in functions)
         yield _about(
-            first,
+            functions[0],
             "rebuilding",
             f"one line built the same function {amount(len(functions))} times",
             "Build the function once, outside of the loop of the script, and give what differs as an argument or a shared variable:"
@@ -143,15 +139,13 @@ def rebuilding(record: ProfileRecord) -> Iterator[Advice]:
         )
 
 
-def _shape_of(graph: GraphSnapshot | None) -> Hashable:
+def _shape_of(graph: GraphSnapshot) -> Hashable:
     """Return a key that graphs share if they differ only in names and values of constants."""
-    if graph is None:
-        return None
     number = {key: k for k, key in enumerate(graph.variables)}
     nodes = tuple(
         (
             _PRINTED_NAME.sub("", node.op),
-            tuple(map(number.__getitem__, (*node.inputs, *node.outputs))),
+            *(number[key] for key in (*node.inputs, *node.outputs)),
             node.loop is None,
         )
         for node in graph.nodes

@@ -64,7 +64,7 @@ _LATER = {
     "clone": "scanviz.engine.ops.clone",
     "consider_constant": "scanviz.engine.ops.control",
     "disconnected_grad": "scanviz.engine.ops.control",
-    "dot": "scanviz.tensor.products",
+    "dot": "scanviz.engine.ops.linalg",
     "dprint": "scanviz.render.text",
     "draw": "scanviz.render.draw",
     "equal_computations": "scanviz.engine.ops.clone",

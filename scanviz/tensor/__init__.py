@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from scanviz.engine.ops.neural import log_softmax as log_softmax
     from scanviz.engine.ops.neural import softmax as softmax
     from scanviz.engine.ops.shape import alloc as alloc
+    from scanviz.engine.ops.shape import dimshuffle as dimshuffle
     from scanviz.engine.ops.shape import shape as shape
     from scanviz.engine.ops.size_checks import specify_shape as specify_shape
     from scanviz.engine.ops.sort import argsort as argsort
@@ -67,7 +68,7 @@ _PARTS = (_constructors, _elementwise)
 # Files that are imported when one of their names is first used; tests/tensor/test_later.py compares these with theirs.
 _LATER = {
     "axes": (
-        "atleast_1d", "atleast_2d", "atleast_3d", "dimshuffle", "expand_dims", "matrix_transpose", "moveaxis", "shape_padleft",
+        "atleast_1d", "atleast_2d", "atleast_3d", "expand_dims", "matrix_transpose", "moveaxis", "shape_padleft",
         "shape_padright", "squeeze", "swapaxes", "transpose",
     ),
     "creation": (
@@ -76,12 +77,12 @@ _LATER = {
     "einstein": ("einsum",),
     "indexing": ("flatnonzero", "nonzero", "ravel_multi_index", "take", "take_along_axis", "unravel_index"),
     "joining": ("flip", "stack", "tile"),
-    "linalg": ("cholesky", "det", "inv", "slogdet", "solve", "solve_triangular", "trace"),
+    "linalg": ("trace",),
     "linalg.decompositions": ("eigh", "eigvalsh", "lstsq", "matrix_power", "pinv", "qr", "svd"),
     "linalg.norms": ("norm",),
     "nnet": ("relu",),
     "padding": ("pad",),
-    "products": ("batched_dot", "cross", "dot", "inner", "kron", "matmul", "outer", "tensordot", "vdot"),
+    "products": ("cross", "inner", "kron", "outer", "vdot"),
     "quantiles": ("median", "percentile", "quantile"),
     "reductions": ("all", "any", "argmax", "argmin", "cumprod", "cumsum", "max", "min", "prod", "sum"),
     "shapes": ("broadcast_to", "flatten", "ravel", "reshape", "size"),
@@ -98,9 +99,11 @@ _LATER = {
     ".engine.ops.creation": ("arange", "eye"),
     ".engine.ops.decompose": ("expm", "svdvals"),
     ".engine.ops.effects": ("Assert", "Print"),
+    ".engine.ops.factorise": ("cholesky", "det", "inv", "slogdet", "solve", "solve_triangular"),
     ".engine.ops.join": ("concatenate", "repeat", "roll", "split"),
+    ".engine.ops.linalg": ("batched_dot", "dot", "matmul", "tensordot"),
     ".engine.ops.neural": ("log_softmax", "softmax"),
-    ".engine.ops.shape": ("alloc", "shape"),
+    ".engine.ops.shape": ("alloc", "dimshuffle", "shape"),
     ".engine.ops.size_checks": ("specify_shape",),
     ".engine.ops.sort": ("argsort", "bincount", "sort"),
 }  # fmt: skip
@@ -112,7 +115,7 @@ _FILES = {
 _MODULES = ("linalg", "nnet", "random")
 # Of those files what gives Python's operators and methods of variables their meaning, as `graph.syntax` names them.
 _MEANINGS = {
-    "axes": ("method:dimshuffle", "method:squeeze", "method:swapaxes", "method:transpose"),
+    "axes": ("method:squeeze", "method:swapaxes", "method:transpose"),
     "creation": ("method:diagonal", "method:ones_like", "method:zeros_like"),
     "indexing": ("iterate", "method:nonzero", "method:take"),
     "linalg": ("method:trace",),
@@ -120,7 +123,6 @@ _MEANINGS = {
         "attribute:T", "attribute:broadcastable", "attribute:dtype", "attribute:mT", "attribute:ndim",
         "function_call", "function_name", "method:copy", "method:eval", "numpy_array", "numpy_function", "numpy_ufunc",
     ),
-    "products": ("matmul", "method:dot"),
     "reductions": (
         "method:all", "method:any", "method:argmax", "method:argmin", "method:cumprod", "method:cumsum", "method:max", "method:min",
         "method:prod", "method:sum",
@@ -131,6 +133,8 @@ _MEANINGS = {
     "variadic": ("method:clip", "method:round", "round"),
     ".engine.ops.index": ("getitem",),
     ".engine.ops.join": ("method:repeat",),
+    ".engine.ops.linalg": ("matmul", "method:dot"),
+    ".engine.ops.shape": ("method:dimshuffle",),
     ".engine.ops.sort": ("method:argsort", "method:sort"),
 }  # fmt: skip
 

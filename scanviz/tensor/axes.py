@@ -15,38 +15,6 @@ from scanviz.engine.ops import shape as ops
 from scanviz.engine.ops.support import MOST_DIMENSIONS, as_variable, whole
 
 
-@meaning("method:dimshuffle")
-def dimshuffle(x: Any, *pattern: Any) -> Variable:
-    """Axes permuted, added (``"x"``) or dropped (size 1 only).
-
-    Parameters
-    ----------
-    x : array_like
-        Any tensor.
-    *pattern : ints and ``"x"``, or one list of these
-        Which axis of ``x`` becomes each axis of the result; ``"x"`` is a new one of size 1.
-
-    Returns
-    -------
-    Variable
-        As many dimensions as the pattern has places, in the dtype of ``x``.
-
-    Raises
-    ------
-    ScanvizValueError
-        If an axis is not there or named twice, or one that is left out is known not to have size 1.
-    ShapeError
-        At run time, if one that is left out has not size 1.
-
-    Examples
-    --------
-    >>> from scanviz import tensor as T
-    >>> T.vector("x").dimshuffle("x", 0).type
-    TensorType('float64', (1, None))
-    """
-    return ops.dimshuffle(x, *pattern)
-
-
 @meaning("method:transpose")
 def transpose(x: Any, *order: Any, axes: Sequence[int] | None = None) -> Variable:
     """Axes reversed, or in the order given.

@@ -8,7 +8,6 @@ import numpy as np
 
 from scanviz.engine.errors import ScanvizTypeError, ShapeError
 from scanviz.engine.graph.nodes import Variable, describe, tensor_type
-from scanviz.engine.graph.syntax import meaning
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops import linalg as ops
 from scanviz.engine.ops.index import getitem
@@ -16,130 +15,6 @@ from scanviz.engine.ops.shape import dimension, dimshuffle, normal_axis, reshape
 from scanviz.engine.ops.size_checks import specify_shape
 from scanviz.engine.ops.sizes import product_of
 from scanviz.engine.ops.support import as_variable
-
-
-@meaning("method:dot")
-def dot(a: Any, b: Any) -> Variable:
-    """Product of vectors, matrices and tensors.
-
-    Parameters
-    ----------
-    a, b : array_like
-        Vectors and matrices of fitting sizes.  With more dimensions, the last of ``a`` is summed with the second last
-        of ``b``; with a scalar it is the elementwise product.
-
-    Returns
-    -------
-    Variable
-        Tensor of shape ``a.shape[:-1] + b.shape[:-2] + b.shape[-1:]``, of the common dtype.
-
-    Raises
-    ------
-    ShapeError
-        If sizes known when building do not fit.
-
-    Examples
-    --------
-    >>> from scanviz import tensor as T
-    >>> x, W = T.vector("x"), T.matrix("W")
-    >>> T.dot(x, W).eval({x: [1.0, 2.0], W: [[1.0, 0.0], [0.0, 3.0]]})
-    array([1., 6.])
-    """
-    return ops.dot(a, b)
-
-
-@meaning("matmul")
-def matmul(a: Any, b: Any) -> Variable:
-    """Product of matrices, ``a @ b``; leading dimensions are batches that broadcast.
-
-    Parameters
-    ----------
-    a, b : array_like
-        Tensors of at least one dimension.  A vector is a row on the left, a column on the right.
-
-    Returns
-    -------
-    Variable
-        Tensor of shape ``(*batch, rows of a, columns of b)``, without the dimensions that a vector does not have.
-
-    Raises
-    ------
-    ScanvizTypeError
-        If one is a scalar.
-    ShapeError
-        If sizes known when building do not fit.
-
-    Examples
-    --------
-    >>> from scanviz import tensor as T
-    >>> a, b = T.tensor3("a"), T.matrix("b")
-    >>> T.matmul(a, b).eval({a: [[[1.0, 2.0]], [[3.0, 4.0]]], b: [[1.0], [1.0]]}).ravel()
-    array([3., 7.])
-    """
-    return ops.matmul(a, b)
-
-
-def batched_dot(a: Any, b: Any) -> Variable:
-    """Product of each pair of elements along the first axis.
-
-    Parameters
-    ----------
-    a, b : array_like
-        Tensors of at least two dimensions, with equal sizes of the first: it does not broadcast.
-
-    Returns
-    -------
-    Variable
-        Tensor whose element k is ``dot(a[k], b[k])``.
-
-    Raises
-    ------
-    ScanvizTypeError
-        If one has less than two dimensions.
-    ShapeError
-        If sizes do not fit, when building or at run time.
-
-    Examples
-    --------
-    >>> from scanviz import tensor as T
-    >>> a, b = T.matrix("a"), T.matrix("b")
-    >>> T.batched_dot(a, b).eval({a: [[1.0, 2.0], [3.0, 4.0]], b: [[1.0, 1.0], [0.0, 2.0]]})
-    array([3., 8.])
-    """
-    return ops.batched_dot(a, b)
-
-
-def tensordot(a: Any, b: Any, axes: Any = 2) -> Variable:
-    """Sum of products over pairs of axes.
-
-    Parameters
-    ----------
-    a, b : array_like
-        Tensors.
-    axes : int or pair of (sequences of) int
-        How many of the last axes of ``a`` go with the first of ``b``; or which of ``a`` with which of ``b``.
-
-    Returns
-    -------
-    Variable
-        Tensor with the remaining axes of ``a``, then those of ``b``.
-
-    Raises
-    ------
-    ScanvizTypeError, ScanvizValueError
-        If ``axes`` is neither, or names an axis that does not exist or is named twice.
-    ShapeError
-        If sizes known when building do not fit.
-
-    Examples
-    --------
-    >>> from scanviz import tensor as T
-    >>> a, b = T.matrix("a"), T.matrix("b")
-    >>> T.tensordot(a, b, axes=([0], [1])).eval({a: [[1.0, 2.0]], b: [[3.0], [4.0]]})
-    array([[3., 4.],
-           [6., 8.]])
-    """
-    return ops.tensordot(a, b, axes)
 
 
 def inner(a: Any, b: Any) -> Variable:

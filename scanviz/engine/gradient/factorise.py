@@ -124,7 +124,7 @@ def _as_sides(value: Variable, right: Variable) -> Variable:
 def _solve(node: Apply, g: Variable, wanted: Sequence[bool]) -> Derivatives:
     a, b = node.inputs
     positive = node.op.parameters.assume == "pos"
-    side = f.solve(a if positive else swapped(a), _as_columns(g, b), node.op.parameters.assume)
+    side = f.solve(a if positive else swapped(a), _as_columns(g, b), assume_a=node.op.parameters.assume)
     matrix = None
     if wanted[0]:
         matrix = sum_to_shape(-matmul(side, swapped(_as_columns(node.outputs[0], b))), a)

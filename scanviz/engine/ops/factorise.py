@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import lru_cache, partial
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -280,30 +280,172 @@ def cholesky_solve(factor: Any, side: Any) -> Variable:
     return build_one(Op(CHOLESKY_SOLVE), as_variable(factor), as_variable(side))
 
 
-def inv(value: Any) -> Variable:
-    """Return the inverse of square matrices."""
-    return build_one(Op(INV), as_variable(value))
+def inv(a: Any) -> Variable:
+    """Inverse of square matrices.
+
+    Parameters
+    ----------
+    a : array_like
+        Matrices of shape ``(..., n, n)``.
+
+    Returns
+    -------
+    Variable
+        The inverses, of the same shape, floating.
+
+    Raises
+    ------
+    ScanvizTypeError
+        If it is no matrix, or float16.
+    ShapeError
+        If it is known not to be square.
+    NumericalError
+        At run time, if a matrix is singular.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> A = T.matrix("A")
+    >>> T.inv(A).eval({A: [[2.0, 0.0], [0.0, 4.0]]})
+    array([[0.5 , 0.  ],
+           [0.  , 0.25]])
+    """
+    return build_one(Op(INV), as_variable(a))
 
 
-def cholesky(value: Any, lower: bool = True) -> Variable:
-    """Return the triangular factor of positive definite matrices."""
-    return build_one(Op(CHOLESKY, CholeskyParameters(truth(lower, "cholesky: lower"))), as_variable(value))
+def cholesky(a: Any, *, lower: bool = True) -> Variable:
+    """Triangular factor of symmetric, positive definite matrices.
+
+    Parameters
+    ----------
+    a : array_like
+        Matrices of shape ``(..., n, n)``; only one triangle is read.
+    lower : bool
+        Whether the lower triangle is read and the factor is lower, ``a = L @ L.T``; else ``a = U.T @ U``.
+
+    Returns
+    -------
+    Variable
+        The factors, of the same shape, floating.
+
+    Raises
+    ------
+    ScanvizTypeError
+        If it is no matrix, or float16.
+    ShapeError
+        If it is known not to be square.
+    NumericalError
+        At run time, if a matrix is not positive definite.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> A = T.matrix("A")
+    >>> T.cholesky(A).eval({A: [[4.0, 2.0], [2.0, 2.0]]})
+    array([[2., 0.],
+           [1., 1.]])
+    """
+    return build_one(Op(CHOLESKY, CholeskyParameters(truth(lower, "cholesky: lower"))), as_variable(a))
 
 
-def det(value: Any) -> Variable:
-    """Return the determinant of square matrices."""
-    return build_one(Op(DET), as_variable(value))
+def det(a: Any) -> Variable:
+    """Determinant of square matrices.
+
+    Parameters
+    ----------
+    a : array_like
+        Matrices of shape ``(..., n, n)``.
+
+    Returns
+    -------
+    Variable
+        Tensor of the shape of the batch, floating.
+
+    Raises
+    ------
+    ScanvizTypeError
+        If it is no matrix, or float16.
+    ShapeError
+        If it is known not to be square.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> A = T.matrix("A")
+    >>> T.det(A).eval({A: [[2.0, 0.0], [0.0, 4.0]]})
+    array(8.)
+    """
+    return build_one(Op(DET), as_variable(a))
 
 
-def slogdet(value: Any) -> tuple[Variable, Variable]:
-    """Return the sign of the determinant, and the logarithm of its absolute value."""
-    sign, logarithm = build(Op(SLOGDET), [as_variable(value)])
+def slogdet(a: Any) -> tuple[Variable, Variable]:
+    """Sign of the determinant, and the logarithm of its absolute value, without overflow.
+
+    Parameters
+    ----------
+    a : array_like
+        Matrices of shape ``(..., n, n)``.
+
+    Returns
+    -------
+    sign, logabsdet : Variable
+        Tensors of the shape of the batch, floating; 0 and -inf for a singular matrix.
+
+    Raises
+    ------
+    ScanvizTypeError
+        If it is no matrix, or float16.
+    ShapeError
+        If it is known not to be square.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> A = T.matrix("A")
+    >>> sign, logabsdet = T.slogdet(A)
+    >>> sign.eval({A: [[0.0, 1.0], [1.0, 0.0]]})
+    array(-1.)
+    """
+    sign, logarithm = build(Op(SLOGDET), [as_variable(a)])
     return sign, logarithm
 
 
-def solve(a: Any, b: Any, assume_a: Any = "gen") -> Variable:
-    """Return x with ``a x = b``."""
-    if not isinstance(assume_a, str) or assume_a not in ("gen", "pos"):
+def solve(a: Any, b: Any, *, assume_a: Literal["gen", "pos"] = "gen") -> Variable:
+    """Solution x of the linear system ``a @ x = b``.
+
+    Parameters
+    ----------
+    a : array_like
+        Matrices of shape ``(..., n, n)``.
+    b : array_like
+        A vector of shape ``(n,)``, or matrices of shape ``(..., n, k)`` whose batch broadcasts with that of ``a``.
+    assume_a : {"gen", "pos"}
+        What is known of ``a``: nothing, or that it is symmetric and positive definite; then only its lower triangle
+        is read and it takes half the time.
+
+    Returns
+    -------
+    Variable
+        Tensor of the shape of ``b``, with the batch that both broadcast to; floating.
+
+    Raises
+    ------
+    ScanvizTypeError
+        If ``a`` is no matrix, or one is float16.
+    ShapeError
+        If sizes known when building do not fit.
+    NumericalError
+        At run time, if a matrix is singular, or not positive definite where that was promised.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> A, b = T.matrix("A"), T.vector("b")
+    >>> T.solve(A, b).eval({A: [[2.0, 0.0], [0.0, 4.0]], b: [2.0, 8.0]})
+    array([1., 2.])
+    """
+    given: object = assume_a  # annotations do not stop a user
+    if not isinstance(given, str) or given not in ("gen", "pos"):
         raise ScanvizValueError.here(
             "solve: assume_a says what is known of the matrix",
             expected="'gen' (anything) or 'pos' (positive definite)",
@@ -313,10 +455,46 @@ def solve(a: Any, b: Any, assume_a: Any = "gen") -> Variable:
 
 
 def solve_triangular(
-    a: Any, b: Any, *, lower: bool = False, trans: Any = 0, unit_diagonal: bool = False
+    a: Any, b: Any, *, lower: bool = False, trans: Literal[0, 1, "N", "T"] = 0, unit_diagonal: bool = False
 ) -> Variable:
-    """Return x with ``a x = b``, or ``aᵀ x = b``, for a triangular ``a``."""
-    if not isinstance(trans, int | str) or trans not in (0, 1, "N", "T"):
+    """Solution x of ``a @ x = b`` for a triangular matrix; the other triangle is not read.
+
+    Parameters
+    ----------
+    a : array_like
+        Matrices of shape ``(..., n, n)``.
+    b : array_like
+        A vector of shape ``(n,)``, or matrices of shape ``(..., n, k)``.
+    lower : bool
+        Whether the lower triangle counts, instead of the upper one.
+    trans : {0, 1, "N", "T"}
+        1 or ``"T"`` solves with the transpose of ``a``.
+    unit_diagonal : bool
+        Whether the diagonal is taken as ones and not read.
+
+    Returns
+    -------
+    Variable
+        Tensor of the shape of ``b``, with the batch that both broadcast to; floating.
+
+    Raises
+    ------
+    ScanvizTypeError
+        If ``a`` is no matrix, or one is float16.
+    ShapeError
+        If sizes known when building do not fit.
+    NumericalError
+        At run time, if there is a 0 on the diagonal.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> L, b = T.matrix("L"), T.vector("b")
+    >>> T.solve_triangular(L, b, lower=True).eval({L: [[1.0, 0.0], [1.0, 2.0]], b: [1.0, 5.0]})
+    array([1., 2.])
+    """
+    given: object = trans  # annotations do not stop a user
+    if not isinstance(given, int | str) or given not in (0, 1, "N", "T"):
         raise ScanvizValueError.here(
             "solve_triangular: trans says whether to transpose",
             expected="0 or 'N', 1 or 'T'",

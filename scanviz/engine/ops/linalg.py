@@ -23,6 +23,7 @@ from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, tensor_type
 from scanviz.engine.graph.notation import WrittenTerm
+from scanviz.engine.graph.syntax import meaning
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops.shape import axes_of
@@ -87,12 +88,37 @@ DOT = _product(
 )
 
 
-def dot(first: Any, second: Any) -> Variable:
-    """Return the product as ``np.dot`` gives it; with a scalar, the elementwise product."""
-    a, b = as_variable(first), as_variable(second)
-    if tensor_type(a).ndim == 0 or tensor_type(b).ndim == 0:
-        return e.multiply(a, b)
-    return build_one(Op(DOT), a, b)
+@meaning("method:dot")
+def dot(a: Any, b: Any) -> Variable:
+    """Product of vectors, matrices and tensors.
+
+    Parameters
+    ----------
+    a, b : array_like
+        Vectors and matrices of fitting sizes.  With more dimensions, the last of ``a`` is summed with the second last
+        of ``b``; with a scalar it is the elementwise product.
+
+    Returns
+    -------
+    Variable
+        Tensor of shape ``a.shape[:-1] + b.shape[:-2] + b.shape[-1:]``, of the common dtype.
+
+    Raises
+    ------
+    ShapeError
+        If sizes known when building do not fit.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> x, W = T.vector("x"), T.matrix("W")
+    >>> T.dot(x, W).eval({x: [1.0, 2.0], W: [[1.0, 0.0], [0.0, 3.0]]})
+    array([1., 6.])
+    """
+    first, second = as_variable(a), as_variable(b)
+    if tensor_type(first).ndim == 0 or tensor_type(second).ndim == 0:
+        return e.multiply(first, second)
+    return build_one(Op(DOT), first, second)
 
 
 def _matmul_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
@@ -115,9 +141,35 @@ MATMUL = _product(
 )
 
 
-def matmul(first: Any, second: Any) -> Variable:
-    """Return the product as ``np.matmul`` gives it."""
-    return build_one(Op(MATMUL), as_variable(first), as_variable(second))
+@meaning("matmul")
+def matmul(a: Any, b: Any) -> Variable:
+    """Product of matrices, ``a @ b``; leading dimensions are batches that broadcast.
+
+    Parameters
+    ----------
+    a, b : array_like
+        Tensors of at least one dimension.  A vector is a row on the left, a column on the right.
+
+    Returns
+    -------
+    Variable
+        Tensor of shape ``(*batch, rows of a, columns of b)``, without the dimensions that a vector does not have.
+
+    Raises
+    ------
+    ScanvizTypeError
+        If one is a scalar.
+    ShapeError
+        If sizes known when building do not fit.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> a, b = T.tensor3("a"), T.matrix("b")
+    >>> T.matmul(a, b).eval({a: [[[1.0, 2.0]], [[3.0, 4.0]]], b: [[1.0], [1.0]]}).ravel()
+    array([3., 7.])
+    """
+    return build_one(Op(MATMUL), as_variable(a), as_variable(b))
 
 
 def _batched_dot_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
@@ -159,9 +211,34 @@ BATCHED_DOT = _product(
 )
 
 
-def batched_dot(first: Any, second: Any) -> Variable:
-    """Return ``dot(first[k], second[k])`` for each k, stacked."""
-    return build_one(Op(BATCHED_DOT), as_variable(first), as_variable(second))
+def batched_dot(a: Any, b: Any) -> Variable:
+    """Product of each pair of elements along the first axis.
+
+    Parameters
+    ----------
+    a, b : array_like
+        Tensors of at least two dimensions, with equal sizes of the first: it does not broadcast.
+
+    Returns
+    -------
+    Variable
+        Tensor whose element k is ``dot(a[k], b[k])``.
+
+    Raises
+    ------
+    ScanvizTypeError
+        If one has less than two dimensions.
+    ShapeError
+        If sizes do not fit, when building or at run time.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> a, b = T.matrix("a"), T.matrix("b")
+    >>> T.batched_dot(a, b).eval({a: [[1.0, 2.0], [3.0, 4.0]], b: [[1.0, 1.0], [0.0, 2.0]]})
+    array([3., 8.])
+    """
+    return build_one(Op(BATCHED_DOT), as_variable(a), as_variable(b))
 
 
 def _tensordot_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
@@ -190,10 +267,38 @@ TENSORDOT = _product(
 )
 
 
-def tensordot(first: Any, second: Any, axes: Any = 2) -> Variable:
-    """Return the sum of products over ``axes``: a number of axes, or a pair of (lists of) axes."""
-    a, b = as_variable(first), as_variable(second)
-    return build_one(Op(TENSORDOT, _axis_pairs(axes, a, b)), a, b)
+def tensordot(a: Any, b: Any, axes: Any = 2) -> Variable:
+    """Sum of products over pairs of axes.
+
+    Parameters
+    ----------
+    a, b : array_like
+        Tensors.
+    axes : int or pair of (sequences of) int
+        How many of the last axes of ``a`` go with the first of ``b``; or which of ``a`` with which of ``b``.
+
+    Returns
+    -------
+    Variable
+        Tensor with the remaining axes of ``a``, then those of ``b``.
+
+    Raises
+    ------
+    ScanvizTypeError, ScanvizValueError
+        If ``axes`` is neither, or names an axis that does not exist or is named twice.
+    ShapeError
+        If sizes known when building do not fit.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> a, b = T.matrix("a"), T.matrix("b")
+    >>> T.tensordot(a, b, axes=([0], [1])).eval({a: [[1.0, 2.0]], b: [[3.0], [4.0]]})
+    array([[3., 4.],
+           [6., 8.]])
+    """
+    first, second = as_variable(a), as_variable(b)
+    return build_one(Op(TENSORDOT, _axis_pairs(axes, first, second)), first, second)
 
 
 def _axis_pairs(axes: Any, a: Variable, b: Variable) -> TensordotParameters:

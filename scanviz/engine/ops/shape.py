@@ -17,6 +17,7 @@ from scanviz.engine.graph import axes, notation
 from scanviz.engine.graph.declaration import SHORTHANDS, Declaration, Op, fitted
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Apply, Array, Constant, Variable, build_one, describe, tensor_type
+from scanviz.engine.graph.syntax import meaning
 from scanviz.engine.graph.types import INTEGERS, TensorType, Type
 from scanviz.engine.ops.support import (
     as_integer,
@@ -287,10 +288,34 @@ DIMSHUFFLE = Declaration(
 )
 
 
+@meaning("method:dimshuffle")
 def dimshuffle(value: Any, *pattern: Any) -> Variable:
-    """Return ``value`` with its axes in the order of ``pattern``, where ``"x"`` is a new axis of size 1.
+    """Axes permuted, added (``"x"``) or dropped (size 1 only).
 
-    An axis that is left out must have size 1.
+    Parameters
+    ----------
+    x : array_like
+        Any tensor.
+    *pattern : ints and ``"x"``, or one list of these
+        Which axis of ``x`` becomes each axis of the result; ``"x"`` is a new one of size 1.
+
+    Returns
+    -------
+    Variable
+        As many dimensions as the pattern has places, in the dtype of ``x``.
+
+    Raises
+    ------
+    ScanvizValueError
+        If an axis is not there or named twice, or one that is left out is known not to have size 1.
+    ShapeError
+        At run time, if one that is left out has not size 1.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> T.vector("x").dimshuffle("x", 0).type
+    TensorType('float64', (1, None))
     """
     variable = as_variable(value)
     kind = tensor_type(variable)

@@ -55,7 +55,7 @@ def test_inverse_and_determinant_are_numpys(a, data):
 @given(matrices(positive=True), st.data())
 def test_cholesky_is_numpys_for_either_triangle(lower, a, data):
     check(
-        lambda x: f.cholesky(x, lower), lambda x: np.linalg.cholesky(x, upper=not lower), [a], data, **CLOSE
+        lambda x: f.cholesky(x, lower=lower), lambda x: np.linalg.cholesky(x, upper=not lower), [a], data, **CLOSE
     )
 
 
@@ -88,7 +88,7 @@ STACK = np.array([np.eye(2), SINGULAR, np.eye(2)])
         (f.inv, "the matrix is singular: it has no inverse"),
         (lambda a: f.solve(a, np.ones(2)), "the matrix is singular"),
         (lambda a: f.cholesky(e.subtract(a, 1)), "the matrix is not positive definite"),
-        (lambda a: f.solve(e.subtract(a, 1), np.ones(2), "pos"), "the matrix is not positive definite"),
+        (lambda a: f.solve(e.subtract(a, 1), np.ones(2), assume_a="pos"), "the matrix is not positive definite"),
     ],
 )
 def test_a_matrix_that_cannot_be_factorised_is_a_numerical_error(build, message):
@@ -103,7 +103,7 @@ def test_a_matrix_that_cannot_be_factorised_is_a_numerical_error(build, message)
         f.inv,
         lambda a: f.solve(a, np.ones(2)),
         f.cholesky,
-        lambda a: f.solve(a, np.ones(2), "pos"),
+        lambda a: f.solve(a, np.ones(2), assume_a="pos"),
     ],
 )
 def test_in_a_batch_the_error_says_which_matrix(build):
@@ -146,6 +146,6 @@ def test_float16_is_refused_with_the_cast_to_write():
 
 def test_unknown_options_are_errors_that_list_the_known_ones():
     with pytest.raises(ScanvizValueError, match="'gen'"):
-        f.solve(named("A", 2, 2), named("b", 2), "sym")
+        f.solve(named("A", 2, 2), named("b", 2), assume_a="sym")
     with pytest.raises(ScanvizValueError, match="0 or 'N', 1 or 'T'"):
         f.solve_triangular(named("A", 2, 2), named("b", 2), trans="C")

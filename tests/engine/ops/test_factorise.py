@@ -55,7 +55,11 @@ def test_inverse_and_determinant_are_numpys(a, data):
 @given(matrices(positive=True), st.data())
 def test_cholesky_is_numpys_for_either_triangle(lower, a, data):
     check(
-        lambda x: f.cholesky(x, lower=lower), lambda x: np.linalg.cholesky(x, upper=not lower), [a], data, **CLOSE
+        lambda x: f.cholesky(x, lower=lower),
+        lambda x: np.linalg.cholesky(x, upper=not lower),
+        [a],
+        data,
+        **CLOSE,
     )
 
 
@@ -88,7 +92,10 @@ STACK = np.array([np.eye(2), SINGULAR, np.eye(2)])
         (f.inv, "the matrix is singular: it has no inverse"),
         (lambda a: f.solve(a, np.ones(2)), "the matrix is singular"),
         (lambda a: f.cholesky(e.subtract(a, 1)), "the matrix is not positive definite"),
-        (lambda a: f.solve(e.subtract(a, 1), np.ones(2), assume_a="pos"), "the matrix is not positive definite"),
+        (
+            lambda a: f.solve(e.subtract(a, 1), np.ones(2), assume_a="pos"),
+            "the matrix is not positive definite",
+        ),
     ],
 )
 def test_a_matrix_that_cannot_be_factorised_is_a_numerical_error(build, message):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from scanviz.engine.graph.nodes import Apply, Constant, Variable, build_one, describe, tensor_type
+from scanviz.engine.graph.nodes import Apply, Variable, build_one, describe, tensor_type
 from scanviz.engine.graph.provenance import moved_from
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.rewrites.level import Level
@@ -24,7 +24,6 @@ from scanviz.engine.rewrites.loops.loop_facts import (
     own_tier,
     reads_whole,
     results_without,
-    size_nodes,
     stays_in_step,
     too_much_memory,
 )
@@ -130,19 +129,9 @@ def _new_rows(rows: Rows, varying: Sequence[Variable], leaving: Sequence[StepOut
 def _computed_after(
     rows: Rows, moving: Sequence[Apply], leaving: Sequence[StepOutput], made: set[Variable]
 ) -> Match | Refusal:
-    from scanviz.engine.rewrites.batching import batched
-
     view, level = rows.view, rows.level
-    asked = view.op.once(size_nodes)
-    read = list(
-        dict.fromkeys(variable for node in moving for variable in node.inputs if variable not in made)
-    )
-    sizes = {variable for variable in read if variable.owner in asked and rows.is_size(variable)}
-    varying = [
-        variable
-        for variable in read
-        if not isinstance(variable, Constant) and rows.same(variable) is None and variable not in sizes
-    ]
+    read = dict.fromkeys(variable for node in moving for variable in node.inputs if variable not in made)
+    varying = [variable for variable in read if not rows.is_size(variable)]
     for variable in varying:
         rows.need(variable)
     gone = {step_output.value for step_output in leaving}
@@ -158,24 +147,10 @@ def _computed_after(
     if not rows.possible(leaving):
         return Refusal(f"`{view.op.scan_name}` would have no result left to count its steps by", 4)
     _, mapping = rows.rebuilt(list(leaving))
-    known: dict[Variable, Variable] = {}
     for node in moving:
-        inputs, varies = [], []
-        for variable in node.inputs:
-            same = rows.size(variable) if variable in sizes else rows.same(variable)
-            same = variable if isinstance(variable, Constant) else same
-            mine = (
-                known.get(variable) if variable in made else same if same is not None else rows.of(variable)
-            )
-            if mine is None:
-                return Refusal("an operation on the way out has no batched meaning", 2)
-            inputs.append(mine)
-            varies.append(variable in made or same is None)
-        found = batched(node, inputs, varies)
-        if found is None:
+        if not rows.move(node):
             return Refusal(f"`{node.op.name}` has no batched meaning in this form", 3)
-        known[node.outputs[0]] = found
-    mapping.update({view.result(result): known[result.value] for result in leaving})
+    mapping.update({view.result(result): rows.of(result.value) for result in leaving})
     says = f"{counted(node.op.name for node in moving)} of all rows at once, after `{view.op.scan_name}`"
     return Match(mapping, f"{says}: {named(step_output.name for step_output in leaving)}")
 

@@ -10,14 +10,15 @@ out.  A loop of no steps then computes it all the same.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from scanviz.engine.errors import some
-from scanviz.engine.graph.nodes import Apply, Constant, Variable, describe, rebuild, tensor_type
+from scanviz.engine.graph.nodes import Apply, Variable, describe, tensor_type
 from scanviz.engine.graph.replace import replace
 from scanviz.engine.graph.traversal import frontier, toposort
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops.control import IFELSE
-from scanviz.engine.ops.shape import DIMENSION, alloc, dimension
+from scanviz.engine.ops.shape import alloc
 from scanviz.engine.ops.sizes import as_size, surely_not_negative
 from scanviz.engine.ops.support import constant_integer
 from scanviz.engine.ops.symbolic_shape import shape_of
@@ -33,7 +34,6 @@ from scanviz.engine.rewrites.loops.loop_facts import (
     own_tier,
     results_left,
     results_without,
-    rows_of_steps,
     size_nodes,
     stays_in_step,
     too_much_memory,
@@ -45,6 +45,9 @@ from scanviz.engine.scan.loop import SCAN, Scan, ScanView, nodes_of
 from scanviz.engine.scan.rebuild import rebuilt_loop
 from scanviz.engine.scan.variables import ALL, LoopVariable, NonSequence, StepOutput
 from scanviz.engine.scan.variables import Sequence as LoopSequence
+
+if TYPE_CHECKING:
+    from scanviz.engine.rewrites.loops.rows import Rows
 
 
 @rule(name="PushOutNonSeqScan", phase="loops", on=(SCAN,), single=True, tags=("scan", "push_out"))
@@ -149,44 +152,40 @@ def push_out_sequences(node: Apply, level: Level) -> Match | Refusal:
         return refusal
     if op.until is not None:
         return Refusal(f"`{op.scan_name}` may end early: rows would be computed that no step reads", 2)
-    moving = _Rows(view, level)
+    from scanviz.engine.rewrites.loops.rows import Rows  # much code, and few loops have work to move
+
+    rows = Rows(view, level, after=False)
     on_numpy = level.target.why_numpy(op) is not None
-    chosen = _worth_moving(movable, moving, on_numpy)
+    chosen = _worth_moving(movable, rows, on_numpy)
     if not chosen and not passed:
         return Refusal(_LONG_ROWS if on_numpy else stays_in_step(op), 3)
-    for node in chosen:
-        moving.move(node)
-    moved = moving.moved
+    moved = [node for node in chosen if rows.move(node)]
     leaving = _frontier(moved, op.inner_outputs)
     passing = [node.outputs[0] for node in moved if not is_view(node) and node.outputs[0] not in leaving]
     too_much = too_much_memory(view, level, leaving, passing)
     if too_much is not None:
         return Refusal(too_much, 4)
-    given_out = [
-        step_output
-        for step_output in op.of_type(StepOutput)
-        if step_output.value in moving.rows and step_output.value not in moving.same
-    ]
+    given_out = [step_output for step_output in op.of_type(StepOutput) if rows.has(step_output.value)]
     # also where only last rows are kept: moving what gives nothing but these would compute all of them
     if not results_left(view.op, given_out) and (unread := unread_sequence(view)) is not None:
         return Refusal(nobody_checks(unread), 3)
     given_out = [step_output for step_output in given_out if step_output.keep == ALL]
     if not moved and not given_out:
         return Refusal("no operation of rows has a batched meaning", 3)
-    return _moved_rows(moving, given_out)
+    return _moved_rows(rows, moved, given_out)
 
 
-def _moved_rows(moving: _Rows, given_out: Sequence[StepOutput]) -> Match:
+def _moved_rows(rows: Rows, moved: Sequence[Apply], given_out: Sequence[StepOutput]) -> Match:
     """Return the loop that reads the moved rows that the rest of its step needs, and gives no others out."""
-    view, op, moved = moving.view, moving.view.op, moving.moved
+    view, op = rows.view, rows.view.op
     slices: dict[Variable, LoopSequence] = {}
     for row in _frontier(moved, results_without(op, given_out)):
         name = _called(row)
-        slices[row] = LoopSequence(name, Variable(_row_type(moving.rows[row]), name))
+        slices[row] = LoopSequence(name, Variable(_row_type(rows.of(row)), name))
     values = {row: sequence.slice for row, sequence in slices.items()}
-    rows: dict[LoopVariable, Variable] = {sequence: moving.rows[row] for row, sequence in slices.items()}
-    _, mapping = _without(view, given_out, values, rows)
-    mapping.update({view.result(step_output): moving.rows[step_output.value] for step_output in given_out})
+    added: dict[LoopVariable, Variable] = {sequence: rows.of(row) for row, sequence in slices.items()}
+    _, mapping = _without(view, given_out, values, added)
+    mapping.update({view.result(step_output): rows.of(step_output.value) for step_output in given_out})
     said = []
     if moved:
         said.append(f"{counted(node.op.name for node in moved)} of all rows at once, before `{op.scan_name}`")
@@ -243,7 +242,7 @@ def _is_batched(node: Apply) -> bool:
 _LONG_ROWS = "only elementwise operations of long rows: better done while they are in the cache"
 
 
-def _worth_moving(movable: Sequence[Apply], rows: _Rows, on_numpy: bool) -> list[Apply]:
+def _worth_moving(movable: Sequence[Apply], rows: Rows, on_numpy: bool) -> list[Apply]:
     """Return the nodes worth moving, and the nodes that these need.
 
     On NumPy a view of a row that is moved anyway, or of a sequence, goes along, for it is a call in each step; machine code has
@@ -254,7 +253,7 @@ def _worth_moving(movable: Sequence[Apply], rows: _Rows, on_numpy: bool) -> list
     chosen: set[Apply] = set()
 
     def varies(variable: Variable) -> bool:
-        return variable in made or rows.varies(variable)
+        return variable in made or rows.has(variable)
 
     numbers = set() if on_numpy else _of_numbers(movable)
 
@@ -285,69 +284,3 @@ def _of_numbers(movable: Sequence[Apply]) -> set[Apply]:
 
 def _has_axes(node: Apply) -> bool:
     return any(tensor_type(variable).ndim for variable in (*node.inputs, *node.outputs))
-
-
-class _Rows:
-    """The rows of a loop's variables as they are computed before it."""
-
-    def __init__(self, view: ScanView, level: Level) -> None:
-        self.view, self.level = view, level
-        self.same = dict(view.fixed)
-        self._sequences = {sequence.slice: sequence for sequence in view.op.of_type(LoopSequence)}
-        self._known: dict[Variable, Variable] = {}
-        self.moved: list[Apply] = []
-
-    @property
-    def rows(self) -> Mapping[Variable, Variable]:
-        """Variable of the step → its rows, so far as they were asked for."""
-        for step_output in self.view.op.of_type(StepOutput):
-            if step_output.value in self._sequences:
-                self._row(step_output.value)
-        return self._known
-
-    def _row(self, variable: Variable) -> Variable:
-        known = self._known.get(variable)
-        if known is None:
-            known = self._known[variable] = rows_of_steps(self.view, self.level, self._sequences[variable])
-        return known
-
-    def varies(self, variable: Variable) -> bool:
-        """Return whether a variable is a sequence, or computed of one so far."""
-        return variable in self._known or variable in self._sequences
-
-    def _same(self, variable: Variable) -> Variable | None:
-        """Return the value of a constant, a non-sequence or a size, which is the same at every step; else None."""
-        known = self.same.get(variable)
-        if known is not None or isinstance(variable, Constant):
-            return known if known is not None else variable
-        node = variable.owner
-        if node is None or self.varies(variable):
-            return None
-        if node.op.declaration is DIMENSION and self.varies(node.inputs[0]):
-            size = dimension(self._row(node.inputs[0]), node.op.parameters.axis + 1)
-        else:
-            inputs = [self._same(operand) for operand in node.inputs]
-            given = [operand for operand in inputs if operand is not None]
-            facts = node.op.facts
-            if not (facts.cheap or facts.size == "kept") or len(given) < len(inputs):
-                return None
-            size = rebuild(node, given).outputs[variable.index]
-        self.same[variable] = size
-        return size
-
-    def move(self, node: Apply) -> None:
-        """Compute a node for all rows, where it has a batched meaning."""
-        from scanviz.engine.rewrites.batching import batched
-
-        inputs, rows = [], []
-        for variable in node.inputs:
-            varies = self.varies(variable)
-            value = self._row(variable) if varies else self._same(variable)
-            if value is None:
-                return  # it reads what could not be moved
-            inputs.append(value)
-            rows.append(varies)
-        found = batched(node, inputs, rows)
-        if found is not None:
-            self._known[node.outputs[0]] = found
-            self.moved.append(node)

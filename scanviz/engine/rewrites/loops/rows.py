@@ -1,8 +1,8 @@
-"""Rows of a loop's variables as they are read after it: those it has anyway, and those it must give for it.
+"""Rows of a loop's variables as they are read around it: those it has anyway, and those it must give for it.
 
-Rules that move work behind a loop (:mod:`scanviz.engine.rewrites.loops.push_after`,
-:mod:`scanviz.engine.rewrites.loops.push_sums`) say which variables of the step they need for all steps.  Rows of sequences, and
-of results that are kept whole, are there; for the others the loop gets a new result, whose memory is the price.
+Rules that move work out of a loop say which variables of the step they need for all steps.  Before it there are the rows of
+sequences.  After it there are those of results that are kept whole too; for others the loop gets a new result, whose memory is
+the price.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import TypeGuard
 
 from scanviz.engine.errors import InternalError
-from scanviz.engine.graph.nodes import Constant, Variable, build_one, describe, rebuild
+from scanviz.engine.graph.nodes import Apply, Constant, Variable, build_one, describe, rebuild
 from scanviz.engine.ops.index import INDEX, getitem, state_history
 from scanviz.engine.ops.index_pattern import FROM_THE_LAST
 from scanviz.engine.ops.reduce import SUM_TO_SHAPE
@@ -69,21 +69,26 @@ class Rows:
         The loop as it is.
     level : Level
         The graph around it.
+    after : bool
+        Whether they are read after the loop.
 
     Attributes
     ----------
     extra : dict
         Variable of the step → the result that the loop is to give for its rows.
+    moved : dict
+        Variable of the step → its rows, computed around the loop.
     """
 
-    def __init__(self, view: ScanView, level: Level) -> None:
+    def __init__(self, view: ScanView, level: Level, after: bool = True) -> None:
         self.view, self.level = view, level
         self.extra: dict[Variable, StepOutput] = {}
+        self.moved: dict[Variable, Variable] = {}
         self._sequences = {sequence.slice: sequence for sequence in view.op.of_type(LoopSequence)}
         self._writes: dict[Variable, LoopVariable] = {}
         self._reads: dict[Variable, tuple[State, int]] = {}
         self._states = {read: state for state in view.op.of_type(State) for read in state.reads.values()}
-        for variable in view.op.variables:
+        for variable in view.op.variables if after else ():
             if not counts_steps(variable):
                 continue
             self._gives(inner_outputs(variable)[0], variable)
@@ -93,7 +98,7 @@ class Rows:
             written = self._writes.get(read)
             if written is not None and self._is_whole(state) and not self._is_whole(written):
                 del self._writes[read]
-        self._new: ScanView | None = None
+        self._new = None if after else view
         self._mapping: dict[Variable, Variable] = {}
 
     def _gives(self, value: Variable, result_variable: LoopVariable) -> None:
@@ -111,7 +116,7 @@ class Rows:
 
     def has(self, variable: Variable) -> bool:
         """Return whether the rows of a variable are there without asking for them."""
-        return variable in self._sequences or variable in self._writes or variable in self._reads
+        return any(variable in there for there in (self.moved, self._sequences, self._writes, self._reads))
 
     def costs_nothing(self, variable: Variable) -> bool:
         """Return whether the rows of a variable are kept anyway: those of a sequence, or of a result that is read whole."""
@@ -206,6 +211,8 @@ class Rows:
     def of(self, variable: Variable) -> Variable:
         """Return the rows of a variable, after :meth:`rebuilt`."""
         assert self._new is not None
+        if variable in self.moved:
+            return self.moved[variable]
         source = self._summed(variable)
         if source is not None and variable.owner is not None:
             rows = self.of(source)
@@ -225,6 +232,24 @@ class Rows:
             raise InternalError(f"`{describe(variable)}` has no rows")
         history = state_history(self._result(state), self.view.outer(state), state.offset)
         return getitem(history, slice(state.offset + tap or None, tap))
+
+    def move(self, node: Apply) -> bool:
+        """Compute a node of all rows, after :meth:`rebuilt`; return whether it has a batched meaning."""
+        from scanviz.engine.rewrites.batching import batched
+
+        inputs, varies = [], []
+        for variable in node.inputs:
+            rows = variable in self.moved or variable in self.extra or not self.is_size(variable)
+            read = self._summed(variable) if rows else None
+            read = variable if read is None else read
+            if rows and not self.has(read) and read not in self.extra:
+                return False  # it reads what could not be moved
+            inputs.append(self.of(variable) if rows else self.size(variable))
+            varies.append(rows)
+        found = batched(node, inputs, varies)
+        if found is not None:
+            self.moved[node.outputs[0]] = found
+        return found is not None
 
     def _result(self, variable: LoopVariable) -> Variable:
         old = self.view.result(variable)

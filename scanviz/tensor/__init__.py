@@ -34,12 +34,17 @@ if TYPE_CHECKING:
     from scanviz.engine.ops.join import split as split
     from scanviz.engine.ops.neural import log_softmax as log_softmax
     from scanviz.engine.ops.neural import softmax as softmax
+    from scanviz.engine.ops.reduce import argmax as argmax
+    from scanviz.engine.ops.reduce import argmin as argmin
+    from scanviz.engine.ops.reduce import cumprod as cumprod
+    from scanviz.engine.ops.reduce import cumsum as cumsum
     from scanviz.engine.ops.shape import alloc as alloc
     from scanviz.engine.ops.shape import dimshuffle as dimshuffle
     from scanviz.engine.ops.shape import shape as shape
     from scanviz.engine.ops.size_checks import specify_shape as specify_shape
     from scanviz.engine.ops.sort import argsort as argsort
     from scanviz.engine.ops.sort import bincount as bincount
+    from scanviz.engine.ops.sort import searchsorted as searchsorted
     from scanviz.engine.ops.sort import sort as sort
     from scanviz.tensor import linalg as linalg
     from scanviz.tensor import nnet as nnet
@@ -58,7 +63,6 @@ if TYPE_CHECKING:
     from scanviz.tensor.quantiles import *  # noqa: F403
     from scanviz.tensor.reductions import *  # noqa: F403
     from scanviz.tensor.shapes import *  # noqa: F403
-    from scanviz.tensor.sorting import *  # noqa: F403
     from scanviz.tensor.spacing import *  # noqa: F403
     from scanviz.tensor.stacking import *  # noqa: F403
     from scanviz.tensor.statistics import *  # noqa: F403
@@ -84,9 +88,8 @@ _LATER = {
     "padding": ("pad",),
     "products": ("cross", "inner", "kron", "outer", "vdot"),
     "quantiles": ("median", "percentile", "quantile"),
-    "reductions": ("all", "any", "argmax", "argmin", "cumprod", "cumsum", "max", "min", "prod", "sum"),
+    "reductions": ("all", "any", "max", "min", "prod", "sum"),
     "shapes": ("broadcast_to", "flatten", "ravel", "reshape", "size"),
-    "sorting": ("searchsorted",),
     "spacing": ("diff", "linspace"),
     "stacking": ("append", "column_stack", "dstack", "hstack", "vstack"),
     "statistics": ("logsumexp", "mean", "std", "var"),
@@ -103,9 +106,10 @@ _LATER = {
     ".engine.ops.join": ("concatenate", "repeat", "roll", "split"),
     ".engine.ops.linalg": ("batched_dot", "dot", "matmul", "tensordot"),
     ".engine.ops.neural": ("log_softmax", "softmax"),
+    ".engine.ops.reduce": ("argmax", "argmin", "cumprod", "cumsum"),
     ".engine.ops.shape": ("alloc", "dimshuffle", "shape"),
     ".engine.ops.size_checks": ("specify_shape",),
-    ".engine.ops.sort": ("argsort", "bincount", "sort"),
+    ".engine.ops.sort": ("argsort", "bincount", "searchsorted", "sort"),
 }  # fmt: skip
 _FILES = {
     **dict.fromkeys(_constructors.__all__, "constructors"),
@@ -123,19 +127,16 @@ _MEANINGS = {
         "attribute:T", "attribute:broadcastable", "attribute:dtype", "attribute:mT", "attribute:ndim",
         "function_call", "function_name", "method:copy", "method:eval", "numpy_array", "numpy_function", "numpy_ufunc",
     ),
-    "reductions": (
-        "method:all", "method:any", "method:argmax", "method:argmin", "method:cumprod", "method:cumsum", "method:max", "method:min",
-        "method:prod", "method:sum",
-    ),
+    "reductions": ("method:all", "method:any", "method:max", "method:min", "method:prod", "method:sum"),
     "shapes": ("attribute:shape", "attribute:size", "method:flatten", "method:ravel", "method:reshape"),
-    "sorting": ("method:searchsorted",),
     "statistics": ("method:mean", "method:std", "method:var"),
     "variadic": ("method:clip", "method:round", "round"),
     ".engine.ops.index": ("getitem",),
     ".engine.ops.join": ("method:repeat",),
     ".engine.ops.linalg": ("matmul", "method:dot"),
+    ".engine.ops.reduce": ("method:argmax", "method:argmin", "method:cumprod", "method:cumsum"),
     ".engine.ops.shape": ("method:dimshuffle",),
-    ".engine.ops.sort": ("method:argsort", "method:sort"),
+    ".engine.ops.sort": ("method:argsort", "method:searchsorted", "method:sort"),
 }  # fmt: skip
 
 __all__ = sorted(

@@ -22,6 +22,7 @@ from scanviz.engine.graph.declaration import Declaration, Notation, Op, fitted
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, tensor_type
 from scanviz.engine.graph.notation import WrittenTerm, called
+from scanviz.engine.graph.syntax import meaning
 from scanviz.engine.graph.types import SIGNED, UNSIGNED, TensorType, Type, canonical_dtype
 from scanviz.engine.ops.shape import axes_of, dimension, normal_axis
 from scanviz.engine.ops.sizes import product_of
@@ -293,14 +294,72 @@ ARGMAX = _place("argmax", _placed(np.argmax), "Index of the first largest elemen
 ARGMIN = _place("argmin", _placed(np.argmin), "Index of the first smallest element along an axis.")
 
 
-def argmax(value: Any, axis: int | None = None, *, keepdims: bool = False) -> Variable:
-    """Return the index of the first largest element along ``axis``, in the flattened array for None."""
-    return _build_place(ARGMAX, value, axis, keepdims)
+@meaning("method:argmax")
+def argmax(x: Any, axis: int | None = None, *, keepdims: bool = False) -> Variable:
+    """Index of the first largest element along an axis; NaN counts as largest.
+
+    Parameters
+    ----------
+    x : array_like
+        Tensor of any shape.
+    axis : int, optional
+        The axis; by default the index is that into the flattened tensor.
+    keepdims : bool
+        Whether the axis stays, with size 1.
+
+    Returns
+    -------
+    Variable
+        int64 indices.
+
+    Raises
+    ------
+    ShapeError
+        If there are no elements along the axis, when building or at run time.
+    ScanvizValueError
+        If the axis does not exist.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> x = T.vector("x")
+    >>> T.argmax(x).eval({x: [1.0, 7.0, 3.0]})
+    array(1)
+    """
+    return _build_place(ARGMAX, x, axis, keepdims)
 
 
-def argmin(value: Any, axis: int | None = None, *, keepdims: bool = False) -> Variable:
-    """Return the index of the first smallest element along ``axis``, in the flattened array for None."""
-    return _build_place(ARGMIN, value, axis, keepdims)
+@meaning("method:argmin")
+def argmin(x: Any, axis: int | None = None, *, keepdims: bool = False) -> Variable:
+    """Index of the first smallest element along an axis; NaN counts as smallest.
+
+    Parameters
+    ----------
+    x : array_like
+        Tensor of any shape.
+    axis, keepdims
+        As in :func:`argmax`.
+
+    Returns
+    -------
+    Variable
+        int64 indices.
+
+    Raises
+    ------
+    ShapeError
+        If there are no elements along the axis, when building or at run time.
+    ScanvizValueError
+        If the axis does not exist.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> x = T.vector("x")
+    >>> T.argmin(x).eval({x: [1.0, 7.0, 3.0]})
+    array(0)
+    """
+    return _build_place(ARGMIN, x, axis, keepdims)
 
 
 def _build_place(declaration: Declaration, value: Any, axis: int | None, keepdims: bool) -> Variable:
@@ -327,14 +386,66 @@ CUMSUM = _cumulative("cumsum", np.cumsum, "Sums of the elements so far along an 
 CUMPROD = _cumulative("cumprod", np.cumprod, "Products of the elements so far along an axis.")
 
 
-def cumsum(value: Any, axis: int | None = None, *, dtype: object = None) -> Variable:
-    """Return the sums of the elements so far along ``axis``, along the flattened array for None."""
-    return _build_cumulative(CUMSUM, value, axis, dtype)
+@meaning("method:cumsum")
+def cumsum(x: Any, axis: int | None = None, dtype: object = None) -> Variable:
+    """Sums of the elements so far along an axis.
+
+    Parameters
+    ----------
+    x : array_like
+        Tensor of any shape.
+    axis : int, optional
+        The axis; by default that of the flattened tensor.
+    dtype : dtype, optional
+        As in :func:`sum`.
+
+    Returns
+    -------
+    Variable
+        Tensor of the shape of ``x``, or a vector where ``axis`` is None.
+
+    Raises
+    ------
+    ScanvizValueError
+        If the axis does not exist.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> T.cumsum(T.arange(5)).eval()
+    array([ 0,  1,  3,  6, 10])
+    """
+    return _build_cumulative(CUMSUM, x, axis, dtype)
 
 
-def cumprod(value: Any, axis: int | None = None, *, dtype: object = None) -> Variable:
-    """Return the products of the elements so far along ``axis``, along the flattened array for None."""
-    return _build_cumulative(CUMPROD, value, axis, dtype)
+@meaning("method:cumprod")
+def cumprod(x: Any, axis: int | None = None, dtype: object = None) -> Variable:
+    """Products of the elements so far along an axis.
+
+    Parameters
+    ----------
+    x : array_like
+        Tensor of any shape.
+    axis, dtype
+        As in :func:`cumsum`.
+
+    Returns
+    -------
+    Variable
+        Tensor of the shape of ``x``, or a vector where ``axis`` is None.
+
+    Raises
+    ------
+    ScanvizValueError
+        If the axis does not exist.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> T.cumprod(T.arange(1, 5)).eval()
+    array([ 1,  2,  6, 24])
+    """
+    return _build_cumulative(CUMPROD, x, axis, dtype)
 
 
 def _build_cumulative(declaration: Declaration, value: Any, axis: int | None, dtype: object) -> Variable:

@@ -21,6 +21,7 @@ from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, ten
 from scanviz.engine.graph.syntax import meaning
 from scanviz.engine.graph.types import BOOLEAN, INTEGERS, TensorType
 from scanviz.engine.ops.elementwise import cast
+from scanviz.engine.ops.index import getitem
 from scanviz.engine.ops.reduce import along_axis, single_axis
 from scanviz.engine.ops.support import as_integer, as_variable, infer_by, kept_dtype, one_of
 
@@ -143,13 +144,45 @@ SEARCHSORTED = Declaration(
 )
 
 
-def searchsorted(value: Any, sought: Any, side: Any = "left") -> Variable:
-    """Return at which places elements would keep a sorted vector sorted; int64."""
-    variable = _vector(value, "searchsorted")
+@meaning("method:searchsorted")
+def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Variable:
+    """Places in a sorted vector at which elements would keep it sorted.
+
+    Parameters
+    ----------
+    a : array_like
+        Vector in ascending order, NaN last; whether it is sorted is not checked.
+    v : array_like
+        What to find a place for, of any shape.
+    side : {"left", "right"}
+        Whether the place is before or after equal elements.
+    sorter : array_like, optional
+        Indices that sort ``a``, as :func:`argsort` gives them, where ``a`` is not sorted itself.
+
+    Returns
+    -------
+    Variable
+        int64 tensor of the shape of ``v``, from 0 to the length of ``a``.  It has no derivative.
+
+    Raises
+    ------
+    ScanvizTypeError
+        If ``a`` is no vector.
+    ScanvizValueError
+        If ``side`` is neither.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> x = T.vector("x")
+    >>> T.searchsorted([1.0, 2.0, 3.0], x).eval({x: [0.0, 2.0, 9.0]})
+    array([0, 1, 3])
+    """
+    variable = _vector(a if sorter is None else getitem(a, sorter), "searchsorted")
     return build_one(
         Op(SEARCHSORTED, SideParameters(one_of(side, ("left", "right"), "searchsorted: side"))),
         variable,
-        as_variable(sought),
+        as_variable(v),
     )
 
 

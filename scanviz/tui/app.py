@@ -28,7 +28,7 @@ from scanviz.tui.model.state import ViewState, start
 from scanviz.tui.panels import ONE_LINE, Panels, give_way
 from scanviz.tui.tabbed_app import TabbedApp, ViewTabs
 from scanviz.tui.terminal import leave_on_signals
-from scanviz.tui.tree import LoopTree
+from scanviz.tui.tree import RunTree
 from scanviz.tui.verdict_bar import VerdictBar, place_of
 from scanviz.tui.views import VIEWS
 from scanviz.tui.views.base import TabView, TextBlock
@@ -118,7 +118,7 @@ class ScanvizApp(TabbedApp):
         if self.size.width < ONE_LINE:
             self.view.focus_inside()
         else:
-            focus_now(self.loop_tree)
+            focus_now(self.run_tree)
         if not self.source.live:
             self.verdict.look_for_advice(self.source.record)
         # after ctrl+z and fg the terminal has forgotten the screen
@@ -196,7 +196,7 @@ class ScanvizApp(TabbedApp):
         self.around.show()
         self.view.point()
 
-    def on_loop_tree_chosen(self, event: LoopTree.Chosen) -> None:
+    def on_run_tree_chosen(self, event: RunTree.Chosen) -> None:
         """Look at the loop or function chosen in the tree."""
         kind, key = event.key
         if kind == "function" and (self.state.loop is not None or key != self.state.function):
@@ -269,17 +269,17 @@ class ScanvizApp(TabbedApp):
     def action_tree(self) -> None:
         """Focus the tree."""
         self.panels.bring(self.left)
-        focus_now(self.loop_tree)
+        focus_now(self.run_tree)
 
     # searching: in the tree if it has the focus, else in the visible tab
 
     @property
-    def _searched(self) -> LoopTree | TabView:
-        return self.loop_tree if self._searched_tree else self.view
+    def _searched(self) -> RunTree | TabView:
+        return self.run_tree if self._searched_tree else self.view
 
     def action_search(self) -> None:
         """Ask for a text to find."""
-        self._searched_tree = self.focused is self.loop_tree
+        self._searched_tree = self.focused is self.run_tree
         words = "name of a loop" if self._searched_tree else "text to find; nothing shows all again"
         back = self.action_tree if self._searched_tree else self.view.focus_inside
         self.main.query_one("#search", SearchInput).ask(words, back)

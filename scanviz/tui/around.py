@@ -66,7 +66,7 @@ class Around:
 
     def _show_edges(self) -> None:
         main, focused, view = self._app.main, self._app.focused, self._app.view
-        edges = {"left": ("loops (t)", self._app.loop_tree.place()), "right": (view.QUESTION, view.place())}
+        edges = {"left": ("loops (t)", self._app.run_tree.place()), "right": (view.QUESTION, view.place())}
         for name, words in edges.items():
             panel = main.query_one(f"#{name}")
             style = "bold $text-accent" if focused is not None and panel in focused.ancestors else ""
@@ -131,8 +131,8 @@ class News:
         self._fresh = False
         app = self._app
         self.pulse = self.pulse.after(app.source.record)
-        app.loop_tree.at_work = self.pulse.at_work if app.source.running else ()
-        app.loop_tree.sign = self.pulse.sign
+        app.run_tree.at_work = self.pulse.at_work if app.source.running else ()
+        app.run_tree.sign = self.pulse.sign
         app.state = app.state.with_record(app.source.record)
         if app.source.finished and app.source.exit_code() and not app.state.record.loops:
             app.action_view(len(VIEWS) - 1)  # it failed early: its output is all there is

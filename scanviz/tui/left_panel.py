@@ -24,7 +24,7 @@ from scanviz.record.summary.run_breakdown import CONTAINERS, parts_of, run_time_
 from scanviz.tui.model.state import ViewState
 from scanviz.tui.text.chart import Window, cells_of
 from scanviz.tui.text.colours import CYAN, RED, share_style
-from scanviz.tui.tree import LoopTree
+from scanviz.tui.tree import RunTree
 from scanviz.tui.views.base import TextBlock
 from scanviz.tui.views.tables import place_cell
 
@@ -255,20 +255,20 @@ class LeftPanel(Vertical):
 
     def compose(self) -> ComposeResult:
         """Lay the panel out."""
-        yield LoopTree(id="tree")
+        yield RunTree(id="tree")
         yield FactsBlock(id="facts")
 
     def show(self, state: ViewState) -> None:
         """Show a state in both."""
         self._state = state
-        self.query_one("#tree", LoopTree).show(state)
+        self.query_one("#tree", RunTree).show(state)
         self._tell_facts()
 
     def _tell_facts(self) -> None:
         inside = self.size
         if self._state is None or not inside.width:
             return
-        tree, block = self.query_one("#tree", LoopTree), self.query_one("#facts", FactsBlock)
+        tree, block = self.query_one("#tree", RunTree), self.query_one("#facts", FactsBlock)
         room = inside.height - min(tree.last_line + 1, int(inside.height * OF_THE_TREE)) - 1  # less the rule
         text = facts(self._state, inside.width - 1, room) if room >= LEAST else None
         self.set_class(not text, "no-facts")

@@ -19,7 +19,7 @@ from scanviz.tui.left_panel import LeftPanel
 from scanviz.tui.model.source import Source
 from scanviz.tui.model.state import ViewState
 from scanviz.tui.terminal import TerminalApp
-from scanviz.tui.tree import LoopTree
+from scanviz.tui.tree import RunTree
 from scanviz.tui.verdict_bar import VerdictBar
 from scanviz.tui.views.base import TabView
 
@@ -115,9 +115,9 @@ class TabbedApp(TerminalApp):
         return self.main.query_one("#left", LeftPanel)
 
     @property
-    def loop_tree(self) -> LoopTree:
+    def run_tree(self) -> RunTree:
         """The functions and loops."""
-        return self.main.query_one("#tree", LoopTree)
+        return self.main.query_one("#tree", RunTree)
 
     @property
     def verdict(self) -> VerdictBar:

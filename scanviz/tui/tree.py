@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from rich.text import Text
 from textual.binding import Binding, BindingType
 from textual.events import Resize
-from textual.geometry import Size
 from textual.message import Message
 from textual.widgets import Tree
 from textual.widgets.tree import TreeNode
@@ -27,7 +26,7 @@ ENDING = 8  # letters of a name's end that stay
 MARGIN, STEP = 10, 2  # columns of a share and what is left of it; of each loop around
 
 
-class LoopTree(Tree[Key]):
+class RunTree(Tree[Key]):
     """Functions and loops, slowest first."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -64,8 +63,6 @@ class LoopTree(Tree[Key]):
         self._found: list[TreeNode[Key]] = []
         self._found_at = -1
         self._by_key_press = False
-        self._sized: object = None  # what was laid out last
-        self._room = Size(0, 0)  # columns, and the most rows there were
         self.at_work: tuple[int, ...] = ()  # loops of a script that runs which took time lately
         self.sign = ""  # what marks them
 
@@ -122,24 +119,12 @@ class LoopTree(Tree[Key]):
             if node.label != labels[key]:
                 node.set_label(labels[key])
 
-    def _size_updated(self, *sizes: Any, **options: Any) -> bool:
-        """Stay as it is where its sizes are what they were: Textual would draw the scroll bar anew at each layout of anything."""
-        known = (sizes, self.virtual_size, self.styles.gutter)
-        if known == self._sized:
-            return False
-        self._sized = known
-        return super()._size_updated(*sizes, **options)
-
     def place(self) -> str:
         """Return where one is."""
         return place_words(self.cursor_line, self.last_line + 1)
 
     def on_resize(self, event: Resize) -> None:
-        """Cut names for another width; for fewer rows nothing is to be drawn anew."""
-        columns, tallest = self._room
-        if event.size.width == columns and event.size.height <= tallest:
-            event.prevent_default()
-        self._room = Size(event.size.width, max(tallest, event.size.height))
+        """Cut names for another width."""
         if self._shown_record is not None and self.size.width != self._written_for:
             self._tell_times(self._shown_record)
 

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-import scanviz
 from scanviz.engine import observe
 from scanviz.engine.graph.nodes import Array
 from scanviz.engine.observation.events import CompiledFunction
@@ -26,8 +25,8 @@ from scanviz.record.storage.file import load, save
 from scanviz.record.traces.layout import trace_heads
 from scanviz.testing.loop_case import LoopCase
 from scanviz.testing.loops import random_loops
+from tests.laws.frame import built, cost_of, gradients
 from tests.laws.law import law
-from tests.laws.loop_gradients import cost_of
 
 Seen = dict[tuple[int, int, int], dict[int, Array]]  # (loop, run, step) → register → value
 
@@ -127,12 +126,9 @@ def any_step_of_a_loop_is_computed_again_as_it_was(
     case: LoopCase, calls: int, stride: int, seed: int
 ) -> None:
     """Any step of a random loop, from its Program and what a call was given, has the values that it had."""
-    results, updates, inputs, _ = case.build()
-    f = scanviz.function(
-        [variable for variable, _ in inputs], results, updates=updates, mode="numpy", on_unused_input="ignore"
-    )
-    values = [value for _, value in inputs]
-    record, everything = recorded(lambda: [f(*values) for _ in range(calls)], stride)
+    loop = built(case)
+    f = loop.function(loop.results, "numpy", updates=loop.updates)
+    record, everything = recorded(lambda: [f(*loop.values) for _ in range(calls)], stride)
     agree(record, everything, seed)
 
 
@@ -147,19 +143,10 @@ def any_step_of_a_gradient_is_computed_again_as_it_was(
     case: LoopCase, stride: int, order: int, seed: int
 ) -> None:
     """Any step of the loops of a gradient, and of the gradient of that, has the values that it had."""
-    results, updates, inputs, state = case.build()
-    wrt = [variable for variable, _ in inputs] + ([state] if state is not None else [])
-    found = scanviz.grad(
-        cost_of(results, updates[state] if state is not None else None), wrt, disconnected_inputs="ignore"
-    )
+    loop = built(case)
+    found = gradients(loop.cost, loop.read)
     if order == 2:
-        found = scanviz.grad(cost_of(found, None), wrt, disconnected_inputs="ignore")
-    f = scanviz.function(
-        [variable for variable, _ in inputs],
-        found,
-        mode="numpy",
-        on_unused_input="ignore",
-        no_default_updates=True,
-    )
-    record, everything = recorded(lambda: f(*(value for _, value in inputs)), stride)
+        found = gradients(cost_of(found, None), loop.read)
+    f = loop.function(found, "numpy")
+    record, everything = recorded(lambda: f(*loop.values), stride)
     agree(record, everything, seed)

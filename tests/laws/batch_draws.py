@@ -15,8 +15,8 @@ from scanviz.engine.function import Function
 from scanviz.engine.graph.nodes import Variable
 from scanviz.engine.graph.shared import SharedVariable
 from scanviz.engine.mode import Mode
+from tests.laws.frame import PLAIN, TIERS
 from tests.laws.law import law
-from tests.laws.tiers import TIERS
 
 Drawing = Callable[..., tuple[Variable, Variable]]
 _SMOOTH: dict[str, Drawing] = {
@@ -40,7 +40,8 @@ _CHOOSING: dict[str, Drawing] = {
 }
 _DRAWS = _SMOOTH | _CHOOSING
 _BY_FUNCTIONS = (set(_SMOOTH) - {"uniform"}) | {"gamma", "beta", "truncated_normal"}
-_OF = st.sampled_from(["number", "number", "array", "non-sequence", "sequence", "state"])
+_OF_NO_STATE = st.sampled_from(["number", "number", "array", "non-sequence", "sequence"])
+_OF = _OF_NO_STATE | st.just("state")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,7 +66,13 @@ class _DrawingLoop:
     ends: bool
     seed: int
 
-    def compiled(self, mode: Mode, slope: bool = False) -> Function:
+    @property
+    def slopes(self) -> bool:
+        """Whether a gradient is wanted too: of what is smooth in what is drawn, and follows no state."""
+        smooth = all(drawn.name in _SMOOTH and drawn.of != "state" for drawn in self.draws)
+        return smooth and not self.ends
+
+    def compiled(self, mode: Mode) -> Function:
         """Return the function of parameter, sequence and number of steps: numbers drawn, rows of the loop, a gradient."""
         w, x, n = T.scalar("w"), T.vector("x"), T.scalar("n", dtype="int64")
         shared = T.random.random_state(self.seed)
@@ -86,7 +93,7 @@ class _DrawingLoop:
             (state, h, *drawn), updates = scanviz.scan(outside, None, infos, n_steps=2, name="around")
         else:
             (h, state, *drawn), updates = loop(shared)
-        outputs = [*drawn, h, scanviz.grad(T.sum(h), w)] if slope else [*drawn, h]
+        outputs = [*drawn, h, scanviz.grad(T.sum(h), w)] if self.slopes else [*drawn, h]
         return scanviz.function(
             [w, x, n],
             outputs,
@@ -123,9 +130,11 @@ _SIZES = st.sampled_from([(), (), (1,), (2,), (3,), (5,), (2, 3), (0,), (2, 0)])
 _DTYPES = st.sampled_from(["float64", "float32"])
 
 
-def _drawing(names: Any, ends: st.SearchStrategy[bool]) -> st.SearchStrategy[_DrawingLoop]:
+def _drawing(
+    names: Any, ends: st.SearchStrategy[bool], of: st.SearchStrategy[str]
+) -> st.SearchStrategy[_DrawingLoop]:
     """Return the strategy of loops that draw from some distributions."""
-    draws = st.builds(_Drawn, st.sampled_from(sorted(names)), _SIZES, _DTYPES, _OF, st.booleans())
+    draws = st.builds(_Drawn, st.sampled_from(sorted(names)), _SIZES, _DTYPES, of, st.booleans())
     return st.builds(
         _DrawingLoop,
         st.lists(draws, min_size=1, max_size=4).map(tuple),
@@ -137,13 +146,18 @@ def _drawing(names: Any, ends: st.SearchStrategy[bool]) -> st.SearchStrategy[_Dr
     )
 
 
-@law(sample=14, case=_drawing(_DRAWS, st.booleans()), tier=TIERS, rest=st.booleans())
+@law(
+    sample=20,
+    case=_drawing(_DRAWS, st.booleans(), _OF) | _drawing(_SMOOTH, st.just(False), _OF_NO_STATE),
+    tier=TIERS,
+    rest=st.booleans(),
+)
 def draws_before_a_loop_are_those_of_its_steps(case: _DrawingLoop, tier: str, rest: bool) -> None:
-    """Drawn before the loop or step by step, with the other rules or alone: equal numbers, and equal states after it.
+    """Drawn before the loop or step by step, with the other rules or alone: equal numbers, states and gradients.
 
     Native code has logarithms and cosines of its own: numbers made with them are NumPy's within some units in the last place.
     """
-    plain = case.compiled(Mode("reference", "none"))
+    plain = case.compiled(PLAIN)
     expected = case.called(plain)
     usual = Mode(tier) if tier == "native" else Mode(tier, "all")  # native code draws in the step
     rules = usual if rest else Mode(tier, "none").including("batch_draws")
@@ -151,22 +165,10 @@ def draws_before_a_loop_are_those_of_its_steps(case: _DrawingLoop, tier: str, re
     count = len(expected) // 2
     for k, (one, other) in enumerate(zip(found, expected, strict=True)):
         assert one.dtype == other.dtype and one.shape == other.shape, (k, one, other)
-        exact = k % count < count - 1 and all(drawn.of != "state" for drawn in case.draws)
+        exact = k % count < len(case.draws) and all(drawn.of != "state" for drawn in case.draws)
         if exact and tier == "native":
             exact = case.draws[k % count].name not in _BY_FUNCTIONS
         if exact and not case.ends:
             assert one.tobytes() == other.tobytes(), (k, one, other)
         else:
             np.testing.assert_allclose(one.astype("float64"), other.astype("float64"), rtol=1e-5, atol=1e-7)
-
-
-@law(sample=6, case=_drawing(_SMOOTH, st.just(False)), tier=TIERS)
-def gradients_by_draws_before_a_loop_are_those_of_its_steps(case: _DrawingLoop, tier: str) -> None:
-    """A gradient by way of reparametrised draws is the same whether they are drawn before the loop or step by step."""
-    kept = [drawn for drawn in case.draws if drawn.of != "state"] or [case.draws[0]]
-    case = dataclasses.replace(case, draws=tuple(kept))
-    expected = case.called(case.compiled(Mode("reference", "none"), True))
-    found = case.called(case.compiled(Mode(tier, "all"), True))
-    for one, other in zip(found, expected, strict=True):
-        assert one.dtype == other.dtype and one.shape == other.shape
-        np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-7)

@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import assume
 from hypothesis import strategies as st
 
-from scanviz import grad, vmap
 from scanviz import tensor as T
+from scanviz import vmap
 from scanviz.engine.errors import ScanvizError
 from scanviz.engine.function import function
 from scanviz.engine.graph.nodes import Array, Variable
@@ -16,8 +16,8 @@ from scanviz.testing.comparing import WHOLE_LOOP, assert_close
 from scanviz.testing.loop_case import READINGS, LoopCase, Reading
 from scanviz.testing.loops import random_loops
 from scanviz.testing.unrolled import run_plainly
+from tests.laws.frame import TIERS, Built, built
 from tests.laws.law import law
-from tests.laws.tiers import TIERS
 from tests.support.graphs import GraphCase, random_graphs, values_of
 
 ROWS = 3
@@ -90,19 +90,18 @@ def a_graph_over_rows_gives_what_it_gives_of_each(
     _check(found, [[row[k] for k in alike] for row in expected])
 
 
-def _loop_rows(
-    case: LoopCase, inputs: list[tuple[Variable, Array]], flags: list[bool]
-) -> tuple[list[list[Array]], list[int | None]]:
+def _loop_rows(loop: Built, flags: list[bool]) -> tuple[list[list[Array]], list[int | None]]:
     """Return values of a loop's inputs for each row, and the axis of those that have one; others are the same for all."""
     axes: list[int | None] = [
         0 if flag and value.dtype.kind == "f" else None
-        for flag, (_, value) in zip([*flags, *flags], inputs, strict=False)
+        for flag, value in zip([*flags, *flags], loop.values, strict=False)
     ]
+    assume(any(axis is not None for axis in axes))
     factors = [1.0, 0.7, 0.4]
     rows = [
         [
             value if axis is None else (value * factor).astype(value.dtype)
-            for axis, (_, value) in zip(axes, inputs, strict=True)
+            for axis, value in zip(axes, loop.values, strict=True)
         ]
         for factor in factors
     ]
@@ -114,12 +113,10 @@ def a_loop_over_rows_gives_what_it_gives_of_each(
     case: LoopCase, flags: list[bool], reading: Reading, tier: str
 ) -> None:
     """One loop over states of all rows gives in each row what a loop of the row gives, wherever that ends."""
-    results, _, inputs, _ = case.build()
-    rows, axes = _loop_rows(case, inputs, flags)
-    assume(any(axis is not None for axis in axes))
-    outputs = [reading.of(result, len(run_plainly(case)[0][0])) for result in results]
-    names = [variable for variable, _ in inputs]
-    one = function(names, outputs, mode="reference", on_unused_input="ignore")
+    loop = built(case)
+    rows, axes = _loop_rows(loop, flags)
+    outputs = [reading.of(result, len(run_plainly(case)[0][0])) for result in loop.results]
+    names, one = list(loop.given), loop.function(outputs, "reference")
     try:
         expected = [one(*row) for row in rows]
     except ScanvizError:
@@ -130,12 +127,8 @@ def a_loop_over_rows_gives_what_it_gives_of_each(
 @law(sample=8, case=SMOOTH, flags=FLAGS, tier=TIERS)
 def a_gradient_over_rows_is_the_gradient_of_each(case: LoopCase, flags: list[bool], tier: str) -> None:
     """The gradient of a loop, itself a loop, gives over all rows what it gives of each row."""
-    results, _, inputs, _ = case.build()
-    rows, axes = _loop_rows(case, inputs, flags)
-    assume(any(axis is not None for axis in axes))
-    names = [variable for variable, _ in inputs]
-    floats = [name for name in names if str(name.type).startswith("float")]
-    cost = T.sum(T.stack([T.sum(result) for result in results]))
-    slopes = grad(cost, floats, disconnected_inputs="ignore")
-    one = function(names, slopes, mode="reference", on_unused_input="ignore")
+    loop = built(case)
+    names, slopes = list(loop.given), loop.gradients()
+    rows, axes = _loop_rows(loop, flags)
+    one = loop.function(slopes, "reference")
     _check(_mapped(names, slopes, rows, axes, tier), [one(*row) for row in rows])

@@ -13,8 +13,8 @@ from scanviz.record.traces.blame import chain_of_blame
 from scanviz.record.traces.model import first_bad_of
 from scanviz.testing.loop_case import LoopCase
 from scanviz.testing.loops import random_loops
+from tests.laws.frame import cost_of
 from tests.laws.law import law
-from tests.laws.loop_gradients import cost_of
 
 _ROW = re.compile(r"it was so in (\w+)(?:\[([\d, ]+)\])?, as the caller gave it")
 

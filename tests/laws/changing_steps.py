@@ -105,6 +105,3 @@ def operations_take_what_they_take_in_all_steps(loop: ChangingSteps) -> None:
     stated = [record.ran_ns(operation) for operation in record.operations]
     for took, is_said in zip(truth.tolist(), stated, strict=True):
         assert abs(is_said - took) <= ERROR * whole, (stated, truth.tolist())
-
-
-__all__ = ["ChangingSteps", "changing_steps", "profiled"]

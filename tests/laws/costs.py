@@ -18,9 +18,10 @@ from scanviz.engine.sizes.polynomial import Polynomial
 from scanviz.record.costs import CostNumbersRecord, StepNumbersRecord
 from scanviz.record.graphs.rewrites_snapshot import rewrites_of
 from scanviz.testing.loops import random_loops
+from tests.laws.frame import built
 from tests.laws.law import law
 from tests.laws.many_loops import ROWS, WIDTH, many_loops
-from tests.laws.versions import inputs_and_wanted, without_folders
+from tests.laws.versions import without_folders
 
 Given = Sequence[tuple[Variable, Array]]
 
@@ -38,7 +39,8 @@ def _values(graph: tuple[list[Variable], list[Variable]]) -> tuple[Given, list[V
 
 def graphs() -> st.SearchStrategy[tuple[Given, list[Variable]]]:
     """Graphs of one loop of any kind, or of several, mostly with gradients, with values for their inputs."""
-    one = random_loops(symbolic_steps=True, constants=True).map(inputs_and_wanted)
+    loops = random_loops(symbolic_steps=True, constants=True).map(built)
+    one = loops.map(lambda loop: (list(loop.given.items()), loop.wanted))
     return one | many_loops().map(_values)
 
 

@@ -9,10 +9,8 @@ from math import inf
 import numpy as np
 from hypothesis import strategies as st
 
-import scanviz
 from scanviz.engine import observe
 from scanviz.engine.config import config
-from scanviz.engine.function.build import function
 from scanviz.engine.graph.nodes import Array
 from scanviz.engine.runtime import rows
 from scanviz.profiler.recording.recorder import Recorder
@@ -20,8 +18,8 @@ from scanviz.testing.comparing import check_same
 from scanviz.testing.loop_case import LoopCase
 from scanviz.testing.loops import EVERY_DTYPE, random_loops
 from scanviz.testing.unrolled import run_plainly
+from tests.laws.frame import built, gradients
 from tests.laws.law import law
-from tests.laws.loop_gradients import cost_of
 from tests.support.between_guards import between_guards
 
 LOOPS = random_loops(dtypes=EVERY_DTYPE, symbolic_steps=True, constants=True)
@@ -52,16 +50,14 @@ def _first_room(steps: int) -> Iterator[None]:
 
 def _calls(case: LoopCase, watched: bool) -> list[list[Array]]:
     """Return what some calls of one function give, each from the same state of the shared variable."""
-    results, updates, inputs, state = case.build(name="law")
-    f = function(
-        [value for value, _ in inputs], results, updates=updates, mode="auto", on_unused_input="ignore"
-    )
+    loop = built(case, name="law")
+    f, state = loop.function(loop.results, "auto", updates=loop.updates), loop.state
     found = []
     with observe.observed_by(Recorder()) if watched else nullcontext():
         for _ in range(CALLS):
             if state is not None:
                 state.set_value(np.array(case.shared_start))
-            results_of_call = f(*(values for _, values in inputs))
+            results_of_call = f(*loop.values)
             found.append([*results_of_call, *([] if state is None else [state.get_value()])])
     return found
 
@@ -87,17 +83,8 @@ def a_function_that_is_compiled_whole_gives_its_value_and_gradient(case: LoopCas
     """
     found = []
     for mode, after in (("auto", 0.0), ("reference", inf)):
-        results, updates, inputs, state = case.build(name="law")
-        cost = cost_of(results, updates[state] if state is not None else None)
-        given = [value for value, _ in inputs]
-        slopes = scanviz.grad(cost, given, disconnected_inputs="ignore")
-        f = function(given, [cost, *slopes], mode=mode, on_unused_input="ignore", no_default_updates=True)
+        loop = built(case, name="law")
+        f = loop.function([loop.cost, *gradients(loop.cost, loop.given)], mode)
         with _pays_after(after), between_guards():
-            found.append(f(*(values for _, values in inputs)))
+            found.append(f(*loop.values))
     check_same(found[0], found[1], case.dtype, "value and gradient")
-
-
-__all__ = [
-    "a_function_that_is_compiled_whole_gives_its_value_and_gradient",
-    "the_default_mode_gives_in_every_call_what_a_plain_python_loop_gives",
-]

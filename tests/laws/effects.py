@@ -15,10 +15,8 @@ from hypothesis import assume
 from hypothesis import strategies as st
 from msgspec import structs
 
-from scanviz import grad
 from scanviz import tensor as T
 from scanviz.engine.errors import AssertFailedError
-from scanviz.engine.function import function
 from scanviz.engine.graph.nodes import Array, Variable
 from scanviz.engine.mode import Mode
 from scanviz.testing.comparing import check_same
@@ -27,8 +25,8 @@ from scanviz.testing.loop_case import READINGS, LoopCase, Reading
 from scanviz.testing.loops import random_loops
 from scanviz.testing.operations import SPREAD, SPREAD_TRUTH, Operation
 from scanviz.testing.unrolled import run_plainly
+from tests.laws.frame import MODES, TIERS, built
 from tests.laws.law import law
-from tests.laws.tiers import TIERS
 
 
 def _reads_values(case: LoopCase) -> bool:
@@ -109,16 +107,16 @@ def _printed_places(expression: RandomExpression, count: int, label: str) -> lis
     ]
 
 
-@law(sample=25, case=LOOPS, looks=PLACES, tier=TIERS, rewrites=st.booleans(), reading=READ)
+@law(sample=25, case=LOOPS, looks=PLACES, mode=MODES, reading=READ)
 def a_loop_prints_what_its_steps_print(
-    case: LoopCase, looks: list[bool], tier: str, rewrites: bool, reading: Reading
+    case: LoopCase, looks: list[bool], mode: Mode, reading: Reading
 ) -> None:
     """Each step prints each value once, on every tier, rewritten or not, whatever rows are read; and values stay what they are."""
     written = io.StringIO()
     printing = _looked_at(case, looks, _printing(written))
     rows, expected_state = run_plainly(case)
     count = len(rows[0])
-    found, state = printing.compute(Mode(tier, "all" if rewrites else "none"), reading, count, name="looked")
+    found, state = printing.compute(mode, reading, count, name="looked")
     expected = [reading.of(row, count) for row in rows]
     check_same([*found, state], [*expected, expected_state], case.dtype)
     lines = [line.partition(" = ")[0] for line in written.getvalue().splitlines()]
@@ -138,18 +136,9 @@ def a_gradient_runs_no_step_that_prints_again(case: LoopCase, looks: list[bool],
 
 
 def _with_gradient(case: LoopCase, tier: str) -> tuple[list[Array], list[Variable]]:
-    results, updates, inputs, _ = case.build(name="looked")
-    wrt = [variable for variable, _ in inputs if str(variable.type).startswith("float")]
-    cost = T.sum(T.stack([T.sum(result) for result in results]))
-    slopes = grad(cost, wrt, disconnected_inputs="ignore")
-    f = function(
-        [variable for variable, _ in inputs],
-        [*results, *slopes],
-        updates=updates,
-        mode=Mode(tier, "all"),
-        on_unused_input="ignore",
-    )
-    return f(*(values for _, values in inputs)), wrt
+    loop = built(case, name="looked")
+    f = loop.function([*loop.results, *loop.gradients()], Mode(tier, "all"), updates=loop.updates)
+    return f(*loop.values), loop.floats
 
 
 class _FailedError(Exception):
@@ -164,13 +153,12 @@ def _sum_of(value: Any) -> float:
     sample=20,
     case=LOOPS,
     looks=PLACES,
-    tier=TIERS,
-    rewrites=st.booleans(),
+    mode=MODES,
     reading=READ,
     which=st.integers(0, 60),
 )
 def a_check_fails_at_the_step_where_it_fails_in_a_plain_loop(
-    case: LoopCase, looks: list[bool], tier: str, rewrites: bool, reading: Reading, which: int
+    case: LoopCase, looks: list[bool], mode: Mode, reading: Reading, which: int
 ) -> None:
     """A check of a value that a plain loop computes at some step fails at that step, and none where it fails at none."""
     looks = [*looks, False]
@@ -198,7 +186,7 @@ def a_check_fails_at_the_step_where_it_fails_in_a_plain_loop(
     asserting = _looked_at(case, looks, lambda label: lambda place: Operation("check", 1, check, checked))
     step = _failing_step(asserting, count)
     try:
-        found, _ = asserting.compute(Mode(tier, "all" if rewrites else "none"), reading, count)
+        found, _ = asserting.compute(mode, reading, count)
     except AssertFailedError as error:
         assert step is not None and "the sum is too large" in error.what, (error, step)
         assert error.step == step or count == 1, (error, step)  # one step known when building is no loop

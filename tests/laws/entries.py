@@ -10,9 +10,8 @@ from unittest import mock
 import numpy as np
 from hypothesis import strategies as st
 
-from scanviz import grad
 from scanviz.engine.config import config
-from scanviz.engine.function import Function, function
+from scanviz.engine.function import Function
 from scanviz.engine.graph.nodes import Array
 from scanviz.engine.mode import Mode
 from scanviz.engine.runtime import specialised
@@ -20,12 +19,11 @@ from scanviz.testing.comparing import check_same
 from scanviz.testing.loop_case import READINGS, LoopCase, Reading
 from scanviz.testing.loops import EVERY_DTYPE, random_loops
 from scanviz.testing.unrolled import run_plainly
+from tests.laws.frame import built, modes
 from tests.laws.law import law
-from tests.laws.loop_gradients import cost_of
 from tests.laws.plans import spread
 
 CALLS = 4
-TIERS = st.sampled_from(["numpy", "auto", "native"])
 
 
 def _calls(f: Function, given: Sequence[Any], way: int) -> list[list[Array]]:
@@ -39,59 +37,23 @@ def _calls(f: Function, given: Sequence[Any], way: int) -> list[list[Array]]:
 
 @law(
     sample=15,
-    case=random_loops(dtypes=EVERY_DTYPE, symbolic_steps=True, constants=True),
-    rewrites=st.booleans(),
+    case=random_loops(dtypes=EVERY_DTYPE, symbolic_steps=True, constants=True)
+    | random_loops(smooth=True, dtypes=("float64",), updates=False, longest=6),
     reading=st.sampled_from(READINGS),
-    tier=TIERS,
+    mode=modes("numpy", "auto", "native"),
     way=st.integers(0, 3),
 )
 def a_loop_gives_the_same_however_it_is_entered(
-    case: LoopCase, rewrites: bool, reading: Reading, tier: str, way: int
+    case: LoopCase, reading: Reading, mode: Mode, way: int
 ) -> None:
-    """Every call gives what a plain Python loop gives, and leaves what calls before it gave as it was."""
+    """Every call gives what a plain Python loop gives, and leaves what calls before it gave as it was; so with gradients."""
     rows, _ = run_plainly(case)
-    count = len(rows[0])
-    results, _, inputs, _ = case.build()
-    f = function(
-        [variable for variable, _ in inputs],
-        [reading.of(result, count) for result in results],
-        mode=Mode(tier, "all" if rewrites else "none"),
-        on_unused_input="ignore",
-        no_default_updates=True,
-    )
+    count, loop = len(rows[0]), built(case)
+    read = [reading.of(result, count) for result in loop.results]
+    f = loop.function([*read, *(loop.gradients() if case.dtype == "float64" else [])], mode)
     expected = [reading.of(row, count) for row in rows]
-    for found in _calls(f, [value for _, value in inputs], way):
-        check_same(found, expected, case.dtype)
-
-
-@law(
-    sample=10,
-    case=random_loops(smooth=True, dtypes=("float64",), updates=False, longest=6),
-    rewrites=st.booleans(),
-    tier=TIERS,
-    way=st.integers(0, 3),
-)
-def a_gradient_is_the_same_however_its_loops_are_entered(
-    case: LoopCase, rewrites: bool, tier: str, way: int
-) -> None:
-    """The value of a function of a loop and its gradients are bit for bit the same in every call."""
-    results, _, inputs, _ = case.build()
-    given = [variable for variable, _ in inputs]
-    cost = cost_of(results, None)
-    slopes = grad(cost, given, disconnected_inputs="ignore")
-    f = function(
-        given,
-        [cost, *slopes],
-        mode=Mode(tier, "all" if rewrites else "none"),
-        on_unused_input="ignore",
-    )
-    first, *others = _calls(f, [value for _, value in inputs], way)
-    for found in others:
-        for one, other in zip(found, first, strict=True):
+    calls = _calls(f, loop.values, way)
+    for found in calls:
+        check_same(found[: len(rows)], expected, case.dtype)
+        for one, other in zip(found[len(rows) :], calls[0][len(rows) :], strict=True):
             np.testing.assert_array_equal(one, other)
-
-
-__all__ = [
-    "a_gradient_is_the_same_however_its_loops_are_entered",
-    "a_loop_gives_the_same_however_it_is_entered",
-]

@@ -18,8 +18,8 @@ from scanviz.engine.errors import NumericalError
 from scanviz.engine.graph.nodes import Array, Variable
 from scanviz.engine.mode import Mode
 from scanviz.engine.ops.factorise import cholesky_solve, lu_factor, lu_solve
+from tests.laws.frame import TIERS
 from tests.laws.law import law
-from tests.laws.tiers import TIERS
 
 STEPS = 2
 SLACK = 64  # times the size and the last place: what rounding may leave over

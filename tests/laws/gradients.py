@@ -15,8 +15,8 @@ from scanviz.engine.graph.declaration import Declaration, declarations
 from scanviz.engine.graph.nodes import Array, Variable
 from scanviz.engine.mode import Mode
 from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
+from tests.laws.frame import MODES, PLAIN, TIERS
 from tests.laws.law import law
-from tests.laws.tiers import TIERS
 from tests.support.guarded import GuardedLoop, guarded_loops
 from tests.support.singular import SINGULAR_POINTS, SingularPoint
 
@@ -69,12 +69,11 @@ def _repeated(point: SingularPoint, xs: list[Variable], weights: list[float], pl
     point=st.sampled_from(SINGULAR_POINTS),
     weights=st.lists(st.sampled_from([-1.5, 0.5, 2.0]), min_size=1, max_size=3),
     place=st.sampled_from(["alone", "of rows", "in a state"]),
-    tier=TIERS,
-    rewrites=st.booleans(),
+    mode=MODES,
     second=st.booleans(),
 )
 def a_singular_point_has_the_derivative_of_the_table(
-    point: SingularPoint, weights: list[float], place: str, tier: str, rewrites: bool, second: bool
+    point: SingularPoint, weights: list[float], place: str, mode: Mode, second: bool
 ) -> None:
     """At a singular point both modes give the derivative that the documentation promises, and the second is no NaN."""
     if point.steep and min(weights) < 0:
@@ -90,9 +89,7 @@ def a_singular_point_has_the_derivative_of_the_table(
     if second and not point.steep:
         inner = sum((T.sum(g * v) for g, v in zip(found, along, strict=True)), T.constant(0.0))
         results += scanviz.grad(inner, xs, disconnected_inputs="ignore")
-    f = scanviz.function(
-        xs, results, mode=Mode(tier, "all" if rewrites else "none"), on_unused_input="ignore"
-    )
+    f = scanviz.function(xs, results, mode=mode, on_unused_input="ignore")
     computed = f(*at)
     expected = [np.asarray(g, float) * sum(weights) for g in point.gradients]
     for mine, theirs in zip(computed, expected, strict=False):
@@ -103,10 +100,8 @@ def a_singular_point_has_the_derivative_of_the_table(
         assert not np.isnan(derivative).any(), derivative
 
 
-@law(sample=20, case=guarded_loops(), seed=st.integers(0, 99), tier=TIERS, rewrites=st.booleans())
-def what_a_guard_leaves_out_does_not_poison_the_gradient(
-    case: GuardedLoop, seed: int, tier: str, rewrites: bool
-) -> None:
+@law(sample=20, case=guarded_loops(), seed=st.integers(0, 99), mode=MODES)
+def what_a_guard_leaves_out_does_not_poison_the_gradient(case: GuardedLoop, seed: int, mode: Mode) -> None:
     """The gradient of a guarded function is that of its good elements, by a complex step; both modes agree."""
     x, w = T.matrix("x"), T.scalar("w")
     cost = case.cost(x, w)
@@ -116,7 +111,6 @@ def what_a_guard_leaves_out_does_not_poison_the_gradient(
     # forward: a bad element may have an infinite tangent
     good = np.where(case.alive, along[0], 0.0)
     pushed = scanviz.Rop(cost, [x, w], [good, np.asarray(along[1])])
-    mode = Mode(tier, "all" if rewrites else "none")
     f = scanviz.function([x, w], [cost, *gradients, pushed], mode=mode, on_unused_input="ignore")
     with np.errstate(all="ignore"):
         value, of_rows, of_weight, tangent = f(case.rows, case.weight)
@@ -196,6 +190,6 @@ def slices_give_each_element_what_they_read_of_it(
     value, wanted = np.zeros(shape), np.zeros(shape)
     for k, key in enumerate(keys):
         wanted[key] += 2**k
-    for mode in (Mode("reference", "none"), Mode("numpy", "all")):
+    for mode in (PLAIN, Mode("numpy", "all")):
         found = scanviz.function([x], scanviz.grad(cost, x), mode=mode)(value)
         np.testing.assert_array_equal(found, wanted)

@@ -13,8 +13,8 @@ from scanviz import tensor as T
 from scanviz.engine.function.callable import Function
 from scanviz.engine.graph.nodes import Array, Variable
 from scanviz.engine.mode import Mode
+from tests.laws.frame import TIERS
 from tests.laws.law import law
-from tests.laws.tiers import TIERS
 
 STEPS, SHAPE = 2, (4, 3, 5)
 PARTS = ("whole", "slice", "number", "number of the step", "array", "array", "matrix", "new axis", "mask")

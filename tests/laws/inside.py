@@ -17,8 +17,8 @@ from scanviz.engine.mode import Mode
 from scanviz.engine.observe import observed_by
 from scanviz.profiler.recording.recorder import Recorder
 from scanviz.testing.comparing import check_same
+from tests.laws.frame import MODES, NAMES, PLAIN, computed, gradients
 from tests.laws.law import law
-from tests.laws.tiers import NAMES, TIERS
 
 
 @dataclass(frozen=True)
@@ -201,44 +201,27 @@ def calling_out_for_nothing(wanted: bool) -> Iterator[None]:
 
 
 @law(
-    sample=25,
+    sample=32,
     case=CASES,
-    tier=TIERS,
-    rewrites=st.booleans(),
+    mode=MODES,
     calls=st.booleans(),
     watched=st.sampled_from([None, None, "steps", "ops"]),
+    slopes=st.booleans(),
 )
 def a_loop_inside_gives_what_the_reference_gives(
-    case: InsideCase, tier: str, rewrites: bool, calls: bool, watched: Any
+    case: InsideCase, mode: Mode, calls: bool, watched: Any, slopes: bool
 ) -> None:
-    """What is in a step gives on every tier what it gives where the graph is interpreted as it was built, watched or not."""
+    """What is in a step, and its gradient, is on every tier what it is where the graph is interpreted as built, watched or not."""
     inputs, rows = case.build()
-    values = case.values()
-    plain = scanviz.function(inputs, rows, mode=Mode("reference", "none"), on_unused_input="ignore")
-    f = scanviz.function(
-        inputs, rows, mode=Mode(tier, "all" if rewrites else "none"), on_unused_input="ignore"
-    )
-    expected = plain(*values)
+    values, wanted = case.values(), [rows]
+    if slopes and case.dtype == "float64":
+        wanted += gradients(T.sum(T.sin(rows)), inputs)
+    expected = computed(dict(zip(inputs, values, strict=True)), wanted, PLAIN)
+    f = scanviz.function(inputs, wanted, mode=mode, on_unused_input="ignore")
     with calling_out_for_nothing(calls):
         found = [f(*values)]
         if watched is not None:
             with observed_by(Recorder(watched)):
                 found.append(f(*values))
-    for array in found:
-        check_same([array], [expected], case.dtype)
-
-
-@law(sample=8, case=CASES.filter(lambda case: case.dtype == "float64"), tier=TIERS, rewrites=st.booleans())
-def a_gradient_by_way_of_a_loop_inside_is_that_of_the_reference(
-    case: InsideCase, tier: str, rewrites: bool
-) -> None:
-    """The gradient through what is in a step is on every tier that of the interpreted graph."""
-    inputs, rows = case.build()
-    cost = T.sum(T.sin(rows))
-    wanted = scanviz.grad(cost, inputs, disconnected_inputs="ignore")
-    values = case.values()
-    plain = scanviz.function(inputs, wanted, mode=Mode("reference", "none"), on_unused_input="ignore")
-    f = scanviz.function(
-        inputs, wanted, mode=Mode(tier, "all" if rewrites else "none"), on_unused_input="ignore"
-    )
-    check_same(f(*values), plain(*values), case.dtype)
+    for arrays in found:
+        check_same(arrays, expected, case.dtype)

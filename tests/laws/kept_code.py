@@ -19,9 +19,9 @@ from scanviz.engine.graph.nodes import Array
 from scanviz.engine.mode import Mode
 from scanviz.engine.observe import observed_by
 from scanviz.profiler.recording.recorder import Recorder
+from tests.laws.frame import NAMES
 from tests.laws.inside import CASES, InsideCase
 from tests.laws.law import law
-from tests.laws.tiers import NAMES
 
 FIELDS = sorted(field.name for field in dataclasses.fields(InsideCase))
 NAMES_OF_FILES = ("thesis.tex", "f" * 64, f"0{'a' * 62}", "being-written-1-notes", f"{'e' * 64}.bak")

@@ -16,35 +16,36 @@ from scanviz.testing.comparing import check_same
 from scanviz.testing.loop_case import READINGS, LoopCase, Reading
 from scanviz.testing.loops import EVERY_DTYPE, random_loops
 from scanviz.testing.unrolled import run_plainly
+from tests.laws.frame import MODES, built, modes
 from tests.laws.law import law
-from tests.laws.tiers import TIERS
 
 LOOPS = random_loops(dtypes=EVERY_DTYPE, symbolic_steps=True, constants=True)
-NO_STEPS = random_loops(dtypes=EVERY_DTYPE, symbolic_steps=True, longest=0).filter(
-    lambda case: not len(run_plainly(case)[0][0])
-)
+NO_STEPS = (
+    random_loops(dtypes=EVERY_DTYPE, symbolic_steps=True, longest=0)
+    | random_loops(dtypes=("float64", "float32"), symbolic_steps=True, longest=0, smooth=True)
+).filter(lambda case: not len(run_plainly(case)[0][0]))
 
 
-@law(sample=50, case=LOOPS, tier=TIERS, rewrites=st.booleans(), reading=st.sampled_from(READINGS))
-def a_loop_gives_what_a_plain_python_loop_gives(
-    case: LoopCase, tier: str, rewrites: bool, reading: Reading
-) -> None:
+@law(sample=50, case=LOOPS, mode=MODES, reading=st.sampled_from(READINGS))
+def a_loop_gives_what_a_plain_python_loop_gives(case: LoopCase, mode: Mode, reading: Reading) -> None:
     """What is read of a loop is on every tier, rewritten or not, what is read of the rows of a plain Python loop."""
     rows, expected_state = run_plainly(case)
     count = len(rows[0])
-    found, state = case.compute(Mode(tier, "all" if rewrites else "none"), reading, count)
+    found, state = case.compute(mode, reading, count)
     expected = [reading.of(row, count) for row in rows]
     check_same([*found, state], [*expected, expected_state], case.dtype)
 
 
-@law(sample=15, case=NO_STEPS)
-def a_loop_of_no_steps_gives_no_rows_of_the_right_shape(case: LoopCase) -> None:
-    """A loop of no steps gives on every tier, rewritten or not, no rows of the shape that rows would have had."""
+@law(sample=25, case=NO_STEPS, mode=modes("numpy", "reference"))
+def a_loop_of_no_steps_gives_no_rows_of_the_right_shape(case: LoopCase, mode: Mode) -> None:
+    """A loop of no steps gives on every tier, rewritten or not, no rows of the shape that rows would have had, and gradients of 0."""
     expected, expected_state = run_plainly(case)
-    for tier in ("numpy", "reference"):
-        for rewrites in ("all", "none"):
-            found, state = case.compute(Mode(tier, rewrites))
-            check_same([*found, state], [*expected, expected_state], case.dtype, f"{tier}, {rewrites}")
+    found, state = case.compute(mode)
+    check_same([*found, state], [*expected, expected_state], case.dtype)
+    loop = built(case)
+    if slopes := loop.gradients():
+        zeros = [np.zeros_like(loop.given[variable]) for variable in loop.floats]
+        check_same(loop.computed(slopes, mode), zeros, case.dtype)
 
 
 @st.composite
@@ -91,17 +92,13 @@ def plainly(case: LoopCase) -> list[Array] | None:
 RUNNING = st.sampled_from([reading for reading in READINGS if reading.runs])
 
 
-@law(sample=20, case=disturbed(), tier=TIERS, rewrites=st.booleans(), reading=RUNNING)
-def a_loop_fails_where_a_plain_python_loop_fails(
-    case: LoopCase, tier: str, rewrites: bool, reading: Reading
-) -> None:
+@law(sample=20, case=disturbed(), mode=MODES, reading=RUNNING)
+def a_loop_fails_where_a_plain_python_loop_fails(case: LoopCase, mode: Mode, reading: Reading) -> None:
     """Where rows do not fit, a loop fails on every tier, rewritten or not, wherever a plain Python loop fails."""
     rows = plainly(case)
     assume(rows is None or len(rows[0]))  # work that left a loop of no steps is done all the same
     try:
-        found, _ = case.compute(
-            Mode(tier, "all" if rewrites else "none"), reading, len(rows[0]) if rows else 1
-        )
+        found, _ = case.compute(mode, reading, len(rows[0]) if rows else 1)
     except ScanvizError as error:
         assert rows is None, error
         return

@@ -15,6 +15,7 @@ from scanviz.engine.graph.equality import structurally_equal
 from scanviz.engine.mode import Mode
 from scanviz.engine.rewrites import rule_pass
 from scanviz.engine.rewrites.versions import places
+from tests.laws.frame import PLAIN
 from tests.laws.law import law
 from tests.support.work import grown, lines_run
 
@@ -61,7 +62,7 @@ def many_loops_give_rewritten_what_they_give_as_they_were_written(
     rng = np.random.default_rng(seed)
     values = [rng.normal(size=(ROWS, WIDTH)), rng.normal(size=(WIDTH, WIDTH)) * 0.4, rng.normal(size=WIDTH)]
     inputs, wanted = graph
-    plain = scanviz.function(inputs, wanted, mode=Mode("reference", "none"), on_unused_input="ignore")
+    plain = scanviz.function(inputs, wanted, mode=PLAIN, on_unused_input="ignore")
     rewritten = scanviz.function(inputs, wanted, mode=Mode("numpy"), on_unused_input="ignore")
     for mine, theirs in zip(rewritten(*values), plain(*values), strict=True):
         assert mine.shape == theirs.shape

@@ -155,6 +155,3 @@ def _assert_in_tables(declared: list[Measure], expected: Known, record: ProfileR
         for measure in declared:
             if measure.of == "loop":
                 assert cells[measure.name] == expected.get((place, None, measure.name))
-
-
-__all__ = ["declarations", "notifications"]

@@ -277,6 +277,3 @@ def a_loop_that_stops_reserves_little_more_than_it_gives(
     assert (found if length else len(found)) == stop + 1
     rows = 10 if length else 4 * (stop + 1) + 10  # those before they grow, and what a step makes
     assert counted(f, given) <= rows * row + FIRST_BYTES * (not length) + SMALL
-
-
-__all__ = ["Chunked", "Wide", "counted", "traced", "wide_functions"]

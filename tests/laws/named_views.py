@@ -106,17 +106,17 @@ def the_applications_tree_has_each_loop_once_at_its_place(cases: list[NamedFunct
 async def _check_tree(record: ProfileRecord) -> None:
     from scanviz.tui.app import ScanvizApp
     from scanviz.tui.model.source import Source
-    from scanviz.tui.tree import LoopTree
+    from scanviz.tui.tree import RunTree
     from tests.support.settled import unseen
 
     app = unseen(ScanvizApp(Source(record, "p.scanviz")))
     async with app.run_test(size=(140, 60)) as pilot:
         await pilot.pause()
-        tree = app.query_one(LoopTree)
+        tree = app.query_one(RunTree)
         for function in record.functions:
             _check_branch(tree, record, function)
         for loop in record.loops:
-            tree.post_message(LoopTree.Chosen(("loop", loop.key)))
+            tree.post_message(RunTree.Chosen(("loop", loop.key)))
             await pilot.pause()
             assert app.state.loop == loop.key
 

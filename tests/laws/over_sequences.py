@@ -12,11 +12,9 @@ from hypothesis import strategies as st
 import scanviz
 from scanviz import tensor as T
 from scanviz.engine.graph.nodes import Array, Variable
-from scanviz.engine.mode import Mode
 from scanviz.testing.comparing import check_same
+from tests.laws.frame import NAMES, PLAIN, over_always
 from tests.laws.law import law
-from tests.laws.limits import over_always
-from tests.laws.tiers import NAMES
 
 # arrays of rows, made of two others
 _Array = Callable[[Variable, Variable], Variable]
@@ -173,7 +171,7 @@ def rows_written_over_a_sequence_are_what_they_would_be_elsewhere(case: OverCase
     if tier not in NAMES:
         return
     inputs, wanted = case.built()
-    plain = scanviz.function(inputs, wanted, mode=Mode("reference", "none"), on_unused_input="ignore")
+    plain = scanviz.function(inputs, wanted, mode=PLAIN, on_unused_input="ignore")
     given, expected = case.given(), _listed(plain(*case.given()))
     with over_always():
         f = scanviz.function(inputs, wanted, mode=tier, on_unused_input="ignore")

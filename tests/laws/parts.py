@@ -223,54 +223,6 @@ def flame_graphs_have_the_parts_of_the_run(record: ProfileRecord) -> None:
     assert sum(written) == parts[0].total_ns
 
 
-_ROOM = 10**15  # nanoseconds in which everything that a drawn record measured has its place
-_MORE = 12_345
-
-
-@law(sample=60, record=records(), data=st.data())
-def time_that_nothing_measured_is_unattributed(record: ProfileRecord, data: st.DataObject) -> None:
-    """One row alone is what is left: a run, function or loop that took longer, and nothing inside it, has that much more of it."""
-    record = replace(record, threads=record.threads or ThreadTimesRecord())
-    functions = tuple(
-        replace(function, call_parts=replace(function.call_parts, timed=function.calls))
-        for function in record.functions
-    )
-    loops = tuple(replace(loop, step_times=_times_of(loop)) for loop in record.loops)
-    known = replace(record, functions=functions, loops=loops)
-    places: list[int | None] = [None, *(loop.key for loop in loops if loop.runs)]
-    chosen = data.draw(st.sampled_from(places))
-    function = data.draw(st.sampled_from([None, *(function.key for function in functions)]))
-    before, after = (parts_of(_longer(known, chosen, function, by)) for by in (_ROOM, _ROOM + _MORE))
-    assert totals(after)[-1].total_ns == totals(before)[-1].total_ns + _MORE
-    rows = [[part for part in parts if part.kind not in CONTAINERS] for parts in (before, after)]
-    assert [(row.kind, row.label, row.total_ns) for row in rows[0]] == [
-        (row.kind, row.label, row.total_ns) for row in rows[1]
-    ]
-
-
-def _times_of(loop: LoopRecord) -> DurationRecord:
-    """Return times of the steps of a loop, of at least one of them: else its steps are known as a whole alone."""
-    return replace(loop.step_times, count=max(1, loop.step_times.count))
-
-
-def _longer(record: ProfileRecord, loop: int | None, function: int | None, by: int) -> ProfileRecord:
-    """Return a record in which a loop, or a function, or the run took longer; and with it all that is around, whoever is inside."""
-    loops = list(record.loops)
-    while loop is not None:
-        k = next(k for k, record in enumerate(loops) if record.key == loop)
-        loops[k] = replace(loops[k], total_ns=loops[k].total_ns + by)
-        function, loop = loops[k].function, loops[k].parent
-    functions = tuple(
-        replace(made, call_times=replace(made.call_times, total_ns=made.call_times.total_ns + by))
-        if made.key == function
-        else made
-        for made in record.functions
-    )
-    assert record.threads is not None
-    threads = replace(record.threads, beside_ns=record.threads.beside_ns + by)
-    return replace(record, loops=tuple(loops), functions=functions, threads=threads)
-
-
 class Did(NamedTuple):
     """What a script did: kind, nanoseconds of its own, and what it did inside that."""
 

@@ -23,8 +23,8 @@ from scanviz.engine.runtime import specialised
 from scanviz.profiler.recording.overhead import FREE
 from scanviz.profiler.recording.recorder import Recorder
 from scanviz.record.model import ProfileRecord
+from tests.laws.frame import TIERS
 from tests.laws.law import law
-from tests.laws.tiers import TIERS
 from tests.laws.watching import Expected, Tally, Walk, walks
 
 

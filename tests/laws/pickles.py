@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-import scanviz
 from scanviz import tensor as T
 from scanviz.engine.gradient.sweeps.reverse import pull_back
 from scanviz.engine.graph.nodes import Apply, Variable, is_floating
 from scanviz.engine.graph.traversal import toposort
+from scanviz.engine.mode import Mode
 from scanviz.engine.program.instructions import (
     AnyInstruction,
     BranchInstruction,
@@ -27,6 +27,7 @@ from scanviz.engine.scan.variables import LoopVariable
 from scanviz.record.program_snapshot import forward_loop
 from scanviz.testing.loop_case import LoopCase
 from scanviz.testing.loops import random_loops
+from tests.laws.frame import built
 from tests.laws.law import law
 
 _COPIES: dict[str, Callable[[Any], Any]] = {
@@ -58,12 +59,9 @@ def _derivatives(results: list[Variable], inputs: list[Variable], order: int) ->
 
 
 def _function(case: LoopCase, order: int, rewrites: str) -> tuple[Any, list[Any]]:
-    results, updates, inputs, _ = case.build()
-    wanted = [*results, *_derivatives(results, [variable for variable, _ in inputs], order)]
-    mode = scanviz.Mode("numpy", rewrites)
-    variables = [variable for variable, _ in inputs]
-    f = scanviz.function(variables, wanted, updates=updates, mode=mode, on_unused_input="ignore")
-    return f, [value for _, value in inputs]
+    loop = built(case)
+    wanted = [*loop.results, *_derivatives(loop.results, list(loop.given), order)]
+    return loop.function(wanted, Mode("numpy", rewrites), updates=loop.updates), loop.values
 
 
 def _nodes(f: Any) -> list[tuple[object, ...]]:
@@ -139,6 +137,3 @@ def a_pickled_function_is_the_function(case: LoopCase, order: int, rewrites: str
         for mine, theirs in zip(f(*values), again(*values), strict=True):
             assert mine.dtype == theirs.dtype and mine.shape == theirs.shape
             assert np.array_equal(mine, theirs, equal_nan=mine.dtype.kind == "f")
-
-
-__all__ = ["written"]

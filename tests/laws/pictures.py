@@ -9,9 +9,6 @@ from itertools import pairwise
 
 from hypothesis import strategies as st
 
-import scanviz
-from scanviz import tensor as T
-from scanviz.engine.graph.nodes import Variable, is_floating
 from scanviz.engine.rewrites.history import RewriteHistory
 from scanviz.engine.rewrites.selection import Selection
 from scanviz.record.graphs.graph import GraphSnapshot
@@ -31,6 +28,7 @@ from scanviz.render.layout.time_parts import has_time
 from scanviz.render.svg import to_svg
 from scanviz.testing.loop_case import LoopCase
 from scanviz.testing.loops import random_loops
+from tests.laws.frame import built
 from tests.laws.law import law
 from tests.laws.ways import way_points
 
@@ -211,7 +209,7 @@ def _pictures(case: LoopCase, steps: int, rewritten: bool, plumbing: bool) -> It
 
 def graph_of(case: LoopCase, rewritten: bool) -> GraphSnapshot:
     """Return the graph of a loop with its gradient, as it was built or after all rewrites."""
-    history = rewrites_record(RewriteHistory(with_gradient(case), Selection("all")))
+    history = rewrites_record(RewriteHistory(built(case).wanted, Selection("all")))
     graph = history.snapshot(len(history.applications) if rewritten else 0)
     assert graph is not None
     return graph
@@ -220,18 +218,6 @@ def graph_of(case: LoopCase, rewritten: bool) -> GraphSnapshot:
 def _names(graph: GraphSnapshot) -> Iterator[str]:
     for loop, _, _ in graph.all_loops():
         yield loop.name
-
-
-def with_gradient(case: LoopCase) -> list[Variable]:
-    """Return what a random loop gives, with its gradients where there are any."""
-    results, updates, inputs, _ = case.build()
-    wanted = [*results, *dict(updates).values()]
-    smooth = [result for result in results if is_floating(result)]
-    wrt = [variable for variable, _ in inputs if is_floating(variable)]
-    if smooth and wrt:
-        cost = sum((T.sum(T.cast(result, "float64")) for result in smooth), T.constant(0.0))
-        wanted += scanviz.grad(cost, wrt, disconnected_inputs="ignore")
-    return wanted
 
 
 def _title_box(cluster: Cluster, box: Box) -> Box:

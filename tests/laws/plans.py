@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from hypothesis import assume
 from hypothesis import strategies as st
 
-from scanviz import grad
-from scanviz import tensor as T
 from scanviz.engine.backends.numpy.emit import EMITS
 from scanviz.engine.backends.registry import resolve
-from scanviz.engine.function import function
 from scanviz.engine.graph.nodes import Array
 from scanviz.engine.mode import Mode
 from scanviz.engine.program.instructions import Program
@@ -23,6 +18,7 @@ from scanviz.testing.comparing import check_same
 from scanviz.testing.loop_case import READINGS, LoopCase, Reading
 from scanviz.testing.loops import EVERY_DTYPE, random_loops
 from scanviz.testing.unrolled import run_plainly
+from tests.laws.frame import PLAIN, built
 from tests.laws.law import law
 from tests.laws.programs import compiled
 from tests.support.arena import EVERYTHING, ArenaBackend
@@ -71,17 +67,13 @@ def a_gradient_runs_from_its_bytes_and_its_plan_alone(
     case: LoopCase, rewrites: bool, groups: Grouping, emits: Emits, way: int
 ) -> None:
     """The gradient of a loop gives in an arena what the reference tier gives without rewrites: mitmots are rows in memory too."""
-    results, _, inputs, _ = case.build()
-    variables = [variable for variable, _ in inputs]
-    wanted = [variable for variable in variables if variable.type.dtype == case.dtype]
-    assume(wanted)
-    cost: Any = sum(T.sum(result) for result in results)
-    pulled = grad(cost, wanted, disconnected_inputs="ignore")
+    loop = built(case)
+    assume(loop.floats)
+    pulled = loop.gradients()
     f, plain = (
-        function(variables, pulled, mode=Mode("reference", which), on_unused_input="ignore")
-        for which in ("all" if rewrites else "none", "none")
+        loop.function(pulled, mode) for mode in (Mode("reference", "all" if rewrites else "none"), PLAIN)
     )
-    given = [np.asarray(value) for _, value in inputs]
+    given = [np.asarray(value) for value in loop.values]
     found = ArenaBackend(groups, emits).run(f.program, [spread(array, way) for array in given])
     check_same(found, resolve("reference").compile(plain.program).run(given, None), case.dtype)
 
@@ -130,6 +122,3 @@ def _is_between(program: Program, plan: Plan, one: int, other: int) -> bool:
             todo += needs[k] - seen if k not in seen else ()
             seen.add(k)
     return False
-
-
-__all__ = ["spread"]

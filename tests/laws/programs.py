@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from scanviz.engine.backends.registry import resolve
 from scanviz.engine.errors import BackendError, MisfitError
-from scanviz.engine.function import Function, function
+from scanviz.engine.function import Function
 from scanviz.engine.graph.nodes import Array, Variable
 from scanviz.engine.mode import Mode
 from scanviz.engine.program.file import from_bytes, from_data, structural_hash, to_bytes, to_data
@@ -24,6 +24,7 @@ from scanviz.engine.program.instructions import Instruction, LoopInstruction, al
 from scanviz.engine.program.printer import program_text
 from scanviz.testing.loop_case import LoopCase
 from scanviz.testing.loops import EVERY_DTYPE, random_loops
+from tests.laws.frame import built
 from tests.laws.law import law
 
 LOOPS = random_loops(dtypes=EVERY_DTYPE, symbolic_steps=True, constants=True)
@@ -45,16 +46,10 @@ def compiled(
     reading: Callable[[Variable], Variable] = lambda rows: rows,
 ) -> tuple[Function, list[Array]]:
     """Return the function of what is read of a case's rows, and what its program is given."""
-    results, updates, inputs, state = case.build()
-    f = function(
-        [variable for variable, _ in inputs],
-        [reading(result) for result in results],
-        updates=updates,
-        mode=Mode(tier, "all" if rewrites else "none"),
-        on_unused_input="ignore",
-    )
-    given = [np.asarray(value) for _, value in inputs]
-    shared = [shared_variable.get_value() for shared_variable in f.spec.shared] if state is not None else []
+    loop, mode = built(case), Mode(tier, "all" if rewrites else "none")
+    f = loop.function(map(reading, loop.results), mode, updates=loop.updates)
+    given = [np.asarray(value) for value in loop.values]
+    shared = [variable.get_value() for variable in f.spec.shared] if loop.state is not None else []
     return f, [*given, *shared]
 
 
@@ -195,6 +190,3 @@ def _at(data: Any, path: tuple[Any, ...]) -> Any:
     for key in path:
         data = data[key]
     return data
-
-
-__all__ = ["compiled"]

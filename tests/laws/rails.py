@@ -13,14 +13,15 @@ from scanviz.render.characters import SIGNS, CharacterDrawing, DrawnLine, Moment
 from scanviz.render.diagram.build import diagram_of
 from scanviz.render.film.frames import film_of, moment_of
 from scanviz.testing.loop_case import LoopCase
+from tests.laws.frame import built
 from tests.laws.law import law
-from tests.laws.pictures import LOOPS, with_gradient
+from tests.laws.pictures import LOOPS
 
 
 @law(sample=4, case=LOOPS, width=st.sampled_from([20, 50, 90, 400]), plumbing=st.booleans())
 def lines_beside_rows_join_what_is_read_at_every_moment(case: LoopCase, width: int, plumbing: bool) -> None:
     """Of what rewrites made of a loop and its gradient, whole and frame by frame, lines join what is read, and nothing moves."""
-    history = rewrites_record(RewriteHistory(with_gradient(case), Selection("all")))
+    history = rewrites_record(RewriteHistory(built(case).wanted, Selection("all")))
     film = film_of(history, plumbing=plumbing)
     moments = [moment_of(film, number) for number in range(len(film.frames))]
     for version in (0, len(history.applications)):

@@ -16,9 +16,8 @@ from scanviz.engine.config import config
 from scanviz.engine.graph.nodes import Array, Variable
 from scanviz.engine.mode import Mode
 from scanviz.testing.comparing import check_same
+from tests.laws.frame import NAMES, PLAIN, constants_set, over_always
 from tests.laws.law import law
-from tests.laws.limits import constants_set, over_always
-from tests.laws.tiers import NAMES
 
 
 class _Given(NamedTuple):
@@ -222,5 +221,5 @@ def a_loop_gives_the_same_bits_with_any_number_of_threads(case: RowsCase, rewrit
     for other in found[1:]:
         for mine, theirs in zip(other, found[0], strict=True):
             np.testing.assert_array_equal(mine.view(f"u{mine.itemsize}"), theirs.view(f"u{mine.itemsize}"))
-    plain = scanviz.function(inputs, wanted, mode=Mode("reference", "none"), on_unused_input="ignore")
+    plain = scanviz.function(inputs, wanted, mode=PLAIN, on_unused_input="ignore")
     check_same(found[0], plain(*given), case.dtype)

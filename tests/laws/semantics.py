@@ -1,4 +1,4 @@
-"""Laws of what scan means to its users: rows that are read, inputs that are computed, gradients in the step, no steps at all."""
+"""Laws of what scan means to its users: rows that are read, inputs that are computed, gradients in the step."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from scanviz.engine.graph.replace import replace
 from scanviz.testing.expressions import RandomExpression, expressions
 from scanviz.testing.loops import LoopCase, random_loops
 from scanviz.testing.unrolled import run_plainly
+from tests.laws.frame import PLAIN
 from tests.laws.law import law
 from tests.support.row_reads import RowRead, row_reads
 
@@ -153,7 +154,7 @@ def gradients_with_respect_to_computed_inputs_are_those_of_plain_ones(
     (again,) = replace([cost], over)
     cut = grad(again, over.get(chosen, chosen), disconnected_inputs="ignore")
     given = [values for _, values in inputs]
-    reference = Mode("reference", "none")
+    reference = PLAIN
     expected = function(
         [variable for variable, _ in inputs], plain, mode=reference, on_unused_input="ignore"
     )(*given)
@@ -223,24 +224,3 @@ def _as_row(value: Any) -> Any:
     while value.ndim > 1:
         value = value.sum(axis=0)
     return value
-
-
-@law(sample=10, case=random_loops(longest=0, stops=False, smooth=True, symbolic_steps=True))
-def no_steps_give_no_rows_and_change_nothing(case: LoopCase) -> None:
-    """A loop of no steps gives no rows of the right shape and dtype, leaves shared variables alone, and has gradients of 0."""
-    results, updates, inputs, state = case.build()
-    variables = [variable for variable, _ in inputs]
-    floats = [(variable, values) for variable, values in inputs if values.dtype.kind == "f"]
-    cost = functools.reduce(T.add, [T.sum(result) for result in results])
-    slopes = grad(cost, [variable for variable, _ in floats], disconnected_inputs="ignore")
-    f = function(variables, [*results, *slopes], updates=updates, mode="numpy", on_unused_input="ignore")
-    found = f(*(values for _, values in inputs))
-    steps = len(run_plainly(case)[0][0])
-    if steps:
-        return  # sequences without n_steps may be longer than was drawn
-    for rows, output in zip(found, case.outputs, strict=False):
-        assert rows.shape == (0, *output.shape) and rows.dtype == case.dtype
-    for slope, (_, values) in zip(found[len(results) :], floats, strict=True):
-        assert slope.shape == values.shape and not slope.any()
-    if state is not None and case.shared_start is not None:
-        np.testing.assert_array_equal(state.get_value(), case.shared_start)

@@ -13,8 +13,8 @@ from scanviz import tensor as T
 from scanviz.engine.graph.nodes import Array, Variable
 from scanviz.engine.mode import Mode
 from scanviz.testing.comparing import check_same
+from tests.laws.frame import MODES, PLAIN
 from tests.laws.law import law
-from tests.laws.tiers import TIERS
 
 Side = Callable[[Variable, Variable, Variable], Variable]
 SIDES: dict[str, Side] = {
@@ -93,18 +93,13 @@ CASES = st.builds(
 )
 
 
-@law(sample=6, case=CASES, tier=TIERS, rewrites=st.booleans())
-def what_a_step_chooses_and_its_gradients_are_those_of_the_reference(
-    case: SidesCase, tier: str, rewrites: bool
-) -> None:
+@law(sample=6, case=CASES, mode=MODES)
+def what_a_step_chooses_and_its_gradients_are_those_of_the_reference(case: SidesCase, mode: Mode) -> None:
     """Rows of steps that choose, and their derivatives of first and second order, are those of the interpreted graph."""
     inputs, wanted = case.build()
-    values, mode = case.values(), Mode(tier, "all" if rewrites else "none")
+    values, mode = case.values(), mode
     found, expected = (
         scanviz.function(inputs, wanted, mode=chosen, on_unused_input="ignore")(*values)
-        for chosen in (mode, Mode("reference", "none"))
+        for chosen in (mode, PLAIN)
     )
     check_same(found, expected, "float64")
-
-
-__all__ = ["what_a_step_chooses_and_its_gradients_are_those_of_the_reference"]

@@ -60,9 +60,3 @@ def a_side_has_a_period_where_it_is_taken_that_often(calls: list[list[bool]]) ->
     elif apart.total() >= FEWEST and len(apart) == 1:
         (only,) = apart
         assert not REGULAR * steps <= only * taken <= steps / REGULAR
-
-
-__all__ = [
-    "a_period_of_slow_steps_is_one_of_different_steps",
-    "a_side_has_a_period_where_it_is_taken_that_often",
-]

@@ -18,8 +18,8 @@ from scanviz.engine.graph.types import BOOLEAN, FLOATS, INTEGERS
 from scanviz.engine.mode import Mode
 from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
 from scanviz.testing.comparing import assert_same_bits, assert_within_places
+from tests.laws.frame import NAMES, PLAIN
 from tests.laws.law import law
-from tests.laws.tiers import NAMES
 from tests.support.special_values import special_array, special_numbers
 
 STEPS = 3
@@ -77,7 +77,7 @@ def an_operation_of_a_step_gives_or_fails_alike_on_every_tier(
     ]
     if name == "power":
         _without_halves(given[1])
-    expected = _found([operation], given, carried, Mode("reference", "none"))
+    expected = _found([operation], given, carried, PLAIN)
     found = _found([operation], given, carried, Mode(tier, "none"))
     if isinstance(expected, ScanvizError) or isinstance(found, ScanvizError):
         assert type(found) is type(expected), f"{name} of {dtypes}: {found!r}, not {expected!r}"
@@ -143,7 +143,7 @@ def _compare(
     """Compare those of some calls that have a meaning for rows with the reference tier."""
     taken = {call: (name, made) for call, (name, made) in calls.items() if _takes(name, made, given)}
     made = [operation for _, operation in taken.values()]
-    expected = _found(made, given, carried, Mode("reference", "none"))
+    expected = _found(made, given, carried, PLAIN)
     found = _found(made, given, carried, mode)
     assert isinstance(expected, list) and isinstance(found, list), f"{found!r}, not {expected!r}"
     for (call, (name, _)), mine, theirs in zip(taken.items(), found, expected, strict=True):
@@ -180,11 +180,3 @@ def a_cast_of_a_step_is_numpys(seed: int, carried: bool, tier: str) -> None:
         with np.errstate(all="ignore"):
             expected = [number.astype(new) for number in given.reshape(-1)]
         assert_same_bits(made, np.array(expected, new).reshape(given.shape), f"{old} as {new} of {given}")
-
-
-__all__ = [
-    "a_cast_of_a_step_is_numpys",
-    "an_operation_of_a_step_gives_or_fails_alike_on_every_tier",
-    "every_operation_gives_alike_of_all_special_numbers",
-    "known_numbers_give_alike_beside_all_special_numbers",
-]

@@ -1,34 +1,44 @@
 """Laws of threads: whatever several of them do with one function, each finds what it would have found alone.
 
-Threads change places as often as Python can while they run, see :mod:`tests.support.at_once`.  A race may need several
-tries to show itself; an example that breaks one of these laws need not do so each time it is run.
+Threads run at once and change places as often as Python can (:mod:`tests.support.at_once`); what breaks a law so need not do
+so again.  Or they take turns: one runs at a time, up to a line or bytecode that is drawn, and what an example breaks it breaks
+again.  Such an example is run twice: first to see what the threads touch together (:mod:`tests.support.touched`), then with a
+function built anew, whose threads change places where they touch one such thing, or anywhere.  Both runs are judged.
 """
 
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 import scanviz
 from scanviz import Mode, function, shared
 from scanviz import tensor as T
 from scanviz.engine import observe
+from scanviz.engine.errors import ScanvizError
 from scanviz.engine.graph.nodes import Array
 from scanviz.engine.rewrites.versions import places
 from scanviz.profiler.recording.overhead import FREE
 from scanviz.profiler.recording.recorder import Recorder
 from scanviz.profiler.values.tracing import Tracer
-from scanviz.testing.loops import LoopCase, random_loops
+from scanviz.testing.loop_case import LoopCase
+from scanviz.testing.loops import random_loops
+from tests.laws.frame import MODES, modes
 from tests.laws.law import law
-from tests.laws.tiers import TIERS
+from tests.laws.watching import Expected, Tally, Walk, walks
 from tests.support.at_once import at_once
+from tests.support.by_turns import Turns, by_turns
 from tests.support.drawing import assert_each_drawn_once, drawer
+from tests.support.own_locks import own_locks
+from tests.support.touched import Touched
 from tests.support.watched_calls import (
     WATCHING,
     check_call,
@@ -38,66 +48,108 @@ from tests.support.watched_calls import (
     with_other_values,
 )
 
-LONGEST = 40  # steps: enough for several chunks of a watched run
-CALLS = 4  # by each thread
+Runner = Callable[[Sequence[Callable[[], Any]]], list[Any]]  # does works, and returns what they gave
+Example = Callable[[Runner], None]
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """Turns of two runs: the first anywhere, the second at what the first saw shared if ``at`` says which of that."""
+
+    first: tuple[int, ...]
+    second: tuple[int, ...]
+    finely: bool
+    at: int | None
+
+    def run(self, example: Example) -> None:
+        """Run an example twice."""
+        touched = Touched()
+        with own_locks():
+            example(lambda works: by_turns(works, Turns(self.first), touched))
+            met = touched.shared()
+            places = met[self.at % len(met)] if met and self.at is not None else None
+            example(lambda works: by_turns(works, Turns(self.second, self.finely, places)))
+
+
+def _run(example: Example, schedule: Schedule | None) -> None:
+    """Run an example, at once where it has no schedule; it is given what does works, makes all anew, and judges what it gets."""
+    if schedule is None:
+        example(at_once)
+    else:
+        schedule.run(example)
+
+
+def _lengths() -> st.SearchStrategy[tuple[int, ...]]:
+    some = st.sampled_from([1, 2, 3, 10, 40, 100, 400, 2000])
+    few = st.sampled_from([1, 1, 2, 3, 4])
+    return st.lists(few, min_size=1, max_size=6).map(tuple) | st.lists(some, min_size=1, max_size=6).map(
+        tuple
+    )
+
+
+def schedules() -> st.SearchStrategy[Schedule | None]:
+    """Draw where threads that take turns change places: mostly where they touch something that they share and change without a lock."""
+    at = st.sampled_from([0, 0, 0, 0, 1, 1, 2, 3, 4, 5, None])
+    finely = st.sampled_from([False, False, False, True])
+    return st.none() | st.builds(Schedule, _lengths(), _lengths(), finely, at)
 
 
 @law(
-    sample=8,
-    case=random_loops(updates=False, longest=LONGEST),
-    threads=st.integers(4, 8),
+    sample=10,
+    case=random_loops(
+        longest=40, dtypes=("float64", "int64")
+    ),  # enough steps for several chunks of a watched run
+    calls=st.lists(st.integers(1, 4), min_size=2, max_size=6),
     watching=st.sampled_from(WATCHING),
-    tier=TIERS,
-    rewrites=st.booleans(),
+    mode=MODES,
     keeps_buffers=st.booleans(),
     counts=st.booleans(),
     also=st.sampled_from(["nothing", "asks for records", "pickles", "builds"]),
+    schedule=schedules(),
 )
 def threads_find_what_they_would_find_alone(
     case: LoopCase,
-    threads: int,
+    calls: list[int],
     watching: str,
-    tier: str,
-    rewrites: bool,
+    mode: Mode,
     keeps_buffers: bool,
     counts: bool,
     also: str,
+    schedule: Schedule | None,
 ) -> None:
-    """Calls in several threads give what calls alone give; steps recorded are those taken; shared updates sum up."""
-    mode = Mode(tier, "all" if rewrites else "none")
-    results, updates, inputs, _ = case.build(name="law", allow_gc=not keeps_buffers)
-    count = shared(0, "count")
-    f = function(
-        [variable for variable, _ in inputs],
-        results,
-        updates={**updates, count: count + results[0].shape[0]} if counts else updates,
-        mode=mode,
-        profile=watching == "its own profile",
-        on_unused_input="ignore",
-    )
-    cases = [[with_other_values(case, 100 * k + turn) for turn in range(CALLS)] for k in range(threads)]
+    """Calls of a loop in threads give what they give alone; those with updates what they give one after the other."""
+    cases = [[with_other_values(case, 100 * k + turn) for turn in range(n)] for k, n in enumerate(calls)]
     given = [[inputs_of(loop_case) for loop_case in mine] for mine in cases]
+    counts = counts or case.update is not None  # updates come in some order, of which the counter tells
 
-    def calls(k: int) -> list[list[Array]]:
-        return [f(*values) for values in given[k]]
+    def example(together: Runner) -> None:
+        results, updates, inputs, state = case.build(name="law", allow_gc=not keeps_buffers)
+        number = shared(0, "number")
+        f = function(
+            [variable for variable, _ in inputs],
+            [*([number] if counts else []), *results],
+            updates={**updates, number: number + 1} if counts else updates,
+            mode=mode,
+            profile=watching == "its own profile",
+            on_unused_input="ignore",
+        )
+        watchers = observers_for(watching)
+        works = [partial(lambda mine: [f(*values) for values in mine], mine) for mine in given]
+        with ExitStack() as attached:
+            for watcher in watchers:
+                attached.enter_context(observe.observed_by(watcher))
+            found = together([*works, partial(_beside, also, f, watchers)])
+        pairs = [
+            (call, one) for k, mine in enumerate(cases) for call, one in zip(found[k], mine, strict=True)
+        ]
+        steps, last = _check_in_order(pairs, case.shared_start) if counts else _check_each(pairs)
+        if state is not None and last is not None:
+            np.testing.assert_allclose(state.get_value(), last, rtol=1e-9, atol=1e-9)
+        records = [watcher.record() for watcher in watchers if isinstance(watcher, Recorder)]
+        for record in [*records, *([f.profile] if f.profile is not None else [])]:
+            check_record(record, steps, mode.rewrites == "all")
 
-    watchers = observers_for(watching)
-    works: list[Callable[[], Any]] = [partial(calls, k) for k in range(threads)]
-    works.append(partial(_beside, also, f, watchers))
-    with ExitStack() as attached:
-        for watcher in watchers:
-            attached.enter_context(observe.observed_by(watcher))
-        found = at_once(works)
-    steps = [
-        check_call(results_of_call, loop_case)[0]
-        for k in range(threads)
-        for results_of_call, loop_case in zip(found[k], cases[k], strict=True)
-    ]
-    if counts:  # calls that do wait for one another
-        assert count.get_value() == sum(steps), (count.get_value(), sum(steps))
-    records = [watcher.record() for watcher in watchers if isinstance(watcher, Recorder)]
-    for record in [*records, *([f.profile] if f.profile is not None else [])]:
-        check_record(record, steps, rewrites)
+    _run(example, schedule)
 
 
 def _beside(also: str, f: Any, watchers: list[observe.Observer]) -> None:
@@ -119,18 +171,108 @@ def _beside(also: str, f: Any, watchers: list[observe.Observer]) -> None:
                 function(f.inputs, f.outputs, on_unused_input="ignore")
 
 
+def _check_each(pairs: list[tuple[list[Array], LoopCase]]) -> tuple[list[int], Array | None]:
+    return [check_call(found, case)[0] for found, case in pairs], None
+
+
+def _check_in_order(
+    pairs: list[tuple[list[Array], LoopCase]], state: Array | None
+) -> tuple[list[int], Array | None]:
+    """Check calls whose first result is their number: each begins with the state that the one before left."""
+    pairs = sorted(pairs, key=lambda pair: int(pair[0][0]))
+    assert [int(found[0]) for found, _ in pairs] == list(range(len(pairs))), "a call was counted twice"
+    steps = []
+    for found, case in pairs:
+        taken, state = check_call(found[1:], replace(case, shared_start=state))
+        steps.append(taken)
+    return steps, state
+
+
+@law(
+    sample=5,
+    lengths=st.lists(st.lists(st.integers(0, 90), min_size=1, max_size=4), min_size=2, max_size=6),
+    detail=st.sampled_from(["steps", "steps", "ops"]),
+    schedule=schedules(),
+)
+def profiled_calls_in_threads_take_each_step_once(
+    lengths: list[list[int]], detail: Any, schedule: Schedule | None
+) -> None:
+    """Short and long calls of a profiled loop in threads count their steps right, and the profile counts the same."""
+
+    def example(together: Runner) -> None:
+        x = T.vector("x")
+        counts, _ = scanviz.scan(lambda x_t, count: count + x_t, x, T.constant(0.0), name="counting")
+        f, recorder = function([x], counts, mode=Mode("numpy")), Recorder(detail, calibration=FREE)
+        with observe.observed_by(recorder):
+            f(np.ones(0))  # what is told of the function itself takes longest
+            found = together(
+                [partial(lambda mine: [f(np.ones(rows)) for rows in mine], mine) for mine in lengths]
+            )
+        for mine, results in zip(lengths, found, strict=True):
+            for steps, result in zip(mine, results, strict=True):
+                np.testing.assert_array_equal(result, np.arange(1.0, steps + 1))
+        check_record(recorder.record(), [0, *(number for mine in lengths for number in mine)], rewrites=False)
+
+    _run(example, schedule)
+
+
+@law(
+    sample=3,
+    case=walks(),
+    threads=st.integers(2, 5),
+    mode=modes("numpy", "reference"),
+    detail=st.sampled_from(["steps", "ops"]),
+    schedule=schedules(),
+)
+def calls_in_threads_fail_where_they_would_fail_alone(
+    case: Walk, threads: int, mode: Mode, detail: Any, schedule: Schedule | None
+) -> None:
+    """Calls in threads of which some fail in the middle fail and give as alone; what is recorded is what they did together."""
+
+    def example(together: Runner) -> None:
+        f, recorder = case.build(mode), Recorder(detail, calibration=FREE)
+        with observe.observed_by(recorder):
+            found = together([lambda: [_walked(f, table) for table in case.tables]] * threads)
+        expected = Expected()
+        for mine in found:
+            assert mine == [expected.walk(case, table) for table in case.tables]
+        record = recorder.record()
+        (told,) = record.functions
+        assert (told.calls, told.errors, told.running) == (expected.calls, expected.errors, 0)
+        for loop in record.loops:
+            tally = Tally(loop.runs, loop.failed_runs, loop.steps)
+            assert (tally, loop.running) == (expected.loops[loop.name], 0), (loop.name, tally)
+
+    _run(example, schedule)
+
+
+def _walked(f: Any, table: list[int]) -> list[int] | None:
+    try:
+        rows: list[int] = f(np.array(table, "int32")).tolist()
+    except (ScanvizError, IndexError):
+        return None
+    return rows
+
+
 @law(
     sample=3,
     size=st.integers(1, 5),
-    threads=st.integers(2, 8),
+    threads=st.integers(2, 5),
     calls=st.integers(1, 6),
     steps=st.integers(0, 4),
+    schedule=schedules(),
 )
-def no_two_threads_draw_the_same_numbers(size: int, threads: int, calls: int, steps: int) -> None:
+def no_two_threads_draw_the_same_numbers(
+    size: int, threads: int, calls: int, steps: int, schedule: Schedule | None
+) -> None:
     """What threads draw together is what one thread would have drawn, each number once."""
-    f, alone = drawer(size, steps), drawer(size, steps)
-    drawn = at_once([lambda: [f() for _ in range(calls)]] * threads)
-    assert_each_drawn_once(drawn, alone)
+
+    def example(together: Runner) -> None:
+        f, alone = drawer(size, steps), drawer(size, steps)
+        drawn = together([lambda: [f() for _ in range(calls)]] * threads)
+        assert_each_drawn_once(drawn, alone)
+
+    _run(example, schedule)
 
 
 @law(sample=3, case=random_loops(dtypes=("float64",), smooth=True), threads=st.integers(2, 6))
@@ -157,21 +299,3 @@ def threads_build_what_they_would_build_alone(case: LoopCase, threads: int) -> N
             np.testing.assert_allclose(mine, theirs, rtol=1e-9, atol=1e-9)
         again = f.rewrites.all_graphs()[-1]
         assert list(places(again)) == list(places(f.rewrites.final)), "rewriting again gave other nodes"
-
-
-@law(
-    sample=3,
-    lengths=st.lists(st.lists(st.integers(0, 90), min_size=1, max_size=4), min_size=4, max_size=8),
-    detail=st.sampled_from(["steps", "steps", "steps", "ops"]),
-)
-def profiled_calls_in_threads_take_each_step_once(lengths: list[list[int]], detail: Any) -> None:
-    """Many short calls of a profiled loop in threads count their steps right, and the profile counts the same."""
-    x = T.vector("x")
-    counts, _ = scanviz.scan(lambda x_t, count: count + x_t, x, T.constant(0.0), name="counting")
-    f, recorder = function([x], counts, mode=Mode("numpy")), Recorder(detail, calibration=FREE)
-    with observe.observed_by(recorder):
-        found = at_once([partial(lambda mine: [f(np.ones(rows)) for rows in mine], mine) for mine in lengths])
-    for mine, results in zip(lengths, found, strict=True):
-        for steps, result in zip(mine, results, strict=True):
-            np.testing.assert_array_equal(result, np.arange(1.0, steps + 1))
-    check_record(recorder.record(), [number for mine in lengths for number in mine], rewrites=False)

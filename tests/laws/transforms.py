@@ -8,10 +8,10 @@ import numpy as np
 from hypothesis import assume
 from hypothesis import strategies as st
 
-from scanviz import ScanArgs, clone, equal_computations, grad, jacobian, jvp, named_subgraph, vjp
+from scanviz import ScanArgs, clone, equal_computations, jvp, named_subgraph, vjp
 from scanviz import tensor as T
-from scanviz.engine.errors import DisconnectedInputError, ScanvizValueError, UnusedInputError
-from scanviz.engine.function import Function, function, specify_function
+from scanviz.engine.errors import ScanvizValueError
+from scanviz.engine.function import function
 from scanviz.engine.graph.nodes import Array, Variable
 from scanviz.engine.graph.replace import replace
 from scanviz.engine.graph.traversal import toposort, variables
@@ -22,8 +22,8 @@ from scanviz.testing.comparing import check_same
 from scanviz.testing.loop_case import LoopCase
 from scanviz.testing.loops import random_loops
 from scanviz.testing.unrolled import run_plainly
+from tests.laws.frame import MODES, TIERS, Built, built, cost_of, gradients
 from tests.laws.law import law
-from tests.laws.tiers import TIERS
 
 SMOOTH = random_loops(dtypes=("float64",), smooth=True, updates=False, stops=False)
 STEP = 1e-5
@@ -34,12 +34,10 @@ def jvp_and_vjp_are_transposes_and_jvp_is_a_difference(
     case: LoopCase, seed: int, called: bool, rewrites: bool
 ) -> None:
     """For u and v, u·(J v) is (uᵀ J)·v, and J v is the slope along v, of a graph or of a function, whatever rules do."""
-    results, _, inputs, _ = case.build()
-    floats = [(variable, value) for variable, value in inputs if value.dtype.kind == "f"]
-    assume(floats)
-    wrt, point = [variable for variable, _ in floats], [value for _, value in floats]
-    rng = np.random.default_rng(seed)
-    tangents = [np.asarray(rng.normal(size=array.shape)) for array in point]
+    loop, rng = built(case), np.random.default_rng(seed)
+    results, wrt = loop.results, loop.floats
+    assume(wrt)
+    tangents = [np.asarray(rng.normal(size=loop.given[name].shape)) for name in wrt]
 
     def f(*given: Variable) -> list[Variable]:
         return replace(results, dict(zip(wrt, given, strict=True)))
@@ -47,32 +45,23 @@ def jvp_and_vjp_are_transposes_and_jvp_is_a_difference(
     what = f if called else results
     values, slopes = jvp(what, wrt, tangents, disconnected_outputs="ignore")
     mode = "numpy" if rewrites else "reference"
-    names = [variable for variable, _ in inputs]
-    at = dict(inputs)
-    run = function(names, [*values, *slopes], mode=mode, on_unused_input="ignore")
-    found = run(*(at[name] for name in names))
+    found = loop.computed([*values, *slopes], mode)
     first, along = found[: len(values)], [np.asarray(value) for value in found[len(values) :]]
     cotangents = [rng.normal(size=value.shape) for value in first]
     _, pullback = vjp(what, wrt, disconnected_inputs="ignore")
-    pulled = function(names, pullback(cotangents), mode=mode, on_unused_input="ignore")(
-        *(at[k] for k in names)
-    )
+    pulled = loop.computed(pullback(cotangents), mode)
     forward = sum(float(np.vdot(u, array)) for u, array in zip(cotangents, along, strict=True))
     backward = sum(float(np.vdot(cotangent, v)) for cotangent, v in zip(pulled, tangents, strict=True))
     assert abs(forward - backward) <= 1e-8 * (1 + abs(forward)), (forward, backward)
-    _check_difference(function(names, results, on_unused_input="ignore"), at, wrt, tangents, along)
+    _check_difference(loop, tangents, along)
 
 
-def _check_difference(
-    run: Function, at: dict[Variable, Array], wrt: list[Variable], tangents: list[Array], along: list[Array]
-) -> None:
+def _check_difference(loop: Built, tangents: list[Array], along: list[Array]) -> None:
     """Raise unless tangents are what central differences along a direction say."""
 
     def moved(by: float) -> list[Array]:
-        there = dict(at)
-        there.update({variable: at[variable] + by * v for variable, v in zip(wrt, tangents, strict=True)})
-        found: list[Array] = run(*there.values())
-        return found
+        there = {name: loop.given[name] + by * v for name, v in zip(loop.floats, tangents, strict=True)}
+        return loop._replace(given=loop.given | there).computed(loop.results, "numpy")
 
     for mine, above, below in zip(along, moved(STEP), moved(-STEP), strict=True):
         slope = (above - below) / (2 * STEP)
@@ -151,40 +140,18 @@ def an_edited_loop_gives_what_stays_and_what_was_put_in(case: LoopCase, which: i
 @law(
     sample=12,
     case=SMOOTH,
-    tier=TIERS,
-    rewrites=st.booleans(),
+    mode=MODES,
     captured=st.booleans(),
 )
-def a_named_subgraph_is_its_graph(case: LoopCase, tier: str, rewrites: bool, captured: bool) -> None:
+def a_named_subgraph_is_its_graph(case: LoopCase, mode: Mode, captured: bool) -> None:
     """A loop as a named subgraph gives the values and gradients of the loop, with inputs passed or captured."""
-    results, _, inputs, _ = case.build()
-    floats = [variable for variable, value in inputs if value.dtype.kind == "f"]
+    loop = built(case)
+    results, floats = loop.results, loop.floats
     assume(floats)
-    names, values = [variable for variable, _ in inputs], [value for _, value in inputs]
     named = named_subgraph(floats[:1] if captured else floats, results, "a graph")
     mine = named(*(floats[:1] if captured else floats))
-    mode = Mode(tier, "all" if rewrites else "none")
 
     def run(outputs: list[Variable]) -> list[Array]:
-        cost = T.sum(T.stack([T.sum(T.tanh(output)) for output in outputs]))
-        slopes = grad(cost, floats, disconnected_inputs="ignore")
-        found: list[Array] = function(names, [*outputs, *slopes], mode=mode, on_unused_input="ignore")(
-            *values
-        )
-        return found
+        return loop.computed([*outputs, *gradients(cost_of(outputs, None), floats)], mode)
 
     check_same(run(mine), run(results), case.dtype)
-
-
-@law(sample=10, case=SMOOTH, whole=st.booleans())
-def a_derivative_uses_what_it_is_taken_by(case: LoopCase, whole: bool) -> None:
-    """A function takes the variable that a gradient or Jacobian is taken by as an input, although no value of it may be needed."""
-    results, _, inputs, _ = case.build()
-    names = [variable for variable, _ in inputs]
-    for wrt in (variable for variable, value in inputs if value.dtype.kind == "f"):
-        with contextlib.suppress(DisconnectedInputError):
-            found = jacobian(results[0], wrt) if whole else grad(T.sum(results[0]), wrt)
-            try:
-                specify_function(names, found)
-            except UnusedInputError as error:
-                assert f"`{wrt.name}`" not in error.what, error

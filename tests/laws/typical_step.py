@@ -29,9 +29,9 @@ from scanviz.record.operations import OperationRecord
 from scanviz.record.statistics import Histogram, HistogramTable
 from scanviz.record.summary.typical import BELOW, sum_in_words
 from scanviz.testing.loop_case import LoopCase
+from tests.laws.frame import TIERS
 from tests.laws.law import law
 from tests.laws.loops import LOOPS
-from tests.laws.tiers import TIERS
 
 _LOOP: Any = SimpleNamespace(key=1)  # all that stamps read of a loop
 INNER = 2  # key of the loop inside
@@ -312,9 +312,6 @@ def quantiles_of_parts_are_those_of_numpy(rows: list[list[int]], cut: int, share
         assert min(low, high) * (1 - 1 / 64) - 1 <= found <= max(low, high) * (1 + 1 / 64) + 1
     low, high = (float(np.quantile(times[0], 0.5, method=method)) for method in ("inverted_cdf", "higher"))
     assert low * (1 - 1 / 64) - 1 <= single.median <= high * (1 + 1 / 64) + 1
-
-
-__all__ = ["Imagined", "check_division", "imagined"]
 
 
 _BLOCKS = st.lists(

@@ -14,9 +14,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-import scanviz
-from scanviz import tensor as T
-from scanviz.engine.graph.nodes import Array, Constant, Variable, describe, is_floating
+from scanviz.engine.graph.nodes import Constant, Variable, describe
 from scanviz.engine.graph.shared import SharedVariable
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.rewrites.cost import Cost, cost_of
@@ -30,31 +28,15 @@ from scanviz.record.graphs.graph import GraphSnapshot, ScanRecord
 from scanviz.record.graphs.rewrites import RewritesRecord
 from scanviz.record.graphs.rewrites_snapshot import rewrites_record
 from scanviz.record.storage.codec import decode, encode
-from scanviz.testing.loops import LoopCase, random_loops
+from scanviz.testing.loops import random_loops
+from tests.laws.frame import built
 from tests.laws.law import law
 from tests.laws.many_loops import many_loops
 
 
-def with_gradient(case: LoopCase) -> list[Variable]:
-    """Return what is wanted of a loop's function: results, updates, and gradients as far as there are any."""
-    return inputs_and_wanted(case)[1]
-
-
-def inputs_and_wanted(case: LoopCase) -> tuple[list[tuple[Variable, Array]], list[Variable]]:
-    """Return the inputs of a loop's function with their values, and what is wanted of it: results, updates and gradients."""
-    results, updates, inputs, _ = case.build()
-    wanted = [*results, *dict(updates).values()]
-    smooth = [result for result in results if is_floating(result)]
-    wrt = [variable for variable, _ in inputs if is_floating(variable)]
-    if smooth and wrt:
-        cost = sum((T.sum(T.cast(variable, "float64")) for variable in smooth), T.constant(0.0))
-        wanted += scanviz.grad(cost, wrt, disconnected_inputs="ignore")
-    return inputs, wanted
-
-
 def graphs() -> st.SearchStrategy[list[Variable]]:
     """Graphs of one loop of any kind, or of several, mostly with gradients: what is wanted of each."""
-    return many_loops().map(lambda found: found[1]) | random_loops().map(with_gradient)
+    return many_loops().map(lambda found: found[1]) | random_loops().map(lambda case: built(case).wanted)
 
 
 def without_folders(name: str) -> str:

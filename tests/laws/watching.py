@@ -21,8 +21,8 @@ from scanviz.engine.graph.nodes import Array
 from scanviz.profiler.recording.overhead import FREE
 from scanviz.profiler.recording.recorder import Recorder
 from scanviz.profiler.values.tracing import Tracer
+from tests.laws.frame import MODES, TIERS
 from tests.laws.law import law
-from tests.laws.tiers import TIERS
 
 
 @dataclass(frozen=True)
@@ -156,16 +156,15 @@ PLACES: dict[str, Callable[[Callable[[], Any]], Any]] = {
     sample=12,
     case=walks(),
     place=st.sampled_from(list(PLACES)),
-    tier=TIERS,
-    rewrites=st.booleans(),
+    mode=MODES,
     detail=st.sampled_from(["steps", "ops"]),
     values=st.booleans(),
 )
 def runs_have_failed_if_an_error_ended_them(
-    case: Walk, place: str, tier: str, rewrites: bool, detail: Any, values: bool
+    case: Walk, place: str, mode: Mode, detail: Any, values: bool
 ) -> None:
     """What is recorded as failed is what failed, wherever it was called: in an except block, a generator, beside values."""
-    f = case.build(Mode(tier, "all" if rewrites else "none"))
+    f = case.build(mode)
     recorder, expected = Recorder(detail, calibration=FREE), Expected()
     observers: list[observe.Observer] = [recorder, *([Tracer()] if values else [])]
     for observer in observers:

@@ -161,6 +161,3 @@ def work_told_from_shapes_is_that_of_the_arrays(case: LoopCase, rewrites: bool, 
     assert (0, None) in found
     for (_, loop), work in found.items():
         check_work(seen.programs[loop], work, seen.values[loop])
-
-
-__all__ = ["check_work", "touched"]

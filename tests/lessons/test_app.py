@@ -205,7 +205,7 @@ def test_f1_everywhere_and_question_mark_outside_of_editors_tell_keys_and_words(
             await press(pilot, opening)
             assert isinstance(app.screen, LessonHelp)
             shown = " ".join(strip.text for strip in app.screen._compositor.render_strips())
-            assert "F6" in shown and "check the exercise" in shown
+            assert "f6" in shown and "check the exercise" in shown
             await pilot.press("end")
             await pilot.pause()
             shown = " ".join(strip.text for strip in app.screen._compositor.render_strips())

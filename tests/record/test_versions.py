@@ -26,7 +26,8 @@ from scanviz.record.storage.file import load, save
 from scanviz.testing.expressions import RandomExpression
 from scanviz.testing.loop_case import LoopCase, OutputCase
 from scanviz.testing.operations import operations_for
-from tests.laws.versions import spelled_record, with_gradient
+from tests.laws.frame import built
+from tests.laws.versions import spelled_record
 
 
 def profiled():
@@ -185,7 +186,7 @@ def test_a_node_that_comes_to_be_the_first_of_its_node_id_is_written_as_that():
         go_backwards=False,
         nested=RandomExpression((), 1),
     )
-    history = RewriteHistory(with_distinct_names(with_gradient(case)), Selection("all"))
+    history = RewriteHistory(with_distinct_names(built(case).wanted), Selection("all"))
     record = rewrites_record(history)
     for k, outputs in enumerate(history.all_graphs()):
         assert spelled_record(record.snapshot(k)) == spelled_record(snapshot(outputs))

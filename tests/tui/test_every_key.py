@@ -13,7 +13,7 @@ from scanviz.tui.app import ScanvizApp
 from scanviz.tui.asking import LeaveScreen, SearchInput
 from scanviz.tui.help import HelpScreen, is_explained
 from scanviz.tui.tabbed_app import TabBar
-from scanviz.tui.tree import LoopTree
+from scanviz.tui.tree import RunTree
 from scanviz.tui.verdict_bar import VerdictBar
 from scanviz.tui.views import VIEWS
 from scanviz.tui.views.film import FilmPane, FilmView
@@ -158,7 +158,7 @@ PARTS: dict[str, tuple[type, str, list[Key]]] = {
         ],
     ),
     "the tree": (
-        LoopTree,
+        RunTree,
         "t",
         [
             Key("j", line, before="k"),  # which loop stands last depends on their times

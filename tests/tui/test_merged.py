@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from scanviz.record.storage.merging import merged
-from scanviz.tui.tree import LoopTree
+from scanviz.tui.tree import RunTree
 from scanviz.tui.views.profile import function_summary
 from tests.profiler.records import SMALL
 
@@ -12,6 +12,6 @@ def test_the_tree_and_the_summary_of_a_function_name_its_origin() -> None:
     whole = merged([("first", SMALL), ("second", SMALL)])
     for function in whole.functions:
         assert f"from {function.origin}" in function_summary(function).plain
-        assert f"{function.name}  {function.origin}" in LoopTree()._function_label(function, 100, 200).plain
+        assert f"{function.name}  {function.origin}" in RunTree()._function_label(function, 100, 200).plain
     (alone,) = SMALL.functions
     assert "from" not in function_summary(alone).plain

@@ -38,7 +38,7 @@ async def test_a_key_that_goes_to_a_panel_brings_it_back():
         await pressed(pilot, "t", "T")
         assert app.focused is app.view.table()  # keys go to what is seen
         await pressed(pilot, "t")
-        assert app.focused is app.loop_tree and app.main.query_one("#left").display
+        assert app.focused is app.run_tree and app.main.query_one("#left").display
         await pressed(pilot, "I", "i")
         assert app.focused is app.main.query_one("#verdict") and app.focused.display
 
@@ -73,7 +73,7 @@ async def test_a_chart_on_the_whole_screen_is_drawn_for_it_and_keys_still_move_i
         await pressed(pilot, "3")  # another tab is seen with all that is around it
         assert not app.panels.enlarged and app.view.TITLE == "Graph" and "loops (t)" in screen(app)
         await pressed(pilot, "Z", "t")
-        assert not app.panels.enlarged and app.focused is app.loop_tree
+        assert not app.panels.enlarged and app.focused is app.run_tree
 
 
 @pytest.mark.parametrize("size", [(80, 24), (200, 60)])

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scanviz.record.plain_text import is_plain
-from scanviz.tui.text import printed as printed_module
-from scanviz.tui.text.printed import Printed, coloured, is_failure
+from scanviz.tui.views import output as printed_module
+from scanviz.tui.views.output import Printed, coloured, is_failure
 
 
 def lines_of(*texts):

@@ -115,7 +115,7 @@ async def test_a_script_that_runs_visibly_lives_and_one_that_has_ended_does_not(
         await app.workers.wait_for_complete()
         app.news.take()
         await pilot.pause()
-        assert "steps/s" not in screen(app) and app.loop_tree.sign not in screen(app)
+        assert "steps/s" not in screen(app) and app.run_tree.sign not in screen(app)
 
 
 def test_the_loop_that_is_looked_at_stays_in_the_one_line_of_the_tree_when_loops_change_places():

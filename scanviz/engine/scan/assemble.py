@@ -57,7 +57,7 @@ from scanviz.engine.scan.variables import (
 from scanviz.engine.scan.weak import WeakDtypes, WeakState, retype, weak_dtypes
 
 
-class LoopSpec(Struct, frozen=True):
+class ScanRequest(Struct, frozen=True):
     """What a loop was asked for, in canonical form."""
 
     fn: Callable[..., Any]
@@ -67,9 +67,9 @@ class LoopSpec(Struct, frozen=True):
     strict: bool | str
 
 
-def loop_spec(
+def scan_request(
     fn: Callable[..., Any], sequences: Any, outputs_info: Any, non_sequences: Any, strict: bool | str
-) -> LoopSpec:
+) -> ScanRequest:
     """Return what a loop is asked for by the arguments of ``scan``."""
     given: object = fn  # annotations do not stop a user
     if not callable(given):
@@ -78,10 +78,10 @@ def loop_spec(
             "the step must be a function", found=shown, fix="the step first, then sequences: scan(step, x)"
         )
     rows, outputs = sequence_arguments(sequences), output_arguments(outputs_info)
-    return LoopSpec(fn, rows, outputs, non_sequence_arguments(non_sequences), strict)
+    return ScanRequest(fn, rows, outputs, non_sequence_arguments(non_sequences), strict)
 
 
-class LoopParts(Struct, frozen=True):
+class ScanParts(Struct, frozen=True):
     """All parts of a loop, ready to be applied or unrolled.
 
     Attributes
@@ -114,7 +114,7 @@ class LoopParts(Struct, frozen=True):
         return result if isinstance(variable, Carry) else last_row(result, self.outer[variable])
 
 
-def build_step(spec: LoopSpec, name: str) -> BuiltStep:
+def build_step(spec: ScanRequest, name: str) -> BuiltStep:
     """Call the step and let weak initial states take the dtypes that NumPy gives them in it."""
     inputs = make_inputs(spec.fn, spec.sequences, spec.outputs, spec.non_sequences)
     step = call_step(spec.fn, inputs, name)
@@ -148,7 +148,7 @@ def _retyped(step: BuiltStep, dtypes: WeakDtypes) -> BuiltStep:
     return BuiltStep(inputs, StepReturn(outputs, updates, condition), step.born_after, step.where)
 
 
-def loop_parts(spec: LoopSpec, step: BuiltStep, cuts: list[dict[int, Variable]]) -> LoopParts:
+def loop_parts(spec: ScanRequest, step: BuiltStep, cuts: list[dict[int, Variable]]) -> ScanParts:
     """Return the loop variables of a built step and what they read."""
     updates = {**shared_defaults(step), **step.returned.updates}
     outer: dict[LoopVariable, Variable] = {}
@@ -182,14 +182,14 @@ def loop_parts(spec: LoopSpec, step: BuiltStep, cuts: list[dict[int, Variable]])
     rename: dict[Variable, Variable] = {**found, **passed}
     rename.update({shared_variable: inner for shared_variable, inner in inner_of_shared.items()})  # noqa: C416  # the key type widens
     return _close(
-        LoopParts([*variables, *outputs, *(v for v, _ in shared), *constants], outer, outputs, shared, None),
+        ScanParts([*variables, *outputs, *(v for v, _ in shared), *constants], outer, outputs, shared, None),
         condition,
         rename,
     )
 
 
 def _output_variables(
-    spec: LoopSpec, step: BuiltStep, outer: dict[LoopVariable, Variable]
+    spec: ScanRequest, step: BuiltStep, outer: dict[LoopVariable, Variable]
 ) -> list[LoopVariable]:
     """Return the loop variables of the user's outputs, their dtypes agreed with their initial states."""
     infos = spec.outputs or [OutputArgument(k, None, ()) for k in range(len(step.returned.outputs))]
@@ -246,14 +246,14 @@ def _given_constants(
     return found
 
 
-def _close(parts: LoopParts, condition: Variable | None, rename: Mapping[Variable, Variable]) -> LoopParts:
+def _close(parts: ScanParts, condition: Variable | None, rename: Mapping[Variable, Variable]) -> ScanParts:
     """Return the parts with outer variables in the step's graph replaced by variables of the step."""
     results = [result for variable in parts.variables for result in inner_outputs(variable)]
     spec = [*results, *([condition] if condition is not None else [])]
     closed = iter(replace(spec, rename))
     fresh = dict(zip(parts.variables, giving(parts.variables, closed), strict=True))
     until = Until(next(closed)) if condition is not None else None
-    return LoopParts(
+    return ScanParts(
         [fresh[variable] for variable in parts.variables],
         {fresh[variable]: value for variable, value in parts.outer.items()},
         [fresh[output] for output in parts.outputs],

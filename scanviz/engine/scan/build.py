@@ -124,7 +124,7 @@ def scan(
         )
         go_backwards = truth(go_backwards, "go_backwards")
         settings = loop_settings(name, truncate_gradient, mode, allow_gc, profile, strict)
-        wanted = assemble.loop_spec(fn, sequences, outputs_info, non_sequences, strict)
+        wanted = assemble.scan_request(fn, sequences, outputs_info, non_sequences, strict)
         steps = number_of_steps(wanted.sequences, n_steps, settings.name)
         step = assemble.build_step(wanted, settings.name)
         cuts = cut_sequences(wanted.sequences, go_backwards)
@@ -165,7 +165,7 @@ def loop_settings(
     return ScanSettings(str(name), truncate_gradient, tier, keep, profile, bool(strict))
 
 
-def _unrolled(parts: assemble.LoopParts, name: str) -> tuple[list[Variable], Updates] | None:
+def _unrolled(parts: assemble.ScanParts, name: str) -> tuple[list[Variable], Updates] | None:
     """Return the results of a loop of one step without a loop, None where only a loop checks that there are rows for it."""
     from scanviz.engine.scan.unroll import (  # few loops have one step
         unchecked_sequence,
@@ -181,7 +181,7 @@ def _unrolled(parts: assemble.LoopParts, name: str) -> tuple[list[Variable], Upd
 
 
 def _apply(
-    parts: assemble.LoopParts, steps: Variable, settings: ScanSettings
+    parts: assemble.ScanParts, steps: Variable, settings: ScanSettings
 ) -> tuple[list[Variable], Updates]:
     op = Scan(parts.variables, parts.until, settings)
     outer = [parts.outer[variable] for variable in parts.variables if variable in parts.outer]

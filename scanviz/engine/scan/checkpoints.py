@@ -99,7 +99,7 @@ def scan_checkpoints(
     """
     with building("scan"):
         settings = loop_settings(name, -1, None, None, False, False)
-        wanted = assemble.loop_spec(fn, sequences, outputs_info, non_sequences, False)
+        wanted = assemble.scan_request(fn, sequences, outputs_info, non_sequences, False)
         steps = number_of_steps(wanted.sequences, n_steps, settings.name)
         step = assemble.build_step(wanted, settings.name)
         parts = assemble.loop_parts(wanted, step, cut_sequences(wanted.sequences, False))
@@ -138,7 +138,7 @@ def _chunk(wanted: Any, steps: Variable) -> Variable:
 class _Chunks(Struct):
     """The loop of chunks over the parts of a loop of single steps."""
 
-    parts: assemble.LoopParts
+    parts: assemble.ScanParts
     settings: ScanSettings
     steps: Variable
     size: Variable

@@ -17,7 +17,7 @@ from scanviz.engine.ops.index import getitem
 from scanviz.engine.ops.size_checks import state_shape
 from scanviz.engine.ops.sizes import as_size, surely_at_most, surely_equal
 from scanviz.engine.ops.symbolic_shape import shape_of
-from scanviz.engine.scan.assemble import LoopParts
+from scanviz.engine.scan.assemble import ScanParts
 from scanviz.engine.scan.updates import Updates, updates_of_loop
 from scanviz.engine.scan.variables import (
     Carry,
@@ -30,7 +30,7 @@ from scanviz.engine.scan.variables import (
 )
 
 
-def unroll_one_step(parts: LoopParts, name: str) -> tuple[list[Variable], Updates]:
+def unroll_one_step(parts: ScanParts, name: str) -> tuple[list[Variable], Updates]:
     """Return the results of a loop of exactly one step, called ``name``, each output with one row.
 
     Sequences are already turned and cut for their taps, so row 0 is what the step reads.  A stop condition changes

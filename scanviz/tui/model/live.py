@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec.structs import replace
+from rich.text import Text
 
 from scanviz.child_process import scanviz_command
 from scanviz.record.errors import ScanvizError
@@ -27,7 +28,6 @@ from scanviz.record.model import OutcomeRecord, ProfileRecord
 from scanviz.record.plain_text import sanitize
 from scanviz.record.storage.file import load, save
 from scanviz.tui.model.source import Source
-from scanviz.tui.text.printed import Printed
 
 VARIABLE = "SCANVIZ_LIVE"
 CHUNK = 1 << 18  # bytes of output that are taken at once
@@ -208,9 +208,8 @@ class LiveSource(Source):
     def _tail(self) -> list[str]:
         with contextlib.suppress(OSError), self.printed.open("rb") as stream:
             stream.seek(max(0, self.printed.stat().st_size - 200 * TAIL))
-            printed = Printed()
-            printed.take(stream.read().decode("utf-8", "replace"))
-            return [line.plain for line in printed.lines[-TAIL:]]
+            text = Text.from_ansi(stream.read().decode("utf-8", "replace")).plain
+            return [sanitize(line) for line in text.splitlines()[-TAIL:]]
         return []
 
     _last: list[str] = []  # noqa: RUF012  # replaced, never changed

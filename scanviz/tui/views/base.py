@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import ClassVar
 
 from rich.console import RenderableType
@@ -12,11 +13,17 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Static
 
+from scanviz.record.plain_text import sanitize
 from scanviz.tui.asking import focus_now
 from scanviz.tui.model.source import Source
 from scanviz.tui.model.state import ViewState
 from scanviz.tui.views.lines import LinesPane
 from scanviz.tui.views.tables import SortedTable
+
+
+def quoted(name: str) -> str:
+    """Return a name as a shell reads it."""
+    return shlex.quote(sanitize(name))
 
 
 class TextBlock(Static):
@@ -132,10 +139,6 @@ class TabView(Widget):
             self._drawn_for = self.room.width
             self.redraw()
 
-    def shows(self, state: ViewState) -> bool:
-        """Return whether a state is what was drawn last."""
-        return self._shown is state
-
     def redraw(self) -> None:
         """Draw the state anew."""
         raise NotImplementedError
@@ -156,8 +159,13 @@ class TabView(Widget):
         self.post_message(self.Moved(state))
 
     def command(self) -> str:
-        """Return the command line that shows the same; FILE stands for the profile."""
-        return "scanviz report FILE"
+        """Return the command line that prints the content; FILE stands for the profile."""
+        return f"scanviz report FILE{self.scan_option()}"
+
+    def scan_option(self) -> str:
+        """Return the option that names the chosen loop; nothing where none is chosen."""
+        loop = self.state.loop_record
+        return f" --scan {quoted(self.state.title(loop))}" if loop is not None else ""
 
     def news(self, source: Source) -> bool:
         """Take what a running script has told since the last time; return whether it was anything."""

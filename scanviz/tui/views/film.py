@@ -27,12 +27,13 @@ WORDS = 120  # columns of words beside lines between nodes
 _HEIGHT = 4  # rows of the curve
 _AXIS = 7  # columns for numbers left of it
 _WIDEST = 6  # columns of a frame in it
+MOST_FRAMES = 10**6
 _EIGHTHS = " ▁▂▃▄▅▆▇█"
 _CHANGED = {"added": f"bold {GREEN}", "removed": RED}
 
 
 class FilmPane(LinesPane):
-    """The picture of a frame: what changes in it is marked, not a cursor."""
+    """The picture of a frame, in which changes are marked instead of a cursor."""
 
     CURSOR = False
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -44,54 +45,28 @@ class FilmPane(LinesPane):
         Binding("escape", "close", "list", show=False),
     ]
 
-    class Wanted(Message):
-        """Another frame is wanted: so many on, or the first or last; or playing, or the list."""
-
-        def __init__(self, by: int | None = None, *, plays: bool = False) -> None:
-            super().__init__()
-            self.by, self.plays = by, plays
+    @property
+    def _film(self) -> FilmView:
+        film = self.parent
+        assert isinstance(film, FilmView)
+        return film
 
     def action_frame(self, by: int) -> None:
-        """Go a frame on or back."""
-        self.post_message(self.Wanted(by))
+        """Go a frame forward or back."""
+        self._film.skip(by)
 
     def action_end(self, last: int) -> None:
         """Go to the first frame or the last."""
-        self.post_message(self.Wanted(10**6 if last else -(10**6)))
+        self._film.skip(MOST_FRAMES if last else -MOST_FRAMES)
 
     def action_play(self) -> None:
         """Play, or stop."""
-        self.post_message(self.Wanted(plays=True))
+        self._film.play()
 
     def action_close(self) -> None:
         """Go back to the list."""
-        self.post_message(self.Wanted())
-
-
-class FilmCurve(TextBlock):
-    """Costs over frames; a click goes to a frame."""
-
-    class Chosen(Message):
-        """A frame was clicked."""
-
-        def __init__(self, frame: int) -> None:
-            super().__init__()
-            self.frame = frame
-
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id)
-        self._count = self._cells = 1
-
-    def draw(self, film: Film, frame: int, width: int) -> None:
-        """Show the curve with the cursor on a frame."""
-        self._count, self._cells = len(film.frames), cell_width(len(film.frames), width)
-        self.show(curve([item.operations for item in film.frames], frame, width))
-
-    def on_click(self, event: Click) -> None:
-        """Go to the frame under the mouse."""
-        frame = (event.x - _AXIS) // self._cells
-        if 0 <= frame < self._count:
-            self.post_message(self.Chosen(frame))
+        self._film.stop()
+        self._film.post_message(FilmView.Closed())
 
 
 class FilmView(Widget):
@@ -100,18 +75,18 @@ class FilmView(Widget):
     Attributes
     ----------
     frame : int
-        The frame that is seen.
+        The visible frame.
     """
 
     class Moved(Message):
-        """Another frame is seen: after so many rewrites."""
+        """Another frame is shown: the graph after so many rewrites."""
 
         def __init__(self, after: int) -> None:
             super().__init__()
             self.after = after
 
     class Closed(Message):
-        """The list is wanted again."""
+        """The user goes back to the list."""
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -122,21 +97,22 @@ class FilmView(Widget):
         self._versions: tuple[RewritesRecord, GraphVersions] | None = None
         self._moments: list[Moment] = []
         self._timer: Timer | None = None
+        self._drawn_for = 0  # columns
 
     def compose(self) -> ComposeResult:
         """Lay the film out."""
         yield TextBlock(id="film-caption")
         yield FilmPane(id="film-pane")
-        yield FilmCurve(id="film-curve")
+        yield TextBlock(id="film-curve")
 
     @property
     def pane(self) -> FilmPane:
-        """Where the picture is."""
+        """The picture."""
         return self.query_one("#film-pane", FilmPane)
 
     @property
     def plays(self) -> bool:
-        """Whether the film goes on by itself."""
+        """Whether the film plays."""
         return self._timer is not None
 
     def show_film(self, history: RewritesRecord, scan: str | None, rewrite: int, width: int) -> None:
@@ -149,7 +125,7 @@ class FilmView(Widget):
                 if self._versions is None or self._versions[0] is not history:
                     self._versions = history, versions_of(history)
                 self._take(self._versions[1].film(scan), width)
-            except ScanvizError as error:  # what a record holds of its graphs is looked at only now
+            except ScanvizError as error:  # graphs of a record are read only now
                 self.film, self._drawing = None, None
                 self.query_one("#film-caption", TextBlock).show(str(error))
                 self.pane.show([])
@@ -183,7 +159,9 @@ class FilmView(Widget):
             self.pane.bring(min(changed[-1], changed[0] + max(1, self.pane.size.height - 5)))
             self.pane.bring(changed[0])
         self.query_one("#film-caption", TextBlock).show(caption(film, self.frame, self.plays))
-        self.query_one("#film-curve", FilmCurve).draw(film, self.frame, width)
+        self._drawn_for = width
+        counts = [frame.operations for frame in film.frames]
+        self.query_one("#film-curve", TextBlock).show(curve(counts, self.frame, width))
 
     def go_to(self, frame: int) -> None:
         """Show a frame."""
@@ -192,33 +170,20 @@ class FilmView(Widget):
             self._draw(self.size.width)
             self.post_message(self.Moved(self.film.frames[self.frame].after))
 
-    def on_film_pane_wanted(self, event: FilmPane.Wanted) -> None:
-        """Go to another frame, play or stop, or give the list back."""
-        event.stop()
-        if event.plays:
-            self._play()
-        elif event.by is None:
-            self.stop()
-            self.post_message(self.Closed())
-        else:
-            self.stop()
-            self.go_to(self.frame + event.by)
-
-    def on_film_curve_chosen(self, event: FilmCurve.Chosen) -> None:
-        """Go to the frame that was clicked."""
-        event.stop()
+    def skip(self, by: int) -> None:
+        """Stop, and go so many frames forward or back."""
         self.stop()
-        self.go_to(event.frame)
+        self.go_to(self.frame + by)
 
-    def on_lines_pane_pointed(self, event: LinesPane.Pointed) -> None:
-        """Nothing follows the cursor here."""
-        event.stop()
+    def on_click(self, event: Click) -> None:
+        """Go to the frame that was clicked in the curve."""
+        if self.film is not None and event.widget is self.query_one("#film-curve"):
+            frame = (event.x - _AXIS) // cell_width(len(self.film.frames), self._drawn_for)
+            if 0 <= frame < len(self.film.frames):
+                self.skip(frame - self.frame)
 
-    def on_lines_pane_clicked(self, event: LinesPane.Clicked) -> None:
-        """A click puts the cursor somewhere, and does nothing else here."""
-        event.stop()
-
-    def _play(self) -> None:
+    def play(self) -> None:
+        """Play, or stop."""
         if self.plays:
             self.stop()
             self._draw(self.size.width)
@@ -227,7 +192,7 @@ class FilmView(Widget):
             self.go_to(0 if self.frame + 1 >= len(self.film.frames) else self.frame + 1)
 
     def _on(self) -> None:
-        """Go a frame on; stop at the end, or when another tab is looked at."""
+        """Go a frame forward; stop at the end, or when another tab is chosen."""
         if self.film is None or self.frame + 1 >= len(self.film.frames) or not self.size.width:
             self.stop()
             self._draw(self.size.width)
@@ -235,19 +200,19 @@ class FilmView(Widget):
             self.go_to(self.frame + 1)
 
     def stop(self) -> None:
-        """Play no more."""
+        """Stop playing."""
         if self._timer is not None:
             self._timer.stop()
             self._timer = None
 
 
 def frame_after(film: Film, after: int) -> int:
-    """Return the frame that shows the graph after so many rewrites: the last one that is no later."""
+    """Return the last frame that shows at most so many rewrites."""
     return max((k for k, frame in enumerate(film.frames) if frame.after <= after), default=0)
 
 
 def caption(film: Film, number: int, plays: bool) -> Text:
-    """Return what stands above a frame: its rewrite, what that did, and what it did to the number of operations."""
+    """Return the caption of a frame: its rewrite, what that did, and the number of operations before and after."""
     frame = film.frames[number]
     text = Text(f"{'▶' if plays else '▷'} frame {number + 1} of {len(film.frames)} · ", "dim", no_wrap=True)
     text.append(f"{frame.caption}", "not dim bold")
@@ -263,7 +228,7 @@ def _counts(values: Sequence[int], number: int) -> str:
 
 
 def cell_width(count: int, width: int) -> int:
-    """Return how many columns a frame has in the curve.
+    """Return the columns of a frame in the curve.
 
     Examples
     --------
@@ -274,7 +239,7 @@ def cell_width(count: int, width: int) -> int:
 
 
 def curve(values: list[int], cursor: int, width: int) -> Text:
-    """Return numbers as a curve of bars, the one under the cursor in another colour.
+    """Return numbers as bars, the one under the cursor in another colour.
 
     Examples
     --------

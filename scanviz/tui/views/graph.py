@@ -20,7 +20,6 @@ from scanviz.tui.model.state import ViewState
 from scanviz.tui.text.drawn import PicturePart, parts_of, styled, words
 from scanviz.tui.views.base import TabView, TextBlock
 from scanviz.tui.views.lines import LinesPane
-from scanviz.tui.views.steps import quoted
 
 MOST_NODES = 400  # of a picture that is drawn whole
 BAR = 2  # columns of the scroll bar
@@ -232,8 +231,7 @@ class GraphView(TabView):
 
     def command(self) -> str:
         """Return the command line that draws the same, with loops closed to one depth."""
-        loop = self.state.loop_record
-        scan = f" --scan {quoted(self.state.title(loop))}" if loop is not None and self.own else ""
+        scan = self.scan_option() if self.own else ""
         deep, closed = depths(self._whole) if self._whole is not None else {}, self._closed_loops()
         depth = f" --depth {min(deep[name] for name in closed)}" if closed else ""
         return f"scanviz graph FILE{scan}{depth}{' --before' if self.built else ''}{' --plumbing' if self.plumbing else ''}"

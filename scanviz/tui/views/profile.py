@@ -33,7 +33,7 @@ from scanviz.tui.text.colours import share_style
 from scanviz.tui.text.stacked_bar import Segment, legend, stacked
 from scanviz.tui.views.base import TabView, TextBlock
 from scanviz.tui.views.run_parts import bound_cells, function_rows, run_summary
-from scanviz.tui.views.steps import all_steps, quoted
+from scanviz.tui.views.steps import all_steps
 from scanviz.tui.views.tables import Cell, Column, Row, SortedTable, place_cell, text_cell
 
 _COLUMNS = (
@@ -172,15 +172,6 @@ class ProfileView(TabView):
         """Show sizes, fills and checks too, or no more."""
         self.unfolded = not self.unfolded
         self.redraw()
-
-    def command(self) -> str:
-        """Return the command line that shows this loop."""
-        loop = self.state.loop_record
-        return (
-            f"scanviz report FILE --scan {quoted(self.state.title(loop))}"
-            if loop is not None
-            else "scanviz report FILE"
-        )
 
     def table(self) -> SortedTable:
         """Return the operations."""

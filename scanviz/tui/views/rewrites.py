@@ -25,7 +25,7 @@ from scanviz.tui.model.linked_selection import SIGN, linked_selection
 from scanviz.tui.model.source import Source
 from scanviz.tui.model.state import ViewState
 from scanviz.tui.text.colours import report_text
-from scanviz.tui.views.base import TabView, TextBlock
+from scanviz.tui.views.base import TabView, TextBlock, quoted
 from scanviz.tui.views.film import FilmView
 from scanviz.tui.views.rewrite_cells import (
     COLUMNS,
@@ -307,20 +307,13 @@ class RewritesView(TabView):
 
     def command(self) -> str:
         """Return the command line that shows the same."""
-        from scanviz.tui.views.steps import quoted
-
-        loop = self.state.loop_record
+        loop, function = self.state.loop_record, self.state.function_record
         scan = f" --scan {quoted(loop.name)}" if self.own and loop is not None else ""
-        if (
-            loop is not None
-            and self.state.title(loop) != loop.name
-            and self.state.function_record is not None
-        ):
-            scan += f" --function {quoted(self.state.function_record.name)}"
+        ambiguous = loop is not None and self.state.title(loop) != loop.name
+        if function is not None and (self.film or ambiguous):
+            scan += f" --function {quoted(function.name)}"
         if self.film:
-            function = self.state.function_record
-            named = f" --function {quoted(function.name)}" if function is not None else ""
-            return f"scanviz graph FILE --film{scan if '--function' in scan else scan + named} -o film.html"
+            return f"scanviz graph FILE --film{scan} -o film.html"
         if self.other == "why" and loop is not None:
             return f"scanviz rewrites FILE --why {quoted(loop.name)}"
         if self.other == "why not":

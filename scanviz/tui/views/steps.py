@@ -112,15 +112,6 @@ class StepsView(TabView):
         canvas.show(Text("\n").join(lines))
         here.show(_here(loop, self.state))
 
-    def command(self) -> str:
-        """Return the command line that shows this loop's steps."""
-        loop = self.state.loop_record
-        return (
-            f"scanviz report FILE --scan {quoted(self.state.title(loop))}"
-            if loop is not None
-            else super().command()
-        )
-
     def action_step(self, by: int) -> None:
         """Go a step on."""
         self.move(self.state.at_step(self.state.step + by))
@@ -210,13 +201,6 @@ class StepsView(TabView):
     def on_mouse_scroll_down(self, event: MouseScrollDown) -> None:
         """Zoom out."""
         self.action_zoom(1.4)
-
-
-def quoted(name: str) -> str:
-    """Return a name as a shell reads it."""
-    import shlex
-
-    return shlex.quote(sanitize(name))
 
 
 def _is_far_apart(loop: LoopRecord) -> bool:

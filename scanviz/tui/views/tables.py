@@ -11,7 +11,6 @@ from rich.cells import cell_len
 from rich.text import Text
 from textual.binding import Binding, BindingType
 from textual.coordinate import Coordinate
-from textual.widget import Widget
 from textual.widgets import DataTable
 
 from scanviz.profiler.report.text import clipped
@@ -83,32 +82,10 @@ class SortedTable(DataTable[Text]):
         self.filter = ""  # only rows with this text are shown
         self._written_for = 0  # columns of the screen
         self._seen_width = 0  # columns
-        self._looks_focused = False
 
     def on_mount(self) -> None:
         """Write the headings."""
         self._write()
-
-    def watch_has_focus(self, _has_focus: bool) -> None:
-        """Look as if it has the focus, or not; where its tab goes together with the focus, it looks the same when both come back.
-
-        Styling a table takes as long as drawing it.
-        """
-        if self.has_focus != self._looks_focused and (self.has_focus or self._is_seen()):
-            super().watch_has_focus(_has_focus)
-
-    def on_show(self) -> None:
-        """Look as if it had no focus, where its tab has come back without it."""
-        if self._looks_focused and not self.has_focus:
-            super().watch_has_focus(False)
-
-    def notify_style_update(self) -> None:
-        """Note for which focus the styles are that it has now."""
-        self._looks_focused = self.has_focus
-        super().notify_style_update()
-
-    def _is_seen(self) -> bool:
-        return all(node.display for node in self.ancestors_with_self if isinstance(node, Widget))
 
     def on_resize(self) -> None:
         """Cut for another width, and keep the row of the cursor in sight where the table became smaller."""

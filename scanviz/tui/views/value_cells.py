@@ -6,12 +6,11 @@ import ast
 import math
 import operator
 from collections.abc import Callable, Collection, Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from rich.text import Text
-from textual.events import Click
-from textual.message import Message
 
 from scanviz.record.loops import LoopRecord
 from scanviz.record.plain_text import sanitize
@@ -20,47 +19,42 @@ from scanviz.tui.model.linked_selection import NO_SIGN, SIGN, origin
 from scanviz.tui.model.state import ViewState
 from scanviz.tui.text.colours import CYAN, RED
 from scanviz.tui.text.value_text import number
-from scanviz.tui.views.base import TextBlock
 from scanviz.tui.views.tables import Cell, Column, Row, text_cell
 
-# A line for a run's steps: where the cursor is, which steps were kept, whether it plays; a click goes to a step.
+# The scrubber: a line for a run's steps with the cursor and the kept steps; a click goes to a step.
 
 
-class Scrubber(TextBlock):
-    """The line."""
+class Scrubber(Struct, frozen=True):
+    """The scrubber as drawn.
 
-    FILLS: ClassVar[bool] = False
+    Attributes
+    ----------
+    text : Text
+        The line.
+    before, cells, steps : int
+        Columns before the cells, cells, and the steps that they stand for.
+    """
 
-    class Chosen(Message):
-        """A step was clicked."""
+    text: Text
+    before: int
+    cells: int
+    steps: int
 
-        def __init__(self, step: int) -> None:
-            super().__init__()
-            self.step = step
+    def step_at(self, column: int) -> int | None:
+        """Return the step of a column; None beside the cells."""
+        inside = 0 <= column - self.before < self.cells and self.steps
+        return cell_step(column - self.before, self.steps, self.cells) if inside else None
 
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id)
-        self._before = self._cells = self._steps = 0
 
-    def draw(
-        self, step: int, steps: int, kept: Collection[int], speed: int, plays: bool, told: str, width: int
-    ) -> None:
-        """Show where a run is, in so many columns."""
-        head = f"{'▶' if plays else '▷'} {f'{speed}/s' if plays else 'space'} "
-        text = f" step {step} of {steps}{f' · {told}' if told else ''}"
-        self._before, self._steps = len(head) + 1, steps
-        self._cells = max(8, min(100, width) - len(head) - len(text) - 2)
-        self.show(
-            Text(head, style="bold")
-            .append_text(track(step, steps, kept, self._cells))
-            .append(text, "not bold")
-        )
-
-    def on_click(self, event: Click) -> None:
-        """Go to the step under the mouse."""
-        cell = event.x - self._before
-        if 0 <= cell < self._cells and self._steps:
-            self.post_message(self.Chosen(cell_step(cell, self._steps, self._cells)))
+def scrubber(
+    step: int, steps: int, kept: Collection[int], speed: int, plays: bool, about: str, width: int
+) -> Scrubber:
+    """Return the scrubber of a run in so many columns; ``about`` says where the step's values come from."""
+    head = f"{'▶' if plays else '▷'} {f'{speed}/s' if plays else 'space'} "
+    end = f" step {step} of {steps}{f' · {about}' if about else ''}"
+    cells = max(8, min(100, width) - len(head) - len(end) - 2)
+    text = Text(head, style="bold").append_text(track(step, steps, kept, cells)).append(end, "not bold")
+    return Scrubber(text, len(head) + 1, cells, steps)
 
 
 def cell_step(cell: int, steps: int, cells: int) -> int:

@@ -8,6 +8,7 @@ from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import ScrollableContainer
+from textual.events import Click
 from textual.timer import Timer
 from textual.widgets import DataTable, Input
 
@@ -19,13 +20,13 @@ from scanviz.tui.model.state import ViewState
 from scanviz.tui.text.ruler import rulers
 from scanviz.tui.text.value_text import SHOWN, value_text
 from scanviz.tui.views.base import TabView, TextBlock
-from scanviz.tui.views.steps import quoted
 from scanviz.tui.views.tables import SortedTable
 from scanviz.tui.views.value_cells import (
     COLUMNS,
     Scrubber,
     about_step,
     line_of,
+    scrubber,
     trace_at,
     variable_row,
     watch_text,
@@ -73,13 +74,14 @@ class ValuesView(TabView):
         self._lines: tuple[TraceRecord | None, list[str]] = (None, [])
         self._recomputed = Recomputed()
         self._speed, self._plays, self._asks = SPEEDS.index(4), False, False
+        self._scrubber: Scrubber | None = None
         self._timer: Timer | None = None  # of playing
         self._waits: Timer | None = None  # of looking for what was computed
 
     def compose(self) -> ComposeResult:
         """Lay the tab out."""
         yield TextBlock(id="values-about")
-        yield Scrubber(id="values-scrubber")
+        yield TextBlock(id="values-scrubber")
         with ScrollableContainer(id="values-scroll"):
             yield TextBlock(id="values-rulers")
         yield SortedTable([COLUMNS[k] for k in self.FIELDS], id="values-table")
@@ -99,15 +101,11 @@ class ValuesView(TabView):
         known = self._known()
         self.query_one("#values-about", TextBlock).show(about_step(self.state, loop))
         steps = next((trace.total_steps for trace in known), self.state.steps)
-        self.query_one("#values-scrubber", Scrubber).draw(
-            self.state.step,
-            steps,
-            {step for trace in known for step in trace.steps},
-            SPEEDS[self._speed],
-            self._plays,
-            self._told(trace),
-            self.room.width,
+        kept = {step for trace in known for step in trace.steps}
+        self._scrubber = scrubber(
+            self.state.step, steps, kept, SPEEDS[self._speed], self._plays, self._told(trace), self.room.width
         )
+        self.query_one("#values-scrubber", TextBlock).show(self._scrubber.text)
         self.query_one("#values-rulers", TextBlock).show(
             rulers(loop, self.state, max(40, self.room.width - 4), known, steps)
         )
@@ -235,10 +233,12 @@ class ValuesView(TabView):
         else:
             self.move(self.state.at_step(self.state.step + 1))
 
-    def on_scrubber_chosen(self, event: Scrubber.Chosen) -> None:
-        """Go to the step that was clicked."""
-        event.stop()
-        self.move(self.state.at_step(event.step))
+    def on_click(self, event: Click) -> None:
+        """Go to the step that was clicked in the scrubber."""
+        if self._scrubber is not None and event.widget is self.query_one("#values-scrubber"):
+            step = self._scrubber.step_at(event.x)
+            if step is not None:
+                self.move(self.state.at_step(step))
 
     def _lines_of(self, trace: TraceRecord) -> list[str]:
         """Return the lines that built the values of a step; found once, and not again with every step."""
@@ -318,16 +318,11 @@ class ValuesView(TabView):
 
     def command(self) -> str:
         """Return the command line that shows this step's values."""
-        loop = self.state.loop_record
-        scan = f" --scan {quoted(self.state.title(loop))}" if loop is not None else ""
-        trace, run = self._trace(), self._run
-        again = f" --run {run} --recompute" if trace is None or "asked" in trace.reasons else ""
-        known = (
-            again
-            if self.state.loop is not None and can_recompute(self.state.record, self.state.loop, run)
-            else ""
-        )
-        return f"scanviz report FILE --values{scan} --step {self.state.step}{known}"
+        trace, run, loop = self._trace(), self._run, self.state.loop
+        unkept = trace is None or "asked" in trace.reasons
+        again = unkept and loop is not None and can_recompute(self.state.record, loop, run)
+        command = f"scanviz report FILE --values{self.scan_option()} --step {self.state.step}"
+        return f"{command} --run {run} --recompute" if again else command
 
     def table(self) -> SortedTable:
         """Return the variables."""

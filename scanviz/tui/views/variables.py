@@ -22,7 +22,6 @@ from scanviz.tui.model.linked_selection import NO_SIGN, SIGN, origin
 from scanviz.tui.model.state import ViewState
 from scanviz.tui.text.colours import GREEN
 from scanviz.tui.views.base import TabView, TextBlock
-from scanviz.tui.views.steps import quoted
 from scanviz.tui.views.tables import Cell, Column, Row, SortedTable, text_cell
 
 COLUMNS = (
@@ -151,11 +150,10 @@ class VariablesView(TabView):
 
     def command(self) -> str:
         """Return the command line that shows the same."""
-        loop = self.state.loop_record
-        if loop is None:
+        if self.state.loop_record is None:
             return super().command()
         option = "--connections" if PIECES[self.piece] == "connections" else "--mappings"
-        return f"scanviz graph FILE --scan {quoted(self.state.title(loop))} {option}"
+        return f"scanviz graph FILE{self.scan_option()} {option}"
 
     def table(self) -> SortedTable:
         """Return the loop variables."""

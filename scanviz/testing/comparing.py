@@ -37,7 +37,7 @@ def assert_same_bits(found: Any, expected: Any, what: str = "") -> None:
 
 
 def assert_within_places(found: Any, expected: Any, what: str = "", places: int = 4) -> None:
-    """Raise an AssertionError unless dtype, shape, NaN and signs are the same, and floats within so many last places.
+    """Raise an AssertionError unless dtype, shape, NaN and signs agree, and floats within some units in the last place.
 
     Examples
     --------

@@ -55,7 +55,7 @@ class RandomExpression(NamedTuple):
         return values[self.final]
 
     def needed(self, arguments: int) -> set[int]:
-        """Return the positions that the value depends on, those of the first ``arguments`` among them."""
+        """Return the positions that the value depends on, arguments included."""
         found, stack = set[int](), [self.final]
         while stack:
             place = stack.pop()
@@ -70,14 +70,14 @@ class RandomExpression(NamedTuple):
         return tuple(np.shape(found))
 
     def then(self, operation: Operation, *others: int, arguments: int) -> RandomExpression:
-        """Return this expression with an operation on its value, and on others, after it."""
+        """Append an operation on the value, and on other positions."""
         return RandomExpression(
             (*self.steps, (operation, (self.final, *others))), arguments + len(self.steps)
         )
 
 
 def compatible(shapes: Iterable[Shape], whole: Shape) -> bool:
-    """Return whether shapes broadcast with one another: each size is 1 or that of ``whole``, from the last axis on."""
+    """Return whether a shape broadcasts to ``whole``."""
     return all(
         size in (1, wanted)
         for shape in shapes
@@ -124,7 +124,7 @@ def expressions(
 
 
 def _tried(operation: Operation, values: Sequence[Any]) -> Any:
-    """Return what an operation makes of values, None where it is not meant for their shapes."""
+    """Apply an operation to values; None if their shapes do not fit."""
     if not operation.fits(*(np.shape(value) for value in values)):
         return None
     return np.asarray(operation.plain(*values))

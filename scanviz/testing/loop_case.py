@@ -46,7 +46,7 @@ class Reading(NamedTuple):
         return self.name
 
     def of(self, rows: Any, count: int) -> Any:
-        """Return what is read of rows, a variable or an array, of which there are ``count`` when run."""
+        """Read rows (a variable or an array) of which there are ``count`` at run time."""
         if count < self.rows:
             return rows
         return self.symbolic(rows) if isinstance(rows, Variable) else np.asarray(self.plain(rows))
@@ -80,7 +80,7 @@ class SequenceCase(Struct, frozen=True):
 
 
 class OutputCase(Struct, frozen=True):
-    """An output: what the step returns for it, the shape of that, and its initial rows and taps if it is fed back.
+    """An output: its expression in the step, its shape, and its initial rows and taps if it is fed back.
 
     ``from_zeros`` says that the initial rows are zeros which the graph makes, in the shape of an input: how most sums begin.
     """
@@ -141,7 +141,7 @@ class LoopCase(Struct, frozen=True):
     inputs: list[tuple[Variable, Array]] = field(default_factory=list)
 
     def shapes(self) -> list[Shape]:
-        """Return the shapes of what an expression of the step can use."""
+        """Return the shapes of the arguments of the step's expressions."""
         found = [sequence.values.shape[1:] for sequence in self.sequences for _ in sequence.taps]
         found += [output.shape for output in self.outputs for _ in output.taps]
         found += [
@@ -152,7 +152,7 @@ class LoopCase(Struct, frozen=True):
         return [*found, found[0]] if self.nested is not None else found
 
     def reads_nested(self) -> bool:
-        """Return whether anything depends on the loop inside the step, whose value is the last argument."""
+        """Return whether an output depends on the nested loop, whose value is the last argument."""
         count = len(self.shapes())
         read = [output.value for output in self.outputs] + ([self.update] if self.update is not None else [])
         return any(count - 1 in random_expression.needed(count) for random_expression in read)

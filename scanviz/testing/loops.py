@@ -119,7 +119,7 @@ def _array(draw: st.DrawFn, shape: Shape, dtype: str) -> Array:
 
 
 def _stop(draw: st.DrawFn) -> float:
-    """Return a limit off the round numbers: sums that are 0 but for rounding would stop one tier and not the other."""
+    """Return a limit away from round numbers, where rounding could stop one tier only."""
     return draw(st.floats(-1, 60)) + 0.001357
 
 
@@ -147,7 +147,7 @@ def _output(
     whole: Shape,
     smooth: bool,
 ) -> OutputCase:
-    """Return an output; a state is what the step computes, or adds that up."""
+    """Draw an output; a state is replaced or accumulated in each step."""
     adds = bool(taps) and draw(st.booleans())
     value = draw(expressions(shapes, dtype, whole, 1 if adds else 4, smooth))
     if not taps:

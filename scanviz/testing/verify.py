@@ -1,4 +1,4 @@
-"""Checking derivatives: reverse and forward mode against finite differences and against each other.
+"""Check derivatives: reverse and forward mode against finite differences and each other.
 
 For ``y = f(x)`` with Jacobian J, a random direction v of x and a random direction u of y, three numbers must agree:
 
@@ -29,7 +29,7 @@ PRECISION = {"float64": (1e-6, 1e-5), "float32": (1e-2, 2e-2), "float16": (1e-1,
 
 
 class GradientMismatchError(AssertionError):
-    """A derivative that differs from what it should be: which, where, and both values."""
+    """A wrong derivative: its input, place, and both values."""
 
 
 class _Case(NamedTuple):
@@ -152,7 +152,7 @@ def _reverse(case: _Case, up: Sequence[Array]) -> dict[int, Array]:
 
 
 def _forward(case: _Case, along: dict[int, Array], values: Sequence[Array]) -> list[Array]:
-    """Return the tangents of the outputs, which have these values, for tangents of the inputs."""
+    """Return the tangents of the outputs for tangents of the inputs."""
     seeds = {case.inputs[k]: T.constant(v.astype(case.points[k].dtype)) for k, v in along.items()}
     found = push_forward(seeds, case.outputs)
     computed = iter(

@@ -131,7 +131,7 @@ class ScanvizApp(TabbedApp):
             leave_on_signals(self)
 
     def _prepare(self) -> None:
-        """Prepare the other tabs in a thread, so that keys of the first second are answered."""
+        """Prepare the other tabs in a thread, so that early keys are answered."""
         state = self.state
 
         def prepared() -> None:
@@ -335,7 +335,7 @@ class ScanvizApp(TabbedApp):
         self.push_screen(HelpScreen(self.focused, self.view))
 
     async def action_quit(self) -> None:
-        """Leave; while a script runs, ask whether to stop it."""
+        """Leave the application; ask first while a script runs."""
         if not self.source.live or not self.source.running:
             self.exit()
             return

@@ -1,4 +1,4 @@
-"""Questions to the user: a line to type in, and what to do with a script that runs."""
+"""Questions to the user: a text input, and a dialogue about a running script."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def focus_now(widget: Widget) -> None:
 
 
 def whole_number(text: str) -> int | None:
-    """Return the whole number that was typed; None for any other text, or thousands of digits.
+    """Parse a typed integer; return None for other text.
 
     Examples
     --------

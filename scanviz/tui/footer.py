@@ -27,7 +27,7 @@ _UNTOLD = (
 
 
 def _worth_room(binding: Binding, node: DOMNode) -> bool:
-    """Return whether a key is told where room is left: one of ours, and none that everybody tries."""
+    """Return whether the footer lists a key where room is left: scanviz's own keys, cursor keys excluded."""
     ours = binding.action in _own_actions(type(node))
     return ours and bool(binding.description) and not binding.action.startswith(_UNTOLD)
 
@@ -38,7 +38,7 @@ def _own_actions(kind: type) -> frozenset[str]:
 
 
 class Footer(Static):
-    """The keys of what has the focus; a click on one is as good as the key.
+    """The keys of the focused widget; a click on a key runs it.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ class Footer(Static):
         self.update(text, layout=False)
 
     async def on_click(self, event: Click) -> None:
-        """Do what the key does."""
+        """Run the action of the clicked key."""
         for begins, ends, binding, node in self._places:
             if begins <= event.x < ends:
                 await self.app.run_action(binding.action, node)

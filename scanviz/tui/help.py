@@ -84,7 +84,7 @@ def _sentences() -> dict[str, str]:
 
 
 def explanation(owner: type, binding: Binding) -> str:
-    """Return what a key of a part of the application does: its sentence, else its short name.
+    """Return the sentence that explains a key, else its short name.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The left: the tree, and below it, in the rows that the tree leaves, facts about what is looked at."""
+"""The left panel: the tree, and below it facts about the selected loop or function."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _WORDS = {
 
 
 def facts(state: ViewState, width: int, most: int) -> Text:
-    """Return what there is to know of what is looked at, in at most so many columns and lines."""
+    """Return facts about the selected loop or function, in at most ``width`` columns and ``most`` lines."""
     loop, function = state.loop_record, state.function_record
     if loop is not None:
         lines = list(_of_loop(state, loop, width))
@@ -160,7 +160,7 @@ def _heading(name: str, place: str, width: int) -> Text:
 
 
 def _named(variable: LoopVariableRecord) -> str:
-    """Return a variable's name, with how far back it is read where that is not the step before alone."""
+    """Return a variable's name, with its taps unless it reads the previous step only."""
     far = [tap for tap in variable.reads if tap not in (-1, 0)]
     taps = (
         ",".join(f"t{tap:+d}" for tap in sorted(variable.reads)) if far and variable.kind != "mitmot" else ""
@@ -187,7 +187,7 @@ def _with_rest(kept: list[str], count: int) -> str:
 
 
 def _rewritten(function: FunctionRecord | None, loop: LoopRecord, width: int) -> Iterator[Text]:
-    """Iterate over what rewriting made of the loop: operations of a step before and after."""
+    """Yield a line about rewriting: operations per step before and after."""
     rewrites = function.rewrites if function is not None else None
     if rewrites is None or rewrites.cost is None:
         return
@@ -217,7 +217,7 @@ def _timeline(state: ViewState, loop: LoopRecord, width: int, tall: int) -> Iter
 
 
 def columns(values: np.ndarray, tall: int) -> list[str]:
-    """Return values as columns of so many rows, the highest row first; NaN is a gap.
+    """Draw values as columns of a given height, top row first; NaN is a gap.
 
     Examples
     --------
@@ -280,9 +280,9 @@ class LeftPanel(Vertical):
         self.call_after_refresh(self._tell_facts)
 
     def on_tree_node_expanded(self, event: Tree.NodeExpanded[object]) -> None:
-        """Give way to what was opened."""
+        """Make room for an opened node."""
         self._tell_facts()
 
     def on_tree_node_collapsed(self, event: Tree.NodeCollapsed[object]) -> None:
-        """Take the rows of what was closed."""
+        """Take the rows of a closed node."""
         self._tell_facts()

@@ -35,7 +35,7 @@ class TerminalApp(App[None]):
     """An application that writes harmless text alone, and ends when its terminal goes."""
 
     def on_mount(self) -> None:
-        """Look from time to time whether the terminal is there."""
+        """Check the terminal once a second."""
         terminal = getattr(self._driver, "fileno", None)  # only Textual's drivers for terminals have it
         if isinstance(terminal, int):
             self.set_interval(PERIOD, lambda: self._leave_without(terminal))
@@ -119,7 +119,7 @@ def _has_gone(terminal: int) -> bool:
 
 
 class Harmless(LineFilter):
-    """Drop characters that could steer the terminal; those that take a column become blanks, so that the rest stays in place."""
+    """Drop control characters from drawn lines; characters with a width become blanks."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
         """Return the segments of a line without unsafe characters."""

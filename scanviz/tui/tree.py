@@ -1,4 +1,4 @@
-"""The tree on the left: functions, their loops, loops in loops, and which loop is the back-propagation of which."""
+"""The tree on the left: functions, loops, nested loops, and backward loops."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class RunTree(Tree[Key]):
         self.sign = ""  # what marks them
 
     def show(self, state: ViewState) -> None:
-        """Show the record's loops, with the cursor on the one that is looked at."""
+        """Show the record's loops, with the cursor on the selected one."""
         if self._shown_record is not state.record:
             self._shown_record = state.record
             if list(self._by_key) != _keys(state.record):
@@ -129,7 +129,7 @@ class RunTree(Tree[Key]):
             self._tell_times(self._shown_record)
 
     def _fitted(self, name: str, around: int) -> str:
-        """Return a name that fits beside its share, inside so many loops."""
+        """Shorten a name to fit beside its share, at a nesting depth of ``around``."""
         self._written_for = self.size.width
         return shortened(sanitize(name), max(12, self.size.width - MARGIN - STEP * around))
 
@@ -153,14 +153,14 @@ class RunTree(Tree[Key]):
         return label.append(time, style="not bold dim") if label.cell_len + len(time) <= room else label
 
     def on_tree_node_highlighted(self, event: Tree.NodeHighlighted[Key]) -> None:
-        """Show what the cursor stands on."""
+        """Show the node under the cursor."""
         event.stop()
         self.post_message(Scrolled())
         if event.node.data is not None and self.has_focus:
             self.post_message(self.Chosen(event.node.data))
 
     def on_tree_node_selected(self, event: Tree.NodeSelected[Key]) -> None:
-        """Show what was clicked; enter goes to its tab, too."""
+        """Show the clicked node; enter also focuses the tab."""
         event.stop()
         if event.node.data is not None:
             self.post_message(self.Chosen(event.node.data, entered=self._by_key_press))
@@ -242,7 +242,7 @@ def shortened(name: str, room: int) -> str:
 
 
 def _keys(record: ProfileRecord) -> list[Key]:
-    """Return the keys of what the tree shows, from the top down: what took most of what is around it first."""
+    """Return the tree's keys from the top down: siblings by decreasing time."""
     children: dict[tuple[int, int | None], list[LoopRecord]] = {}
     for loop in record.loops[:MOST]:
         children.setdefault((loop.function, loop.parent), []).append(loop)

@@ -80,7 +80,7 @@ class VerdictBar(TextBlock, can_focus=True):
             self._draw()
 
     def look_for_advice(self, record: ProfileRecord) -> None:
-        """Look in a thread for what to try: it reads graphs, which nobody is to wait for."""
+        """Look for advice in a thread, because it reads graphs."""
         if record.wall_ns >= LONG_NS:  # of shorter runs there is none
             self.run_worker(partial(self._look, record), thread=True, group="advice")
 
@@ -90,7 +90,7 @@ class VerdictBar(TextBlock, can_focus=True):
             self.app.call_from_thread(self.advise, found)
 
     def advise(self, sentence: VerdictSentence | None) -> None:
-        """End with what to try."""
+        """Show advice as the last sentence."""
         self._to_try = sentence
         self._draw()
 
@@ -153,7 +153,7 @@ class VerdictBar(TextBlock, can_focus=True):
 
 
 def place_of(sentence: VerdictSentence, state: ViewState) -> tuple[str, ViewState]:
-    """Return the tab that a sentence leads to, and what is looked at there."""
+    """Return the tab that a sentence leads to, and the state to show there."""
     if sentence.loop is not None:
         state = state.at_loop(sentence.loop)
     elif sentence.function is not None:
@@ -165,21 +165,15 @@ def place_of(sentence: VerdictSentence, state: ViewState) -> tuple[str, ViewStat
             return "Steps", state.at_step(state.slowest_step() or 0)
         several = len({trace.run for trace in state.traces}) > 1
         return "Values", state.at_step(sentence.step).at_run(sentence.run if several else None)
-    built = [
-        operation
-        for operation in state.operations
-        if sentence.source is not None and operation.source == sentence.source
-    ]
-    if sentence.source is None or (not built and sentence.topic == "time"):
+    hottest = state.costliest(sentence.source)
+    if sentence.source is None or (hottest is None and sentence.topic == "time"):
         return "Profile", state
-    owner = state.loop_record or state.function_record
-    hottest = max(built, key=lambda part: owner.ran_ns(part), default=None) if owner is not None else None
     state = state.at_operation(hottest.index) if hottest is not None else state
     return "Source", state.at_line(str(sentence.source))
 
 
 def segments(parts: Sequence[RunPart]) -> list[Segment]:
-    """Return what a run was spent on, the most first, and last what nothing measured."""
+    """Return the parts of the run's time, largest first, unattributed time last."""
     return [Segment(SHORTER.get(total.title, total.title), total.total_ns) for total in totals(parts)]
 
 

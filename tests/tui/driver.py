@@ -3,6 +3,7 @@
 import asyncio
 import time
 from contextlib import asynccontextmanager
+from functools import wraps
 
 from textual.widgets import Static
 
@@ -42,10 +43,10 @@ async def until_shown(pilot, condition, what):
 def waits(function):
     """Run a test that waits."""
 
-    def run():
-        asyncio.run(function())
+    @wraps(function)
+    def run(*given, **named):
+        asyncio.run(function(*given, **named))
 
-    run.__name__, run.__doc__ = function.__name__, function.__doc__
     return run
 
 

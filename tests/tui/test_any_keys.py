@@ -1,6 +1,5 @@
 """Whatever keys are pressed in whatever order, on whatever profile: nothing breaks, and the state stays within the record."""
 
-import asyncio
 import functools
 
 import numpy as np
@@ -13,6 +12,7 @@ from scanviz import tensor as T
 from scanviz.record.model import ProfileRecord
 from scanviz.tui.app import ScanvizApp
 from scanviz.tui.model.source import Source
+from tests.tui.driver import waits
 from tests.tui.records_for_tui import gradient_record, traced_record
 from tests.tui.test_linked_selection import planted_record
 
@@ -95,16 +95,14 @@ def records():
     size=st.sampled_from([(80, 24), (60, 16), (160, 50)]),
     keys=st.lists(st.sampled_from(KEYS), max_size=25),
 )
-def test_nothing_breaks(number, size, keys):
-    async def run():
-        app = ScanvizApp(Source(records()[number], "p.scanviz"))
-        async with app.run_test(size=size) as pilot:
-            for key in keys:
-                await pilot.press(NAMES.get(key, key))
-                state = app.state
-                assert state.loop is None or 0 <= state.step < max(1, state.steps)
-                assert state.loop is None or state.loop_record is not None
-                assert app.view.command().startswith("scanviz ")
-            await pilot.pause()
-
-    asyncio.run(run())
+@waits
+async def test_nothing_breaks(number, size, keys):
+    app = ScanvizApp(Source(records()[number], "p.scanviz"))
+    async with app.run_test(size=size) as pilot:
+        for key in keys:
+            await pilot.press(NAMES.get(key, key))
+            state = app.state
+            assert state.loop is None or 0 <= state.step < max(1, state.steps)
+            assert state.loop is None or state.loop_record is not None
+            assert app.view.command().startswith("scanviz ")
+        await pilot.pause()

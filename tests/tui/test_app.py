@@ -19,22 +19,20 @@ SIZES = [(80, 24), (100, 30), (120, 40), (200, 60)]
 
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
-def test_every_tab_shows_something_at_every_size(size):
-    async def run():
-        async with opened(size=size) as (app, pilot):
-            for title, number in NUMBERS.items():
-                await at(app, pilot, title)
-                assert app.query_one("#tabs", ViewTabs).number == int(number) - 1
-                shown = app.view
-                assert title == shown.TITLE and shown.size.width > 30 and shown.size.height > 8
-                for child in shown.children:  # what is inside of them may scroll
-                    if child.display and child.region.width:
-                        assert child.region.right <= size[0], child
-                lines = [str(each.render()) for each in shown.query(Static)] + shown.rows()
-                assert sum(map(len, lines)) > 40
-                assert max(tab.region.right for tab in app.query(Tab)) <= size[0], "all tabs are seen"
-
-    asyncio.run(run())
+@waits
+async def test_every_tab_shows_something_at_every_size(size):
+    async with opened(size=size) as (app, pilot):
+        for title, number in NUMBERS.items():
+            await at(app, pilot, title)
+            assert app.query_one("#tabs", ViewTabs).number == int(number) - 1
+            shown = app.view
+            assert title == shown.TITLE and shown.size.width > 30 and shown.size.height > 8
+            for child in shown.children:  # what is inside of them may scroll
+                if child.display and child.region.width:
+                    assert child.region.right <= size[0], child
+            lines = [str(each.render()) for each in shown.query(Static)] + shown.rows()
+            assert sum(map(len, lines)) > 40
+            assert max(tab.region.right for tab in app.query(Tab)) <= size[0], "all tabs are seen"
 
 
 @waits
@@ -207,25 +205,23 @@ async def test_no_colour_is_needed_to_see_the_cursor_and_what_is_bad():
 
 
 @pytest.mark.parametrize("theme", ["textual-dark", "textual-light"])
-def test_without_colour_everything_is_grey_and_still_seen(theme, monkeypatch):
+@waits
+async def test_without_colour_everything_is_grey_and_still_seen(theme, monkeypatch):
     monkeypatch.setenv("NO_COLOR", "1")
 
-    async def run():
-        async with opened() as (app, pilot):
-            app.theme = theme
-            assert app.no_color
-            for title in NUMBERS:
-                await at(app, pilot, title)
-                for strip in app.screen._compositor.render_strips():
-                    for text, style, _ in strip:
-                        if not text.strip() or style is None or style.color is None or style.bgcolor is None:
-                            continue
-                        fore, back = style.color.get_truecolor(), style.bgcolor.get_truecolor()
-                        assert len(set(fore)) == len(set(back)) == 1, (title, text, style)
-                        if any(each.isalnum() or each in "█▁▲•!" for each in text):
-                            assert abs(fore[0] - back[0]) > 40, (title, text, style)
-
-    asyncio.run(run())
+    async with opened() as (app, pilot):
+        app.theme = theme
+        assert app.no_color
+        for title in NUMBERS:
+            await at(app, pilot, title)
+            for strip in app.screen._compositor.render_strips():
+                for text, style, _ in strip:
+                    if not text.strip() or style is None or style.color is None or style.bgcolor is None:
+                        continue
+                    fore, back = style.color.get_truecolor(), style.bgcolor.get_truecolor()
+                    assert len(set(fore)) == len(set(back)) == 1, (title, text, style)
+                    if any(each.isalnum() or each in "█▁▲•!" for each in text):
+                        assert abs(fore[0] - back[0]) > 40, (title, text, style)
 
 
 @waits

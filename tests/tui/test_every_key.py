@@ -23,7 +23,7 @@ from scanviz.tui.views.rewrites import DifferencePane
 from scanviz.tui.views.tables import SortedTable
 from scanviz.tui.views.values import ValuesView
 from scanviz.tui.views.variables import ConnectionTable
-from tests.tui.driver import NUMBERS, opened, text_of
+from tests.tui.driver import NUMBERS, opened, text_of, waits
 
 CHANGED = object()  # anything else than before
 
@@ -226,7 +226,7 @@ PARTS: dict[str, tuple[type, str, list[Key]]] = {
             *(Key(key, window, back="0") for key in ("plus", "equals_sign", "up", "k")),
             *(Key(key, window, before="plus plus", back="0") for key in ("minus", "down", "j")),
             Key("0", window, 39, before="plus"),
-            Key("o", lambda app: app.view._logarithmic, back="o"),
+            Key("o", lambda app: app.view.logarithmic, back="o"),
             Key("r", lambda app: app.state.run),
             Key("enter", tab, "Values"),
         ],
@@ -445,15 +445,13 @@ SEARCHED = {
 }
 
 
-def test_n_goes_through_what_slash_found_and_round_again():
-    async def run():
-        async with opened() as (app, pilot):
-            first = app.state
-            for title, searched in SEARCHED.items():
-                app.state = first  # whatever was found in another tab
-                await found_and_round_again(app, pilot, title, searched)
-
-    asyncio.run(run())
+@waits
+async def test_n_goes_through_what_slash_found_and_round_again():
+    async with opened() as (app, pilot):
+        first = app.state
+        for title, searched in SEARCHED.items():
+            app.state = first  # whatever was found in another tab
+            await found_and_round_again(app, pilot, title, searched)
 
 
 async def found_and_round_again(app, pilot, title, searched):
@@ -476,50 +474,44 @@ async def found_and_round_again(app, pilot, title, searched):
         assert len(table.order) == len(table.all_rows) and "escape" not in text_of(app, "#title")
 
 
-def test_the_tree_is_searched_when_it_has_the_focus():
-    async def run():
-        async with opened() as (app, pilot):
-            await pilot.press("t", "slash", *"grad", "enter")
-            await pilot.pause()
-            assert focus(app) == "tree" and app.state.loop_record.name == "grad_of_rnn"
-            await pilot.press("slash", *"rnn", "enter", "n")
-            first = app.state.loop
-            await pilot.pause()
-            await pilot.press("n")
-            await pilot.pause()
-            assert app.state.loop != first
-
-    asyncio.run(run())
+@waits
+async def test_the_tree_is_searched_when_it_has_the_focus():
+    async with opened() as (app, pilot):
+        await pilot.press("t", "slash", *"grad", "enter")
+        await pilot.pause()
+        assert focus(app) == "tree" and app.state.loop_record.name == "grad_of_rnn"
+        await pilot.press("slash", *"rnn", "enter", "n")
+        first = app.state.loop
+        await pilot.pause()
+        await pilot.press("n")
+        await pilot.pause()
+        assert app.state.loop != first
 
 
-def test_every_command_of_the_palette_can_be_given():
-    async def run():
-        async with opened() as (app, pilot):
-            own = [
-                command for command in app.get_system_commands(app.screen) if command.help.startswith("key ")
-            ]
-            assert len(own) > 30 and len({each.title for each in own}) == len(own)
-            for title in (
-                "Steps: slowest",
-                "Values: watch",
-                "Graph: open/close loops",
-                "Table: sort",
-                "Next rewrite",
-                "Filter",
-            ):
-                assert title in [each.title for each in own]
-            for each in own:
-                each.callback()
-                await pilot.pause()
-                for box in app.query(SearchInput):
-                    box.action_close()
-            if app.query_one(ValuesView).plays:  # or else it came to the end meanwhile
-                next(each for each in own if each.title == "Values: play").callback()
+@waits
+async def test_every_command_of_the_palette_can_be_given():
+    async with opened() as (app, pilot):
+        own = [command for command in app.get_system_commands(app.screen) if command.help.startswith("key ")]
+        assert len(own) > 30 and len({each.title for each in own}) == len(own)
+        for title in (
+            "Steps: slowest",
+            "Values: watch",
+            "Graph: open/close loops",
+            "Table: sort",
+            "Next rewrite",
+            "Filter",
+        ):
+            assert title in [each.title for each in own]
+        for each in own:
+            each.callback()
             await pilot.pause()
-            app.action_view(1)
-            app.state = app.state.at_step(0)
-            next(each for each in own if each.title == "Steps: first NaN").callback()
-            await pilot.pause()
-            assert app.state.step == 7
-
-    asyncio.run(run())
+            for box in app.query(SearchInput):
+                box.action_close()
+        if app.query_one(ValuesView).plays:  # or else it came to the end meanwhile
+            next(each for each in own if each.title == "Values: play").callback()
+        await pilot.pause()
+        app.action_view(1)
+        app.state = app.state.at_step(0)
+        next(each for each in own if each.title == "Steps: first NaN").callback()
+        await pilot.pause()
+        assert app.state.step == 7

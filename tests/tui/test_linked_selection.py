@@ -1,6 +1,5 @@
 """What belongs to a chosen loop variable: found in the graph, and marked in every tab."""
 
-import asyncio
 import functools
 
 import numpy as np
@@ -10,7 +9,7 @@ import scanviz
 from scanviz import tensor as T
 from scanviz.tui.model.linked_selection import LinkedSelection, linked_selection, snapshot_of
 from scanviz.tui.model.state import start
-from tests.tui.driver import at, opened, text_of
+from tests.tui.driver import at, opened, text_of, waits
 from tests.tui.records_for_tui import gradient_record, traced_record
 
 
@@ -89,26 +88,24 @@ def test_names_are_found_where_they_stand_alone(text, named):
     assert LinkedSelection(("h", "h[t-1]")).named_in(text) is named
 
 
-def test_a_chosen_loop_variable_is_marked_in_every_tab():
-    async def run():
-        async with opened(traced_record(), size=(160, 50)) as (app, pilot):
-            app.state = looking_at(app.state.record, "rnn", "h").at_step(3)
-            marked = {}
-            for title in ("Profile", "Graph", "Variables", "Rewrites", "Source", "Values"):
-                await at(app, pilot, title)
-                marked[title] = [row for row in app.view.rows() if "▶" in row]
-            assert any("h[t-2]" in each for each in marked["Profile"]), marked
-            assert len(marked["Profile"]) < len(app.state.loop_record.operations)
-            assert any("records_for_tui.py" in each for each in marked["Source"])
-            assert {each.split()[2] for each in marked["Values"]} == {"h[t-1]", "h[t]"}
-            assert marked["Rewrites"]
-            await at(app, pilot, "Graph")
-            drawn = app.view.rows()
-            signed = [each for each in drawn if each.startswith("▶")]
-            assert 0 < len(signed) < len(drawn) and all("h" in each for each in signed)
-            await at(app, pilot, "Variables")
-            assert any(line.startswith("▶") for line in text_of(app, "#variables-mappings").splitlines())
-            await at(app, pilot, "Steps")
-            assert "▶ h: reads row 3 as h[t-2], row 4 as h[t-1]; writes row 5" in text_of(app, "#steps-here")
-
-    asyncio.run(run())
+@waits
+async def test_a_chosen_loop_variable_is_marked_in_every_tab():
+    async with opened(traced_record(), size=(160, 50)) as (app, pilot):
+        app.state = looking_at(app.state.record, "rnn", "h").at_step(3)
+        marked = {}
+        for title in ("Profile", "Graph", "Variables", "Rewrites", "Source", "Values"):
+            await at(app, pilot, title)
+            marked[title] = [row for row in app.view.rows() if "▶" in row]
+        assert any("h[t-2]" in each for each in marked["Profile"]), marked
+        assert len(marked["Profile"]) < len(app.state.loop_record.operations)
+        assert any("records_for_tui.py" in each for each in marked["Source"])
+        assert {each.split()[2] for each in marked["Values"]} == {"h[t-1]", "h[t]"}
+        assert marked["Rewrites"]
+        await at(app, pilot, "Graph")
+        drawn = app.view.rows()
+        signed = [each for each in drawn if each.startswith("▶")]
+        assert 0 < len(signed) < len(drawn) and all("h" in each for each in signed)
+        await at(app, pilot, "Variables")
+        assert any(line.startswith("▶") for line in text_of(app, "#variables-mappings").splitlines())
+        await at(app, pilot, "Steps")
+        assert "▶ h: reads row 3 as h[t-2], row 4 as h[t-1]; writes row 5" in text_of(app, "#steps-here")

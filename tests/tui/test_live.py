@@ -1,6 +1,5 @@
 """A script that runs while it is watched: real processes, each of which may end or be ended at any time."""
 
-import asyncio
 import os
 import signal
 import subprocess
@@ -16,7 +15,7 @@ from scanviz.tui.app import ScanvizApp
 from scanviz.tui.around import EVERY
 from scanviz.tui.asking import LeaveScreen
 from scanviz.tui.model.live import LiveSource
-from tests.tui.driver import PATIENCE, until_shown
+from tests.tui.driver import PATIENCE, until_shown, waits
 
 LOOP = """
 import os, signal, sys, time
@@ -238,16 +237,14 @@ def test_ctrl_c_of_the_terminal_does_not_reach_the_script(tmp_path):
 # the application on a script that runs
 
 
-def watched(folder, code, steps):
+@waits
+async def watched(folder, code, steps):
     """Run the application on a script and do something with it."""
 
-    async def run():
-        with running(folder, code) as source:
-            app = ScanvizApp(source)
-            async with app.run_test(size=(120, 40)) as pilot:
-                await steps(app, pilot, source)
-
-    asyncio.run(run())
+    with running(folder, code) as source:
+        app = ScanvizApp(source)
+        async with app.run_test(size=(120, 40)) as pilot:
+            await steps(app, pilot, source)
 
 
 def title(app):

@@ -1,12 +1,11 @@
 """The tab Output on a script that is played, not run: what it prints, what is written to it, and what keys find."""
 
-import asyncio
-
 from scanviz.record.model import ProfileRecord
 from scanviz.tui.app import ScanvizApp
 from scanviz.tui.model.source import Source
 from scanviz.tui.views.output import PrintedPane
 from tests.support.settled import unseen
+from tests.tui.driver import waits
 
 
 class Played(Source):
@@ -33,17 +32,15 @@ class Played(Source):
         self.takes_input = False
 
 
-def played(steps, size=(80, 24)):
+@waits
+async def played(steps, size=(80, 24)):
     """Open the tab on a script and do something with it."""
 
-    async def run():
-        app = unseen(ScanvizApp(Played()))
-        async with app.run_test(size=size) as pilot:
-            app.news.stop()  # news are taken when the test says so
-            await pilot.press("8")
-            await steps(app, pilot, app.query_one(PrintedPane))
-
-    asyncio.run(run())
+    app = unseen(ScanvizApp(Played()))
+    async with app.run_test(size=size) as pilot:
+        app.news.stop()  # news are taken when the test says so
+        await pilot.press("8")
+        await steps(app, pilot, app.query_one(PrintedPane))
 
 
 async def tell(app, pilot, text):
@@ -122,12 +119,10 @@ def test_errors_and_what_is_searched_are_found():
     played(steps)
 
 
-def test_a_saved_profile_says_whole_that_it_holds_no_output():
-    async def run():
-        app = ScanvizApp(Source(ProfileRecord(script="saved.py"), "saved.scanviz"))
-        async with app.run_test(size=(80, 24)) as pilot:
-            await pilot.press("8")
-            await pilot.pause()
-            assert "while the script\n runs." in screen(app)
-
-    asyncio.run(run())
+@waits
+async def test_a_saved_profile_says_whole_that_it_holds_no_output():
+    app = ScanvizApp(Source(ProfileRecord(script="saved.py"), "saved.scanviz"))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("8")
+        await pilot.pause()
+        assert "while the script\n runs." in screen(app)

@@ -77,13 +77,10 @@ async def test_a_chart_on_the_whole_screen_is_drawn_for_it_and_keys_still_move_i
 
 
 @pytest.mark.parametrize("size", [(80, 24), (200, 60)])
-def test_panels_go_and_come_back_on_any_terminal(size):
-    @waits
-    async def run():
-        async with opened(gradient_record(), size) as (app, pilot):
-            await pressed(pilot, "1")
-            first = screen(app)
-            await pressed(pilot, "I", "T", "B", "Z", "Z", "B", "T", "I")
-            assert screen(app) == first
-
-    run()
+@waits
+async def test_panels_go_and_come_back_on_any_terminal(size):
+    async with opened(gradient_record(), size) as (app, pilot):
+        await pressed(pilot, "1")
+        first = screen(app)
+        await pressed(pilot, "I", "T", "B", "Z", "Z", "B", "T", "I")
+        assert screen(app) == first

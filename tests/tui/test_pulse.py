@@ -118,28 +118,23 @@ async def test_a_script_that_runs_visibly_lives_and_one_that_has_ended_does_not(
         assert "steps/s" not in screen(app) and app.run_tree.sign not in screen(app)
 
 
-def test_the_loop_that_is_looked_at_stays_in_the_one_line_of_the_tree_when_loops_change_places():
-    @waits
-    async def run():
-        from scanviz.tui.app import ScanvizApp
+@waits
+async def test_the_loop_that_is_looked_at_stays_in_the_one_line_of_the_tree_when_loops_change_places():
+    from scanviz.tui.app import ScanvizApp
 
-        record, source = gradient_record(), Told()
-        app = ScanvizApp(source)
-        async with app.run_test(size=(80, 24)) as pilot:
-            app.news.stop()
-            for factor in (1, 20, 1, 20):  # of the first loop's time: it is above the other, and below it
-                loops = (replace(record.loops[0], total_ns=factor * 100_000), *record.loops[1:])
-                source.next = replace(record, loops=loops)
-                app.news.take()
-                await app.workers.wait_for_complete()
-                app.news.take()
-                await pilot.pause()
-                looked_at = app.state.loop_record.name
-                (shown,) = [
-                    row for row in screen(app).split("\n") if "%" in row and row.startswith(("├", "└", "▼"))
-                ]
-                assert (
-                    shown.replace("↩", "").split()[-3 if "ms" in shown or "µs" in shown else -1] == looked_at
-                )
-
-    run()
+    record, source = gradient_record(), Told()
+    app = ScanvizApp(source)
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.news.stop()
+        for factor in (1, 20, 1, 20):  # of the first loop's time: it is above the other, and below it
+            loops = (replace(record.loops[0], total_ns=factor * 100_000), *record.loops[1:])
+            source.next = replace(record, loops=loops)
+            app.news.take()
+            await app.workers.wait_for_complete()
+            app.news.take()
+            await pilot.pause()
+            looked_at = app.state.loop_record.name
+            (shown,) = [
+                row for row in screen(app).split("\n") if "%" in row and row.startswith(("├", "└", "▼"))
+            ]
+            assert shown.replace("↩", "").split()[-3 if "ms" in shown or "µs" in shown else -1] == looked_at

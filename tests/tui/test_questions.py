@@ -10,7 +10,7 @@ from scanviz.record.graphs.rewrites import EffectRecord
 from scanviz.record.summary.run_breakdown import OperationTimes, parts_of
 from scanviz.record.summary.verdict import verdict
 from scanviz.tui.verdict_bar import segments
-from tests.tui.driver import opened, text_of, until_shown
+from tests.tui.driver import opened, text_of, until_shown, waits
 from tests.tui.records_for_tui import gradient_record
 from tests.tui.test_linked_selection import planted_record
 
@@ -21,7 +21,8 @@ async def press(pilot, keys):
         await pilot.pause()
 
 
-def test_why_is_my_loop_slow_and_what_did_the_rewriter_do_about_it():
+@waits
+async def test_why_is_my_loop_slow_and_what_did_the_rewriter_do_about_it():
     record = gradient_record()
     effect = EffectRecord("PushOutSeqScan", 1.7, 1.6, 1.8, 9, 1e6, 1.7e6, 100, 100)
     functions = [
@@ -42,125 +43,115 @@ def test_why_is_my_loop_slow_and_what_did_the_rewriter_do_about_it():
     )
     record = replace(record, loops=loops)
 
-    async def run():
-        async with opened(replace(record, functions=tuple(functions))) as (app, pilot):
-            # which loop: the tree has shares, and the cursor is on the slowest
-            await press(pilot, "t g j")
-            slowest = max(record.loops, key=lambda loop: loop.total_ns)
-            assert app.state.loop_record.name == slowest.name
-            # which operation of it, and how a step divides
-            await press(pilot, "1")
-            table = app.view.table()
-            table.move_cursor(row=0)  # it stays on the operation that was chosen in the loop before
-            await pilot.pause()
-            [heaviest] = (operation for operation in slowest.operations if operation.index == table.chosen)
-            times = OperationTimes(parts_of(app.state.record))
-            took = [times.of(slowest, operation) for operation in slowest.operations]
-            assert times.of(slowest, heaviest) == max(took)
-            assert "operations" in text_of(app, "#profile-about")
-            # which of my lines
-            await press(pilot, "enter")
-            assert app.view.TITLE == "Source" and app.view.table().chosen == str(heaviest.source)
-            # what else that line costs, and back
-            await press(pilot, "enter")
-            assert app.view.TITLE == "Profile" and app.state.line == str(heaviest.source)
-            await press(pilot, "escape")
-            assert app.view.TITLE == "Source"
-            await press(pilot, "escape")
-            assert app.view.TITLE == "Profile"
-            # what the rewriter did, with the cost before and after, and what that was measured to be worth
-            await press(pilot, "5 slash P u s h O u t S e q enter")
-            table = app.view.table()
-            assert {row.split()[2] for row in app.view.rows()} == {"PushOutSeqScan"}
-            assert app.view.rows()[0].split()[1] == "1.70×"
-            told = text_of(app, "#rewrites-difference")
-            assert "PushOutSeqScan" in told and "operations a step" in told and "→" in told
-            # what it did not do, and why
-            await press(pilot, "x")
-            assert "rnn" in text_of(app, "#rewrites-difference")
-
-    asyncio.run(run())
+    async with opened(replace(record, functions=tuple(functions))) as (app, pilot):
+        # which loop: the tree has shares, and the cursor is on the slowest
+        await press(pilot, "t g j")
+        slowest = max(record.loops, key=lambda loop: loop.total_ns)
+        assert app.state.loop_record.name == slowest.name
+        # which operation of it, and how a step divides
+        await press(pilot, "1")
+        table = app.view.table()
+        table.move_cursor(row=0)  # it stays on the operation that was chosen in the loop before
+        await pilot.pause()
+        [heaviest] = (operation for operation in slowest.operations if operation.index == table.chosen)
+        times = OperationTimes(parts_of(app.state.record))
+        took = [times.of(slowest, operation) for operation in slowest.operations]
+        assert times.of(slowest, heaviest) == max(took)
+        assert "operations" in text_of(app, "#profile-about")
+        # which of my lines
+        await press(pilot, "enter")
+        assert app.view.TITLE == "Source" and app.view.table().chosen == str(heaviest.source)
+        # what else that line costs, and back
+        await press(pilot, "enter")
+        assert app.view.TITLE == "Profile" and app.state.line == str(heaviest.source)
+        await press(pilot, "escape")
+        assert app.view.TITLE == "Source"
+        await press(pilot, "escape")
+        assert app.view.TITLE == "Profile"
+        # what the rewriter did, with the cost before and after, and what that was measured to be worth
+        await press(pilot, "5 slash P u s h O u t S e q enter")
+        table = app.view.table()
+        assert {row.split()[2] for row in app.view.rows()} == {"PushOutSeqScan"}
+        assert app.view.rows()[0].split()[1] == "1.70×"
+        told = text_of(app, "#rewrites-difference")
+        assert "PushOutSeqScan" in told and "operations a step" in told and "→" in told
+        # what it did not do, and why
+        await press(pilot, "x")
+        assert "rnn" in text_of(app, "#rewrites-difference")
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
-def test_three_questions_are_answered_within_two_keys_of_the_first_screen(size):
+@waits
+async def test_three_questions_are_answered_within_two_keys_of_the_first_screen(size):
     record = gradient_record()
     slowest = max(record.loops, key=lambda loop: loop.total_ns)
     hottest = OperationTimes(parts_of(record)).most_of(slowest)
     place = str(hottest.source).rpartition("/")[2]
 
-    async def run():
-        async with opened(record, size) as (app, pilot):
-            app.state = app.state.at_loop(slowest.key)
-            # 1. the slow line: the operation, its share and its line are on the first screen; one key gives the line
-            await press(pilot, "1")
-            table = app.view.table()
-            assert table.chosen == hottest.index and place in table.texts()[0]
-            end = f"{place[-12:]} "  # the place may be cut at its beginning
-            assert any(end in row and "%" in row for row in rows_of(app))
-            await press(pilot, "enter")
-            assert app.view.TITLE == "Source" and app.view.table().chosen == str(hottest.source)
-            # 2. what rewriting did is a sentence of the first screen; one key tells it of each loop and each rule
-            await press(pilot, "1")
-            assert "Rewriting cut" in screen_of(app)
-            await press(pilot, "5")
-            before = record.functions[0].rewrites.steps(0)["grad_of_rnn"]
-            after = record.functions[0].rewrites.steps(len(record.functions[0].rewrites.applications))[
-                "grad_of_rnn"
-            ]
-            assert f"grad_of_rnn {before} → {after}" in screen_of(app)
-            # 3. which results depend on which inputs, and how: the variables, and one key more the matrix with a path
-            await press(pilot, "4 m")
-            seen = screen_of(app)
-            told = text_of(app, "#variables-path").split("\n")[0]
-            assert app.query_one("#variables-matrix").display
-            assert (
-                " → " in told and ("no path" in told or ":" in told) and " ".join(told.split())[:60] in seen
+    async with opened(record, size) as (app, pilot):
+        app.state = app.state.at_loop(slowest.key)
+        # 1. the slow line: the operation, its share and its line are on the first screen; one key gives the line
+        await press(pilot, "1")
+        table = app.view.table()
+        assert table.chosen == hottest.index and place in table.texts()[0]
+        end = f"{place[-12:]} "  # the place may be cut at its beginning
+        assert any(end in row and "%" in row for row in rows_of(app))
+        await press(pilot, "enter")
+        assert app.view.TITLE == "Source" and app.view.table().chosen == str(hottest.source)
+        # 2. what rewriting did is a sentence of the first screen; one key tells it of each loop and each rule
+        await press(pilot, "1")
+        assert "Rewriting cut" in screen_of(app)
+        await press(pilot, "5")
+        before = record.functions[0].rewrites.steps(0)["grad_of_rnn"]
+        after = record.functions[0].rewrites.steps(len(record.functions[0].rewrites.applications))[
+            "grad_of_rnn"
+        ]
+        assert f"grad_of_rnn {before} → {after}" in screen_of(app)
+        # 3. which results depend on which inputs, and how: the variables, and one key more the matrix with a path
+        await press(pilot, "4 m")
+        seen = screen_of(app)
+        told = text_of(app, "#variables-path").split("\n")[0]
+        assert app.query_one("#variables-matrix").display
+        assert " → " in told and ("no path" in told or ":" in told) and " ".join(told.split())[:60] in seen
+
+
+@waits
+async def test_at_which_step_did_it_become_nan_and_from_what():
+    async with opened(planted_record()) as (app, pilot):
+        await press(pilot, "7 f")
+        assert app.state.step == 23
+        told = text_of(app, "#values-about")
+        assert "first NaN or infinity (f): step 23 of tank made it: outflow of level[t-1] = -0.3495" in told
+        assert "test_linked_selection.py:" in told
+        assert "← step 22 of tank wrote its input" in told  # two keys from the first screen
+        assert "← it worked on inflow[22], as the caller gave it" in told
+        rows = app.view.rows()
+        assert "! outflow" in rows[app.view.table().cursor_row]
+        assert next(row for row in rows if "!" in row) == rows[app.view.table().cursor_row]
+        # how it came: the step before, and what the state was
+        await press(pilot, "e")
+        for each in "level[t-1]":
+            await pilot.press(
+                {"[": "left_square_bracket", "]": "right_square_bracket", "-": "minus"}.get(each, each)
             )
-
-    asyncio.run(run())
-
-
-def test_at_which_step_did_it_become_nan_and_from_what():
-    async def run():
-        async with opened(planted_record()) as (app, pilot):
-            await press(pilot, "7 f")
-            assert app.state.step == 23
-            told = text_of(app, "#values-about")
-            assert (
-                "first NaN or infinity (f): step 23 of tank made it: outflow of level[t-1] = -0.3495" in told
-            )
-            assert "test_linked_selection.py:" in told
-            assert "← step 22 of tank wrote its input" in told  # two keys from the first screen
-            assert "← it worked on inflow[22], as the caller gave it" in told
-            rows = app.view.rows()
-            assert "! outflow" in rows[app.view.table().cursor_row]
-            assert next(row for row in rows if "!" in row) == rows[app.view.table().cursor_row]
-            # how it came: the step before, and what the state was
-            await press(pilot, "e")
-            for each in "level[t-1]":
-                await pilot.press(
-                    {"[": "left_square_bracket", "]": "right_square_bracket", "-": "minus"}.get(each, each)
-                )
-            await press(pilot, "enter")
-            assert "level[t-1] = -0.349" in text_of(app, "#values-watches")
-            await press(pilot, "left")
-            assert "level[t-1] = 0.7363" in text_of(app, "#values-watches")
-            # the input that did it
-            assert any("inflow[t]" in row and "-1" in row for row in app.view.rows())
-            # the operation, and my line
-            await press(pilot, "f enter")
-            assert app.view.TITLE == "Profile"
-            assert "sqrt" in app.view.rows()[app.view.table().cursor_row]
-            await press(pilot, "enter")
-            assert app.view.TITLE == "Source" and "test_linked_selection.py" in app.view.table().chosen
-            await press(pilot, "escape escape")
-            assert app.view.TITLE == "Values" and app.state.step == 23
-
-    asyncio.run(run())
+        await press(pilot, "enter")
+        assert "level[t-1] = -0.349" in text_of(app, "#values-watches")
+        await press(pilot, "left")
+        assert "level[t-1] = 0.7363" in text_of(app, "#values-watches")
+        # the input that did it
+        assert any("inflow[t]" in row and "-1" in row for row in app.view.rows())
+        # the operation, and my line
+        await press(pilot, "f enter")
+        assert app.view.TITLE == "Profile"
+        assert "sqrt" in app.view.rows()[app.view.table().cursor_row]
+        await press(pilot, "enter")
+        assert app.view.TITLE == "Source" and "test_linked_selection.py" in app.view.table().chosen
+        await press(pilot, "escape escape")
+        assert app.view.TITLE == "Values" and app.state.step == 23
 
 
-def test_the_first_nan_of_another_loop_is_found_too():
+@waits
+async def test_the_first_nan_of_another_loop_is_found_too():
     record = planted_record()
     other = gradient_record()
     loops = tuple(
@@ -169,34 +160,29 @@ def test_the_first_nan_of_another_loop_is_found_too():
     functions = tuple(replace(function, key=function.key + 1000) for function in other.functions)
     both = replace(record, loops=(*record.loops, *loops), functions=(*record.functions, *functions))
 
-    async def run():
-        async with opened(both) as (app, pilot):
-            app.state = app.state.at_loop(loops[0].key)
-            await press(pilot, "2 f")
-            assert (app.state.loop_record.name, app.state.step) == ("tank", 23)
-
-    asyncio.run(run())
+    async with opened(both) as (app, pilot):
+        app.state = app.state.at_loop(loops[0].key)
+        await press(pilot, "2 f")
+        assert (app.state.loop_record.name, app.state.step) == ("tank", 23)
 
 
-def test_the_state_at_step_37_and_one_step_back():
+@waits
+async def test_the_state_at_step_37_and_one_step_back():
     """Two acts from the first screen: the number, which `:` begins and enter ends, and a key back."""
     record = planted_record()
 
-    async def run():
-        async with opened(record) as (app, pilot):
-            replayer = Replayer(record)
-            app.source.recompute, app.source.computes = lambda _, *window: replayer.window(*window), True
-            app.state = app.state.at_step(0)
-            for step, keys in ((37, "colon 3 7 enter"), (36, "left")):
-                await press(pilot, keys)
-                await pilot.pause(0.02)
-                await until_shown(pilot, app.view.rows, "values")
-                assert app.state.step == step and any("level[t]" in row for row in app.view.rows())
-                assert f"reads row {step} as level[t-1]; writes row {step + 1} as level[t]" in text_of(
-                    app, "#values-rulers"
-                )
-
-    asyncio.run(run())
+    async with opened(record) as (app, pilot):
+        replayer = Replayer(record)
+        app.source.recompute, app.source.computes = lambda _, *window: replayer.window(*window), True
+        app.state = app.state.at_step(0)
+        for step, keys in ((37, "colon 3 7 enter"), (36, "left")):
+            await press(pilot, keys)
+            await pilot.pause(0.02)
+            await until_shown(pilot, app.view.rows, "values")
+            assert app.state.step == step and any("level[t]" in row for row in app.view.rows())
+            assert f"reads row {step} as level[t-1]; writes row {step + 1} as level[t]" in text_of(
+                app, "#values-rulers"
+            )
 
 
 def rows_of(app):
@@ -231,13 +217,11 @@ def test_where_most_of_the_time_goes_is_read_off_the_first_screen_of_any_termina
         asyncio.run(run(size))
 
 
-def test_what_made_the_nan_is_on_the_first_screen_and_two_keys_tell_the_whole_chain():
-    async def run():
-        async with opened(planted_record(), (80, 24)) as (app, pilot):
-            seen = screen_of(app)
-            assert "The first NaN in `tank` is" in seen and "at step 23" in seen
-            await press(pilot, "7 f")
-            seen = screen_of(app)
-            assert "made it: outflow" in seen and "it worked on inflow[22], as the caller gave it" in seen
-
-    asyncio.run(run())
+@waits
+async def test_what_made_the_nan_is_on_the_first_screen_and_two_keys_tell_the_whole_chain():
+    async with opened(planted_record(), (80, 24)) as (app, pilot):
+        seen = screen_of(app)
+        assert "The first NaN in `tank` is" in seen and "at step 23" in seen
+        await press(pilot, "7 f")
+        seen = screen_of(app)
+        assert "made it: outflow" in seen and "it worked on inflow[22], as the caller gave it" in seen

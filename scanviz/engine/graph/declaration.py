@@ -33,7 +33,7 @@ Notation = Callable[[Any, Sequence["WrittenTerm"]], "WrittenTerm"]  # of an Op w
 
 
 def fitted(op: object, operands: Sequence[WrittenTerm]) -> WrittenTerm:
-    """Return the operand: its shape is made to fit, or it is printed or checked, which is not written inside of others."""
+    """Write the operand alone, for operations that expressions leave out: shape fits, prints, checks."""
     return operands[0]
 
 
@@ -50,7 +50,7 @@ def _module_running() -> dict[str, Any]:
 
 
 def is_in_use(module: dict[str, Any]) -> bool:
-    """Return whether a module with these names was imported to its end: ctrl+c may end that, and then it is imported once more."""
+    """Return whether a module was imported completely; an interrupted import is repeated."""
     found = sys.modules.get(module.get("__name__", ""))
     return found is None or vars(found) is module
 
@@ -244,7 +244,7 @@ WORDS = frozenset({"name", "loop", "state", "sequence", "where"})
 
 @contextmanager
 def for_now() -> Iterator[None]:
-    """Forget what is declared in the block at its end: for tests and pages that declare an op to show how."""
+    """Forget declarations made in the block at its end: for tests and examples."""
     _declare_others()  # what is imported in the block for the first time would be forgotten with it
     before = dict(_REGISTRY)
     try:
@@ -306,7 +306,7 @@ class Op:
         return None
 
     def infer(self, inputs: Sequence[Variable]) -> Sequence[Type]:
-        """Return the output types for these inputs, or raise what does not fit.
+        """Return the output types for these inputs, or raise a type error.
 
         Raises
         ------
@@ -350,7 +350,7 @@ class Op:
         return None
 
     def does_the_same(self, other: Op) -> bool:
-        """Return whether another op computes the same: it is equal, or only the words of its messages differ."""
+        """Return whether another op computes the same: equal up to texts of messages."""
         if self == other:
             return True
         plain = type(self) is type(other) is Op and self.declaration is other.declaration
@@ -385,6 +385,6 @@ class Op:
 
 
 def _without_words(parameters: Any) -> dict[str, Any]:
-    """Return the fields of an op's parameters that say what it computes."""
+    """Return the fields of an op's parameters that determine its computation."""
     fields: dict[str, Any] = getattr(parameters, "_asdict", dict)()
     return {name: value for name, value in fields.items() if name not in WORDS}

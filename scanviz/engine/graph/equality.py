@@ -13,12 +13,12 @@ from scanviz.engine.graph.nodes import Constant, Variable
 
 
 def equal_constants(first: Constant, second: Constant) -> bool:
-    """Return whether two constants hold the same bits in the same type."""
+    """Return whether two constants have the same type and bits."""
     return same_value(first) == same_value(second)
 
 
 class Numbers:
-    """Numbers for variables such that structurally equal ones have equal numbers, each graph walked once.
+    """Value numbers: structurally equal variables have equal numbers.
 
     Examples
     --------
@@ -70,7 +70,7 @@ class Numbers:
 
 
 def same_value(variable: Variable) -> Hashable:
-    """Return what equal constants have in common; a variable itself."""
+    """Return a key that equal constants share; other variables are their own key."""
     if isinstance(variable, Constant):
         return variable.type, variable.value.shape, variable.value.tobytes()
     return variable
@@ -79,7 +79,7 @@ def same_value(variable: Variable) -> Hashable:
 def structurally_equal(
     first: Sequence[Variable], second: Sequence[Variable], pairs: Mapping[Variable, Variable] | None = None
 ) -> bool:
-    """Return whether two graphs are the same but for names.
+    """Return whether two graphs are equal up to names.
 
     Parameters
     ----------

@@ -104,7 +104,7 @@ class _Walk:
             self.order[node] = None
 
     def flat_ops(self, number: Mapping[Variable, int]) -> dict[int, FlatOp]:
-        """Return the ops that hold graphs by identity, for variables that have these numbers."""
+        """Return the ops that hold graphs by identity, for variables with given value numbers."""
         parts = {
             key: FlatPart(graph_part.make, graph_part.about, tuple(number[one] for one in graph_part.results))
             for key, graph_part in self.parts.items()

@@ -54,7 +54,7 @@ def name_by_locals(frames: Mapping[FrameType, int]) -> None:
 
 
 def _local_variables(frame: FrameType) -> Iterator[tuple[str, Any]]:
-    """Iterate over the local variables of a function that have a name: ``_`` and what Python makes for itself have none."""
+    """Yield the named local variables of a function, except ``_`` and Python's own."""
     for name, value in list(frame.f_locals.items()):
         if type(name) is str and name.isidentifier() and name.strip("_"):
             yield name, value

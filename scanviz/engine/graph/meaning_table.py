@@ -47,7 +47,7 @@ class MeaningTable(Generic[Row]):
         return keep
 
     def kind(self, kind: type[Declaration]) -> Callable[[Row], Row]:
-        """Decorate the row of all ops of a kind that have none of their own, those declared later too."""
+        """Register the default row for all ops of a kind, later ones included."""
 
         def keep(value: Row) -> Row:
             self._kinds[kind] = value

@@ -41,7 +41,7 @@ def next_node_id() -> int:
 
 
 class RunState:
-    """How far a run of rewrites has come: the node id of what it builds next, and what it has found out."""
+    """Progress of a run of rewrites: its next node id, and its cache."""
 
     __slots__ = ("found", "next_id")
 
@@ -55,7 +55,7 @@ def next_run() -> int:
 
 
 def node_ids_of(run: int) -> AbstractContextManager[object]:
-    """Take node ids from the run's own numbers in the block: doing the same again gives the same ids.
+    """Take node ids from the run's own counter in the block, so that a repeated run gives the same ids.
 
     They are negative, so less than all others: what a rewrite made counts as built before anything a user builds on it.
     """
@@ -63,7 +63,7 @@ def node_ids_of(run: int) -> AbstractContextManager[object]:
 
 
 def found_in_run() -> dict[Any, Any] | None:
-    """Return what the run of rewrites that goes on here has found out so far, None outside of runs.
+    """Return the cache of the current run of rewrites, None outside a run.
 
     Nodes that one run builds must not get into another one: it would build others when it is done again.
     """
@@ -72,7 +72,7 @@ def found_in_run() -> dict[Any, Any] | None:
 
 
 class Variable(Syntax, Shown):
-    """A value to come: an input of a graph, or an output of an Apply.
+    """A symbolic value: an input of a graph, or an output of an Apply.
 
     Attributes
     ----------
@@ -226,7 +226,7 @@ def build_one(op: Op, *inputs: Variable, name: str | None = None) -> Variable:
 
 
 def rebuild(node: Apply, inputs: Sequence[Variable], op: Op | None = None) -> Apply:
-    """Return the same node over other inputs: provenance, node id and names kept, types inferred anew."""
+    """Return the same node with other inputs: provenance, node id and names kept, types inferred anew."""
     new_op = op or node.op
     types = _same_types(node, inputs, new_op)
     outputs = node.outputs
@@ -238,7 +238,7 @@ def rebuild(node: Apply, inputs: Sequence[Variable], op: Op | None = None) -> Ap
 
 
 def _same_types(node: Apply, inputs: Sequence[Variable], op: Op) -> Sequence[Type] | None:
-    """Return the types of a node's outputs where they must be what they were: most rebuilding changes none.
+    """Return the types of a node's outputs if its new inputs leave them unchanged.
 
     Rules of types look at the types of inputs and at numbers known when building, and at nothing else.
     """
@@ -273,18 +273,18 @@ def rank(variable: Variable) -> int:
 
 
 def is_floating(variable: Variable) -> bool:
-    """Return whether a variable is an array of floating-point numbers: what can have a derivative at all."""
+    """Return whether a variable is an array of floating-point numbers, and so differentiable."""
     return isinstance(variable.type, TensorType) and variable.type.dtype in FLOATS
 
 
 def is_integer_scalar(variable: Variable) -> bool:
-    """Return whether a variable is one int64: of the type of sizes."""
+    """Return whether a variable is an int64 scalar, the type of sizes."""
     kind = variable.type
     return isinstance(kind, TensorType) and not kind.shape and kind.dtype == "int64"
 
 
 def describe(variable: Variable) -> str:
-    """Return what to call a variable in a message: its name, its value if it is a small constant, or its expression.
+    """Describe a variable in a message: its name, its value if it is a small constant, or its expression.
 
     Examples
     --------
@@ -311,7 +311,7 @@ def _rank_of(variable: Variable) -> int | None:
 
 
 def _operand_name(variable: Variable) -> str:
-    """Return what a variable is called in an expression: a number as a user would write it."""
+    """Return a variable as an operand of an expression; numbers as a user would write them."""
     if isinstance(variable, Constant) and not variable.name and variable.value.shape == ():
         return f"{variable.value.item():.6g}" if variable.value.dtype.kind == "f" else str(variable.value)
     return _leaf_name(variable)

@@ -131,7 +131,7 @@ def _size_text(text: str) -> str:
 
 
 def as_tuple(terms: Sequence[WrittenTerm]) -> str:
-    """Return a shape as NumPy takes it: one size as itself, others as a tuple; what is no name, number or size is ``…``.
+    """Write a shape as NumPy takes it; sizes that are no name or number are ``…``.
 
     Examples
     --------
@@ -251,7 +251,7 @@ def operation(
 
 
 class _Writer(NamedTuple):
-    """Writes values, each over what makes it."""
+    """Writes values as expressions of their operands."""
 
     parts: Parts[Any]
     name: Callable[[Any], str]
@@ -266,7 +266,7 @@ class _Writer(NamedTuple):
         return written(op, [self.term(value, depth) for value in inputs])
 
     def term(self, value: Any, depth: int) -> WrittenTerm:
-        """Return a value as an operand: its name, or what makes it."""
+        """Return a value as an operand: its name, or its expression."""
         made = self.parts(value)
         if made is None:
             term = named(self.name(value))

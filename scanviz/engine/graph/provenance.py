@@ -1,4 +1,4 @@
-"""Where a node came from: the user's line, the loops it was built in, and the rule that made it.
+"""Provenance of nodes: the user's line, enclosing loops, and the rule that built the node.
 
 The line is found once, when the node is built, by walking out of scanviz's own frames.  Lines are interned by code
 object and line number, so that a large graph holds few of them.
@@ -117,7 +117,7 @@ class SourceLine:
 
 
 def _is_source(file: str) -> bool:
-    """Return whether a file can be read without waiting and without end."""
+    """Return whether a file is a regular file."""
     try:
         found = os.stat(file)
     except (OSError, ValueError):  # not there, or no name of a file
@@ -144,7 +144,7 @@ def intern_line(file: str, line: int, function: str) -> SourceLine:
 
 
 class Provenance:
-    """Where an Apply came from.
+    """The provenance of an Apply.
 
     Attributes
     ----------
@@ -180,7 +180,7 @@ _inherited: ContextVar[Provenance | _Asked | None] = ContextVar("inherited_prove
 
 
 def is_own_file(file: str) -> bool:
-    """Return whether a file belongs to scanviz itself and so is never the user's line."""
+    """Return whether a file belongs to scanviz itself, and is no user code."""
     known = _own_files.get(file)
     if known is None:
         known = _own_files[file] = file.startswith((_PACKAGE, "<scanviz"))
@@ -227,7 +227,7 @@ def _depth(frame: FrameType | None) -> int:
 
 
 def frames_around() -> dict[FrameType, int]:
-    """Return the frame of the user's code that calls scanviz, and those of its file that call it, with their depths."""
+    """Return the user's frame that calls scanviz, and its callers in the same file, with their depths."""
     frame = user_frame(sys._getframe(1))
     file, found = frame.f_code.co_filename if frame is not None else "", dict[FrameType, int]()
     while frame is not None and frame.f_code.co_filename == file:
@@ -264,7 +264,7 @@ def made_by(
 def asked_at(
     rule: str, source: Provenance, node_id: int, act: Callable[[Node, Level], T], node: Node, level: Level
 ) -> T:
-    """Return what a rule answers; nodes built meanwhile inherit as from :func:`made_by`, which costs rules that build none."""
+    """Call a rule; nodes that it builds inherit provenance as from :func:`made_by`, created lazily."""
     token = _inherited.set((rule, source, node_id))
     try:
         return act(node, level)
@@ -273,7 +273,7 @@ def asked_at(
 
 
 def _said_around() -> Provenance | None:
-    """Return what nodes that are built now inherit, made when the first of them asks."""
+    """Return the provenance of nodes built now, created when the first of them asks."""
     said = _inherited.get()
     if not isinstance(said, tuple):
         return said

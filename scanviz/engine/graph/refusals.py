@@ -1,4 +1,4 @@
-"""What Python asks of a value and a symbolic variable cannot answer: the errors, which say what to write instead.
+"""Errors for Python protocols that a symbolic variable cannot answer, with what to write instead.
 
 A variable has no value while a graph is built, so it is neither true nor false, has no length known to Python and is no number.
 Each function below returns the error for one such question, with the user's line and what that line should say.
@@ -46,7 +46,7 @@ def no_truth(x: Any) -> ScanvizTypeError:
 
 
 def no_tensor(x: Any) -> ScanvizTypeError:
-    """Return the error of computing with a random state, such as ``states[-1]`` of a loop that hands one on."""
+    """Return the error of computing with a random state."""
     written = _short(x) if x.name else "state"
     of_loop = x.owner is not None and x.owner.op.name == "scan"
     alone = (
@@ -59,7 +59,7 @@ def no_tensor(x: Any) -> ScanvizTypeError:
 
 
 def no_array(value: object) -> ScanvizTypeError:
-    """Return the error of an object that is no array of numbers, where one is expected."""
+    """Return the error of an object where an array of numbers is expected."""
     fix = None
     if isinstance(value, list | tuple):
         fix = "T.stack([…]) if it holds symbolic variables"
@@ -187,7 +187,7 @@ def _called(x: Any) -> str:
 
 
 def _short(x: Any) -> str:
-    """Return what to call a value in code to write: a name or a number where it has one."""
+    """Return a value as code: its name or number."""
     name = getattr(x, "name", None)
     if isinstance(name, str) and name.isidentifier():
         return name

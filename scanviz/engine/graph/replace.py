@@ -1,4 +1,4 @@
-"""Rebuilding a graph with some variables replaced; the graph before stays as it was.
+"""Rebuild a graph with variables replaced; the original graph is unchanged.
 
 Every change of a graph comes down to this: rules, gradients, ``clone`` and a function's ``givens`` say which variable stands for
 which.  Nodes above a replaced variable are made anew, with their ids; all others are shared between the graph before and after.

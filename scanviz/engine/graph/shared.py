@@ -111,7 +111,7 @@ def _array_of(value: Any, what: str) -> Array:
 
 
 def checked(value: Any, kind: Type, name: str) -> Array:
-    """Return ``value`` as an array of exactly this type, or raise what does not fit; never converts lossily."""
+    """Return ``value`` as an array of exactly this type, or raise; never converts lossily."""
     if isinstance(value, Variable):
         raise ScanvizTypeError.here(
             f"`{name}` holds a value, and `{describe(value)}` is symbolic",

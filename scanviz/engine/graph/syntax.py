@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def _refusals() -> ModuleType:
-    """Return what is said of operations that only a value could answer: imported when one is asked for."""
+    """Return the module of refusals, imported on first use."""
     from scanviz.engine.graph import refusals
 
     return refusals
@@ -29,12 +29,12 @@ LATER: dict[str, Callable[[], object]] = {}
 
 
 def has_meaning(name: str) -> bool:
-    """Return whether a layer gives a name a meaning."""
+    """Return whether a name has a meaning."""
     return name in MEANINGS or name in LATER
 
 
 def _known(name: str) -> Callable[..., Any] | None:
-    """Return the meaning of a name, None where it has none; what gives it one is imported."""
+    """Return the meaning of a name, None if it has none; import its module if needed."""
     later = LATER.get(name)
     if later is not None:  # another thread may be in the middle of it: then this one waits
         later()

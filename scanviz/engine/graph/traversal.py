@@ -1,4 +1,4 @@
-"""Walking a graph: order of computation, inputs, users, and what depends on what.
+"""Walks over graphs: order of computation, inputs, users and dependence.
 
 All walks are iterative (a graph may be deeper than Python's stack) and deterministic: the order follows outputs and
 inputs as given, never a hash.
@@ -55,7 +55,7 @@ def toposort(
 
 
 def _makers_beyond(node: Apply, stop: Collection[Variable]) -> list[Apply]:
-    """Return what makes a node's inputs, the last of them first, without those to stop at."""
+    """Return the owners of a node's inputs, last first, except those to stop at."""
     return [
         variable.owner
         for variable in reversed(node.inputs)
@@ -74,7 +74,7 @@ def variables(outputs: Sequence[Variable], inputs: Collection[Variable] = ()) ->
 
 
 def leaves(outputs: Sequence[Variable], inputs: Collection[Variable] = ()) -> list[Variable]:
-    """Return the variables that nothing computes (inputs, constants, shared), and those to stop at, in order met."""
+    """Return the leaves of a graph (inputs, constants, shared variables) and the variables to stop at, in order met."""
     stop = set(inputs)
     return [variable for variable in variables(outputs, inputs) if variable.owner is None or variable in stop]
 
@@ -98,7 +98,7 @@ def first_free(
 
 
 def frontier(outputs: Sequence[Variable], stops: Callable[[Variable], bool]) -> list[Variable]:
-    """Return the variables that a walk from ``outputs`` to what they are computed of comes to and goes no further."""
+    """Return the variables at which a walk back from ``outputs`` ends."""
     found: dict[Variable, None] = {}
     seen: set[Variable] = set()
     stack = list(reversed(outputs))
@@ -115,7 +115,7 @@ def frontier(outputs: Sequence[Variable], stops: Callable[[Variable], bool]) -> 
 
 
 def users(nodes: Iterable[Apply]) -> dict[Variable, list[tuple[Apply, int]]]:
-    """Return for each variable those of the Applies that read it, each with the position it is read at."""
+    """Map each variable to the Applies that read it, with the input positions."""
     found: dict[Variable, list[tuple[Apply, int]]] = {}
     for node in nodes:
         for position, variable in enumerate(node.inputs):
@@ -127,7 +127,7 @@ def users(nodes: Iterable[Apply]) -> dict[Variable, list[tuple[Apply, int]]]:
 
 
 def depending_on(sources: Collection[Variable], outputs: Sequence[Variable]) -> set[Variable]:
-    """Return the variables above ``outputs`` whose value depends on one of ``sources``, these included."""
+    """Return the variables of a graph that depend on one of ``sources``, these included."""
     reached = set(sources)
     for node in toposort(outputs):
         if not reached.isdisjoint(node.inputs):

@@ -57,7 +57,7 @@ def typecheck(
 
 
 def _check_types(node: Apply) -> None:
-    """Check the types of a node's outputs, which somebody gave, against those that its op infers."""
+    """Check the types of a node's outputs against those that its op infers."""
     inferred = node.op.infer(node.inputs)
     if len(inferred) != len(node.outputs):
         raise InternalError(f"{node.op} gives {len(inferred)} outputs, its node has {len(node.outputs)}")

@@ -1,4 +1,4 @@
-"""Types of variables: what is known of a value before there is one.
+"""Types of variables.
 
 A :class:`TensorType` has a dtype and a shape in which each dimension is an int or None for unknown.  There are no
 broadcast flags: a dimension of size 1 is known to be 1, an unknown one is checked when values are there.
@@ -66,7 +66,7 @@ def canonical_dtype(dtype: object) -> str:
 
 
 def _checked_sizes(shape: object) -> tuple[int | None, ...]:
-    """Return a shape as a tuple of int or None, or raise what it is instead."""
+    """Return a shape as a tuple of int or None, or raise."""
     if type(shape) is tuple:
         for size in shape:
             if size is not None and (type(size) is not int or size < 0):
@@ -98,7 +98,7 @@ def _checked_sizes(shape: object) -> tuple[int | None, ...]:
 
 
 class AnyType:
-    """Base of the types, under which msgspec knows them: it has no unions of classes like these."""
+    """Base of the types, needed by msgspec."""
 
     __slots__ = ()
 
@@ -134,7 +134,7 @@ class TensorType(AnyType):
         raise AttributeError(f"types are immutable: make a new TensorType instead of setting {name}")
 
     def __call__(self, name: str | None = None) -> NoReturn:
-        """Say what makes a variable: a type of Theano's did."""
+        """Raise for a type that is called like Theano's, and say what makes a variable."""
         given = "" if name is None else f', "{name}"'
         raise ScanvizTypeError.here(
             "a type makes no variables", fix=f'T.tensor("{self.dtype}", {self.shape}{given})'
@@ -225,7 +225,7 @@ def shape_text(shape: Sequence[int | None]) -> str:
 
 
 def fits(given: Type, wanted: Type) -> bool:
-    """Return whether every value of ``given`` may stand where ``wanted`` is asked, as far as shapes are known."""
+    """Return whether every value of type ``given`` fits ``wanted``, as far as shapes are known."""
     if given is wanted:
         return True
     if not (isinstance(given, TensorType) and isinstance(wanted, TensorType)):
@@ -238,14 +238,14 @@ def fits(given: Type, wanted: Type) -> bool:
 
 
 def common_shape(first: Shape, second: Shape) -> Shape:
-    """Return what is known of a dimension in either of two shapes of one rank that describe the same value."""
+    """Merge two static shapes of the same value."""
     if first == second:
         return first
     return tuple(a if a is not None else b for a, b in zip(first, second, strict=True))
 
 
 def refuse_masked(value: Any, what: str) -> None:
-    """Raise an error of an array that masks some of its values; one that could but masks none is taken as it is.
+    """Raise for a masked array with masked values.
 
     Parameters
     ----------

@@ -65,7 +65,7 @@ def check_kind(info: OutputArgument, name: str, value: Variable, where: SourceLi
 def agree_state(
     info: OutputArgument, name: str, read: Variable, value: Variable, where: SourceLine | None
 ) -> tuple[Variable, Variable]:
-    """Return the initial state and the step's result for it, cast where that loses nothing.
+    """Return the initial state and the step's result for it, cast where the cast is lossless.
 
     Raises
     ------
@@ -152,7 +152,7 @@ def _remedy(name: str, row: TensorType, value: Variable) -> str:
 
 
 def _flattens(value: Variable, row: TensorType) -> bool:
-    """Return whether something is joined to a state of several dimensions, flattened: ``T.append`` without an axis."""
+    """Return whether the step flattens a state by joining to it: ``T.append`` without an axis."""
     parts = value.owner.inputs if value.owner is not None and value.owner.op.name == "concatenate" else []
     shaped = (
         part.owner.inputs[0].type
@@ -178,7 +178,7 @@ def _dtype_error(name: str, dtype: str, value: Variable, where: SourceLine | Non
 
 
 def agree_update(shared: SharedVariable, value: Variable, where: SourceLine | None) -> Variable:
-    """Return the update of a shared variable, cast where that loses nothing.
+    """Return the update of a shared variable, cast where the cast is lossless.
 
     Raises
     ------

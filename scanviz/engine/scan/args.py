@@ -195,7 +195,7 @@ class ScanArgs(Struct, frozen=True):
         return self._edited(added(ScanView(self.node), variable, None))
 
     def _edited(self, edited: Edited) -> ScanArgs:
-        """Return the ScanArgs of an edited loop, with the results that stand for those of the first one."""
+        """Return the ScanArgs of an edited loop, with the results that replace the original ones."""
         view, mapping = edited
         results = {old: mapping[now] for old, now in self.results.items() if now in mapping}
         return replace(ScanArgs.from_node(view.node), results=results)
@@ -259,7 +259,7 @@ def loop_variable_of(view: ScanView, variable: Variable) -> LoopVariable:
 
 
 def removed(view: ScanView, gone: Collection[LoopVariable], dependents: bool) -> Edited:
-    """Return a loop without some of its loop variables, and with ``dependents`` without those that depend on them."""
+    """Remove loop variables from a loop; with ``dependents``, their dependents too."""
     taken = dict.fromkeys(gone)
     inner = [read for variable in gone for read in inner_inputs(variable)]
     while reading := _readers(view, taken, inner):
@@ -299,7 +299,7 @@ def _readers(
 
 
 def replaced(view: ScanView, mapping: Mapping[Variable, Variable]) -> Edited:
-    """Return a loop that computes with other variables: of its step, or around it."""
+    """Replace variables of a loop: of its step, or around it."""
     outer: dict[LoopVariable, Variable] = {}
     values: dict[Variable, Variable] = {}
     n_steps = view.n_steps
@@ -345,7 +345,7 @@ def _check_rows(view: ScanView, state: State) -> None:
 
 
 def _check_known(view: ScanView, values: Collection[Variable], fresh: Collection[Variable]) -> None:
-    """Raise where values of the step read a variable that no loop variable gives."""
+    """Raise if values of the step read an unbound variable."""
     unbound = free_leaves(list(values), [*view.op.inner_inputs, *fresh])
     if unbound:
         raise ScanvizValueError.here(

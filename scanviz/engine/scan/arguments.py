@@ -139,7 +139,7 @@ def _taps(given: Any, what: str) -> tuple[int, ...]:
 
 
 def _by_index(items: Any, what: str) -> str | None:
-    """Return what to write instead of taps that are known at run time alone."""
+    """Return the remedy for taps that are only known at run time."""
     if not any(isinstance(tap, Variable) for tap in (items if isinstance(items, list | tuple) else [items])):
         return None
     if "sequences" in what:
@@ -299,7 +299,7 @@ def number_of_steps(sequences: Sequence[SequenceArgument], n_steps: Any, name: s
 
 
 def possible_steps(sequence: SequenceArgument) -> Variable:
-    """Return how many steps a sequence allows: its rows less those that its taps lose, at least 0."""
+    """Return the number of steps that a sequence allows: its rows minus those lost to taps, at least 0."""
     rows, lost = dimension(sequence.variable, 0), lost_rows(sequence)
     if not lost:
         return rows

@@ -70,7 +70,7 @@ class ScanRequest(Struct, frozen=True):
 def scan_request(
     fn: Callable[..., Any], sequences: Any, outputs_info: Any, non_sequences: Any, strict: bool | str
 ) -> ScanRequest:
-    """Return what a loop is asked for by the arguments of ``scan``."""
+    """Convert the arguments of ``scan`` to canonical form."""
     given: object = fn  # annotations do not stop a user
     if not callable(given):
         shown = f"`{describe(given)}`" if isinstance(given, Variable) else repr(given)
@@ -115,7 +115,7 @@ class ScanParts(Struct, frozen=True):
 
 
 def build_step(spec: ScanRequest, name: str) -> BuiltStep:
-    """Call the step and let weak initial states take the dtypes that NumPy gives them in it."""
+    """Call the step, and give weak initial states the dtypes that NumPy would give them."""
     inputs = make_inputs(spec.fn, spec.sequences, spec.outputs, spec.non_sequences)
     step = call_step(spec.fn, inputs, name)
     check_counts(spec.outputs, step)
@@ -149,7 +149,7 @@ def _retyped(step: BuiltStep, dtypes: WeakDtypes) -> BuiltStep:
 
 
 def loop_parts(spec: ScanRequest, step: BuiltStep, cuts: list[dict[int, Variable]]) -> ScanParts:
-    """Return the loop variables of a built step and what they read."""
+    """Return the loop variables of a built step with their outer variables."""
     updates = {**shared_defaults(step), **step.returned.updates}
     outer: dict[LoopVariable, Variable] = {}
     variables: list[LoopVariable] = []
@@ -283,7 +283,7 @@ def captured_variables(
     step: BuiltStep,
     known: Collection[Variable],
 ) -> list[Variable]:
-    """Return what a step uses from outside beside its loop variables and ``known`` ones: shared variables first."""
+    """Return the outer variables that a step captures, except ``known`` ones; shared variables first."""
     inputs = {inner for variable in own for inner in inner_inputs(variable)} | set(known)
     outputs = [inner for variable in own for inner in inner_outputs(variable)]
     found = outside_variables(
@@ -293,7 +293,7 @@ def captured_variables(
 
 
 def shared_defaults(step: BuiltStep) -> dict[SharedVariable, Variable]:
-    """Return the default updates, made in the step, of shared variables that it reads, such as its random states."""
+    """Return default updates made in the step, such as those of random states."""
     defaults: dict[SharedVariable, Variable] = {}
     for variable in outside_variables(step.returned.graph, step.inputs.rows, step.born_after):
         new = variable.default_update if isinstance(variable, SharedVariable) else None

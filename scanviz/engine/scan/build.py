@@ -142,7 +142,7 @@ def loop_settings(
     profile: bool,
     strict: Any,  # checked here
 ) -> ScanSettings:
-    """Return what a loop was asked for beside its computation, checked."""
+    """Check and return the settings of a loop."""
     if type(truncate_gradient) is not int or truncate_gradient < -1 or truncate_gradient == 0:
         raise ScanvizValueError.here(
             "truncate_gradient cannot be used",

@@ -170,7 +170,7 @@ class _Chunks(Struct):
         return rows, final
 
     def _counts(self) -> tuple[Variable, Variable, Variable | None]:
-        """Return how many chunks there are, the steps in them, and those left; None where there are none for sure."""
+        """Return the number of chunks, their steps, and the remaining steps (None if surely zero)."""
         count = _folded(e.floor_divide(self.steps, self.size))
         whole = _folded(e.multiply(count, self.size))
         rest = _folded(e.subtract(self.steps, whole))
@@ -232,7 +232,7 @@ class _Chunks(Struct):
         return Variable(kind, variable.name)
 
     def _chunked(self, variable: LoopVariable, count: Variable, whole: Variable) -> Variable:
-        """Return what the outer loop reads for a loop variable: sequences cut into chunks, states as they begin."""
+        """Return the outer loop's input for a loop variable: sequences cut into chunks, initial states."""
         value = self.parts.outer[variable]
         match variable:
             case LoopSequence():
@@ -283,7 +283,7 @@ class _Chunks(Struct):
         return isinstance(variable, State | Carry)
 
     def _last(self, variable: LoopVariable, result: Variable) -> Variable:
-        """Return what a state is after the last chunk: one row, or as many as its deepest tap reaches back."""
+        """Return the rows of a state after the last chunk that its deepest tap needs."""
         if not isinstance(variable, State):
             return result
         return last_row(result, self.parts.outer[variable])

@@ -1,4 +1,4 @@
-"""What of a step depends on what: computed of some of its variables alone, or needed for some of its results.
+"""Dependence within a step: nodes computed from given variables alone, and nodes needed for given results.
 
 What is computed of non-sequences alone is the same at every step: rules of the family ``push_before`` compute it once before the
 loop, and the gradient takes its derivative once after it (:mod:`scanviz.engine.gradient.loops.invariants`).  Of its sequences
@@ -52,7 +52,7 @@ def _effects_of_step(op: Scan) -> Effects:
 
 
 def has_effect(node: Apply) -> bool:
-    """Return whether a node prints or checks something, in its steps if it is a loop."""
+    """Return whether a node, or the step of a loop, prints or checks something."""
     op = node.op
     if type(op) is not Op:
         return bool(effects_among([node]))
@@ -60,18 +60,18 @@ def has_effect(node: Apply) -> bool:
 
 
 def same_effects(before: Effects, outputs: Sequence[Variable]) -> bool:
-    """Return whether a graph has the effects that another had, or fewer copies of one node."""
+    """Return whether a graph has the same effects as before, possibly fewer copies of a node."""
     after = effects_among(toposort(outputs))
     return after.keys() == before.keys() and all(after[effect] <= count for effect, count in before.items())
 
 
 def is_known(variable: Variable, known: Collection[Variable]) -> bool:
-    """Return whether a variable of a step is a constant or among known ones."""
+    """Return whether a variable is a constant or known."""
     return isinstance(variable, Constant) or variable in known
 
 
 def all_known(variables: Collection[Variable], known: Collection[Variable]) -> bool:
-    """Return whether all of some variables of a step are constants or among known ones."""
+    """Return whether all variables are constants or known."""
     for variable in variables:  # noqa: SIM110  # asked of every node by every rule about loops
         if variable not in known and not isinstance(variable, Constant):
             return False
@@ -107,12 +107,12 @@ def closure(op: Scan, sources: Collection[Variable], nodes: Sequence[Apply] | No
 def known_from(
     op: Scan, sources: Collection[Variable], nodes: Sequence[Apply] | None = None
 ) -> set[Variable]:
-    """Return ``sources`` and what the nodes of their :func:`closure` give."""
+    """Return ``sources`` and the outputs of their :func:`closure`."""
     return {*sources, *outputs_of(closure(op, sources, nodes))}
 
 
 def outputs_of(nodes: Collection[Apply]) -> list[Variable]:
-    """Return what nodes give."""
+    """Return the outputs of nodes."""
     return [output for node in nodes for output in node.outputs]
 
 
@@ -153,7 +153,7 @@ def needed_variables(view: ScanView, is_read: Callable[[Variable], bool]) -> set
 
 
 def _owners(op: Scan) -> Mapping[Variable, LoopVariable]:
-    """Return for each variable of a step that the loop gives a value to the loop variable that it is of."""
+    """Map each inner input of a step to its loop variable."""
     return {inner: role for role in op.variables for inner in inner_inputs(role)}
 
 

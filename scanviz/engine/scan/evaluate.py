@@ -1,4 +1,4 @@
-"""What a loop means, in the plainest code there is: one step's graph evaluated after the other, rows in Python lists.
+"""The reference meaning of a loop: evaluate the step's graph once per step, with rows in Python lists.
 
 Far too slow for use; it is the independent meaning that the tiers are tested against.
 """

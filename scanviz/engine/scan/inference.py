@@ -1,4 +1,4 @@
-"""Types of a loop: what the outer inputs of its loop variables must be, and what its results are.
+"""Types of a loop: its outer inputs and its results.
 
 The Scan op infers its outputs by it, so every loop is checked when it is built, whoever builds it: ``scan``, a rule or a gradient.
 What does not fit is a mistake inside scanviz here; what a user can do wrong was found before, with the user's names.
@@ -87,7 +87,7 @@ def _outer_type(variable: LoopVariable, rows: Mapping[State, TensorType]) -> Typ
 
 
 def row_type(state: State) -> TensorType:
-    """Return what is known of the type of one row of a state."""
+    """Return the type of one row of a state, as far as it is known."""
     rows = [tensor_type(variable) for variable in (*state.reads.values(), *state.writes.values())]
     first, *others = rows
     shape = first.shape

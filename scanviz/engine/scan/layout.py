@@ -160,7 +160,7 @@ class Layout:
 
 
 def _mapping(source: str, source_spans: Spans, target: str, target_spans: Spans) -> VarMapping:
-    """Return one map: index of each source entry → what belongs to the same loop variable in the target list."""
+    """Return one map: index of a source entry → indices of the same loop variable in the target list."""
     single = target.startswith("outer")
     entries: dict[int, list[int]] = {0: []} if source == "outer_inp" else {}
     for variable, span in source_spans.items():

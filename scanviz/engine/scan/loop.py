@@ -78,7 +78,7 @@ class Scan(Op, ScanPropertiesMixin):
 
     @property
     def inner_inputs(self) -> list[Variable]:
-        """Variables of the step that the loop gives values to, in the order of the loop variables."""
+        """Variables of the step that the loop binds, in the order of the loop variables."""
         return list(self.once(_inner_inputs))
 
     @property
@@ -102,7 +102,7 @@ class Scan(Op, ScanPropertiesMixin):
         return self.of_kind("nitsot", "sitsot", "mitsot")
 
     def once(self, find: Callable[[Scan], T]) -> T:
-        """Return what a function finds out about this loop; it is asked once."""
+        """Return a derived property of this loop, computed once."""
         found: T = self.derived.get(find, _MISSING)  # what was kept under a function is what it gave
         if found is _MISSING:
             found = self.derived[find] = find(self)
@@ -128,7 +128,7 @@ class Scan(Op, ScanPropertiesMixin):
         return list(found)
 
     def with_variables(self, variables: SequenceOf[LoopVariable], until: Until | None) -> Scan:
-        """Return the same loop over other loop variables."""
+        """Return the same loop with other loop variables."""
         return Scan(variables, until, self.settings)
 
     def __eq__(self, other: object) -> bool:
@@ -179,7 +179,7 @@ def _result_variables(op: Scan) -> tuple[LoopVariable, ...]:
 
 
 def _bound(op: Scan) -> tuple[tuple[LoopVariable, ...], tuple[LoopVariable, ...], tuple[NonSequence, ...]]:
-    """Return what a view binds: the loop variables that read something, those that give something, the non-sequences."""
+    """Return the variables that a view binds: readers, result variables and non-sequences."""
     return op.once(_readers), op.once(_result_variables), tuple(op.of_type(NonSequence))
 
 
@@ -189,7 +189,7 @@ def _restore(settings: ScanSettings, parts: SequenceOf[Any], node_ids: SequenceO
 
 
 def _shape_of_variable(variable: LoopVariable) -> tuple[object, ...]:
-    """Return what makes two loop variables alike beside the step: kind, taps, rows kept and types."""
+    """Return a comparison key of a loop variable: kind, taps, rows kept and types."""
     types = tuple(inner.type for inner in inner_inputs(variable))
     match variable:
         case State():
@@ -204,13 +204,13 @@ _OF_STEP: list[Callable[[Scan], Any]] = []
 
 
 def of_step(find: Callable[[Scan], T]) -> Callable[[Scan], T]:
-    """Mark what a function finds out about a loop as found of its step's results and their nodes alone."""
+    """Mark a derived property of a loop as a property of its step alone."""
     _OF_STEP.append(find)
     return find
 
 
 def knows_step_of(op: Scan, other: Scan) -> None:
-    """Let a loop know what is known of the step of another one, if its step gives the same."""
+    """Copy derived properties of the step from another loop with the same step results."""
     if op.once(_inner_outputs) == other.once(_inner_outputs):
         for find in _OF_STEP:
             if find in other.derived:
@@ -268,14 +268,14 @@ class ScanView:
         return self._outputs.get(variable)
 
     def outer(self, variable: LoopVariable) -> Variable:
-        """Return what a loop variable reads around the loop, for one that reads something."""
+        """Return the outer input of a loop variable; an error if it has none."""
         found = self._inputs.get(variable)
         if found is None:
             raise InternalError(f"loop variable `{variable.name}` has no outer input")
         return found
 
     def result(self, variable: LoopVariable) -> Variable:
-        """Return the result of a loop variable, for one that has a result."""
+        """Return the outer output of a loop variable; an error if it has none."""
         found = self._outputs.get(variable)
         if found is None:
             raise InternalError(f"loop variable `{variable.name}` has no outer output")

@@ -1,4 +1,4 @@
-"""The documents' accessors of a Scan by kind of loop variable, such as ``inner_nitsot_outs`` and ``mitmot_out_taps``.
+"""Theano's accessors of a Scan by kind of loop variable, such as ``inner_nitsot_outs`` and ``mitmot_out_taps``.
 
 ``reference/004_scan_internals_aesara.txt`` promises them on the op under the name ``ScanPropertiesMixin``.  Each takes a
 list in the documents' order (:mod:`scanviz.engine.scan.layout`) and returns the part of one kind; without an argument
@@ -28,7 +28,7 @@ def _accessor(
     *,
     grouped: bool = False,
 ) -> Callable[..., list[Any]]:
-    """Return what gives the variables of one kind, flat or a list a loop variable, of the loop's own or of a given list."""
+    """Make an accessor for the variables of one kind, flat or grouped by loop variable."""
 
     def accessor(self: ScanPropertiesMixin, given: Sequence[Variable] | Apply | None = None, /) -> list[Any]:
         layout = self.layout(given if isinstance(given, Apply) else None)

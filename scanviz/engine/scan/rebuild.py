@@ -33,7 +33,7 @@ def rebuilt_loop(
     n_steps: Variable | None = None,
     settings: ScanSettings | None = None,
 ) -> tuple[ScanView, dict[Variable, Variable]]:
-    """Return a loop with loop variables changed, and what its results replace.
+    """Return a loop with loop variables changed, and a map from old results to new ones.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def _with_values(
 
 
 def with_results(op: Scan, results: Sequence[Variable]) -> Scan:
-    """Return a loop whose step gives other variables, in the order of its ``inner_outputs``."""
+    """Replace the step's outputs, in the order of ``inner_outputs``."""
     given = iter(results)
     return op.with_variables(
         giving(op.variables, given), Until(next(given)) if op.until is not None else None

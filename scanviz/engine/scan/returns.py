@@ -1,4 +1,4 @@
-"""What a step function returned: outputs, updates and a stop condition, told apart.
+"""Return values of step functions: outputs, updates and a stop condition.
 
 Theano's forms are all taken: outputs alone, outputs and updates in either order, ``until(…)`` at the end.  Anything else is an
 error that shows the accepted forms and the value that does not fit.
@@ -64,7 +64,7 @@ class until:  # noqa: N801  # Theano's name, used like a function
 
 
 class StepReturn(NamedTuple):
-    """What a step returned, told apart."""
+    """A step's outputs, updates and stop condition."""
 
     outputs: list[Variable]
     updates: dict[SharedVariable, Variable]
@@ -78,7 +78,7 @@ class StepReturn(NamedTuple):
 
 
 def parse_return(value: Any, where: SourceLine | None) -> StepReturn:
-    """Return the outputs, updates and stop condition in what ``fn`` returned.
+    """Split the return value of ``fn`` into outputs, updates and stop condition.
 
     Raises
     ------
@@ -125,7 +125,7 @@ def _are_updates(value: Any) -> bool:
 
 
 def _is_empty(value: Any) -> bool:
-    """Return whether a value holds nothing: no updates as well as no outputs."""
+    """Return whether a returned value is empty: neither outputs nor updates."""
     return isinstance(value, list | tuple | Mapping) and not value
 
 
@@ -173,7 +173,7 @@ def _output(value: Any, whole: Any, where: SourceLine | None) -> Variable:
 
 
 def _meant(value: Any, whole: Any) -> str | None:
-    """Return what most likely led to a returned value that is no variable."""
+    """Return the likely mistake behind a returned value that is no variable."""
     if value is None:
         return "None: a function without `return` gives it; leave out what is None beside other results, as in JAX"
     if isinstance(value, Iterator | AsyncIterator | Awaitable):

@@ -66,7 +66,7 @@ class ScanSettings(NamedTuple):
     merged: tuple[Member, ...] = ()
 
     def members(self, node_id: int) -> tuple[Member, ...]:
-        """Return the loops that a loop with these settings does the work of: itself, by its node's id, if it is not merged."""
+        """Return the loops that this loop stands for: itself, unless it was merged."""
         return self.merged or (Member(node_id, self.gradient_of),)
 
     @property
@@ -79,17 +79,17 @@ class ScanSettings(NamedTuple):
         return self._replace(name=name, number=0)
 
     def compared(self) -> ScanSettings:
-        """Return the settings less those that do not change what a loop computes or how."""
+        """Return the settings that determine a loop's computation; others are cleared."""
         return self._replace(name="", number=0, profile=False, gradient_of=None, steps_read=False, merged=())
 
     def referred(self) -> tuple[int, ...]:
-        """Return the ids of other nodes that settings refer to."""
+        """Return the node ids that the settings refer to."""
         forward = (self.gradient_of, *(one.gradient_of for one in self.merged))
         known = (*(one.node_id for one in self.merged), *(one.node_id for one in forward if one is not None))
         return tuple(dict.fromkeys(known))
 
     def referring_to(self, node_ids: Sequence[int]) -> ScanSettings:
-        """Return the settings with other ids of nodes, in the order of :meth:`referred`."""
+        """Replace node ids, in the order of :meth:`referred`."""
         new = dict(zip(self.referred(), node_ids, strict=True))
         merged = tuple(Member(new[one.node_id], _renumbered(one.gradient_of, new)) for one in self.merged)
         return self._replace(gradient_of=_renumbered(self.gradient_of, new), merged=merged)

@@ -98,7 +98,7 @@ def size_outside(size: Dim, view: ScanView, sizes: dict[Variable, Shape]) -> Dim
 
 
 def _found_outside(size: Polynomial, view: ScanView, sizes: dict[Variable, Shape]) -> Dim:
-    """Return a size of the step in sizes around the loop; for loops that differ elsewhere alone, what was found for another."""
+    """Express a size of the step in sizes around the loop; cached across equal steps."""
     unknowns = unknowns_in(size)
     if unknowns is None:
         return substituted(size, lambda unknown: _outside(unknown, view, sizes), view.sizes)
@@ -125,7 +125,7 @@ def _outside(unknown: Unknown, view: ScanView, sizes: dict[Variable, Shape]) -> 
 
 
 def _computed(unknown: Unknown, view: ScanView, sizes: dict[Variable, Shape]) -> Dim:
-    """Return a size of what the step computes in sizes around the loop: the number of rows of a part of a state's row."""
+    """Express a computed size of the step in sizes around the loop."""
     source, axis = unknown
     if axis is None or not isinstance(source, Variable):
         return None

@@ -160,7 +160,7 @@ class StepInputs(Struct, frozen=True):
 
 
 class BuiltStep(Struct, frozen=True):
-    """A step as a graph: what it read, what it returned, and from which node id on its nodes are its own."""
+    """A step as a graph: its inputs, its return value, and the first node id of its own nodes."""
 
     inputs: StepInputs
     returned: StepReturn
@@ -209,7 +209,7 @@ def make_inputs(
 
 
 def _without_ending(name: str) -> str:
-    """Return a parameter's name without what says which step's value it takes: `h` of ``h_t``, ``h_tm1`` and ``h_prev``."""
+    """Strip the time suffix of a parameter: `h` from ``h_t``, ``h_tm1`` and ``h_prev``."""
     stem, _, ending = name.rpartition("_")
     taps = ending[2:] if ending[:2] in ("tm", "tp") else ending[1:]
     of_a_step = ending[:1] == "t" and (not taps or taps.isdecimal())
@@ -223,7 +223,7 @@ def _base_name(own: str | None, parameters: Sequence[str], fallback: str) -> str
 
 
 def _state_name(initial: Variable | None, parameters: Sequence[str], position: int) -> str:
-    """Return a state's name: its parameter's without the ending, which is what users call the state itself."""
+    """Return a state's name: that of its parameter without the time suffix."""
     if parameters:
         return _without_ending(parameters[0])
     return (initial.name if initial is not None else None) or f"output {position}"
@@ -325,7 +325,7 @@ def _count(listed: Sequence[object]) -> str:
 
 
 def _beside(names: Sequence[str], passed: Sequence[tuple[str, str]]) -> str:
-    """Return which parameter is given what, in order."""
+    """Return the pairs of parameters and arguments, in order."""
     pairs = [f"{name} = {given}" for name, (given, _) in zip(names, passed, strict=False)]
     return f", called with {', '.join(pairs)}" if pairs else ""
 

@@ -50,7 +50,7 @@ def unroll_one_step(parts: ScanParts, name: str) -> tuple[list[Variable], Update
 
 
 def row_of_one_step(state: State, value: Variable, initial: Variable, loop: str) -> Variable:
-    """Return the row that one step gives for a state, checked at run time where it may not have the shape of those before."""
+    """Return a state's row of a single step, with a run-time check if its shape is uncertain."""
     shape = shape_of(initial) if state.kind == "sitsot" else shape_of(initial)[1:]
     if all(surely_equal(a, b) for a, b in zip(shape_of(value), shape, strict=True)):
         return value
@@ -58,7 +58,7 @@ def row_of_one_step(state: State, value: Variable, initial: Variable, loop: str)
 
 
 def first_values(variable: LoopVariable, outer: Variable | None) -> dict[Variable, Variable]:
-    """Return the values of the step's variables at its first step, by what a loop variable reads around the loop."""
+    """Return the values of a loop variable's inner inputs at the first step."""
     if outer is None:
         return {}
     match variable:
@@ -84,7 +84,7 @@ def unchecked_sequence(
     steps: Variable | int = 1,
     until: Until | None = None,
 ) -> Sequence | None:
-    """Return a sequence that may be too short, which nobody would find without the loop; None if there is none.
+    """Return a sequence whose length only the loop would check and that may be too short, or None.
 
     A loop looks at the length of each of its sequences, a step only at rows that a result depends on, or the condition to end
     where one is given: it is not computed if the step stands without its loop.
@@ -113,7 +113,7 @@ def unchecked_state(
 
 
 def surely_long_enough(rows: Variable, steps: Variable | int) -> bool:
-    """Return whether nothing is lost if nobody looks how long a sequence is.
+    """Return whether a sequence is surely long enough, so that no length check is needed.
 
     It has a row for each step for sure, and so have the rows that it was cut from where the loop had more steps before.
     """

@@ -52,7 +52,7 @@ def _told(error: ScanvizTypeError) -> dict[str, Any]:
 
 @no_variable("add")
 class ScanResult(NamedTuple):
-    """What a loop gives; unpack it: ``outputs, updates = scan(…)``.
+    """The pair that a loop returns; unpack it: ``outputs, updates = scan(…)``.
 
     Attributes
     ----------
@@ -118,7 +118,7 @@ class Updates(dict[SharedVariable, Variable]):
         super().__setitem__(key, value)
 
     def update(self, *others: Any, **more: Any) -> None:
-        """Take over all pairs of other mappings or lists of pairs; a key given twice must have the same value."""
+        """Merge other mappings or lists of pairs; a key given twice must have the same value."""
         for other in (*others, more):
             for key, value in _pairs(other):
                 check_key(key)
@@ -148,7 +148,7 @@ class Updates(dict[SharedVariable, Variable]):
 
 
 def check_key(key: object, where: SourceLine | None = None) -> None:
-    """Raise where what is to be updated is no shared variable; at the user's line, or that of a step."""
+    """Raise if the key of an update is no shared variable."""
     if not isinstance(key, SharedVariable):
         shown = describe(key) if isinstance(key, Variable) else repr(key)
         raise ScanvizTypeError(

@@ -119,7 +119,7 @@ class StepOutput(Struct, frozen=True, eq=False):
 
 
 class Carry(Struct, frozen=True, eq=False):
-    """A value passed from step to step that has no gradient, such as a random state; only the last is given."""
+    """A value passed from step to step without a gradient, such as a random state; the result is its last value."""
 
     name: str
     read: Variable
@@ -159,7 +159,7 @@ def kind_of(variable: LoopVariable) -> VariableKind:
 
 
 def inner_inputs(variable: LoopVariable) -> tuple[Variable, ...]:
-    """Return the variables of the step that a loop variable gives a value to."""
+    """Return the inner inputs of a loop variable."""
     match variable:
         case Sequence():
             return (variable.slice,)
@@ -189,7 +189,7 @@ def inner_outputs(variable: LoopVariable) -> tuple[Variable, ...]:
 def over(
     variable: LoopVariable, read: Callable[[Variable], Variable], written: Callable[[Variable], Variable]
 ) -> LoopVariable:
-    """Return a loop variable over other variables of a step: those it gives a value to, and those whose values it takes."""
+    """Replace the inner inputs and outputs of a loop variable."""
     match variable:
         case Sequence():
             return Sequence(variable.name, read(variable.slice), variable.tap, variable.argument)
@@ -206,7 +206,7 @@ def over(
 
 
 def with_inner_outputs(variable: LoopVariable, given: SequenceOf[Variable]) -> LoopVariable:
-    """Return a loop variable that takes other values of the step; itself where they are the same."""
+    """Replace the inner outputs of a loop variable; return it unchanged if they are the same."""
     if tuple(given) == inner_outputs(variable):
         return variable
     fresh = iter(given)
@@ -214,12 +214,12 @@ def with_inner_outputs(variable: LoopVariable, given: SequenceOf[Variable]) -> L
 
 
 def giving(variables: SequenceOf[LoopVariable], results: Iterator[Variable]) -> list[LoopVariable]:
-    """Return loop variables that take what they give from these results, one after another."""
+    """Replace the inner outputs of loop variables, taken from a flat list of results."""
     return [with_inner_outputs(role, [next(results) for _ in inner_outputs(role)]) for role in variables]
 
 
 def with_keep(variable: LoopVariable, keep: Keep) -> LoopVariable:
-    """Return a loop variable whose result keeps so many rows; itself where it has no rows, or keeps so many."""
+    """Return a loop variable that keeps only the last ``keep`` rows of its result."""
     if isinstance(variable, State | StepOutput) and variable.keep != keep:
         return replace(variable, keep=keep)
     return variable
@@ -229,17 +229,17 @@ RESULTS = (State, StepOutput, Carry)  # kinds that give something to the graph a
 
 
 def has_outer_input(variable: LoopVariable) -> bool:
-    """Return whether a loop variable reads a variable of the graph around the loop."""
+    """Return whether a loop variable has an outer input."""
     return not isinstance(variable, StepOutput)
 
 
 def has_outer_output(variable: LoopVariable) -> bool:
-    """Return whether a loop variable gives a result to the graph around the loop."""
+    """Return whether a loop variable has an outer output."""
     return isinstance(variable, RESULTS)
 
 
 def taps_of(variable: LoopVariable) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the taps a loop variable reads and writes; a sequence reads the one it was cut for, others have none."""
+    """Return the taps that a loop variable reads and writes; non-sequences and outputs have none."""
     match variable:
         case State():
             return tuple(variable.reads), tuple(variable.writes)
@@ -250,7 +250,7 @@ def taps_of(variable: LoopVariable) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 
 def step_name(name: str, tap: int) -> str:
-    """Return how a row is written, such as ``h[t-1]``; the name of a gradient's row that says its time stays as it is.
+    """Return the name of a row, such as ``h[t-1]``.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Weak initial states: a Python number, or a list of them for several taps, takes the dtype that NumPy gives it in the step.
+"""Weak initial states: Python numbers take the dtype that NumPy gives them in the step.
 
 The step is called once, with the number's usual dtype.  Then its dtypes are worked out again with the states as Python numbers,
 and with what the step returns beside a Python number, until no state changes any more.  Where nothing decides, the usual dtype
@@ -28,7 +28,7 @@ _LEAST = {int: "int8", float: "float16"}
 
 
 class WeakState(NamedTuple):
-    """A state that starts from Python numbers: the type of these, its rows in the step, and what the step returns for it."""
+    """A state with a weak initial value: its Python type, its rows in the step, and the step's result for it."""
 
     number: type[bool] | type[int] | type[float]
     reads: Sequence[Variable]
@@ -74,7 +74,7 @@ def weak_dtypes(states: Sequence[WeakState], outputs: Sequence[Variable]) -> Wea
 def retype(
     outputs: Sequence[Variable], mapping: Mapping[Variable, Variable], kinds: Mapping[Variable, Kind]
 ) -> list[Variable]:
-    """Return a graph with variables replaced by ones of other dtypes; Python numbers, and what is made of them alone, stay weak."""
+    """Replace variables by ones of other dtypes; Python numbers and expressions of them stay weak."""
 
     def again(node: Apply, inputs: Sequence[Variable]) -> Apply:
         if isinstance(node.op.declaration, ElementwiseDeclaration):
@@ -109,7 +109,7 @@ def _number_of_dtype(declaration: ElementwiseDeclaration, number: Variable, dtyp
 
 
 def _takes(node: Apply, inputs: Sequence[Variable]) -> bool:
-    """Return whether an operation that is not elementwise takes inputs of other dtypes: where these alone decide.
+    """Return whether a non-elementwise operation accepts inputs of other dtypes.
 
     Else they are cast back, for the operation was built for the dtypes before: a loop in the step, or arrays that are joined.
     """
@@ -144,7 +144,7 @@ def _usual(kind: Kind) -> str:
 
 
 def _of_branches(first: Kind, second: Kind, decided: bool) -> Kind:
-    """Return the kind of what is one of two values; int64 of a number that counts beside smaller whole numbers."""
+    """Return the kind of a choice between two values."""
     if not first or not second:
         return first
     whole = {first, second} - {int}
@@ -154,7 +154,7 @@ def _of_branches(first: Kind, second: Kind, decided: bool) -> Kind:
 
 
 def _together(first: Kind, second: Kind) -> Kind:
-    """Return what NumPy makes of two values of such kinds; of two Python numbers a Python number."""
+    """Return NumPy's result kind for two kinds; two Python numbers give a Python number."""
     if isinstance(first, str) or isinstance(second, str):
         return np.result_type(*(kind if isinstance(kind, str) else kind() for kind in (first, second))).name
     return float if float in (first, second) else int
@@ -165,7 +165,7 @@ def _kinds_of(variables: Sequence[Variable], found: Mapping[Variable, Kind]) -> 
 
 
 def _kinds(outputs: Sequence[Variable], rows: Mapping[Variable, Kind], decided: bool) -> dict[Variable, Kind]:
-    """Return the kind of everything that is computed from rows of such kinds.
+    """Propagate kinds through the step.
 
     Once it is ``decided`` which states stay Python numbers, they are int64 beside whole numbers: they may grow beyond these.
     """

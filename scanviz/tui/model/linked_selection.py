@@ -1,4 +1,4 @@
-"""Everything that belongs to the chosen loop variable: its names, the operations that read and write it, and the lines of these.
+"""Everything that belongs to the selected loop variable: names, operations that read or write it, and their lines.
 
 Every tab marks these, so that a variable can be followed from its row in Variables to the picture, times, rewrites and values.
 """
@@ -45,7 +45,7 @@ class LinkedSelection(Struct, frozen=True):
         return self.reading | self.writing
 
     def named_in(self, text: str) -> bool:
-        """Return whether a text contains one of its names.
+        """Return whether a text contains one of the names.
 
         Examples
         --------

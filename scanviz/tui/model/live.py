@@ -1,4 +1,4 @@
-"""A script that runs in a process of its own, watched through two files: its record, and what it prints.
+"""A script in its own process, watched through two files: its record and its output.
 
 Nothing joins the two processes but these files.  If the application ends or dies, the script runs on and saves its profile; if the
 script ends or dies, the application stays on the last record, and saves it where the script could not.
@@ -163,7 +163,7 @@ class LiveSource(Source):
                 self._process.stdin.close()
 
     def output(self) -> str:
-        """Return what was printed since, with all that steers a terminal."""
+        """Return new output, control characters included."""
         ended = not self.running
         try:
             with self.printed.open("rb") as stream:
@@ -175,7 +175,7 @@ class LiveSource(Source):
         return self._decoder.decode(data, final=ended and len(data) < CHUNK)
 
     def status(self) -> str:
-        """Return whether it runs, or how it ended."""
+        """Return the script's status in words."""
         code = self._process.poll()
         if code is None:
             return "running"
@@ -196,7 +196,7 @@ class LiveSource(Source):
                     self._process.wait(PATIENCE)
 
     def close(self) -> None:
-        """Read and keep the last record, and let go of the files; what a script that still runs prints to is left."""
+        """Keep the last record and remove temporary files; a running script keeps its output file."""
         self.end_input()
         if self.running:
             shutil.rmtree(self._watched, ignore_errors=True)
@@ -215,7 +215,7 @@ class LiveSource(Source):
     _last: list[str] = []  # noqa: RUF012  # replaced, never changed
 
     def farewell(self) -> str:
-        """Return what is worth telling when the application has ended."""
+        """Return the message to print after the application has ended."""
         if self.running:
             return (
                 f"scanviz: the script runs on as process {self.process}; it prints to {self.printed}, and its profile"
@@ -231,7 +231,7 @@ class LiveSource(Source):
         return "\n".join(lines) + "\n"
 
     def exit_code(self) -> int:
-        """Return the script's exit code; 0 while it runs, never 0 where what was recorded could not be saved."""
+        """Return the script's exit code: 0 while it runs, nonzero if its profile could not be saved."""
         code = self._process.poll()
         if code == 0 and self._unsaved:
             return 1
@@ -239,7 +239,7 @@ class LiveSource(Source):
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
-    """Return what another file of the same name would not have."""
+    """Return an identity of a file that a later file of the same name does not share."""
     try:
         found = path.stat()
     except OSError:

@@ -1,4 +1,4 @@
-"""Where one is in what scrolls: a few words at the edge of a panel, as ``3 of 38 · 4 more columns →``."""
+"""Positions in scrolled widgets, for the edge of a panel, such as ``3 of 38 · 4 more columns →``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Scrolled(Message):
 
 
 def place_words(row: int, rows: int, hidden: int = 0, aside: int = 0) -> str:
-    """Return where one is: the row of how many, and how many columns of a table are to the right, and to the left.
+    """Return a position in words: row and number of rows, and hidden columns to the right and left.
 
     Parameters
     ----------

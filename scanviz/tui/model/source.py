@@ -59,7 +59,7 @@ class Recomputed:
         threading.Thread(target=compute, name="scanviz values", daemon=True).start()
 
     def take(self) -> bool:
-        """Take a finished window; return whether there was one."""
+        """Take a finished window of recomputed steps; return whether there was one."""
         if not self._arrived:
             return False
         key, found = self._arrived.pop()

@@ -1,4 +1,4 @@
-"""What is looked at: one frozen state for the whole application, and the moves that keys make.
+"""The application's state: one frozen object, and the moves that keys make.
 
 Views do not talk to one another.  A key makes a new state out of the old one; every view that is shown then shows the new one.  So
 what a key does can be tested without a terminal.
@@ -15,6 +15,7 @@ from scanviz.record.operations import OperationRecord
 from scanviz.record.summary.run_breakdown import parts_of
 from scanviz.record.traces.blame import BlameLink, chain_of_blame
 from scanviz.record.traces.model import FirstBad, TraceRecord, first_bad_of
+from scanviz.record.values import SourceRecord
 
 
 class ViewState(Struct, frozen=True):
@@ -70,11 +71,19 @@ class ViewState(Struct, frozen=True):
 
     @property
     def operations(self) -> tuple[OperationRecord, ...]:
-        """Operations of the loop's step, or of the function where no loop is looked at."""
+        """Operations of the selected loop's step, or of the function if no loop is selected."""
         loop, function = self.loop_record, self.function_record
         if loop is not None:
             return loop.operations
         return function.operations if function is not None else ()
+
+    def costliest(self, source: SourceRecord | None) -> OperationRecord | None:
+        """Return the most expensive operation that a source line built."""
+        owner = self.loop_record or self.function_record
+        built = [
+            operation for operation in self.operations if source is not None and operation.source == source
+        ]
+        return max(built, key=owner.ran_ns, default=None) if owner is not None else None
 
     @property
     def traces(self) -> tuple[TraceRecord, ...]:
@@ -82,7 +91,7 @@ class ViewState(Struct, frozen=True):
         return tuple(trace for trace in self.record.traces if trace.loop == self.loop)
 
     def title(self, loop: LoopRecord) -> str:
-        """Return what a loop is called where all loops of the record are asked for."""
+        """Return a loop's title, unique within the record."""
         return loop_titles(self.record)[loop.key]
 
     # moves
@@ -92,7 +101,7 @@ class ViewState(Struct, frozen=True):
         return replace(self, function=key, loop=None, variable=None, run=None, rewrite=0, operation=None)
 
     def at_loop(self, key: int) -> ViewState:
-        """Look at a loop; the step stays where there is such a step."""
+        """Select a loop; keep the step if the loop has it."""
         found = next((loop for loop in self.record.loops if loop.key == key), None)
         if found is None:
             return self
@@ -179,11 +188,11 @@ class ViewState(Struct, frozen=True):
         return None
 
     def blame(self) -> tuple[BlameLink, ...]:
-        """Return the chain from this loop's first NaN or infinity to what made it."""
+        """Return the chain of causes of this loop's first NaN or infinity."""
         return chain_of_blame(self.record, self.loop) if self.first_bad() is not None else ()
 
     def at_cause(self) -> ViewState | None:
-        """Look at what gave or made the NaN or infinity that is looked at: the next step in the chain; None where there is none."""
+        """Go to the next link in the chain of causes of a NaN or infinity; None at its end."""
         for link in self.blame()[1:]:
             if (
                 link.loop is not None
@@ -194,7 +203,7 @@ class ViewState(Struct, frozen=True):
         return None
 
     def other_loop(self) -> int | None:
-        """Return the key of the loop that this one is the back-propagation of, else of its own back-propagation."""
+        """Return the key of this loop's forward loop, else of its backward loop."""
         loop = self.loop_record
         if loop is None or loop.gradient_of is not None:
             return loop.gradient_of if loop is not None else None
@@ -219,7 +228,7 @@ def start(record: ProfileRecord) -> ViewState:
 
 
 def _outside_ns(record: ProfileRecord) -> dict[int, int]:
-    """Return what each function spent on operations outside of its loops."""
+    """Return each function's time in operations outside loops."""
     found = {function.key: 0 for function in record.functions}
     for part in parts_of(record):
         if part.kind == "operation" and part.loop is None and part.function in found:

@@ -1,4 +1,4 @@
-"""A chart of times over steps in characters: the median over runs as a bar, a band to the p95, and what is above as dots.
+"""A chart of step times in characters: the median as a bar, a band up to the p95, and slower steps as dots.
 
 A column stands for several steps where there are more steps than columns; a step takes several columns where there are fewer.  No
 slow step is ever hidden: what is above the band of its column has a dot of its own.
@@ -90,7 +90,7 @@ class Cells(Struct, frozen=True):
 
 
 def cells_of(series: Samples, window: Window, width: int, slow_ns: float = math.inf) -> Cells:
-    """Return the times of the steps in a window for so many columns."""
+    """Return the step times of a window, binned into columns."""
     count = max(1, min(width, window.last - window.first + 1))
     steps = series[:, 1]
     seen = series[(steps >= window.first) & (steps <= window.last)]
@@ -107,7 +107,7 @@ def cells_of(series: Samples, window: Window, width: int, slow_ns: float = math.
 
 
 def _ranked(places: np.ndarray, times: np.ndarray, count: int, part: float) -> np.ndarray:
-    """Return the time of each cell that such a part of its times does not exceed (nearest rank), NaN for none."""
+    """Return a quantile of the times of each cell (nearest rank), NaN for empty cells."""
     order = np.lexsort((times, places))
     many = np.bincount(places, minlength=count)
     first = np.cumsum(many) - many

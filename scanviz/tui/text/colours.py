@@ -19,7 +19,7 @@ _OF_TERMINALS = {1: RED, 2: GREEN, 3: YELLOW, 6: CYAN}  # by their numbers
 
 
 def share_style(part: float, whole: float) -> str:
-    """Return how a share of a time is shown: what takes most is found without reading, what takes nothing steps back.
+    """Return the style of a share of time: large shares stand out, negligible ones are dim.
 
     Examples
     --------
@@ -32,7 +32,7 @@ def share_style(part: float, whole: float) -> str:
 
 
 def with_our_colours(text: Text) -> Text:
-    r"""Return a text with a terminal's colours replaced by those that are always seen.
+    r"""Replace a terminal's colours by colours visible on light and dark backgrounds.
 
     Examples
     --------
@@ -50,7 +50,7 @@ def with_our_colours(text: Text) -> Text:
 
 
 def report_text(lines: Iterable[ReportLine], width: int) -> Text:
-    r"""Return lines of the report as styled text of at most so many columns.
+    r"""Return lines of the report as styled text of at most ``width`` columns.
 
     Examples
     --------

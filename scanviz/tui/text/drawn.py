@@ -1,4 +1,4 @@
-"""Rows of a picture in characters as styled text, and what there is to know of what a row shows, in two lines."""
+"""Rows of a character picture as styled text, and a two-line explanation of the row under the cursor."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class PicturePart(Struct, frozen=True):
 
 
 def parts_of(diagram: Diagram, whole: Diagram) -> dict[str, PicturePart]:
-    """Return what the rows of a picture show, by their ids; ``whole`` is the picture with all loops open."""
+    """Return the nodes and loops that a picture's rows show, by id; ``whole`` is the picture with all loops open."""
     counts = Counter(node.cluster for node in whole.nodes if node.kind == "operation")
     found = {node.id: PicturePart(node.id, node, operations=node.operations or 0) for node in diagram.nodes}
     for cluster in diagram.clusters:
@@ -61,7 +61,7 @@ def parts_of(diagram: Diagram, whole: Diagram) -> dict[str, PicturePart]:
 
 
 def styled(line: DrawnLine, part: PicturePart | None) -> Text:
-    """Return a line in colours: boxes, states and sequences, and what takes much time."""
+    """Colour a line: boxes, states, sequences and expensive operations."""
     text = Text(line.text, no_wrap=True)
     text.stylize("dim", 0, line.rails)
     for place, sign in enumerate(line.text[: line.rails + 24]):
@@ -87,7 +87,7 @@ def styled(line: DrawnLine, part: PicturePart | None) -> Text:
 
 
 def words(part: PicturePart, width: int) -> Text:
-    """Return what a part is, its type and time; below that what its kind means, or the line that built it."""
+    """Return a part's name, type and time; below, the meaning of its kind or its source line."""
     node, cluster = part.node, part.cluster
     if cluster is not None:
         head, about = f"loop {cluster.label}", [f"{part.operations} operations drawn", time_text(cluster)]

@@ -76,7 +76,7 @@ class Pulse(Struct, frozen=True):
         return Pulse(kept, spent, tuple(at_work), self.turns + (beat.steps > last.steps))
 
     def turned(self) -> Pulse:
-        """Return the pulse with its sign turned, if steps are being counted: records come more seldom than looks."""
+        """Return the pulse with its sign turned, if steps are being counted."""
         return replace(self, turns=self.turns + 1) if self.at_work else self
 
     @property
@@ -106,7 +106,7 @@ class Pulse(Struct, frozen=True):
         return last.wall_ns - since.wall_ns
 
     def course(self, cells: int) -> np.ndarray:
-        """Return steps a second of the last half seconds, the last one last; fewer where there are not so many yet.
+        """Return steps per second over the last half-second intervals, oldest first.
 
         Examples
         --------
@@ -140,7 +140,7 @@ def pulse_line(pulse: Pulse, record: ProfileRecord, elapsed: float, width: int) 
 
 
 def _now(pulse: Pulse, record: ProfileRecord, calls: float | None) -> Text:
-    """Return what is at work; if nothing is, since when."""
+    """Return the loop at work, or for how long no step was counted."""
     text = Text("" if calls is None else f"{quick(calls)} calls/s  ", "not bold")
     still, names = pulse.still_ns(), {loop.key: loop.name for loop in record.loops}
     if not pulse.beats or not pulse.beats[-1].steps:

@@ -1,4 +1,4 @@
-"""Buffers as rulers: the rows around a step, with those that it reads and writes marked."""
+"""Buffers as rulers: the rows near a step, with the rows read and written marked."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _HAVE_NO_TAPS = ("sequence", "nitsot")
 def rows_held(
     traces: Iterable[TraceRecord], variable: LoopVariableRecord, index: int, step: int
 ) -> dict[int, float]:
-    """Return the mean of each row of a buffer as it is after a step, NaN where a number in it is none; of the rows that are known.
+    """Return the mean of each known row of a buffer after a step, NaN for rows with NaN or infinities.
 
     A row is what was last written to it, or read from it; and what a later step reads of it, if no step writes it until then.
     Step -1 is before the first.
@@ -84,7 +84,7 @@ def _moment(step: int, written: bool) -> int:
 def _seen(
     traces: Iterable[TraceRecord], variable: LoopVariableRecord, index: int, step: int
 ) -> Iterator[tuple[int, int, bool, float]]:
-    """Iterate over what is known of rows: the row, the step, whether it was written there, and its mean."""
+    """Yield known rows: row, step, whether the step wrote it, and its mean."""
     before = rows_before(variable)
     for trace in traces:
         near = range(bisect_left(trace.steps, step - NEAR), bisect_right(trace.steps, step + NEAR))
@@ -103,7 +103,7 @@ def _mean(variable: TracedVariableRecord, place: int) -> float:
 
 
 def _written_between(variable: LoopVariableRecord, row: int, after: int, until: int) -> bool:
-    """Return whether a step writes a row after one moment, and until another."""
+    """Return whether a row is written between two moments."""
     before = rows_before(variable)
     return any(after < _moment(row - before - tap, True) <= until for tap in variable.writes)
 
@@ -138,7 +138,7 @@ def rulers(
     known: Sequence[TraceRecord] = (),
     steps: int | None = None,
 ) -> Text:
-    """Return the buffers of a loop around a step, each as a ruler of rows with what is read and written marked.
+    """Draw the buffers of a loop near a step as rulers, with the rows read and written marked.
 
     Parameters
     ----------
@@ -189,13 +189,13 @@ class Contents(Struct, frozen=True):
 
 
 def contents(known: Sequence[TraceRecord], variable: LoopVariableRecord, index: int, step: int) -> Contents:
-    """Return what is known of the rows of a loop variable's buffer around a step."""
+    """Return the known rows of a loop variable's buffer near a step."""
     before, after = (rows_held(known, variable, index, at) for at in (step - 1, step))
     return Contents(before, after, are_numbers(known, index))
 
 
 def _kind(variable: LoopVariableRecord, width: int) -> str:
-    """Return the kind of a loop variable, with what it means where there is room for that."""
+    """Return the kind of a loop variable, with its meaning if there is room."""
     told = gloss(variable.kind)
     return told if len(variable.name) + len(told) + 4 <= width else variable.kind
 
@@ -256,7 +256,7 @@ def ruler(
 
 
 def _lines(variable: LoopVariableRecord, steps: int, held: Contents) -> list[tuple[str, dict[int, str]]]:
-    """Return what stands below the rows as texts: titles, and a text for each row that has one."""
+    """Return the lines below the rows: a title each, and a text for each row that has one."""
     before, after = ({row: number(mean) for row, mean in rows.items()} for rows in (held.before, held.after))
     if variable.kind != "mitmot":
         return [("holds", after)] if after else []
@@ -266,7 +266,7 @@ def _lines(variable: LoopVariableRecord, steps: int, held: Contents) -> list[tup
 
 
 def _means(held: Contents) -> list[tuple[str, dict[int, str]]]:
-    """Return the means of rows, each behind a shade that compares it with the others."""
+    """Return the means of rows, each with a shade that compares it with the others."""
     signs = shades(held.after, held.after)
     means = {
         row: f"{sign}{held.after[row]:.3g}" if sign != "!" else f"!{number(held.after[row])}"
@@ -291,7 +291,7 @@ def _line(
 
 
 def touched(variable: LoopVariableRecord, step: int) -> str:
-    """Return in words which rows of a buffer a step reads and writes; nothing for what has no rows.
+    """Describe the rows of a buffer that a step reads and writes; empty for kinds without rows.
 
     Examples
     --------

@@ -51,7 +51,7 @@ def legend(segments: Sequence[Segment]) -> Text:
 
 
 def fitting(segments: Sequence[Segment], width: int) -> list[Segment]:
-    """Return the parts with the last of them as one, as few of these as make the legend fit; two parts at the least.
+    """Merge the last parts into one until the legend fits; keep at least two parts.
 
     Examples
     --------
@@ -70,7 +70,7 @@ def fitting(segments: Sequence[Segment], width: int) -> list[Segment]:
 
 
 def apportioned(values: Sequence[float], whole: int) -> list[int]:
-    """Return whole numbers in proportion to values that sum to ``whole`` exactly: those with the largest remainders are rounded up.
+    """Round values to integers that sum to ``whole`` (largest-remainder method).
 
     Examples
     --------

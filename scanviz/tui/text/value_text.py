@@ -70,7 +70,7 @@ def _axis(steps: Sequence[int], here: int) -> str:
 
 
 def _scaled(values: np.ndarray, place: int, first: int, last: int, signs: str) -> Text:
-    """Return values of kept steps as signs, the step that is looked at reversed; ! stands for NaN and infinities.
+    """Draw the values of kept steps as signs, the selected step reversed; ! marks NaN and infinities.
 
     Behind them stand the value at that step, and between what the others lie.
     """

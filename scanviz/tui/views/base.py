@@ -52,7 +52,7 @@ class TextBlock(Static):
         self.update(content, layout=not self.FILLS and (before is None or before != self._extent))
 
     def _extent_of(self, content: RenderableType) -> object:
-        """Return what another text of the same size has too; None where only laying out tells."""
+        """Return a key of a text's size; None if only layout can determine it."""
         if not isinstance(content, Text | str):
             return None
         lengths = [len(line) for line in str(content).split("\n")]
@@ -73,17 +73,20 @@ class TabView(Widget):
         What it answers, which stands above it where there is room.
     OF_THE_STATE : bool
         Whether the state alone tells what it draws, so that one that was drawn already need not be drawn again.
+    LATER : bool
+        Whether what it draws in has its new width only after the tab has.
     """
 
     TITLE: ClassVar[str] = ""
     ABOUT: ClassVar[str] = ""
     QUESTION: ClassVar[str] = ""
     OF_THE_STATE: ClassVar[bool] = False
+    LATER: ClassVar[bool] = False
     BINDINGS: ClassVar[list[BindingType]] = []
     source: Source | None = None  # where the record comes from: set by the application
 
     class Entered(Message):
-        """What is looked at is wanted in another tab, from which escape comes back."""
+        """The user went to another tab; escape comes back."""
 
         def __init__(self, title: str, state: ViewState) -> None:
             super().__init__()
@@ -113,7 +116,7 @@ class TabView(Widget):
         return self._extents.get(selector, before)
 
     def prepare(self, state: ViewState) -> None:
-        """Compute what showing a state would wait for; called while nothing else is to be done."""
+        """Compute slow parts of a state ahead of time; called in a thread."""
 
     @property
     def room(self) -> Size:
@@ -135,7 +138,11 @@ class TabView(Widget):
 
     def on_resize(self) -> None:
         """Draw for another width."""
-        if self._shown is not None and self._drawn_for != self.room.width:
+        if self._shown is None:
+            return
+        if self.LATER:
+            self.call_after_refresh(self.redraw)
+        elif self._drawn_for != self.room.width:
             self._drawn_for = self.room.width
             self.redraw()
 
@@ -144,10 +151,10 @@ class TabView(Widget):
         raise NotImplementedError
 
     def point(self) -> None:
-        """Put the cursor on what is looked at, when another tab has sent the user here."""
+        """Put the cursor on the selected item, after another tab led here."""
 
     def place(self) -> str:
-        """Return where one is in what scrolls: in what has the focus, else in the table."""
+        """Return the position in the focused widget, else in the table."""
         focused = self.screen.focused
         if isinstance(focused, LinesPane | SortedTable) and self in focused.ancestors:
             return focused.place()
@@ -167,8 +174,21 @@ class TabView(Widget):
         loop = self.state.loop_record
         return f" --scan {quoted(self.state.title(loop))}" if loop is not None else ""
 
+    def action_step(self, by: int) -> None:
+        """Go a step on."""
+        self.move(self.state.at_step(self.state.step + by))
+
+    def action_end(self, last: int) -> None:
+        """Go to the first or the last step."""
+        self.move(self.state.at_step(self.state.steps if last else 0))
+
+    def action_flip(self, name: str) -> None:
+        """Turn one of the ways in which this tab draws on or off."""
+        setattr(self, name, not getattr(self, name))
+        self.redraw()
+
     def news(self, source: Source) -> bool:
-        """Take what a running script has told since the last time; return whether it was anything."""
+        """Take news from a running script; return whether there was any."""
         return False
 
     def enter(self, title: str, state: ViewState) -> None:
@@ -193,7 +213,7 @@ class TabView(Widget):
             table.move_cursor(row=row)
 
     def search(self, text: str) -> int:
-        """Find rows, and leave the others of a table out; return how many."""
+        """Find rows, hide the other rows of a table, and return the number found."""
         wanted = text.casefold()
         table = self.table()
         if table is not None:
@@ -217,7 +237,7 @@ class TabView(Widget):
             self.go_to(self.found[self.found_at])
 
     def focus_inside(self) -> None:
-        """Give the focus to what the keys of this view are for: its table, else the first thing that takes it."""
+        """Focus the table, else the first focusable widget."""
         table = self.table()
         if table is not None and table.display:
             focus_now(table)

@@ -79,7 +79,7 @@ class FilmView(Widget):
     """
 
     class Moved(Message):
-        """Another frame is shown: the graph after so many rewrites."""
+        """Another frame is shown: the graph after ``after`` rewrites."""
 
         def __init__(self, after: int) -> None:
             super().__init__()
@@ -171,7 +171,7 @@ class FilmView(Widget):
             self.post_message(self.Moved(self.film.frames[self.frame].after))
 
     def skip(self, by: int) -> None:
-        """Stop, and go so many frames forward or back."""
+        """Stop, and move by a number of frames."""
         self.stop()
         self.go_to(self.frame + by)
 
@@ -207,12 +207,12 @@ class FilmView(Widget):
 
 
 def frame_after(film: Film, after: int) -> int:
-    """Return the last frame that shows at most so many rewrites."""
+    """Return the last frame that shows at most ``rewrites`` rewrites."""
     return max((k for k, frame in enumerate(film.frames) if frame.after <= after), default=0)
 
 
 def caption(film: Film, number: int, plays: bool) -> Text:
-    """Return the caption of a frame: its rewrite, what that did, and the number of operations before and after."""
+    """Return the caption of a frame: its rewrite, its effect, and the number of operations before and after."""
     frame = film.frames[number]
     text = Text(f"{'▶' if plays else '▷'} frame {number + 1} of {len(film.frames)} · ", "dim", no_wrap=True)
     text.append(f"{frame.caption}", "not dim bold")

@@ -1,4 +1,4 @@
-"""Graph: the loop picture in characters; loops open and close, and what the cursor stands on is explained below."""
+"""Graph: the loop picture in characters; loops open and close, and the node under the cursor is explained below."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class GraphPane(LinesPane):
     ]
 
     def action_chosen(self) -> None:
-        """Do what a click does."""
+        """Act like a click."""
         self.post_message(self.Clicked(self, by_mouse=False))
 
 
@@ -43,6 +43,7 @@ class GraphView(TabView):
 
     TITLE = "Graph"
     QUESTION = "what is computed, and what a step reads of earlier ones"
+    LATER = True
     ABOUT = (
         "The graph as it runs, in characters: loops as boxes with their ports, the step inside, and "
         "what a step reads of the ones before. A large graph begins with its loops closed to one line each, with the number of "
@@ -57,9 +58,9 @@ class GraphView(TabView):
         Binding("o", "loops", "open/close loops"),
         Binding("f", "fold(-1)", "close a level", show=False),
         Binding("F", "fold(1)", "open a level", show=False),
-        Binding("w", "own", "this loop/all"),
-        Binding("x", "built", "as built"),
-        Binding("p", "plumbing", "plumbing"),
+        Binding("w", "flip('own')", "this loop/all"),
+        Binding("x", "flip('built')", "as built"),
+        Binding("p", "flip('plumbing')", "plumbing"),
     ]
 
     def __init__(self, state: ViewState, *, id: str | None = None) -> None:
@@ -107,7 +108,7 @@ class GraphView(TabView):
         self._explain()
 
     def _here(self) -> str:
-        """Return the id of what the cursor stands on."""
+        """Return the id of the node under the cursor."""
         place = self.pane.cursor
         return self.drawn[place].part if place < len(self.drawn) else ""
 
@@ -153,7 +154,7 @@ class GraphView(TabView):
         return frozenset(loops_to_close(self._whole)) - alone
 
     def _texts(self) -> list[Text]:
-        """Return the lines with those of the chosen loop variable marked."""
+        """Return the lines, with the selected loop variable's marked."""
         chosen = linked_selection(self.state)
         margin = NO_SIGN if chosen.names else ""  # room for signs is taken only where there are any
         found = []
@@ -171,7 +172,7 @@ class GraphView(TabView):
         self.query_one("#graph-here", TextBlock).show(words(part, width) if part is not None else Text(""))
 
     def on_lines_pane_pointed(self, event: LinesPane.Pointed) -> None:
-        """Explain what the cursor stands on."""
+        """Explain the node under the cursor."""
         event.stop()
         self._explain()
 
@@ -190,13 +191,8 @@ class GraphView(TabView):
         self.closed[self._picture] = loops
         self.redraw()
 
-    def on_resize(self) -> None:
-        """Draw for the new width, which the pane has only later."""
-        if self._shown is not None:
-            self.call_after_refresh(self.redraw)
-
     def action_loops(self) -> None:
-        """Open all loops; where none is closed, close those that a large graph begins with, else all."""
+        """Open all loops; if none is closed, close the default ones of a large graph, else all."""
         if self._whole is None:
             return
         every = frozenset(cluster.id for cluster in self._whole.clusters)
@@ -213,21 +209,6 @@ class GraphView(TabView):
         else:
             level = min((deep[name] for name in closed), default=-1)
             self._set_closed(closed - {name for name in deep if deep[name] == level})
-
-    def action_own(self) -> None:
-        """Show the loop alone, or the whole function."""
-        self.own = not self.own
-        self.redraw()
-
-    def action_built(self) -> None:
-        """Show the graph before the rewrites, or as it runs."""
-        self.built = not self.built
-        self.redraw()
-
-    def action_plumbing(self) -> None:
-        """Draw sizes and broadcasts too, or no more."""
-        self.plumbing = not self.plumbing
-        self.redraw()
 
     def command(self) -> str:
         """Return the command line that draws the same, with loops closed to one depth."""

@@ -65,12 +65,12 @@ class LinesPane(ScrollView, can_focus=True):
         return len(self.lines)
 
     def place(self) -> str:
-        """Return where one is: the line of the cursor, or the last that is seen."""
+        """Return the position: the line of the cursor, or the last visible line."""
         last = self.cursor if self.CURSOR else min(self.count, self.scroll_offset.y + self.size.height) - 1
         return place_words(last, self.count)
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Say that other lines are seen."""
+        """Report scrolling."""
         super().watch_scroll_y(old_value, new_value)
         self.post_message(Scrolled())
 
@@ -82,7 +82,7 @@ class LinesPane(ScrollView, can_focus=True):
         self.refresh()
 
     def render_line(self, y: int) -> Strip:
-        """Return a line of what is seen."""
+        """Draw one visible line."""
         aside, above = self.scroll_offset
         width, number = self.size.width, y + above
         if number >= len(self.lines):
@@ -123,11 +123,11 @@ class LinesPane(ScrollView, can_focus=True):
         self.point_at(self._here + by)
 
     def action_page(self, by: int) -> None:
-        """Move the cursor by what is seen at a time."""
+        """Move the cursor by a page."""
         self.point_at(self._here + by * max(1, self.size.height - ABOVE))
 
     def action_aside(self, by: int) -> None:
-        """Show what is to the left or to the right."""
+        """Scroll to the left or to the right."""
         self.scroll_to(x=self.scroll_offset.x + by, animate=False)
 
     def action_edge(self, last: int) -> None:

@@ -1,4 +1,4 @@
-"""Output: what the program prints while it runs, whole, as a terminal would show it; and a line to write to it."""
+"""Output: everything that the program prints, as a terminal would show it, and a line to write to it."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Printed:
         self._decoder, self._style = AnsiDecoder(), Style.null()
 
     def take(self, text: str) -> None:
-        """Take what was printed since, which may end anywhere, also in a sequence."""
+        """Take new output, which may end within an escape sequence."""
         if self._begun:
             self.lines.pop()
             self._decoder.style = self._style
@@ -77,7 +77,7 @@ class Printed:
             self.gone += gone
 
     def _decoded(self, line: str) -> Text:
-        """Return a line as a terminal shows it at last: what follows its last carriage return."""
+        """Return a line's final content: the text after its last carriage return."""
         shown = next((part for part in reversed(line.split("\r")) if part), "")
         text = self._decoder.decode_line(_CONTROL.sub("", shown.expandtabs()))
         if sanitize(text.plain) != text.plain:
@@ -88,7 +88,7 @@ class Printed:
 
 
 def is_failure(line: Text) -> bool:
-    """Return whether a line begins or ends the report of an error."""
+    """Return whether a line is the first or last of an error report."""
     return _FAILED.match(line.plain) is not None
 
 
@@ -125,7 +125,7 @@ class PrintedPane(LinesPane):
         return self.scroll_offset.y >= self.count - self.size.height
 
     def take(self, text: str) -> None:
-        """Take what was printed since."""
+        """Take new output."""
         follows, gone = self.follows, self.printed.gone
         self.printed.take(text)
         self.virtual_size = Size(self.printed.longest, self.count)
@@ -148,7 +148,7 @@ class PrintedPane(LinesPane):
         self.point_at(max(0, line - self.size.height // 3))
 
     def render_line(self, y: int) -> Strip:
-        """Return a line of what is seen."""
+        """Draw one visible line."""
         aside, above = self.scroll_offset
         width, number = self.size.width, y + above
         if number >= self.count:
@@ -207,7 +207,7 @@ class OutputView(TabView):
             )
 
     def news(self, source: Source) -> bool:
-        """Add what was printed since, also of a line that has not ended yet."""
+        """Add new output, incomplete lines included."""
         self._live = True
         text = source.output()
         if text:

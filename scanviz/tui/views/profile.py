@@ -54,7 +54,7 @@ PLUMBING = "plumbing"  # the row that stands for operations that are left out
 
 
 def table_columns(operations: Sequence[OperationRecord], limited: bool = False) -> list[Column]:
-    """Return the columns of a table of operations: the numbers that some of them have come last."""
+    """Return the columns of a table of operations; optional measures come last."""
     *first, gives, number = _COLUMNS
     limit = [Column("of the limit", number=True)] if limited else []
     numbers = [Column(column.title, number=True) for column in columns(operations)]
@@ -85,7 +85,7 @@ class ProfileView(TabView):
         "chosen in Variables."
     )
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("p", "plumbing", "plumbing")]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("p", "flip('unfolded')", "plumbing")]
 
     def __init__(self, state: ViewState, *, id: str | None = None) -> None:
         super().__init__(state, id=id)
@@ -128,7 +128,7 @@ class ProfileView(TabView):
             self._show_steps(self.room.height)
 
     def _show_steps(self, taken: int) -> None:
-        """Show the times of the steps where that many rows leave room for it: tab 2 shows them larger."""
+        """Show the chart of steps if there is room below the table; tab 2 shows it larger."""
         steps, height = self.query_one("#profile-steps", TextBlock), self.room.height - taken - AROUND
         steps.display = height >= LEAST_STEPS
         self.table().set_class(steps.display, "whole")  # as high as its rows
@@ -142,7 +142,7 @@ class ProfileView(TabView):
     def _folded(
         self, rows: Sequence[tuple[int, Row]], owner: LoopRecord | FunctionRecord, whole_ns: float
     ) -> list[tuple[object, Row]]:
-        """Return rows with one in place of those of plumbing, unless they are wanted or one of them is looked at."""
+        """Fold rows of plumbing into one, unless they are unfolded or one of them is selected."""
         names = self.state.function, self.state.loop, len(owner.operations)
         if names not in self._plumbing:
             self._plumbing[names] = plumbing_operations(self._graph())
@@ -158,7 +158,7 @@ class ProfileView(TabView):
         return [*((index, row) for index, row in rows if index not in folded), (PLUMBING, (*cells, *blank))]
 
     def _graph(self) -> GraphSnapshot | None:
-        """Return the graph of what is looked at; None where it was not kept or makes no sense."""
+        """Return the graph of the selected loop or function; None if it is missing or invalid."""
         function = self.state.function_record
         try:
             graph = function.graph if function is not None else None
@@ -168,24 +168,19 @@ class ProfileView(TabView):
             return graph
         return next((step for loop, step, _ in graph.all_loops() if loop.key == self.state.loop), None)
 
-    def action_plumbing(self) -> None:
-        """Show sizes, fills and checks too, or no more."""
-        self.unfolded = not self.unfolded
-        self.redraw()
-
     def table(self) -> SortedTable:
         """Return the operations."""
         return self.query_one("#profile-table", SortedTable)
 
     def point(self) -> None:
-        """Put the cursor on the operation that is looked at."""
+        """Put the cursor on the selected operation."""
         self.table().point_at(self.state.operation)
 
     def on_data_table_row_selected(self, event: DataTable.RowSelected) -> None:
         """Show the line that built an operation."""
         event.stop()
         if self.table().chosen == PLUMBING:
-            self.action_plumbing()
+            self.action_flip("unfolded")
             return
         state = self.state.at_operation(self.table().chosen)
         if state.line and state.operation is not None:
@@ -198,7 +193,7 @@ def loop_rows(
     marked: Collection[int] = (),
     limits: Mapping[str, float] | None = None,
 ) -> list[tuple[int, Row]]:
-    """Return a row for each operation of a loop's step, by its index; those that are ``marked`` have a sign."""
+    """Return a row for each operation of a loop's step, by index; ``marked`` ones have a sign."""
     more, native = columns(loop.operations), is_native(loop)
     return [
         (

@@ -27,7 +27,7 @@ WILD = 2.0  # between quartiles, above which noise is told as both, for it is no
 
 
 def names_chosen(entry: RewriteRecord, edits: Sequence[LineEdit], chosen: LinkedSelection) -> bool:
-    """Return whether an application did something to lines that name the chosen loop variable."""
+    """Return whether a rewrite changed lines that name the selected loop variable."""
     texts = (entry.message, *entry.loop_variables, *(line for edit in edits for line in edit.lines))
     return any(chosen.named_in(text) for text in texts)
 
@@ -57,7 +57,7 @@ def measured_cell(effect: EffectRecord | None) -> Cell:
 
 
 def counts_of(history: RewritesRecord) -> dict[int, str]:
-    """Return for each application how many operations a step of a loop had and has, where that changed."""
+    """Return the change in operations per step by rewrite, where there is one."""
     now, found = dict(history.steps(0)), dict[int, str]()
     for rewrite in history.applications:
         cost = rewrite.cost
@@ -82,7 +82,7 @@ def _called(loop: str) -> str:
 
 
 def about_all(history: RewritesRecord) -> Text:
-    """Return what all rewrites together did to the steps of the loops."""
+    """Return the effect of all rewrites on the loops' steps."""
     before, after = history.steps(0), history.steps(len(history.applications))
     told = [
         f"{sanitize(loop)} {count} → {after.get(loop, 'gone')}"

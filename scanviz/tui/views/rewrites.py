@@ -1,4 +1,4 @@
-"""Rewrites: the list of what rules did, each one's difference beside it, and why others did nothing."""
+"""Rewrites: the list of applied rules, the difference that each made, and refusals."""
 
 from __future__ import annotations
 
@@ -50,6 +50,7 @@ class RewritesView(TabView):
 
     TITLE = "Rewrites"
     QUESTION = "what was rewritten, and what it bought"
+    LATER = True
     ABOUT = (
         "What rules did to the function's graph, those that changed anything. [ and ] go from one to "
         "the next; v shows lines that changed, before and after side by side, the whole graph, or the costs before and after; x "
@@ -106,7 +107,7 @@ class RewritesView(TabView):
         return applications_of(history, Options(scan=loop.name))
 
     def redraw(self) -> None:
-        """Show the list and the application that is looked at."""
+        """Show the list and the selected rewrite."""
         table, history = self._list, self.history
         was_measured = history is not None and bool(history.effects)
         self.query_one("#rewrites-about", TextBlock).show(about_all(history) if history is not None else "")
@@ -179,11 +180,6 @@ class RewritesView(TabView):
             )
         return self._marks[1]
 
-    def on_resize(self) -> None:
-        """Draw for the new width, which the pane has only later."""
-        if self._shown is not None:
-            self.call_after_refresh(self.redraw)
-
     def _text(self, width: int) -> Text:
         try:
             return self._told(width)
@@ -233,7 +229,7 @@ class RewritesView(TabView):
             self.move(self.state.at_rewrite(table.chosen))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Leave out what the list alone has while the film is seen."""
+        """Disable keys of the list while the film is shown."""
         return not (self.film and action in ("style", "refusals", "origins", "measure"))
 
     def action_style(self) -> None:
@@ -255,7 +251,7 @@ class RewritesView(TabView):
         self.redraw()
 
     def action_measure(self) -> None:
-        """Measure what each rule is worth, by running the script again, in a process of its own: it is asked for twice."""
+        """Measure the effect of each rule by running the script again; the key must be pressed twice."""
         record = self.state.record
         script = sanitize(shlex.join([record.script, *record.arguments])) if record.script else "the script"
         if not self._asked:
@@ -300,7 +296,7 @@ class RewritesView(TabView):
         focus_now(self.query_one(FilmView).pane if self.film else self._list)
 
     def action_own(self) -> None:
-        """Show the applications of the loop that is looked at, or all."""
+        """List the rewrites of the selected loop, or all."""
         self.own = not self.own
         self._drawn = None
         self.redraw()

@@ -26,7 +26,7 @@ def function_rows(
     more: Sequence[Measure],
     limits: Mapping[str, float] | None = None,
 ) -> list[tuple[int, Row]]:
-    """Return a row for each part of a function's time, by the index of its operation; others have numbers below 0."""
+    """Return a row for each part of a function's time, by operation index; other parts have negative keys."""
     place = next((k for k, part in enumerate(parts) if _is_of(part, function)), None)
     if place is None:
         return []
@@ -89,7 +89,7 @@ def _row(
 
 
 def run_summary(record: ProfileRecord, parts: Sequence[RunPart], width: int) -> Text:
-    """Return what the whole run was spent on, a line each with a bar, and the loops that rewrites removed."""
+    """Return the parts of the whole run, a line with a bar each, and the loops that rewrites removed."""
     whole = run_time_ns(parts)
     room = max(6, min(20, width - 52))
     text = Text(f"the whole run: {duration(whole)}", style="bold")

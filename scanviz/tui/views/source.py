@@ -128,11 +128,11 @@ class SourceView(TabView):
         return self.query_one("#source-table", SortedTable)
 
     def point(self) -> None:
-        """Put the cursor on the line that is looked at."""
+        """Put the cursor on the selected line."""
         self.table().point_at(self.state.line)
 
     def on_data_table_row_selected(self, event: DataTable.RowSelected) -> None:
-        """Show the operation of a line that took the most time, in the loop that is looked at or another that it is of."""
+        """Show a line's most expensive operation, in the selected loop or another of its loops."""
         event.stop()
         line = next(
             (line_time for line_time in self._lines if str(line_time.source) == self.table().chosen), None
@@ -145,10 +145,8 @@ class SourceView(TabView):
             state = (
                 state.at_loop(line.keys[0]) if line.keys else state if key is None else state.at_function(key)
             )
-        built = [operation for operation in state.operations if operation.source == line.source]
-        if built:
-            owner = state.loop_record or state.function_record
-            slowest = max(built, key=lambda operation: owner.ran_ns(operation) if owner is not None else 0.0)
+        slowest = state.costliest(line.source)
+        if slowest is not None:
             self.enter("Profile", state.at_operation(slowest.index))
 
     def command(self) -> str:

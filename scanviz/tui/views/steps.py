@@ -1,4 +1,4 @@
-"""Steps: the time of each, a cursor that all tabs follow, zoom, and jumps to what is worth seeing."""
+"""Steps: step times, a cursor that all tabs follow, zoom, and jumps to notable steps."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class StepsChart(TextBlock, can_focus=True):
     FILLS: ClassVar[bool] = True
 
     def on_resize(self, event: Resize) -> None:
-        """Draw for the new size, also where only what stands around the chart has grown."""
+        """Draw the chart for its new size."""
         view = next((ancestor for ancestor in self.ancestors if isinstance(ancestor, StepsView)), None)
         if view is not None and event.size.width:
             view.redraw()
@@ -63,7 +63,7 @@ class StepsView(TabView):
         Binding("plus,equals_sign,up,k", "zoom(0.5)", "zoom in", show=False),
         Binding("minus,down,j", "zoom(2.0)", "zoom out", show=False),
         Binding("0", "whole", "all", show=False),
-        Binding("o", "scale", "log scale"),
+        Binding("o", "flip('logarithmic')", "log scale"),
         Binding("r", "run", "run"),
         Binding("enter", "values", "values of the step", show=False),
     ]
@@ -72,7 +72,7 @@ class StepsView(TabView):
         super().__init__(state, id=id)
         self._loop: int | None = None
         self._window = Window(0, 0)
-        self._logarithmic = False
+        self.logarithmic = False
 
     def compose(self) -> ComposeResult:
         """Lay the tab out."""
@@ -99,22 +99,18 @@ class StepsView(TabView):
             return
         if self._loop != loop.key:
             self._loop, self._window = loop.key, self.whole
-            self._logarithmic = _is_far_apart(loop)
+            self.logarithmic = _is_far_apart(loop)
         self._window = self._window.following(self.state.step, self.whole)
-        about.show(_about(loop, self.state.run, self._logarithmic))
+        about.show(_about(loop, self.state.run, self.logarithmic))
         series = loop.drawn()
         series = series if self.state.run is None else series[series[:, 0] == self.state.run]
         extent = self.extent_of("#steps-chart", Size(self.room.width, max(6, self.room.height - 4)))
         size = (max(20, extent.width), max(5, extent.height))
         lines = chart(
-            series, self._window, size, self.state.step, self._logarithmic, SLOW * loop.step_times.p50_ns
+            series, self._window, size, self.state.step, self.logarithmic, SLOW * loop.step_times.p50_ns
         )
         canvas.show(Text("\n").join(lines))
         here.show(_here(loop, self.state))
-
-    def action_step(self, by: int) -> None:
-        """Go a step on."""
-        self.move(self.state.at_step(self.state.step + by))
 
     def action_kept(self, by: int) -> None:
         """Go to the next step that was kept."""
@@ -125,10 +121,6 @@ class StepsView(TabView):
             if beyond:
                 self.move(self.state.at_step(beyond[0] if by > 0 else beyond[-1]))
 
-    def action_end(self, last: int) -> None:
-        """Go to the first or the last step."""
-        self.move(self.state.at_step(self.state.steps if last else 0))
-
     def action_zoom(self, factor: float) -> None:
         """Show fewer or more steps."""
         self._window = self._window.zoomed(factor, self.state.step, self.whole)
@@ -137,11 +129,6 @@ class StepsView(TabView):
     def action_whole(self) -> None:
         """Show all steps."""
         self._window = self.whole
-        self.redraw()
-
-    def action_scale(self) -> None:
-        """Go from an even to a logarithmic scale and back."""
-        self._logarithmic = not self._logarithmic
         self.redraw()
 
     def action_run(self) -> None:
@@ -208,7 +195,7 @@ def _is_far_apart(loop: LoopRecord) -> bool:
 
 
 def all_steps(state: ViewState, width: int, height: int) -> Text:
-    """Return the times of all steps of the loop that is looked at in so many rows, with a line above that says what they are."""
+    """Return a chart of all steps of the selected loop, with a title line."""
     loop = state.loop_record
     if loop is None or not len(loop.series):
         return Text("")
@@ -225,7 +212,7 @@ def all_steps(state: ViewState, width: int, height: int) -> Text:
 
 
 def _about(loop: LoopRecord, run: int | None, logarithmic: bool) -> Text:
-    """Return what is drawn: the times of all runs are also those that one run stands beside."""
+    """Return the chart's title; the quantiles are those of all runs."""
     kept, (median, p95, longest) = loop.series, map(duration, loop.step_quantiles_ns)
     text = Text(f"{sanitize(loop.name)}: ", style="bold")
     if run is None:

@@ -1,4 +1,4 @@
-"""Tables that are sorted by any column, searched, and cut to what a person reads."""
+"""Tables that are sorted by any column, searched, and cut to readable widths."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Column(Struct, frozen=True):
 
 
 class Cell(Struct, frozen=True):
-    """A cell: what is shown, and what it is sorted by."""
+    """A cell: its text, and the value that it is sorted by."""
 
     text: str
     value: float | str = ""
@@ -111,13 +111,13 @@ class SortedTable(DataTable[Text]):
         return len(self.order)
 
     def retitle(self, columns: Sequence[Column]) -> None:
-        """Have other columns, which the next rows fill."""
+        """Replace the columns; the next rows fill them."""
         if tuple(columns) != self._titles:
             self._titles, self.all_rows = tuple(columns), []
             self.by = min(self.by, len(columns) - 1)
 
     def point_at(self, key: Any) -> None:
-        """Put the cursor on what a row stands for, if it is shown."""
+        """Put the cursor on a key's row, if it is shown."""
         if key in self.order and self.chosen != key:
             self.move_cursor(row=self.order.index(key))
 
@@ -168,7 +168,7 @@ class SortedTable(DataTable[Text]):
         return self.order[self.cursor_row] if 0 <= self.cursor_row < len(self.order) else None
 
     def place(self) -> str:
-        """Return where one is: the row of the cursor, and how many columns are not seen."""
+        """Return the position: the row of the cursor, and the number of hidden columns."""
         ends = list(itertools.accumulate(column.get_render_width(self) for column in self.ordered_columns))
         self._seen_width = self.size.width or self._seen_width  # the last one, while its tab is not seen
         width = self._seen_width
@@ -178,12 +178,12 @@ class SortedTable(DataTable[Text]):
         )
 
     def watch_cursor_coordinate(self, old_coordinate: Coordinate, new_coordinate: Coordinate) -> None:
-        """Say that another row is looked at."""
+        """Report that the cursor moved."""
         super().watch_cursor_coordinate(old_coordinate, new_coordinate)
         self.post_message(Scrolled())
 
     def watch_scroll_x(self, old_value: float, new_value: float) -> None:
-        """Say that other columns are seen."""
+        """Report scrolling."""
         super().watch_scroll_x(old_value, new_value)
         self.post_message(Scrolled())
 
@@ -224,7 +224,7 @@ def _written(cell: Cell, column: Column, width: int | None) -> Text:
 
 
 def place_cell(text: str, most: int = 24) -> Cell:
-    """Return a cell of a place in a file, cut at its beginning: its end tells the line.
+    """Return a cell with a source line, cut at its beginning to keep the line number.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What the tab of values says of a step: where its first bad value came up, a row for each variable, watches."""
+"""Contents of the Values tab: the first bad value, a row for each variable, watch expressions."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Scrubber(Struct, frozen=True):
 def scrubber(
     step: int, steps: int, kept: Collection[int], speed: int, plays: bool, about: str, width: int
 ) -> Scrubber:
-    """Return the scrubber of a run in so many columns; ``about`` says where the step's values come from."""
+    """Draw the scrubber of a run; ``about`` names the origin of the step's values."""
     head = f"{'▶' if plays else '▷'} {f'{speed}/s' if plays else 'space'} "
     end = f" step {step} of {steps}{f' · {about}' if about else ''}"
     cells = max(8, min(100, width) - len(head) - len(end) - 2)
@@ -69,7 +69,7 @@ def cell_step(cell: int, steps: int, cells: int) -> int:
 
 
 def track(step: int, steps: int, kept: Collection[int], cells: int) -> Text:
-    """Return the steps of a run as cells: those in which values were kept are thick, the cursor is a dot.
+    """Draw the steps of a run as cells: thick where values were kept, a dot at the cursor.
 
     Examples
     --------
@@ -234,13 +234,13 @@ COLUMNS = (
 
 
 def trace_at(state: ViewState) -> TraceRecord | None:
-    """Return values that were kept of the step; of the run that is looked at, else of any."""
+    """Return the step's kept values, preferably of the selected run."""
     kept = [trace for trace in state.traces if state.step in trace.steps]
     return next((trace for trace in kept if trace.run == state.run), kept[0] if kept else None)
 
 
 def about_step(state: ViewState, loop: LoopRecord) -> Text:
-    """Return which step it is, and where the first NaN or infinity came up and out of what."""
+    """Return the step in words, and the origin of the first NaN or infinity."""
     text = Text(f"{sanitize(loop.name)}, step {state.step} of {state.steps}", style="bold")
     forward = next((other for other in state.record.loops if other.key == loop.gradient_of), None)
     if forward is not None:
@@ -267,7 +267,7 @@ def line_of(state: ViewState, variable: TracedVariableRecord) -> str:
 
 
 def _first_bad(state: ViewState) -> str:
-    """Return in words where the first NaN or infinity came up, and of what."""
+    """Describe where the first NaN or infinity appeared, and its operands."""
     chain = state.blame()
     if not chain:
         return "no NaN or infinity was kept"
@@ -280,7 +280,7 @@ def _first_bad(state: ViewState) -> str:
 def variable_row(
     place_in_step: int, variable: TracedVariableRecord, place: int, chosen: int | None, line: str
 ) -> Row:
-    """Return the row of a variable: what it is, its statistics, and its first values."""
+    """Return the row of a variable: name, statistics and first values."""
     low, high, mean, nan, infinite = variable.statistics[place].tolist()
     bad = f"bold {RED}" if nan or infinite else ""
     name = sanitize(variable.name)
@@ -301,7 +301,7 @@ def variable_row(
 
 
 def watch_text(expression: str, trace: TraceRecord | None, state: ViewState) -> str:
-    """Return what a watched expression is worth at the step, or why it cannot be said."""
+    """Return the value of a watch expression at the step, or why there is none."""
     if trace is None:
         return "not kept at this step"
     place = trace.steps.index(state.step)

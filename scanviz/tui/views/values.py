@@ -129,12 +129,12 @@ class ValuesView(TabView):
 
     @property
     def _run(self) -> int:
-        """The run that is looked at."""
+        """The selected run."""
         kept = trace_at(self.state) or next(iter(self.state.traces), None)
         return self.state.run if self.state.run is not None else kept.run if kept is not None else 0
 
     def _known(self) -> list[TraceRecord]:
-        """Return values of the run, those that were kept first."""
+        """Return values of the run, kept ones first."""
         return [
             trace
             for trace in (*self.state.traces, *self._recomputed.traces(self.state.loop))
@@ -142,13 +142,13 @@ class ValuesView(TabView):
         ]
 
     def _trace(self) -> TraceRecord | None:
-        """Return values of the step: those that were kept, else those that were computed again."""
+        """Return the step's values: kept ones, else recomputed ones."""
         return next((trace for trace in self._known() if self.state.step in trace.steps), None) or trace_at(
             self.state
         )
 
     def _ask_for_values(self) -> None:
-        """Let values of the step be computed, where that is wanted and can be done."""
+        """Recompute the step's values, if wanted and possible."""
         source, loop, run = self.source, self.state.loop, self._run
         if source is None or source.recompute is None or loop is None or not (self._asks or source.computes):
             return
@@ -158,7 +158,7 @@ class ValuesView(TabView):
                 self._waits = self.set_interval(0.03, self._take)
 
     def _take(self) -> None:
-        """Show what was computed; ask for what is looked at meanwhile."""
+        """Show recomputed values; request those of the selected step."""
         if self._recomputed.take():
             if self._waits is not None:
                 self._waits.stop()
@@ -166,7 +166,7 @@ class ValuesView(TabView):
             self.redraw()
 
     def _told(self, trace: TraceRecord | None) -> str:
-        """Return in words where the values come from."""
+        """Describe the origin of the values."""
         loop, run, step = self.state.loop, self._run, self.state.step
         if loop is None or not self.state.record.traces:
             return ""
@@ -223,7 +223,7 @@ class ValuesView(TabView):
         self._timer = self.set_interval(1 / SPEEDS[self._speed], self._play_on) if self._plays else None
 
     def _play_on(self) -> None:
-        """Go a step on, unless its values are still being computed; stop at the end, or when another tab is looked at."""
+        """Advance by a step once its values are there; stop at the end, or in another tab."""
         if self._recomputed.waiting:
             return
         if not self.size.width or self.state.step >= self.state.steps - 1:
@@ -274,14 +274,6 @@ class ValuesView(TabView):
         """Leave the keys of steps to a line that is being written."""
         return not (action in ("step", "end", "speed") and isinstance(self.app.focused, Input))
 
-    def action_step(self, by: int) -> None:
-        """Go a step on."""
-        self.move(self.state.at_step(self.state.step + by))
-
-    def action_end(self, last: int) -> None:
-        """Go to the first or the last step."""
-        self.move(self.state.at_step(self.state.steps if last else 0))
-
     def action_shown(self) -> None:
         """Show values in the next way."""
         self.shown_at = (self.shown_at + 1) % len(SHOWN)
@@ -329,7 +321,7 @@ class ValuesView(TabView):
         return self.query_one("#values-table", SortedTable)
 
     def point(self) -> None:
-        """Put the cursor on what first had a NaN or an infinity, where this is that step."""
+        """Put the cursor on the first variable with a NaN or infinity, if it is in this step."""
         trace, found = self._trace(), self.state.first_bad()
         if trace is None or found is None or found[0] is not trace or found[1].step != self.state.step:
             return

@@ -67,7 +67,7 @@ class VariablesView(TabView):
         yield TextBlock(id="variables-path")
 
     def redraw(self) -> None:
-        """Show the loop's variables and what belongs to the chosen one."""
+        """Show the loop's variables and everything about the selected one."""
         loop = self.state.loop_record
         table = self.query_one("#variables-table", SortedTable)
         if loop is None:

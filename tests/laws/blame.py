@@ -13,7 +13,7 @@ from scanviz.record.traces.blame import chain_of_blame
 from scanviz.record.traces.model import first_bad_of
 from scanviz.testing.loop_case import LoopCase
 from scanviz.testing.loops import random_loops
-from tests.laws.frame import cost_of
+from tests.laws.frame import built, gradients
 from tests.laws.law import law
 
 _ROW = re.compile(r"it was so in (\w+)(?:\[([\d, ]+)\])?, as the caller gave it")
@@ -27,25 +27,16 @@ _ROW = re.compile(r"it was so in (\w+)(?:\[([\d, ]+)\])?, as the caller gave it"
 )
 def a_nan_that_is_planted_in_an_input_is_blamed_on_it(case: LoopCase, gradient: bool, seed: int) -> None:
     """Of a NaN in one number of one input, no step is said to have made it, and a row that is named is the one."""
-    results, updates, inputs, state = case.build()
-    wanted = list(results)
-    if gradient:
-        cost = cost_of(results, updates[state] if state is not None else None)
-        wanted += scanviz.grad(cost, [variable for variable, _ in inputs], disconnected_inputs="ignore")
-    f = scanviz.function(
-        [variable for variable, _ in inputs],
-        wanted,
-        mode="numpy",
-        on_unused_input="ignore",
-        no_default_updates=True,
-    )
-    values = [np.array(value) for _, value in inputs]
+    loop = built(case)
+    slopes = gradients(loop.cost, list(loop.given)) if gradient else []
+    f = loop.function([*loop.results, *slopes], "numpy")
+    values = [np.array(value) for value in loop.values]
     assume(any(value.size for value in values) and all(np.isfinite(array).all() for array in f(*values)))
     rng = np.random.default_rng(seed)
     chosen = int(rng.choice([k for k, value in enumerate(values) if value.size]))
     place = np.unravel_index(int(rng.integers(values[chosen].size)), values[chosen].shape)
     values[chosen][place] = np.nan
-    name = inputs[chosen][0].name
+    name = list(loop.given)[chosen].name
     record = scanviz.trace(f, *values).record
     loops = {loop.key: loop for loop in record.loops}
     for key in loops:

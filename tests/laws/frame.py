@@ -31,9 +31,14 @@ def modes(*tiers: str) -> st.SearchStrategy[Mode]:
 MODES = modes(*NAMES)
 
 
-def computed(given: Mapping[Variable, Any], wanted: Sequence[Variable] | Variable, mode: Mode | str) -> Any:
+def computed(
+    given: Mapping[Variable, Any],
+    wanted: Sequence[Variable] | Variable,
+    mode: Mode | str,
+    **options: Any,
+) -> Any:
     """Return what is wanted of values given for variables."""
-    return function(list(given), wanted, mode=mode, on_unused_input="ignore")(*given.values())
+    return function(list(given), wanted, mode=mode, on_unused_input="ignore", **options)(*given.values())
 
 
 class Built(NamedTuple):

@@ -25,7 +25,7 @@ from scanviz.profiler.recording.recorder import Recorder
 from scanviz.record.model import ProfileRecord
 from tests.laws.frame import TIERS
 from tests.laws.law import law
-from tests.laws.watching import Expected, Tally, Walk, walks
+from tests.laws.watching import Expected, Walk, walks
 
 
 class Nesting(observe.Observer):
@@ -183,9 +183,7 @@ def _check(record: ProfileRecord, expected: Expected, printed: int, walk: int) -
         assert min([told.total_ns, *(loop.total_ns for loop in loops)]) >= 0
         if not errors:  # where one ended a call its runs are told as they were
             assert sum(loop.total_ns for loop in loops) <= told.total_ns + calls * len(loops)
-    for loop in record.loops:
-        tally = Tally(loop.runs, loop.failed_runs, loop.steps)
-        assert (tally, loop.running) == (expected.loops[loop.name], 0), (loop.name, tally)
+    expected.check_loops(record)
     parts = [made.call_parts for made in record.functions]
     spent = sum(made.total_ns for made in record.functions) + sum(stage.total_ns for stage in record.building)
     spent += sum(part.checks_ns + part.copies_ns - part.inside_ns for part in parts)

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from hypothesis import assume
 from hypothesis import strategies as st
 
-from scanviz import grad, scan
+from scanviz import scan
 from scanviz import tensor as T
-from scanviz.engine.function import function
 from scanviz.engine.graph.nodes import Variable
 from scanviz.engine.mode import Mode
 from scanviz.testing.comparing import check_same
 from scanviz.testing.loop_case import LoopCase
 from scanviz.testing.loops import random_loops
 from scanviz.testing.unrolled import run_plainly
-from tests.laws.frame import NAMES, PLAIN
+from tests.laws.frame import NAMES, PLAIN, built, computed, cost_of, gradients
 from tests.laws.law import law
 
 
@@ -35,16 +32,10 @@ def the_gradient_of_a_row_is_that_which_nothing_rewrote(
     rows, _ = run_plainly(case)
     count = len(rows[0])
     assume(all(-count <= place < count for place in places))
-    results, _, inputs, _ = case.build()
-    given = [variable for variable, _ in inputs]
-    read = results[result % len(results)]
-    cost: Any = sum(T.sum(T.sin(read[place])) for place in places)
-    slopes = grad(cost, given, disconnected_inputs="ignore")
-    values = [np.asarray(value) for _, value in inputs]
-    found, expected = (
-        function(given, slopes, mode=mode, on_unused_input="ignore")(*values)
-        for mode in (Mode(tier, "all"), PLAIN)
-    )
+    loop = built(case)
+    read = loop.results[result % len(loop.results)]
+    slopes = gradients(cost_of([read[place] for place in places], None), list(loop.given))
+    found, expected = (loop.computed(slopes, mode) for mode in (Mode(tier, "all"), PLAIN))
     check_same(found, expected, case.dtype, f"{places} of {count} rows")
 
 
@@ -90,11 +81,8 @@ def a_bias_gets_the_sum_of_all_it_was_added_to(
 
     found_rows, _ = scan(step, x, start)
     cost = T.sum(T.sin(found_rows[-1:] if last else found_rows))
-    slopes = grad(cost, given, disconnected_inputs="ignore")
     rng = np.random.default_rng(rows + 10 * steps)
-    values = [rng.uniform(-1, 1, shape) for shape in shapes]
-    found, expected = (
-        function(given, slopes, mode=mode, on_unused_input="ignore")(*values)
-        for mode in (Mode(tier, "all"), PLAIN)
-    )
+    values = {variable: rng.uniform(-1, 1, shape) for variable, shape in zip(given, shapes, strict=True)}
+    slopes = gradients(cost, given)
+    found, expected = (computed(values, slopes, mode) for mode in (Mode(tier, "all"), PLAIN))
     check_same(found, expected, "float64", f"bias {tuple(axes)} of rows {(rows, width)}")

@@ -15,7 +15,7 @@ from scanviz.engine.graph.replace import replace
 from scanviz.testing.expressions import RandomExpression, expressions
 from scanviz.testing.loops import LoopCase, random_loops
 from scanviz.testing.unrolled import run_plainly
-from tests.laws.frame import PLAIN
+from tests.laws.frame import PLAIN, built, computed
 from tests.laws.law import law
 from tests.support.row_reads import RowRead, row_reads
 
@@ -41,7 +41,8 @@ def rows_that_are_read_are_those_of_the_whole_result(
 ) -> None:
     """Rows and slices read of a loop are those of its whole result, or the same IndexError, after the steps needed for them."""
     rows, state = run_plainly(case)
-    results, updates, inputs, shared = case.build(name="loop")
+    loop = built(case, name="loop")
+    results, shared, inputs = loop.results, loop.state, list(loop.given.items())
     chosen = [(k % len(results), row_read) for k, row_read in reads]
     try:
         expected = [row_read.of_array(rows[k]) for k, row_read in chosen]
@@ -49,15 +50,8 @@ def rows_that_are_read_are_those_of_the_whole_result(
     except IndexError:  # NumPy's, or the graph's, which knows of the row as soon as it is written
         _check_no_row(chosen, results, rows, inputs)
         return
-    f = function(
-        [variable for variable, _ in inputs],
-        wanted,
-        updates=updates if committed else None,
-        no_default_updates=not committed,
-        mode=Mode("numpy", rewrites),
-        on_unused_input="ignore",
-        profile=True,
-    )
+    updates = {"updates": loop.updates} if committed else {}
+    f = loop._replace(given=dict(inputs)).function(wanted, Mode("numpy", rewrites), profile=True, **updates)
     for found, value in zip(f(*(value for _, value in inputs)), expected, strict=True):
         _close(found, value, case.dtype)
     if committed and shared is not None and state is not None:
@@ -74,14 +68,7 @@ def _check_no_row(
         given = list(inputs)
         try:
             wanted = [row_read.of_graph(results[k], given) for k, row_read in chosen]
-            f = function(
-                [variable for variable, _ in given],
-                wanted,
-                no_default_updates=True,
-                mode=Mode("numpy", rewrites),
-                on_unused_input="ignore",
-            )
-            f(*(value for _, value in given))
+            computed(dict(given), wanted, Mode("numpy", rewrites), no_default_updates=True)
         except IndexError as error:
             assert isinstance(error, ScanvizError), error
             told.append(str(error).splitlines()[0])
@@ -115,19 +102,20 @@ def _check_steps(f: Any, case: LoopCase, chosen: Reads, done: int, updates: bool
 def a_computed_input_is_as_good_as_one_that_is_not(case: LoopCase, cuts: list[str], rewrites: bool) -> None:
     """A graph cut at computed variables, which are the inputs, gives what it gives for plain inputs: values, sizes, updates."""
     expected, expected_state = run_plainly(case)
-    results, updates, inputs, state = case.build()
-    over = {variable: _computed(variable, how) for (variable, _), how in zip(inputs, cuts, strict=False)}
+    loop = built(case)
+    results, updates, state = loop.results, loop.updates, loop.state
+    over = {variable: _computed(variable, how) for variable, how in zip(loop.given, cuts, strict=False)}
     rebuilt = replace([*results, *updates.values()], over)
     outputs, values = rebuilt[: len(results)], rebuilt[len(results) :]
     sizes = [output.shape[0] for output in outputs]
     f = function(
-        [over.get(variable, variable) for variable, _ in inputs],
+        [over.get(variable, variable) for variable in loop.given],
         [*outputs, *sizes],
         updates=dict(zip(updates, values, strict=True)),
         mode=Mode("numpy", "all" if rewrites else "none"),
         on_unused_input="ignore",
     )
-    found = f(*(values for _, values in inputs))
+    found = f(*loop.values)
     for mine, theirs in zip(found, expected, strict=False):
         _close(mine, theirs, case.dtype)
     assert [int(count) for count in found[len(expected) :]] == [len(array) for array in expected]
@@ -145,27 +133,18 @@ def gradients_with_respect_to_computed_inputs_are_those_of_plain_ones(
     case: LoopCase, cuts: list[str], which: int
 ) -> None:
     """The gradient by a computed input, or one that is given a value, is that by a plain one, and needs nothing above it."""
-    results, _, inputs, _ = case.build()
-    over = {variable: _computed(variable, how) for (variable, _), how in zip(inputs, cuts, strict=False)}
-    floats = [variable for variable, values in inputs if values.dtype.kind == "f"]
-    chosen = floats[which % len(floats)]
-    cost = functools.reduce(T.add, [T.sum(result) for result in results])
+    loop = built(case)
+    over = {variable: _computed(variable, how) for variable, how in zip(loop.given, cuts, strict=False)}
+    chosen = loop.floats[which % len(loop.floats)]
+    cost = functools.reduce(T.add, [T.sum(result) for result in loop.results])
     plain = grad(cost, chosen, disconnected_inputs="ignore")
     (again,) = replace([cost], over)
     cut = grad(again, over.get(chosen, chosen), disconnected_inputs="ignore")
-    given = [values for _, values in inputs]
-    reference = PLAIN
-    expected = function(
-        [variable for variable, _ in inputs], plain, mode=reference, on_unused_input="ignore"
-    )(*given)
-    f = function(
-        [over.get(variable, variable) for variable, _ in inputs], cut, mode="numpy", on_unused_input="ignore"
-    )
-    _close(f(*given), expected, case.dtype)
-    givens = {computed: plain for plain, computed in over.items() if computed is not plain}
-    plain_inputs = [variable for variable, _ in inputs]
-    f = function(plain_inputs, cut, givens=givens, mode="numpy", on_unused_input="ignore")
-    _close(f(*given), expected, case.dtype)
+    expected = computed(loop.given, plain, PLAIN)
+    at = {over.get(variable, variable): value for variable, value in loop.given.items()}
+    _close(computed(at, cut, "numpy"), expected, case.dtype)
+    givens = {cut: plain for plain, cut in over.items() if cut is not plain}
+    _close(computed(loop.given, cut, "numpy", givens=givens), expected, case.dtype)
 
 
 def _computed(variable: Variable, how: str) -> Variable:

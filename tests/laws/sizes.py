@@ -34,6 +34,7 @@ from scanviz.engine.sizes.polynomial import Unknown
 from scanviz.testing.loop_case import LoopCase
 from scanviz.testing.loops import EVERY_DTYPE, random_loops
 from scanviz.testing.unrolled import run_plainly
+from tests.laws.frame import built
 from tests.laws.law import law
 from tests.laws.programs import compiled
 from tests.support.graphs import GraphCase, random_graphs
@@ -200,9 +201,9 @@ def shapes_before_there_are_values_are_those_met_when_run(case: GraphCase) -> No
 def shapes_of_loops_are_those_met_when_run(case: LoopCase, rewrites: bool) -> None:
     """The shape of a loop's rows is as inferred of the graph, and what is known of it in the Program is so too."""
     rows, _ = run_plainly(case)
-    results, _, inputs, state = case.build()
-    givens = dict(inputs) | ({} if state is None else {state: case.shared_start})
-    for result, value in zip(results, rows, strict=True):
+    loop = built(case)
+    givens = loop.given | ({} if loop.state is None else {loop.state: case.shared_start})
+    for result, value in zip(loop.results, rows, strict=True):
         _check_shape(result, givens, value)
     f, given = compiled(case, rewrites)
     shapes = partial_shapes(f.program, [np.shape(array) for array in given])

@@ -31,9 +31,9 @@ from scanviz.profiler.recording.recorder import Recorder
 from scanviz.profiler.values.tracing import Tracer
 from scanviz.testing.loop_case import LoopCase
 from scanviz.testing.loops import random_loops
-from tests.laws.frame import MODES, modes
+from tests.laws.frame import MODES, built, modes
 from tests.laws.law import law
-from tests.laws.watching import Expected, Tally, Walk, walks
+from tests.laws.watching import Expected, Walk, walks
 from tests.support.at_once import at_once
 from tests.support.by_turns import Turns, by_turns
 from tests.support.drawing import assert_each_drawn_once, drawer
@@ -123,15 +123,13 @@ def threads_find_what_they_would_find_alone(
     counts = counts or case.update is not None  # updates come in some order, of which the counter tells
 
     def example(together: Runner) -> None:
-        results, updates, inputs, state = case.build(name="law", allow_gc=not keeps_buffers)
-        number = shared(0, "number")
-        f = function(
-            [variable for variable, _ in inputs],
-            [*([number] if counts else []), *results],
-            updates={**updates, number: number + 1} if counts else updates,
-            mode=mode,
+        loop = built(case, name="law", allow_gc=not keeps_buffers)
+        number, state = shared(0, "number"), loop.state
+        f = loop.function(
+            [*([number] if counts else []), *loop.results],
+            mode,
+            updates={**loop.updates, number: number + 1} if counts else loop.updates,
             profile=watching == "its own profile",
-            on_unused_input="ignore",
         )
         watchers = observers_for(watching)
         works = [partial(lambda mine: [f(*values) for values in mine], mine) for mine in given]
@@ -236,12 +234,7 @@ def calls_in_threads_fail_where_they_would_fail_alone(
         expected = Expected()
         for mine in found:
             assert mine == [expected.walk(case, table) for table in case.tables]
-        record = recorder.record()
-        (told,) = record.functions
-        assert (told.calls, told.errors, told.running) == (expected.calls, expected.errors, 0)
-        for loop in record.loops:
-            tally = Tally(loop.runs, loop.failed_runs, loop.steps)
-            assert (tally, loop.running) == (expected.loops[loop.name], 0), (loop.name, tally)
+        expected.check(recorder.record())
 
     _run(example, schedule)
 
@@ -278,20 +271,13 @@ def no_two_threads_draw_the_same_numbers(
 @law(sample=3, case=random_loops(dtypes=("float64",), smooth=True), threads=st.integers(2, 6))
 def threads_build_what_they_would_build_alone(case: LoopCase, threads: int) -> None:
     """Loops, gradients and functions built in threads, of graphs of their own and of one they share, are right ones."""
-    results, _, inputs, _ = case.build(name="law")
-    variables = [variable for variable, _ in inputs]
-    values = [values for _, values in inputs]
+    loop = built(case, name="law")
 
     def build() -> tuple[Any, ...]:
-        cost = sum((T.sum(result) for result in results), T.constant(0.0))
-        wrt = [variable for variable in variables if variable.type.dtype == "float64"]
-        gradients = scanviz.grad(cost, wrt, disconnected_inputs="ignore") if wrt else []
-        f = function(variables, [*results, *gradients], no_default_updates=True, on_unused_input="ignore")
-        own, own_updates, own_inputs, _ = case.build(name="own")
-        g = function(
-            [variable for variable, _ in own_inputs], own, updates=own_updates, on_unused_input="ignore"
-        )
-        return f, g, f(*values), g(*values)
+        f = loop.function([*loop.results, *loop.gradients()], "auto")
+        own = built(case, name="own")
+        g = own.function(own.results, "auto", updates=own.updates)
+        return f, g, f(*loop.values), g(*loop.values)
 
     expected = build()[2:]
     for f, _, *found in at_once([build] * threads):

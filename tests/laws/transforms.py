@@ -22,7 +22,7 @@ from scanviz.testing.comparing import check_same
 from scanviz.testing.loop_case import LoopCase
 from scanviz.testing.loops import random_loops
 from scanviz.testing.unrolled import run_plainly
-from tests.laws.frame import MODES, TIERS, Built, built, cost_of, gradients
+from tests.laws.frame import MODES, TIERS, Built, built, computed, cost_of, gradients
 from tests.laws.law import law
 
 SMOOTH = random_loops(dtypes=("float64",), smooth=True, updates=False, stops=False)
@@ -87,16 +87,14 @@ def a_function_is_differentiated_by_its_arguments_alone(size: int, seed: int) ->
 )
 def a_clone_computes_of_other_inputs_what_the_graph_does(case: LoopCase, tier: str) -> None:
     """A loop cloned to other inputs gives their values what the loop gives, and equals it with the inputs paired."""
-    results, _, inputs, _ = case.build()
-    read = set(variables(results))
-    known = {variable: Variable(variable.type, "other") for variable, _ in inputs if variable in read}
+    loop = built(case)
+    results, read = loop.results, set(variables(loop.results))
+    known = {variable: Variable(variable.type, "other") for variable in loop.given if variable in read}
     fresh = clone(results, known)
     assert equal_computations(results, fresh, list(known), list(known.values()))
     assert equal_computations(results, fresh) == (not known)
-    values = [value for variable, value in inputs if variable in read]
-    expected = function(list(known), results, mode="reference", on_unused_input="ignore")(*values)
-    found = function(list(known.values()), fresh, mode=tier, on_unused_input="ignore")(*values)
-    check_same(found, expected, case.dtype)
+    found = computed({other: loop.given[variable] for variable, other in known.items()}, fresh, tier)
+    check_same(found, loop.computed(results, "reference"), case.dtype)
 
 
 @law(
@@ -107,9 +105,9 @@ def a_clone_computes_of_other_inputs_what_the_graph_does(case: LoopCase, tier: s
 )
 def an_edited_loop_gives_what_stays_and_what_was_put_in(case: LoopCase, which: int, tier: str) -> None:
     """Of a loop with a result, a state and a sequence put in, and others taken out, all that is left is what it was."""
-    results, _, inputs, _ = case.build(name="edited")
+    loop = built(case, name="edited")
     loops = [
-        node for node in toposort(results) if isinstance(node.op, Scan) and node.op.scan_name == "edited"
+        node for node in toposort(loop.results) if isinstance(node.op, Scan) and node.op.scan_name == "edited"
     ]
     assume(loops)
     (node,) = loops
@@ -126,10 +124,9 @@ def an_edited_loop_gives_what_stays_and_what_was_put_in(case: LoopCase, which: i
         args = args.remove(args.results[gone], dependents=True)
         total, doubled = args.outer_out_sit_sot[-1], args.outer_out_nit_sot[-1]
     left = [output for output in outputs if output in args.results and isinstance(output.type, TensorType)]
-    names, values = [variable for variable, _ in inputs], [value for _, value in inputs]
-    before = function(names, left, mode="reference", on_unused_input="ignore")(*values)
+    before = loop.computed(left, "reference")
     wanted = [*clone(left, {variable: args.results[variable] for variable in left}), total, doubled]
-    *after, sums, twice = function(names, wanted, mode=tier, on_unused_input="ignore")(*values)
+    *after, sums, twice = loop.computed(wanted, tier)
     check_same(after, before, case.dtype)
     done = len(run_plainly(case)[0][0])
     expected = np.cumsum(np.arange(done))

@@ -6,7 +6,8 @@ loop tells; no rewrite can move that out of the loop.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,6 +22,7 @@ from scanviz.engine.graph.nodes import Array
 from scanviz.profiler.recording.overhead import FREE
 from scanviz.profiler.recording.recorder import Recorder
 from scanviz.profiler.values.tracing import Tracer
+from scanviz.record.model import ProfileRecord
 from tests.laws.frame import MODES, TIERS
 from tests.laws.law import law
 
@@ -101,6 +103,18 @@ class Expected:
             return None
         return rows
 
+    def check(self, record: ProfileRecord) -> None:
+        """Check what was recorded of a walk, and that nothing is still running."""
+        (told,) = record.functions
+        assert (told.calls, told.errors, told.running) == (self.calls, self.errors, 0)
+        self.check_loops(record)
+
+    def check_loops(self, record: ProfileRecord) -> None:
+        """Check what was recorded of its loops."""
+        for loop in record.loops:
+            found = Tally(loop.runs, loop.failed_runs, loop.steps)
+            assert (found, loop.running) == (self.loops[loop.name], 0), (loop.name, found)
+
 
 @st.composite
 def walks(draw: st.DrawFn) -> Walk:
@@ -112,6 +126,14 @@ def walks(draw: st.DrawFn) -> Walk:
         draw(st.sampled_from([0, 0, 2, 5])),
         draw(st.lists(entries, min_size=1, max_size=5)),
     )
+
+
+def _observed(observers: Sequence[observe.Observer]) -> ExitStack:
+    """Attach observers, one after the other."""
+    attached = ExitStack()
+    for observer in observers:
+        attached.enter_context(observe.observed_by(observer))
+    return attached
 
 
 def _in_an_except_block(call: Callable[[], Any]) -> Any:
@@ -167,20 +189,10 @@ def runs_have_failed_if_an_error_ended_them(
     f = case.build(mode)
     recorder, expected = Recorder(detail, calibration=FREE), Expected()
     observers: list[observe.Observer] = [recorder, *([Tracer()] if values else [])]
-    for observer in observers:
-        observe.attach(observer)
-    try:
+    with _observed(observers):
         for table in case.tables:
             _check_call(f, PLACES[place], np.array(table, "int32"), expected.walk(case, table))
-    finally:
-        for observer in observers:
-            observe.detach(observer)
-    record = recorder.record()
-    (told,) = record.functions
-    assert (told.calls, told.errors, told.running) == (expected.calls, expected.errors, 0)
-    for loop in record.loops:
-        found = Tally(loop.runs, loop.failed_runs, loop.steps)
-        assert (found, loop.running) == (expected.loops[loop.name], 0), (loop.name, found)
+    expected.check(recorder.record())
 
 
 def _check_call(
@@ -235,9 +247,7 @@ def nothing_stays_open_when_an_observer_raises(
     f, recorder = case.build(Mode(tier)), Recorder(detail, calibration=FREE)
     breaker, raised, calls = _Breaker(after, error, detail), 0, 0
     observers: list[observe.Observer] = [breaker, recorder] if first else [recorder, breaker]
-    for observer in observers:
-        observe.attach(observer)
-    try:
+    with _observed(observers):
         for table in case.tables:
             calls += 1
             try:
@@ -246,9 +256,6 @@ def nothing_stays_open_when_an_observer_raises(
                 raised += 1
             except (ScanvizError, IndexError):
                 pass
-    finally:
-        for observer in observers:
-            observe.detach(observer)
     record = recorder.record()
     assert raised == (breaker.left <= 0)
     for told in record.functions:

@@ -294,15 +294,15 @@ def dimshuffle(value: Any, *pattern: Any) -> Variable:
 
     Parameters
     ----------
-    x : array_like
+    value : array_like
         Any tensor.
     *pattern : ints and ``"x"``, or one list of these
-        Which axis of ``x`` becomes each axis of the result; ``"x"`` is a new one of size 1.
+        Which axis of ``value`` becomes each axis of the result; ``"x"`` is a new one of size 1.
 
     Returns
     -------
     Variable
-        As many dimensions as the pattern has places, in the dtype of ``x``.
+        As many dimensions as the pattern has places, in the dtype of ``value``.
 
     Raises
     ------

@@ -1,11 +1,14 @@
-"""What tests of rules about single operations share: graphs written as text, values compared bit by bit."""
+"""What tests of rules share: graphs written as text, values compared, reasons for refusals."""
 
 import numpy as np
 
+import scanviz
+from scanviz import Mode
 from scanviz.engine.graph.evaluate import evaluate
 from scanviz.engine.graph.nodes import Constant
 from scanviz.engine.rewrites.history import RewriteHistory
 from scanviz.engine.rewrites.selection import Selection
+from scanviz.engine.scan.variables import kind_of
 from scanviz.testing import rewritten_by
 
 
@@ -55,3 +58,25 @@ def check_kept(rules, variables, givens):
             assert new.type.dtype == old.type.dtype and new.type.ndim == old.type.ndim
             check_same(evaluate(new, givens), evaluate(old, givens))
     return changed
+
+
+def kinds(op):
+    """Return kinds and names of a loop's variables."""
+    return [(kind_of(variable), variable.name) for variable in op.variables]
+
+
+def refusals(wanted, rule, inputs, **options):
+    """Return why a rule does not fire in a function."""
+    f = scanviz.function(inputs, wanted, on_unused_input="ignore", **options)
+    return " | ".join(refusal.why for refusal in f.rewrites.refusals(rule))
+
+
+def agree(inputs, wanted, *values, tolerance=1e-12):
+    """Check that a function gives the same with all rewrites and without any, on both tiers."""
+    plain = scanviz.function(inputs, wanted, mode=Mode("reference", "none"))(*values)
+    for tier in ("numpy", "reference"):
+        found = scanviz.function(inputs, wanted, mode=Mode(tier))(*values)
+        for a, b in zip(found, plain, strict=True):
+            assert a.dtype == b.dtype and a.shape == b.shape
+            np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance)
+    return plain

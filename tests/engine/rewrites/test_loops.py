@@ -8,33 +8,14 @@ from scanviz import Mode
 from scanviz import tensor as T
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.scan.loop import Scan
-from scanviz.engine.scan.variables import kind_of
 from scanviz.testing import rewritten_by
+from tests.engine.rewrites.checking import agree, kinds, refusals
 
 UNUSED = "remove_constants_and_unused_inputs_scan"
 
 
 def loops_in(outputs):
     return [node.op for node in toposort(outputs) if isinstance(node.op, Scan)]
-
-
-def kinds(op):
-    return [(kind_of(variable), variable.name) for variable in op.variables]
-
-
-def refusals(wanted, rule, inputs, **options):
-    f = scanviz.function(inputs, wanted, on_unused_input="ignore", **options)
-    return " | ".join(refusal.why for refusal in f.rewrites.refusals(rule))
-
-
-def agree(inputs, wanted, *values):
-    plain = scanviz.function(inputs, wanted, mode=Mode("reference", "none"))(*values)
-    for tier in ("numpy", "reference"):
-        found = scanviz.function(inputs, wanted, mode=Mode(tier))(*values)
-        for a, b in zip(found, plain, strict=True):
-            assert a.dtype == b.dtype and a.shape == b.shape
-            np.testing.assert_allclose(a, b, rtol=1e-12)
-    return plain
 
 
 # ---- remove_constants_and_unused_inputs_scan

@@ -4,15 +4,14 @@ import numpy as np
 import pytest
 
 import scanviz
-from scanviz import Mode
 from scanviz import tensor as T
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.program.instructions import loops
 from scanviz.engine.rewrites.history import RewriteHistory
 from scanviz.engine.rewrites.pipeline import Selection
 from scanviz.engine.scan.loop import Scan
-from scanviz.engine.scan.variables import kind_of
 from scanviz.testing import rewritten_by
+from tests.engine.rewrites.checking import agree, kinds, refusals
 
 RNG = np.random.default_rng(5)
 
@@ -26,28 +25,8 @@ def operations(op):
     return sorted(node.op.name for node in toposort(op.inner_outputs))
 
 
-def kinds(op):
-    return [(kind_of(variable), variable.name) for variable in op.variables]
-
-
 def outside(outputs):
     return [node.op.name for node in toposort(outputs) if not isinstance(node.op, Scan)]
-
-
-def refusals(wanted, rule, inputs, mode="numpy"):
-    f = scanviz.function(inputs, wanted, mode=mode, on_unused_input="ignore")
-    return " | ".join(refusal.why for refusal in f.rewrites.refusals(rule))
-
-
-def agree(inputs, wanted, *values, tolerance=1e-12):
-    """Check that a function gives the same with all rewrites and without any, on both tiers."""
-    plain = scanviz.function(inputs, wanted, mode=Mode("reference", "none"))(*values)
-    for tier in ("numpy", "reference"):
-        found = scanviz.function(inputs, wanted, mode=Mode(tier))(*values)
-        for a, b in zip(found, plain, strict=True):
-            assert a.dtype == b.dtype and a.shape == b.shape
-            np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance)
-    return plain
 
 
 # ---- PushOutNonSeqScan
@@ -103,7 +82,7 @@ def test_what_only_a_branch_may_need_stays_in_the_branch():
 def test_nothing_to_compute_before_is_told_with_the_reason():
     x = T.vector("x")
     h, _ = scanviz.scan(lambda x_t, h: h * x_t, x, 1.0, name="product")
-    why = refusals([h], "PushOutNonSeqScan", [x])
+    why = refusals([h], "PushOutNonSeqScan", [x], mode="numpy")
     assert "the 1 operation of `product` depends on more than its non-sequences" in why
 
 
@@ -169,7 +148,7 @@ def test_a_sequence_that_is_too_short_is_reported_as_the_loop_would():
 def test_a_loop_that_may_end_early_keeps_its_rows():
     x = T.vector("x")
     h, _ = scanviz.scan(lambda v, h: (h + T.exp(v), {}, scanviz.until(h > 3.0)), x, 0.0, name="stops")
-    why = refusals([h], "PushOutSeqScan", [x])
+    why = refusals([h], "PushOutSeqScan", [x], mode="numpy")
     assert "`stops` may end early: rows would be computed that no step reads" in why
     agree([x], [h], np.zeros(9))
 
@@ -177,7 +156,7 @@ def test_a_loop_that_may_end_early_keeps_its_rows():
 def test_elementwise_work_on_long_rows_stays_where_the_cache_is():
     x = T.tensor("float64", (None, 100, 100), "x")
     h, _ = scanviz.scan(lambda v, h: h * T.tanh(v), x, T.ones((100, 100)))
-    assert "only elementwise operations of long rows" in refusals([h], "PushOutSeqScan", [x])
+    assert "only elementwise operations of long rows" in refusals([h], "PushOutSeqScan", [x], mode="numpy")
 
 
 def test_elementwise_work_on_short_rows_leaves_a_loop_that_numpy_runs():
@@ -247,7 +226,7 @@ def test_a_loop_is_rewritten_for_numpy_where_a_loop_inside_runs_there():
 def test_rows_longer_than_all_that_is_kept_are_not_made():
     words, table = T.lvector("words"), T.matrix("table")
     h, _ = scanviz.scan(lambda word, h, table: T.tanh(table[word] * h + 1.0), words, T.ones(3), table)
-    assert "may be much longer than all" in refusals([h[-1]], "PushOutSeqScan", [words, table])
+    assert "may be much longer than all" in refusals([h[-1]], "PushOutSeqScan", [words, table], mode="numpy")
     f = scanviz.function([words, table], h, mode="numpy")  # rows as long are asked for
     assert any(rewrite.rule == "PushOutSeqScan" for rewrite in f.rewrites)
     agree([words, table], [h], np.array([1, 0, 3]), RNG.normal(size=(4, 3)))
@@ -256,7 +235,7 @@ def test_rows_longer_than_all_that_is_kept_are_not_made():
 def test_too_many_bytes_of_rows_are_not_made():
     x, w = T.tensor("float64", (50_000, 64, 64), "x"), T.tensor("float64", (64, 64), "w")
     h, _ = scanviz.scan(lambda v, h, w: T.tanh(h + v @ w), x, T.zeros((64, 64)), w)
-    assert "more than 1073741824" in refusals([h], "PushOutSeqScan", [x, w])
+    assert "more than 1073741824" in refusals([h], "PushOutSeqScan", [x, w], mode="numpy")
 
 
 def kernel(known):
@@ -341,8 +320,8 @@ def test_a_sum_that_is_read_in_the_step_or_whole_stays():
     a, b = T.tensor3("a"), T.tensor3("b")
     whole, _ = scanviz.scan(lambda p, q, s: s + T.dot(p, q), [a, b], T.zeros((2, 2)), name="whole")
     read, _ = scanviz.scan(lambda p, q, s: s + T.dot(p, q) * T.sum(s), [a, b], T.ones((2, 2)), name="read")
-    assert "more of `s` is read than its last row" in refusals([whole], "PushOutDot1", [a, b])
-    assert "the step reads `s` elsewhere too" in refusals([read[-1]], "PushOutDot1", [a, b])
+    assert "more of `s` is read than its last row" in refusals([whole], "PushOutDot1", [a, b], mode="numpy")
+    assert "the step reads `s` elsewhere too" in refusals([read[-1]], "PushOutDot1", [a, b], mode="numpy")
 
 
 # ---- PushOutScanOutput
@@ -370,7 +349,9 @@ def test_a_layer_of_which_only_the_last_row_is_read_stays():
         return h, T.dot(h, w)
 
     (_, y), _ = scanviz.scan(step, x, [T.zeros((2, 3)), None], w)
-    assert "only last rows of the results are read" in refusals([y[-1]], "PushOutScanOutput", [x, w])
+    assert "only last rows of the results are read" in refusals(
+        [y[-1]], "PushOutScanOutput", [x, w], mode="numpy"
+    )
 
 
 def test_rows_are_not_kept_only_to_be_made_smaller_after_the_loop():
@@ -473,7 +454,7 @@ def test_a_matrix_that_changes_is_solved_with_as_it_is():
     x, _ = scanviz.scan(
         lambda x, a: T.solve(a * (1.0 + x[0] ** 2), x), outputs_info=b, non_sequences=a, n_steps=3
     )
-    assert "changes from step to step" in refusals([x], "split_factorisation", [a, b])
+    assert "changes from step to step" in refusals([x], "split_factorisation", [a, b], mode="numpy")
 
 
 def test_last_rows_that_are_kept_do_not_count_the_steps_of_a_loop():

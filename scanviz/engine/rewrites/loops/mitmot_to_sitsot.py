@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.nodes import Apply, Constant, Variable, build_one, is_floating, rebuild, tensor_type
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops.index import INDEX, getitem, last_row
+from scanviz.engine.ops.index_pattern import IndexEntry
 from scanviz.engine.ops.shape import ALLOC, alloc
 from scanviz.engine.ops.sizes import as_size, size_of, surely_equal
 from scanviz.engine.ops.support import constant
@@ -190,48 +191,31 @@ def handed_on(state: State, view: ScanView, level: Level) -> HandedOn | Refusal:
 def _first_row(state: State, view: ScanView, level: Level) -> Variable | Refusal:
     """Return the first row of a buffer whose other rows are zeros, if only the last row of its result is read."""
     given = view.outer(state).owner
-    if given is not None and is_zeros(given):
-        return _of_zeros(state, given, view, level)
-    zeros = given.inputs[0].owner if given is not None else None
-    if given is None or given.op.name != "assign" or zeros is None or not is_zeros(zeros):
+    is_set = given is not None and given.op.name == "assign"
+    zeros = given.inputs[0].owner if given is not None and is_set else given
+    if given is None or zeros is None or not is_zeros(zeros):
         return Refusal(f"rows of `{state.name}` are no zeros when the loop begins", 1)
     from scanviz.engine.rewrites.indexing.places import (  # gradients have such buffers, few others
         is_whole,
         surely_exists,
     )
 
-    entries = given.op.parameters.pattern.entries
-    first, *others = entries
-    if first.kind != "integer" or first.start != 0 or not all(map(is_whole, others)):
+    entries: tuple[IndexEntry, ...] = given.op.parameters.pattern.entries if is_set else ()
+    if is_set and (
+        entries[0].kind != "integer" or entries[0].start != 0 or not all(map(is_whole, entries[1:]))
+    ):
         return Refusal(f"another row of `{state.name}` than the first is set before the loop", 2)
     shape = level.shape(zeros.outputs[0])
     # of fewer than no steps the loop makes an error itself
-    one_a_step = _has_one_a_step(shape[0], view)
-    if not one_a_step and not surely_exists(entries, shape):
+    one_a_step = view.op.until is None and surely_equal(shape[0], SIZES.add(size_of(view.n_steps), 1))
+    if not one_a_step and not (is_set and surely_exists(entries, shape)):
         return Refusal(f"it is not known that `{state.name}` has a row", 3)
     if not is_read_at_its_end(state, view, level):
         return Refusal(f"other rows of `{state.name}` than the last are read after the loop", 4)
     if not one_a_step and _is_read(state, view, level):
         return Refusal(f"the last row of `{state.name}` may be one that no step writes", 4)
-    return getitem(rebuild(given, [_one_row(zeros), *given.inputs[1:]]).outputs[0], 0)
-
-
-def _of_zeros(state: State, zeros: Apply, view: ScanView, level: Level) -> Variable | Refusal:
-    """Return the first row of a buffer of zeros, if only the last row of its result is read."""
-    if not _has_one_a_step(level.shape(zeros.outputs[0])[0], view):
-        return Refusal(f"it is not known that `{state.name}` has a row a step", 3)
-    if not is_read_at_its_end(state, view, level):
-        return Refusal(f"other rows of `{state.name}` than the last are read after the loop", 4)
-    return getitem(_one_row(zeros), 0)
-
-
-def _has_one_a_step(rows: Any, view: ScanView) -> bool:
-    """Return whether a buffer surely has a row for each step, and the one before the first."""
-    return view.op.until is None and surely_equal(rows, SIZES.add(size_of(view.n_steps), 1))
-
-
-def _one_row(zeros: Apply) -> Variable:
-    return rebuild(zeros, [zeros.inputs[0], constant(1, "int64"), *zeros.inputs[2:]]).outputs[0]
+    first = rebuild(zeros, [zeros.inputs[0], constant(1, "int64"), *zeros.inputs[2:]]).outputs[0]
+    return getitem(rebuild(given, [first, *given.inputs[1:]]).outputs[0] if is_set else first, 0)
 
 
 def is_read_at_its_end(state: State, view: ScanView, level: Level) -> bool:

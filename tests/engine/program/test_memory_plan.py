@@ -57,13 +57,6 @@ def test_the_result_of_a_branch_may_be_either_of_its_inputs():
     ]
 
 
-def test_outputs_live_to_the_end():
-    made = T.exp(V)
-    program = lower([V], [made[1:], made * 2], "test")
-    _, exp = instruction_of(program, "exp")
-    assert last_uses(program)[exp.outputs[0]] == len(program.instructions)
-
-
 def test_an_elementwise_chain_lives_in_one_buffer_and_ends_in_its_row():
     loop = loop_of(lambda x, h: T.tanh(T.exp(T.sin(x + h) * 0.5)))
     plan = plan_of(loop)
@@ -84,11 +77,6 @@ def test_a_size_asked_for_in_the_step_makes_shapes_known():
         lambda x, h: h + T.zeros((x.shape[0] * 2 - x.shape[0],)) + x.reshape((x.shape[0] // 2, 2)).sum()
     )
     assert None not in shapes_and_sizes(loop.body, [(4,)] * len(loop.body.inputs))[0]
-
-
-def test_shapes_that_depend_on_values_are_not_known():
-    program = lower([V], [V[V > 0]], "test")
-    assert shapes_and_sizes(program, [(4,)])[0][program.outputs[0]] is None
 
 
 def test_the_rows_of_an_inner_loop_are_known():

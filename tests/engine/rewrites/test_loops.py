@@ -139,16 +139,6 @@ def test_states_and_gradients_of_joined_loops_are_told_apart_by_their_loops():
         np.testing.assert_allclose(after.eval(values), before.eval(values))
 
 
-def test_joined_loops_that_end_by_a_condition_keep_their_names():
-    x = T.vector("x")
-    loops = [
-        scanviz.scan(lambda v, s, f=f: (f(s + v), scanviz.until(v > 2.0)), x, T.constant(0.0), name=name)[0]
-        for name, f in (("first", T.tanh), ("second", T.sin))
-    ]
-    (op,) = loops_in(rewritten_by("ScanMerge", loops))
-    assert [name for kind, name in kinds(op) if kind == "sitsot"] == ["s", "s"]
-
-
 def test_equal_loops_of_two_names_are_computed_once():
     x = T.vector("x")
     a, _ = scanviz.scan(lambda v, h: T.tanh(h + v), x, T.constant(0.0), name="first")

@@ -178,6 +178,7 @@ def test_a_selection_is_written_as_words():
     for wrong, says in [
         ("", "cannot be empty"),
         ("all,-nonsense", "no rewrite or tag named 'nonsense'"),
+        ("all,-PushOutSeq", "PushOutSeqScan"),
         (3, "cannot be used"),
         ("fast_run", "'all'"),  # Theano's optimizers, not names that happen to look alike
         ("fast_compile", "'none'"),

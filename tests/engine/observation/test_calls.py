@@ -63,7 +63,7 @@ def test_a_call_that_fails_does_not_return():
     assert listener.returned == listener.operations_told == []
 
 
-def test_operations_of_short_calls_are_timed_in_a_sample_of_them_and_with_detail_ops_in_all(monkeypatch):
+def test_detail_ops_times_the_operations_of_all_calls_and_detail_steps_those_of_a_sample(monkeypatch):
     monkeypatch.setattr("scanviz.engine.observation.sampling.LONG_NS", 10**12)  # short ones on any machine
     x = T.vector("x")
     calls = FIRST + 4 * A_SAMPLE
@@ -87,7 +87,7 @@ def test_long_calls_are_all_timed():
     assert len(listener.operations_told) == FIRST + 5
 
 
-def test_what_is_built_is_told_by_its_line_and_once():
+def test_a_build_is_reported_once_with_its_line():
     x = T.vector("x")
     listener = Listener()
     with observed_by(listener):
@@ -102,7 +102,7 @@ def test_what_is_built_is_told_by_its_line_and_once():
     assert lines == sorted(set(lines)) and min(elapsed for *_, elapsed in ends) > 0
 
 
-def test_an_error_ends_what_is_built():
+def test_an_error_ends_a_build():
     x = T.vector("x")
     listener = Listener()
     with observed_by(listener):
@@ -133,7 +133,7 @@ def _loss(x):
         ("function", lambda x: scanviz.function([x], x)),
     ],
 )  # fmt: skip
-def test_whatever_builds_is_told_once_and_as_a_whole(kind, build):
+def test_nested_builds_are_reported_as_one(kind, build):
     listener, x = Listener(), T.vector("x")
     with observed_by(listener):
         begun = time.perf_counter_ns()
@@ -171,7 +171,7 @@ class SlowToHearOfWatching(Slow):
         self._wait()
 
 
-def test_what_notifying_another_observer_took_is_told_to_none_who_did_not_watch_then():
+def test_overhead_of_other_observers_is_not_reported_to_a_later_one():
     x = T.vector("x")
     with observed_by(SlowToHearOfWatching()):
         scanviz.scan(lambda x_t: x_t + 1, x)
@@ -181,7 +181,7 @@ def test_what_notifying_another_observer_took_is_told_to_none_who_did_not_watch_
     assert 0 < listener.building_watched[0] < Slow.NS
 
 
-def test_garbage_that_building_makes_is_collected_in_it():
+def test_a_build_includes_the_collection_of_its_garbage():
     listener, collected = Listener(), []
 
     def told(phase, info):
@@ -200,7 +200,7 @@ def test_garbage_that_building_makes_is_collected_in_it():
     assert ("stop", 1) in collected  # before its end was told
 
 
-def test_whoever_was_told_that_something_is_built_is_told_its_end_where_another_one_raises():
+def test_every_begin_of_a_build_has_its_end_although_an_observer_raises():
     class Raising(Listener):
         def build_begin(self, kind, where):
             raise KeyError("mine")
@@ -214,7 +214,7 @@ def test_whoever_was_told_that_something_is_built_is_told_its_end_where_another_
     assert raising.built == []
 
 
-def test_nothing_is_told_of_building_that_nobody_watches():
+def test_an_unobserved_build_reports_nothing():
     listener = Listener()
     out, x = sums()
     with observed_by(listener):
@@ -237,7 +237,7 @@ class Sampling(Listener):
         self.passed_over += elapsed_ns
 
 
-def test_a_call_that_was_passed_over_and_fails_after_its_run_is_told_as_one_that_ended(monkeypatch):
+def test_a_counted_call_that_fails_after_its_run_is_reported_as_ended(monkeypatch):
     x, total = T.vector("x"), scanviz.shared(0.0, name="total")
     f, listener = scanviz.function([x], x.sum(), updates=[(total, total + x.sum())]), Sampling()
     with observed_by(listener):
@@ -272,7 +272,7 @@ def passed_over_by(listener):
     return f
 
 
-def test_ctrl_c_at_any_place_of_a_call_that_is_passed_over_leaves_nothing_of_it():
+def test_ctrl_c_at_any_place_of_a_counted_call_leaves_no_open_events():
     """It comes where a function begins, or where one of C has ended: then Python asks for signals."""
     listener, places, interrupted = Sampling(), 0, True
     with observed_by(listener):
@@ -302,7 +302,7 @@ def test_ctrl_c_at_any_place_of_a_call_that_is_passed_over_leaves_nothing_of_it(
     assert places > 20
 
 
-def test_what_watching_needs_is_imported_before_the_clock_of_the_first_call_runs():
+def test_modules_for_observation_are_imported_before_the_first_call_is_timed():
     program = """if True:
         import sys, scanviz
         from scanviz import tensor as T
@@ -321,7 +321,7 @@ def test_what_watching_needs_is_imported_before_the_clock_of_the_first_call_runs
     subprocess.run([sys.executable, "-c", program], check=True)
 
 
-def test_nobody_who_watched_is_kept_when_watching_has_ended():
+def test_a_detached_observer_is_not_kept_alive():
     """Threads go on that called then, and call no more."""
     out, x = sums()
     f = scanviz.function([x], out)

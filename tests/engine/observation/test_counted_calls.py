@@ -45,7 +45,7 @@ def recorder() -> Iterator[Recorder]:
         pytest.param("native", marks=pytest.mark.skipif(not availability("native").works, reason="no LLVM")),
     ],
 )
-def test_calls_are_counted_with_their_runs_when_somebody_asks(recorder: Recorder, mode: str) -> None:
+def test_counted_calls_and_runs_are_reported_on_request(recorder: Recorder, mode: str) -> None:
     f = sums(mode)
     for calls in range(1, CLOSE_CALLS + 1200):
         f(np.ones(STEPS))
@@ -73,7 +73,7 @@ def test_threads_that_call_one_function_lose_no_call(recorder: Recorder) -> None
     assert counted(recorder) == (threads * calls, threads * calls, STEPS * threads * calls)
 
 
-def test_nothing_of_a_thread_that_has_ended_is_kept(recorder: Recorder) -> None:
+def test_an_ended_thread_leaves_no_state(recorder: Recorder) -> None:
     f, probes = sums(), []
 
     def work() -> None:
@@ -90,7 +90,7 @@ def test_nothing_of_a_thread_that_has_ended_is_kept(recorder: Recorder) -> None:
     assert not probes[0] and counted(recorder)[0] == CLOSE_CALLS + 6
 
 
-def test_calls_before_a_profile_goes_on_are_no_time_of_what_is_recorded_then(recorder: Recorder) -> None:
+def test_calls_before_a_restart_are_not_in_the_record(recorder: Recorder) -> None:
     f = sums()
     for _ in range(CLOSE_CALLS + 20):
         f(np.ones(STEPS))
@@ -101,7 +101,7 @@ def test_calls_before_a_profile_goes_on_are_no_time_of_what_is_recorded_then(rec
 
 
 @pytest.mark.parametrize("function", [7, 8])
-def test_calls_of_functions_that_there_was_no_room_for_are_time_inside_alone(function: int) -> None:
+def test_calls_of_dropped_functions_only_count_as_time_inside_scanviz(function: int) -> None:
     made = Recorder(calibration=FREE)
     for _ in range(30):
         made.calls_counted(function, threading.get_ident(), [100], 0, 0, 5, [])

@@ -68,14 +68,14 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_what_a_call_holds_is_what_tracemalloc_sees(name: str) -> None:
+def test_the_ledger_agrees_with_tracemalloc(name: str) -> None:
     f, given = CASES[name]()
     seen = traced(f, given)
     # machine code packs matrices into memory of its own, some ten kilobytes that are not counted
     assert counted(f, given) == pytest.approx(seen, rel=0.02, abs=96_000)
 
 
-def test_the_profile_tells_the_peak_and_what_was_held_where() -> None:
+def test_the_profile_shows_peak_memory_by_operation() -> None:
     f, given = lstm(True)
     with scanviz.profile() as p:
         f(*given)
@@ -105,7 +105,7 @@ def test_calls_with_larger_inputs_are_weighed_again() -> None:
     assert isinstance(weighing.ledger([np.zeros(20)]), Ledger)
 
 
-def test_a_plain_call_has_no_ledger_and_its_source_no_word_of_it() -> None:
+def test_an_unobserved_call_has_no_ledger() -> None:
     f, given = copied()
     f(*given)
     assert "weigh(" not in f.executable.source()

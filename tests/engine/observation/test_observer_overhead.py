@@ -73,7 +73,7 @@ def _nested() -> scanviz.Function:
     return scanviz.function([matrix], rows, mode="numpy")
 
 
-def test_making_the_code_that_notes_times_is_in_no_time_of_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_compiling_timed_code_is_not_charged_to_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     f, values, making = _nested(), np.ones((3, 3)), 200_000_000
     f(values)
 
@@ -95,7 +95,7 @@ def test_making_the_code_that_notes_times_is_in_no_time_of_the_run(monkeypatch: 
     assert sum(own for _, own in slow.own) >= 4 * making, "it is watching"
 
 
-def test_who_wants_times_of_all_steps_gets_them() -> None:
+def test_an_observer_without_sampling_gets_the_times_of_all_steps() -> None:
     f, slow = _nested(), Slow(0.0)
     slow.samples = False
     with observed_by(slow):
@@ -103,7 +103,7 @@ def test_who_wants_times_of_all_steps_gets_them() -> None:
     assert not slow.passed_over and sorted(map(len, slow.steps.values())) == [400, 800]
 
 
-def test_a_run_that_is_passed_over_and_fails_is_notified_with_its_steps() -> None:
+def test_a_failed_counted_run_is_reported_with_its_steps() -> None:
     starts, table = T.vector("starts"), T.vector("table")
 
     def step(start: Any, before: Any, table: Any) -> Any:
@@ -130,7 +130,7 @@ def test_a_run_that_is_passed_over_and_fails_is_notified_with_its_steps() -> Non
     assert [steps for steps, _ in slow.runs[inner]] == [2] * 300 + [1]
 
 
-def test_a_run_of_many_more_steps_than_those_before_is_looked_at_closely(planted) -> None:
+def test_a_run_with_many_more_steps_than_before_is_observed(planted) -> None:
     planted(step_ns=500)
     f, slow = _one(), Slow(0.0)
     with observed_by(slow):
@@ -143,7 +143,7 @@ def test_a_run_of_many_more_steps_than_those_before_is_looked_at_closely(planted
     assert len(slow.steps[loop]) >= 5000
 
 
-def test_most_short_steps_with_loops_inside_run_as_if_nobody_watched_and_their_runs_are_counted(
+def test_most_short_steps_with_inner_loops_run_unobserved_and_are_counted(
     planted,
 ) -> None:
     planted(step_ns=6_000)

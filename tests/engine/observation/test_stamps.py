@@ -33,7 +33,7 @@ def recorded(steps, runs=1, **how):
     return recorder.record()
 
 
-def test_a_block_counts_as_its_steps_at_their_average():
+def test_a_block_counts_as_its_steps_at_their_mean():
     record = recorded(64, every=16, samples=False)
     (loop,) = record.loops
     assert (loop.steps, loop.step_times.count, loop.blocks, loop.block_steps) == (64, 64, 4, 64)
@@ -95,7 +95,7 @@ class Series(Observer):
 
 
 @pytest.mark.parametrize("until", [None, 1234])
-def test_the_numpy_tier_times_very_short_steps_in_blocks_where_that_is_allowed(until, planted):
+def test_the_numpy_tier_times_very_short_steps_in_blocks_if_allowed(until, planted):
     planted(step_ns=100)
 
     def step(k):
@@ -119,7 +119,7 @@ def test_the_numpy_tier_times_very_short_steps_in_blocks_where_that_is_allowed(u
     assert setup == elapsed - sum(each.span_ns for each in told.series)
 
 
-def test_by_default_every_step_has_a_time_of_its_own():
+def test_by_default_each_step_has_its_own_time():
     (loop,) = recorded(3000).loops
     assert loop.step_times.count + loop.control_steps == 3000 and not loop.blocks
 

@@ -13,7 +13,7 @@ PART_NS = 20_000  # about what a part costs beside its steps
 
 
 @pytest.mark.parametrize("step_ns", [2, 20, 150, 900])
-def test_of_steps_of_nanoseconds_parts_are_so_long_that_what_each_costs_is_little(step_ns: int) -> None:
+def test_parts_of_very_short_steps_are_long_enough_to_cost_little(step_ns: int) -> None:
     schedule, steps = StepSampler(control=True), 200_000_000 // step_ns
     schedule.step_ns = step_ns
     parts = list(scheduled(steps, True, schedule))
@@ -24,7 +24,7 @@ def test_of_steps_of_nanoseconds_parts_are_so_long_that_what_each_costs_is_littl
 
 
 @pytest.mark.parametrize("step_ns", [2, 20, 150, 500, 900, 1500, 5000])
-def test_what_entering_a_part_takes_is_no_time_of_its_steps(step_ns: int) -> None:
+def test_entering_a_part_hardly_changes_the_known_step_time(step_ns: int) -> None:
     schedule, elapsed, parts = StepSampler(control=True), 0, 0
     while elapsed < 1_000_000_000:
         part = schedule.part(10**9)
@@ -37,7 +37,7 @@ def test_what_entering_a_part_takes_is_no_time_of_its_steps(step_ns: int) -> Non
 
 
 @pytest.mark.parametrize("step_ns", [9_000, 20_000, 60_000, 150_000])
-def test_where_a_stamp_is_cheap_all_steps_of_some_microseconds_have_a_time_but_those_that_are_compared(
+def test_steps_of_8_microseconds_and_more_all_have_a_time(
     step_ns: int,
 ) -> None:
     schedule, steps = StepSampler(control=True), {"plain": 0, "steps": 0, "ops": 0}
@@ -54,7 +54,7 @@ def test_where_a_stamp_is_cheap_all_steps_of_some_microseconds_have_a_time_but_t
 
 @pytest.mark.parametrize("step_ns", [2, 60, 700])
 @pytest.mark.parametrize("longer", [1, 6, 200])
-def test_where_times_cost_nothing_all_steps_have_one_but_those_whose_operations_are_timed_and_few_are(
+def test_code_with_plain_times_is_timed_throughout_with_few_timed_operations(
     step_ns: int, longer: int
 ) -> None:
     schedule, spent = StepSampler(control=True), {"plain": 0, "steps": 0, "ops": 0}
@@ -73,7 +73,7 @@ def test_where_times_cost_nothing_all_steps_have_one_but_those_whose_operations_
 
 
 @pytest.mark.parametrize("step_ns", [250_000, 1_000_000])
-def test_long_steps_that_take_twice_as_long_with_their_operations_timed_are_timed_so_seldom(
+def test_operations_of_long_steps_are_timed_rarely_if_that_doubles_the_step(
     step_ns: int,
 ) -> None:
     """Threads take such a step together, and one alone where each operation gets a time."""
@@ -88,7 +88,7 @@ def test_long_steps_that_take_twice_as_long_with_their_operations_timed_are_time
     assert 100 < steps["ops"] <= 0.025 * sum(steps.values())
 
 
-def test_of_runs_that_end_early_the_pauses_are_as_short_as_their_samples() -> None:
+def test_very_short_runs_have_samples_of_operations_too() -> None:
     schedule = StepSampler(control=True)
     schedule.step_ns = 300
     taken = {"plain": 0, "steps": 0, "ops": 0}
@@ -98,7 +98,7 @@ def test_of_runs_that_end_early_the_pauses_are_as_short_as_their_samples() -> No
     assert taken["ops"] >= 6000 // 128
 
 
-def test_code_of_a_tier_that_runs_for_the_first_time_is_looked_at_closely_at_once_and_no_more_later() -> None:
+def test_the_first_steps_of_a_new_tier_are_sampled() -> None:
     schedule = StepSampler(control=True)
 
     def steps_looked_at(tier: str, step_ns: int) -> int:

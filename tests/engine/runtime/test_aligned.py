@@ -14,7 +14,7 @@ from scanviz.engine.runtime.buffer_pool import LONG, AlignedArrays
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int8", "bool"])
 @pytest.mark.parametrize("shape", [(0, 700), (), (3,), (LONG,), (17, 300), (5, 1, 999)])
-def test_an_array_has_its_shape_and_begins_at_a_line_where_it_is_long(shape, dtype):
+def test_long_arrays_are_aligned_to_cache_lines(shape, dtype):
     made = AlignedArrays().empty(shape, dtype)
     assert made.shape == shape and made.dtype == dtype and made.flags.c_contiguous and made.flags.writeable
     assert made.nbytes < LONG or address(made) % 64 == 0
@@ -25,7 +25,7 @@ def test_an_array_has_its_shape_and_begins_at_a_line_where_it_is_long(shape, dty
 
 
 @pytest.mark.parametrize("mode", ["native", "auto"])
-def test_rows_of_a_loop_that_may_be_machine_code_begin_at_a_line(mode):
+def test_rows_of_native_loops_are_aligned_to_cache_lines(mode):
     if not availability(mode).works:
         pytest.skip(availability(mode).why)
     x = T.matrix("x")

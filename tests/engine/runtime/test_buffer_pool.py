@@ -26,7 +26,7 @@ def nothing_waits(monkeypatch):
     buffer_pool._waiting.clear()
 
 
-def test_memory_comes_back_when_the_last_array_that_looks_into_it_is_gone():
+def test_memory_is_reused_after_its_last_array_is_gone():
     first = lent_bytes(LONG)
     place, view = address(first), first.view("float64").reshape(3, -1)[1:, ::2].T
     del first
@@ -38,14 +38,14 @@ def test_memory_comes_back_when_the_last_array_that_looks_into_it_is_gone():
     assert address(lent_bytes(LONG)) == place
 
 
-def test_memory_of_about_a_size_serves_and_begins_at_a_line_of_the_cache():
+def test_reused_memory_fits_about_the_size_and_is_aligned():
     place = address(lent_bytes(LONG))
     fits = lent_bytes(LONG - 100)
     assert address(fits) == place and place % 64 == 0 and len(fits) == LONG - 100
     assert address(lent_bytes(2 * LONG)) != place
 
 
-def test_what_waits_is_bounded_and_the_oldest_goes(monkeypatch):
+def test_waiting_memory_is_bounded_and_the_oldest_is_released(monkeypatch):
     monkeypatch.setattr(scanviz.config, "kept_memory", 5 * LONG)
     held = [lent_bytes(LONG) for _ in range(20)]
     places = [address(array) for array in held]
@@ -55,7 +55,7 @@ def test_what_waits_is_bounded_and_the_oldest_goes(monkeypatch):
     assert address(lent_bytes(LONG)) == places[-1]
 
 
-def test_nothing_is_kept_where_that_is_wished_nor_of_arrays_that_are_short(monkeypatch):
+def test_short_arrays_and_a_limit_of_0_keep_nothing(monkeypatch):
     del (short := [lent_bytes(SHORTEST - 1)])[0]
     assert not short and not waiting_bytes()
     monkeypatch.setattr(scanviz.config, "kept_memory", 0)
@@ -63,7 +63,7 @@ def test_nothing_is_kept_where_that_is_wished_nor_of_arrays_that_are_short(monke
     assert not waiting_bytes()
 
 
-def test_what_traces_memory_sees_every_array():
+def test_tracemalloc_sees_every_array():
     lent_bytes(LONG)
     tracemalloc.start()
     try:
@@ -140,7 +140,7 @@ def test_rows_of_single_numbers_are_used_again_too(mode):
 
 
 @pytest.mark.parametrize("mode", ["numpy", "native"])
-def test_rows_that_have_no_room_are_told_with_their_shape(mode):
+def test_an_error_of_too_little_memory_names_the_shape(mode):
     x = T.vector("x")
     rows, _ = scanviz.scan(lambda x_t, h: h + x_t, x, T.zeros((x.shape[0],)))
     with pytest.raises(MemoryError, match=r"\(an array of shape \(5000001, 5000000\)\)"):

@@ -21,7 +21,7 @@ def counted(until=None):
     return rows
 
 
-def test_code_that_hears_no_ctrl_c_is_called_for_few_steps_at_once():
+def test_uninterruptible_code_is_called_for_few_steps_at_once():
     f, tier = faked([N], counted(), steps_at_once=4)
     np.testing.assert_array_equal(f(10), np.arange(1, 11))
     assert tier.calls == [("plain", 0, 4), ("plain", 4, 8), ("plain", 8, 10)]
@@ -31,7 +31,7 @@ def test_code_that_hears_no_ctrl_c_is_called_for_few_steps_at_once():
 
 
 @pytest.mark.parametrize("at_once", [1, 2, 3, 4])
-def test_what_goes_from_step_to_step_goes_from_chunk_to_chunk(at_once):
+def test_states_and_carries_pass_from_chunk_to_chunk(at_once):
     def loop(seed):
         random = T.random.RandomStreams(seed)
 
@@ -83,7 +83,7 @@ def test_ctrl_c_between_chunks_leaves_the_steps_before_it_to_observers():
 
 @pytest.mark.parametrize("at_once", [1, 2, 3, None])
 @pytest.mark.parametrize("tier", ["numpy", "reference"])
-def test_an_error_is_told_with_its_step_in_whatever_chunk_that_is(at_once, tier):
+def test_an_error_names_its_step_in_any_chunk(at_once, tier):
     rows, _ = scanviz.scan(lambda k: (k + 1.0, X[T.cast(k, "int64")]), outputs_info=[0.0, None], n_steps=N)
     f = scanviz.function([X, N], rows[1], mode=scanviz.Mode("numpy", "none"))
     if tier == "numpy":

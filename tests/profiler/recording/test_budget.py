@@ -8,12 +8,12 @@ from tests.profiler.events import nested
 from tests.profiler.records import RNN
 
 
-def test_a_loop_of_which_totals_are_kept_loses_what_describes_its_step() -> None:
+def test_a_loop_reduced_to_totals_loses_the_description_of_its_step() -> None:
     kept = totals_alone(RNN)
     assert (kept.name, kept.operations, kept.variables, kept.var_mappings) == ("rnn", (), (), {})
 
 
-def test_a_size_is_known_before_anything_is_written_down() -> None:
+def test_sizes_are_estimated_before_descriptions_are_written() -> None:
     program = nested().program
     (loop,) = (each for each in program.instructions if isinstance(each, LoopInstruction))
     assert function_size(program) >= 700 * len(program.instructions)

@@ -33,7 +33,7 @@ def nested(mode: str) -> Callable[..., object]:
     return scanviz.function([x], totals, mode=mode)
 
 
-def test_noting_runs_inside_is_observing_them_and_no_time_of_the_loop_around() -> None:
+def test_counting_inner_runs_is_observer_overhead_of_the_inner_loop() -> None:
     made = recorder()
     made.loop_begin(1, ROWS, 40, 0)
     made.loop_counted(1, [(CELLS, 40, 40, 1, 0, 20_000, "")], True)
@@ -46,7 +46,7 @@ def test_noting_runs_inside_is_observing_them_and_no_time_of_the_loop_around() -
     assert cells.watching_ns == rows.inner_watching_ns == 40 * note_overhead_ns() > 0
 
 
-def test_runs_that_machine_code_counts_cost_nothing() -> None:
+def test_runs_counted_by_machine_code_cost_nothing() -> None:
     made = recorder()
     made.loop_counted(1, [(CELLS, 40, 40, 1, 0, -1, "native")], True)
     record = made.record()
@@ -54,9 +54,7 @@ def test_runs_that_machine_code_counts_cost_nothing() -> None:
 
 
 @pytest.mark.parametrize("mode", ["numpy", "native"])
-def test_every_run_inside_of_a_loop_in_a_plain_block_is_counted(
-    mode: str, planted: Callable[..., None]
-) -> None:
+def test_every_inner_run_of_a_plain_block_is_counted(mode: str, planted: Callable[..., None]) -> None:
     planted(step_ns=6_000)
     f = nested(mode)
     made = Recorder()
@@ -69,9 +67,7 @@ def test_every_run_inside_of_a_loop_in_a_plain_block_is_counted(
         assert outer.inner_watching_ns == inner.watching_ns >= 2000 * note_overhead_ns()
 
 
-def test_a_loop_inside_takes_of_a_step_what_its_runs_took_there_however_long_watching_them_closely_takes() -> (
-    None
-):
+def test_an_inner_loop_takes_what_its_runs_took_in_plain_blocks() -> None:
     f = nested("numpy")
     f(np.ones((4000, 1)))
     with scanviz.profile() as session:
@@ -89,7 +85,7 @@ def count_inside(made: Recorder) -> None:
     made.loop_counted(1, [(CELLS, 50, 1000, 20, 0, 15_000, "native")], False)
 
 
-def test_where_most_steps_were_part_of_the_code_around_the_typical_step_is_theirs() -> None:
+def test_the_typical_step_is_inside_the_outer_code_if_most_steps_are() -> None:
     made = recorder()
     made.loop_begin(1, CELLS, 20, 0)
     few = np.full(20, 900, np.int64)
@@ -106,7 +102,7 @@ def test_where_most_steps_were_part_of_the_code_around_the_typical_step_is_their
     assert round(cells.measures["other_code_ns"], -1) == 900
 
 
-def test_runs_in_calls_that_are_passed_over_are_of_the_code_that_the_loop_around_runs_then() -> None:
+def test_counted_runs_belong_to_the_current_code_of_the_outer_loop() -> None:
     """A few steps in which a loop is looked at run on NumPy: most calls are passed over, and run it inside machine code."""
     made = recorder()
     made.loop_begin(1, ROWS, 50, 0)
@@ -123,7 +119,7 @@ def test_runs_in_calls_that_are_passed_over_are_of_the_code_that_the_loop_around
     assert cells.setup_ns == 2_000, "what is around steps inside is in the time of these"
 
 
-def test_where_its_own_machine_code_was_seen_to_run_a_step_is_one_of_that() -> None:
+def test_the_typical_step_is_of_the_loops_own_machine_code_if_that_ran() -> None:
     made = recorder()
     made.loop_begin(1, CELLS, 40, 0)
     many = np.full(40, 100, np.int64)
@@ -135,7 +131,7 @@ def test_where_its_own_machine_code_was_seen_to_run_a_step_is_one_of_that() -> N
     assert all(operation.samples for operation in cells.operations)
 
 
-def test_nothing_is_around_the_steps_of_runs_inside_of_machine_code() -> None:
+def test_runs_inside_machine_code_have_no_time_around_their_steps() -> None:
     """What such runs took more than their steps is time of these: it stood on the line of the inner `scan`."""
     totals = RunTotals()
     totals.add_ended(100, 11_000, 1_000, False)
@@ -143,7 +139,7 @@ def test_nothing_is_around_the_steps_of_runs_inside_of_machine_code() -> None:
     assert totals.around_ns(90.0) == 1_000
 
 
-def test_what_runs_without_times_take_around_their_steps_is_no_more_than_their_steps_leave() -> None:
+def test_time_around_counted_runs_is_at_most_what_their_steps_leave() -> None:
     totals = RunTotals()
     totals.add_ended(100, 11_000, 1_000, False)
     totals.add_unobserved(2, 0, 20_000, 100, 200)
@@ -152,7 +148,7 @@ def test_what_runs_without_times_take_around_their_steps_is_no_more_than_their_s
 
 
 @pytest.mark.skipif(not availability("native").works, reason=availability("native").why)
-def test_a_loop_in_the_step_of_a_native_one_takes_no_more_than_all_of_its_steps() -> None:
+def test_typical_steps_of_an_inner_native_loop_do_not_exceed_its_total_time() -> None:
     f = nested("auto")
     given = np.random.default_rng(0).normal(size=(3000, 10))
     with scanviz.profile() as p:
@@ -164,7 +160,7 @@ def test_a_loop_in_the_step_of_a_native_one_takes_no_more_than_all_of_its_steps(
 
 
 @pytest.mark.skipif(not availability("native").works, reason=availability("native").why)
-def test_steps_around_a_short_loop_in_machine_code_have_times_of_their_operations_in_one_call() -> None:
+def test_one_call_times_the_operations_around_a_short_inner_loop() -> None:
     """Loops inside are looked at in another sample than the first, which may be the only one: the typical step was 0."""
     f = nested("native")
     f(np.ones((2000, 1)))

@@ -19,7 +19,7 @@ TIMES = st.lists(st.integers(0, 10**7), min_size=3, max_size=3)
 
 
 @given(st.lists(st.lists(TIMES, min_size=1, max_size=4), max_size=5))
-def test_averages_and_medians_are_those_of_all_calls_whatever_tables_they_come_in(
+def test_means_and_medians_do_not_depend_on_how_calls_are_gathered(
     tables: list[list[list[int]]],
 ) -> None:
     tally = OperationTally(3)
@@ -32,7 +32,7 @@ def test_averages_and_medians_are_those_of_all_calls_whatever_tables_they_come_i
         assert operation.typical_ns == (np.median(calls[:, k]) if len(calls) else 0.0)
 
 
-def test_a_preemption_moves_the_average_and_not_the_median_and_old_calls_are_forgotten() -> None:
+def test_a_preemption_moves_the_mean_and_not_the_median() -> None:
     tally = OperationTally(3)
     tally.add_table(np.full((1000, 3), 900, np.int64))
     usual = np.full((RECENT_CALLS, 3), 100, np.int64)
@@ -42,9 +42,7 @@ def test_a_preemption_moves_the_average_and_not_the_median_and_old_calls_are_for
     assert first.typical_ns == 100.0 and first.mean_ns > 6000.0 and first.samples == 1000 + RECENT_CALLS
 
 
-def test_operations_that_are_told_one_by_one_take_typically_their_average_and_none_at_all_is_no_error() -> (
-    None
-):
+def test_operations_timed_one_by_one_have_their_mean_as_typical_time() -> None:
     tally = OperationTally(3)
     tally.add_one(1, 500)
     tally.add_one(1, 700)
@@ -69,9 +67,7 @@ def blocks_of(tally: StepTally, times: list[int], covers: list[int], plain: bool
     return found
 
 
-def test_where_blocks_of_the_usual_code_are_timed_their_median_is_the_typical_step_and_nothing_is_taken_off() -> (
-    None
-):
+def test_the_median_of_plain_blocks_is_the_typical_step() -> None:
     tally = StepTally(1)
     tally.add(timed_steps(40, 900, 1000))  # another code, which takes many times longer
     blocks = blocks_of(tally, [50_000, 2560, 2816, 6000, 9000], [2, 1024, 1024, 1024, 100], plain=True)
@@ -82,7 +78,7 @@ def test_where_blocks_of_the_usual_code_are_timed_their_median_is_the_typical_st
     assert (tally.totals.ns, tally.totals.steps) == (40 * 1000 + 70_376 + 900, 40 + 3174 + 64)
 
 
-def test_short_plain_blocks_are_mostly_what_entering_them_takes_and_tell_nothing() -> None:
+def test_plain_blocks_of_mostly_entering_the_code_are_ignored() -> None:
     tally = StepTally(1)
     tally.add(timed_steps(40, 60, 100))
     for warm, one, rest in ((4000, 4100, 3900), (4000, 4000, 3500), (3000, 4200, 4100)):
@@ -113,7 +109,7 @@ def test_steps_of_less_than_two_nanoseconds_are_not_rounded_to_whole_ones() -> N
     assert told.total_ns == pytest.approx(30 * 819, rel=0.01), "the whole is that of the blocks"
 
 
-def test_stamps_that_are_dearer_than_was_measured_do_not_take_the_time_of_a_loop_inside() -> None:
+def test_expensive_stamps_do_not_hide_the_time_of_an_inner_loop() -> None:
     tally = StepTally(24)
     operations = np.full((24, 80), 18, np.int64)
     operations[4] += 180  # the loop, which its code counts and nobody records
@@ -126,7 +122,7 @@ def test_stamps_that_are_dearer_than_was_measured_do_not_take_the_time_of_a_loop
     assert found.operations[4] > 0.6 * 190
 
 
-def test_in_a_step_of_very_many_short_operations_these_have_its_time_and_not_the_loop_around() -> None:
+def test_many_very_short_operations_share_the_time_of_their_step() -> None:
     tally, stamp, count = StepTally(60), 12, 60
     operations = np.full((count, 40), stamp, np.int64)
     operations[::3] += 1  # a third of a nanosecond each, which no clock tells from nothing
@@ -139,7 +135,7 @@ def test_in_a_step_of_very_many_short_operations_these_have_its_time_and_not_the
     assert found.copies + found.rest < 2 and sum(found.operations) > 18
 
 
-def test_shares_of_what_is_done_as_one_are_not_rounded_to_whole_nanoseconds() -> None:
+def test_shares_of_fused_operations_are_not_rounded_to_nanoseconds() -> None:
     count, stamp = 40, 10  # operations that take 20 ns together
     tally, shares = StepTally(count), [1 / count] * count
     operations = np.full((count, 40), (20 + stamp) / count)
@@ -151,7 +147,7 @@ def test_shares_of_what_is_done_as_one_are_not_rounded_to_whole_nanoseconds() ->
     assert found is not None and found.operations == pytest.approx([0.5] * count, rel=0.05)
 
 
-def test_what_is_known_before_the_step_has_none_of_the_time_of_short_operations() -> None:
+def test_an_operation_without_a_stamp_takes_no_time() -> None:
     count, stamp = 4, 10  # operations that take 1 ns together, and a size, which holds no stamp
     tally, shares = StepTally(count + 1), [*[1 / count] * count, 0.0]
     operations = np.zeros((count + 1, 40))
@@ -167,7 +163,7 @@ def test_what_is_known_before_the_step_has_none_of_the_time_of_short_operations(
     assert size == 0.0 and min(done) > 0.0
 
 
-def test_operations_done_as_one_hold_one_stamp_together_and_keep_the_proportion_of_their_times() -> None:
+def test_fused_operations_share_one_stamp_in_proportion_to_their_times() -> None:
     tally = StepTally(3)
     stamp, group = 60, np.array([[8], [80], [12]], np.int64)  # of the operations; copies take 5, the rest 15
     shares = [0.08, 0.8, 0.12]
@@ -184,7 +180,7 @@ def test_operations_done_as_one_hold_one_stamp_together_and_keep_the_proportion_
     assert large / small == pytest.approx(10, rel=0.1) and middle / small == pytest.approx(1.5, rel=0.1)
 
 
-def test_a_plain_block_whose_first_step_was_disturbed_says_nothing() -> None:
+def test_a_plain_block_with_a_disturbed_first_step_is_ignored() -> None:
     tally = StepTally(1)
     for times in ([900, 200, 3_300], [900, 9_000_000, 3_300], [900, 200, 3_100]):
         covers = np.array([8, 1, 31], np.int64)

@@ -27,7 +27,7 @@ def recorded(constant=None, **options):
     return f, session.record
 
 
-def test_what_is_recorded_is_the_program_that_ran(tmp_path):
+def test_the_record_holds_the_program_that_ran(tmp_path):
     f, record = recorded()
     (function,) = record.functions
     assert structural_hash(from_bytes(function.program)) == structural_hash(f.program)
@@ -48,7 +48,7 @@ def test_a_record_as_json_holds_it_too():
         decode(ProfileRecord, document)
 
 
-def test_nothing_is_written_down_while_the_clock_runs(monkeypatch):
+def test_programs_are_written_after_the_clock_has_stopped(monkeypatch):
     written = []
     real = file.to_bytes
     monkeypatch.setattr(file, "to_bytes", lambda *all: written.append(all) or real(*all))
@@ -67,7 +67,7 @@ def test_a_program_with_large_constants_is_left_out_without_being_written(monkey
     assert record.functions[0].program == b""
 
 
-def test_programs_take_their_part_of_the_memory_that_a_recording_may_take():
+def test_programs_count_towards_the_memory_limit():
     _, record = recorded(max_bytes=20_000)
     assert record.functions[0].program == b""
 

@@ -50,7 +50,7 @@ def test_a_function_comes_with_the_tree_of_its_loops() -> None:
     assert [operation.loop for operation in rows.operations if operation.kind == "loop"] == [CELLS]
 
 
-def test_a_function_told_twice_keeps_its_counts() -> None:
+def test_a_function_reported_twice_keeps_its_counts() -> None:
     made = recorder()
     run(made, ROWS, [5, 6])
     made.function_begin(1, 0)
@@ -60,7 +60,7 @@ def test_a_function_told_twice_keeps_its_counts() -> None:
     assert made.record().functions[0].calls == 1
 
 
-def test_calls_are_counted_and_the_first_is_told_apart() -> None:
+def test_calls_are_counted_and_the_first_has_its_own_time() -> None:
     made = recorder()
     for call, elapsed in enumerate([900, 100, 110]):
         made.function_begin(1, call)
@@ -71,7 +71,7 @@ def test_calls_are_counted_and_the_first_is_told_apart() -> None:
     assert function.call_times.p50_ns == pytest.approx(110, rel=0.01)
 
 
-def test_a_call_that_ctrl_c_ends_while_its_begin_is_noted_is_not_taken_to_go_on(
+def test_a_call_interrupted_at_its_begin_does_not_stay_open(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     made = recorder()
@@ -114,7 +114,7 @@ def test_steps_are_numbered_through_the_chunks_of_a_run() -> None:
     assert series[-1, 1] == 2999
 
 
-def test_of_too_few_timed_steps_no_parts_are_shown() -> None:
+def test_too_few_timed_steps_give_no_parts() -> None:
     made = recorder()
     made.loop_begin(1, CELLS, 12, 0)
     made.loop_steps(timed(CELLS, [[10, 30], [5, 5]], [4, 6], around=3))
@@ -124,7 +124,7 @@ def test_of_too_few_timed_steps_no_parts_are_shown() -> None:
     assert [operation.samples for operation in found.operations] == [0, 0]
 
 
-def test_the_first_timed_steps_pay_for_cold_code_and_are_not_taken() -> None:
+def test_the_first_timed_steps_are_left_out_as_cold() -> None:
     made = recorder()
     made.loop_begin(1, CELLS, 20, 0)
     made.loop_steps(timed(CELLS, [[900] * 8 + [10] * 7, [5] * 15], [4] * 15, around=3))
@@ -135,7 +135,7 @@ def test_the_first_timed_steps_pay_for_cold_code_and_are_not_taken() -> None:
     assert found.step_times.max_ns == 912  # they are steps all the same
 
 
-def test_that_one_thread_takes_the_steps_with_times_of_operations_is_what_recording_costs() -> None:
+def test_running_timed_steps_on_one_thread_is_cost_of_recording() -> None:
     """Where threads take the others together; all of the run is in a part."""
     made = recorder(calibration=OverheadCalibration(100.0, 0.0))
     made.loop_begin(1, CELLS, 400, 0)
@@ -148,7 +148,7 @@ def test_that_one_thread_takes_the_steps_with_times_of_operations_is_what_record
     assert found.total_ns == pytest.approx(found.typical_ns * 400 + found.cost_ns, rel=0.005)
 
 
-def test_what_is_smaller_than_its_error_is_below_resolution_and_no_number() -> None:
+def test_parts_below_the_clocks_unit_are_below_resolution() -> None:
     made = recorder(calibration=OverheadCalibration(100.0, 0.0))
     made.loop_begin(1, CELLS, 50, 0)
     made.loop_steps(timed(CELLS, [[400] * 15, [100] * 15], [100] * 15, around=200))
@@ -159,7 +159,7 @@ def test_what_is_smaller_than_its_error_is_below_resolution_and_no_number() -> N
     assert found.typical_ns == pytest.approx(400, abs=4)
 
 
-def test_operations_told_one_by_one_are_counted() -> None:
+def test_operations_reported_one_by_one_are_counted() -> None:
     made = recorder()
     made.instruction(1, None, 0, 0, 40, ())
     made.instruction(1, None, 0, 0, 60, ())
@@ -170,7 +170,7 @@ def test_operations_told_one_by_one_are_counted() -> None:
     assert loop(made, CELLS).operations[1].mean_ns == 7.0
 
 
-def test_code_made_for_a_loop_is_counted_by_tier_and_reason() -> None:
+def test_compilations_are_counted_by_tier_and_reason() -> None:
     made = recorder()
     made.specialised(1, ROWS, 500, "numpy", "new shapes")
     made.specialised(1, ROWS, 300, "numpy", "new shapes")
@@ -208,7 +208,7 @@ def test_an_error_closes_the_runs_it_leaves_open() -> None:
         assert (found.failed_runs, found.running, found.total_ns) == (1, 0, 40)
 
 
-def test_a_run_has_failed_if_it_is_told_with_an_error_and_only_then() -> None:
+def test_only_a_run_that_ends_with_an_error_has_failed() -> None:
     made = recorder()
     made.loop_begin(1, ROWS, 100, 0)
     made.loop_end(1, ROWS, 3, 50, 0, ZeroDivisionError())
@@ -240,7 +240,7 @@ def test_a_call_made_while_another_one_runs_in_the_thread_leaves_that_one_as_it_
     assert found.series[:, :2].tolist() == [[0, 0], [0, 1], [0, 2], [0, 3], [1, 0]]
 
 
-def test_what_is_not_known_is_ignored() -> None:
+def test_events_of_unknown_functions_and_loops_are_ignored() -> None:
     made = Recorder()
     made.function_begin(5, 0)
     made.function_end(5, 0, 10, None)
@@ -273,7 +273,7 @@ def test_a_record_does_not_change_with_what_comes_after() -> None:
     assert made.record().loops[0].steps == 3001
 
 
-def test_the_machine_is_told_without_its_name_or_paths(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_machine_is_recorded_without_its_name_or_paths(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(platform, "node", lambda: "secret-host")
     text = json.dumps(recorder().record().to_json())
     assert os.getcwd() not in text
@@ -310,7 +310,7 @@ def test_the_record_so_far_is_given_while_the_graphs_of_a_function_are_written_d
     assert whole.calls == given[0].functions[0].calls == 1
 
 
-def test_what_rules_did_is_written_down_when_the_clock_has_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rewrites_are_written_after_the_clock_has_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     written: list[str] = []
     usual = rewrites_snapshot.written
     monkeypatch.setattr(
@@ -325,7 +325,7 @@ def test_what_rules_did_is_written_down_when_the_clock_has_stopped(monkeypatch: 
     assert p.record.functions[0].rewrites == p.record.functions[0].rewrites and written == ["f"]
 
 
-def test_functions_that_are_gone_are_written_down_early_where_they_hold_too_much(
+def test_deleted_functions_that_hold_much_memory_are_written_early(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(deferred, "MOST_HELD", 20)
@@ -348,7 +348,7 @@ def test_functions_that_are_gone_are_written_down_early_where_they_hold_too_much
     ]
 
 
-def test_functions_that_are_gone_wait_for_the_clock_to_stop_where_they_hold_little(
+def test_deleted_functions_that_hold_little_memory_wait_until_the_clock_stops(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     written: list[str] = []
@@ -365,7 +365,7 @@ def test_functions_that_are_gone_wait_for_the_clock_to_stop_where_they_hold_litt
     assert all(function.rewrites is not None for function in p.record.functions) and len(written) == 4
 
 
-def test_nothing_of_a_loop_is_described_while_the_clock_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_loops_are_described_after_the_clock_has_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     described: list[int] = []
     usual = program_snapshot.loop_records
     monkeypatch.setattr(
@@ -451,7 +451,7 @@ def test_what_was_grouped_for_the_shapes_met_is_recorded_and_the_function_is_not
         assert any("a reduction, `sum`" in refusal.why for refusal in function.rewrites.refusals)
 
 
-def test_what_entering_and_leaving_calls_is_taken_to_be_is_no_more_than_the_clock_leaves() -> None:
+def test_the_cost_of_entering_calls_is_at_most_what_the_wall_time_leaves() -> None:
     clock = Clock()
     made = recorder(clock=clock, calibration=OverheadCalibration(0.0, 100.0))
     for _ in range(1000):  # as a price is that was measured while caches were colder
@@ -482,7 +482,7 @@ def test_entering_and_leaving_calls_of_the_script_is_part_of_them_and_not_of_the
     assert record.threads.inside_ns == 4 * 1055 + 2055 + 5 * 100
 
 
-def test_a_recorder_that_lists_what_is_built_knows_loops_before_any_call() -> None:
+def test_a_recorder_can_list_functions_before_their_first_call() -> None:
     listing, usual = recording.Recorder(), recording.Recorder()
     listing.lists_built = True
     x = T.vector("x")

@@ -11,7 +11,7 @@ from scanviz.engine.backends.registry import availability
 
 
 @pytest.mark.skipif(not availability("native").works, reason="there is no machine code here")
-def test_operations_done_as_one_move_bytes_in_proportion_to_their_time() -> None:
+def test_fused_operations_share_their_bytes_in_proportion_to_their_time() -> None:
     x = T.matrix("x")
     states, _ = scanviz.scan(lambda x_t, h: T.tanh(x_t + h) * 0.5, x, T.zeros((64,)), name="leaky")
     f = scanviz.function([x], states, mode="native")

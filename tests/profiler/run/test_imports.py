@@ -81,7 +81,7 @@ def modules(command, folder):
 
 
 @pytest.mark.slow
-def test_a_profiled_script_starts_without_what_writes_its_record(tmp_path):
+def test_a_profiled_script_starts_without_the_modules_that_write_its_record(tmp_path):
     start, end, after = modules(["profile", "-q"], tmp_path)
     assert not start & (NEVER | AT_THE_END | REPORT | RECORD)
     assert not end & (NEVER | AT_THE_END | REPORT | RECORD), "imported while the script runs"
@@ -91,7 +91,7 @@ def test_a_profiled_script_starts_without_what_writes_its_record(tmp_path):
 
 
 @pytest.mark.slow
-def test_what_is_imported_at_the_end_of_a_script_is_scanviz_s_own_or_built_in(tmp_path):
+def test_only_own_and_builtin_modules_are_imported_at_the_end_of_a_script(tmp_path):
     _, end, after = modules(["profile"], tmp_path)
     others = {name for name in after - end if not name.startswith("scanviz")}
     inside = {"_blake2", "_hashlib"}  # of hashlib

@@ -85,7 +85,7 @@ def test_a_program_without_such_files_changes_nothing(tmp_path):
     assert sys.path == before
 
 
-def test_all_that_the_engine_imports_late_is_listed():
+def test_late_imports_of_the_engine_are_listed():
     known = set(_run("-c", BEFORE_IT_RUNS, folder=ROOT).stdout.split())
     for path in (ROOT / "scanviz/engine").rglob("*.py"):
         reader = path.relative_to(ROOT).with_suffix("").as_posix().replace("/", ".")

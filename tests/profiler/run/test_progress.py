@@ -61,7 +61,7 @@ def test_a_short_run_shows_nothing(terminal, monkeypatch):
 
 
 @pytest.mark.parametrize("reason", ["a pipe", "NO_COLOR", "a dumb terminal"])
-def test_no_line_is_shown_where_it_would_be_rubbish(terminal, monkeypatch, reason):
+def test_no_progress_line_is_shown_on_unsuitable_streams(terminal, monkeypatch, reason):
     stream = terminal(reason != "a pipe")
     if reason == "NO_COLOR":
         monkeypatch.setenv("NO_COLOR", "1")

@@ -71,7 +71,7 @@ def test_future_statements_of_scanviz_do_not_leak(tmp_path):
         ("module", "email", 1, "'email' is a package and cannot be directly executed"),
     ],
 )
-def test_what_is_not_there_is_said_as_python_says_it(kind, target, code, part):
+def test_a_missing_program_gives_pythons_message(kind, target, code, part):
     with pytest.raises(CannotRunError) as caught:
         load(Script(kind, target, []))
     assert caught.value.code == code and part in str(caught.value)

@@ -59,7 +59,7 @@ def beyond_the_clock(record: ProfileRecord) -> str:
     Examples
     --------
     >>> from scanviz.record.model import DurationRecord, FunctionRecord
-    >>> from scanviz.record.run_times import ThreadTimesRecord
+    >>> from scanviz.record.model import ThreadTimesRecord
     >>> called = FunctionRecord(1, "f", None, "numpy", calls=30, call_times=DurationRecord(30, 800))
     >>> threads = ThreadTimesRecord(inside_ns=10, beside_ns=790, others=3)
     >>> beyond_the_clock(ProfileRecord(wall_ns=320, functions=(called,), threads=threads))

@@ -7,8 +7,7 @@ steps; its step ``s`` belongs to step ``steps - 1 - s`` of the loop that it is t
 
 from __future__ import annotations
 
-from scanviz.record.graphs.graph import LoopVariableRecord
-from scanviz.record.traces.cell_names import cell_name, goes_backwards
+from scanviz.record.graphs.graph import LoopVariableRecord, cell_name, goes_backwards
 
 
 def rows_before(variable: LoopVariableRecord) -> int:

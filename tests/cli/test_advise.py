@@ -10,8 +10,7 @@ from msgspec.structs import replace
 
 from scanviz.profiler.advice import advice_of
 from scanviz.profiler.advice.report import advice_json
-from scanviz.record.model import ProfileRecord, SourceRecord, TierRecord
-from scanviz.record.run_times import ThreadTimesRecord
+from scanviz.record.model import ProfileRecord, SourceRecord, ThreadTimesRecord, TierRecord
 from scanviz.record.storage.file import save
 from tests.cli.commands import command
 from tests.profiler.records import RNN, SMALL

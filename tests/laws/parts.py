@@ -25,9 +25,14 @@ from scanviz.profiler.report.overview import render_report
 from scanviz.profiler.report.units import share
 from scanviz.record.graphs.graph import ScanRecord
 from scanviz.record.loops import LoopRecord, TierRecord
-from scanviz.record.model import FunctionRecord, ProfileRecord
+from scanviz.record.model import (
+    BuildRecord,
+    CallPartsRecord,
+    FunctionRecord,
+    ProfileRecord,
+    ThreadTimesRecord,
+)
 from scanviz.record.operations import OperationRecord
-from scanviz.record.run_times import BuildRecord, CallPartsRecord, ThreadTimesRecord
 from scanviz.record.summary.run_breakdown import (
     CONTAINERS,
     OperationTimes,

@@ -1,6 +1,6 @@
 """A row of a buffer has one name, in the picture, the mappings, the values and the buffers."""
 
-from scanviz.record.traces.cell_names import cell_name
+from scanviz.record.graphs.graph import cell_name
 from scanviz.render.buffers import called
 from tests.tui.records_for_tui import gradient_record
 

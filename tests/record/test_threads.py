@@ -11,9 +11,8 @@ import scanviz
 from scanviz import tensor as T
 from scanviz.cli.html import page_of
 from scanviz.profiler.report.overview import render_report
-from scanviz.record.model import DurationRecord, ProfileRecord
+from scanviz.record.model import CallPartsRecord, DurationRecord, ProfileRecord, ThreadTimesRecord
 from scanviz.record.processor import beyond_the_clock, called_ns
-from scanviz.record.run_times import CallPartsRecord, ThreadTimesRecord
 from tests.profiler.records import FORWARD, SMALL
 
 ONE = replace(FORWARD, call_times=DurationRecord(10, 80_000_000))

@@ -22,7 +22,7 @@ def largest(record: ProfileRecord) -> list[VerdictSentence]:
 
     Examples
     --------
-    >>> from scanviz.record.run_times import ThreadTimesRecord
+    >>> from scanviz.record.model import ThreadTimesRecord
     >>> record = ProfileRecord(script="rnn.py", wall_ns=2_000_000, threads=ThreadTimesRecord())
     >>> [sentence.text for sentence in largest(record)]
     ['Most of the run is your own code: 100 %.']

@@ -70,7 +70,7 @@ def frames_of(record: ProfileRecord) -> StackFrame:
     Examples
     --------
     >>> from scanviz.record.model import DurationRecord
-    >>> from scanviz.record.run_times import ThreadTimesRecord
+    >>> from scanviz.record.model import ThreadTimesRecord
     >>> called = FunctionRecord(1, "f", None, "numpy", calls=1, call_times=DurationRecord(1, 30))
     >>> times = ThreadTimesRecord(inside_ns=30)
     >>> root = frames_of(ProfileRecord(script="rnn.py", wall_ns=100, functions=(called,), threads=times))

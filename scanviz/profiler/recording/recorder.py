@@ -26,7 +26,7 @@ from scanviz.profiler.recording.functions_met import FunctionsMet
 from scanviz.profiler.recording.overhead import OverheadCalibration
 from scanviz.profiler.recording.sides import SidesTaken
 from scanviz.profiler.recording.timeline import Timeline, WholeRun
-from scanviz.record.outcome import OutcomeRecord
+from scanviz.record.values import OutcomeRecord
 
 if TYPE_CHECKING:  # a script starts without the classes of its record
     from scanviz.engine.observation.events import CompiledFunction, Run, SideTaken, StepSeries

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Literal
 from scanviz.engine.graph.provenance import SourceLine
 from scanviz.engine.observe import Building
 from scanviz.profiler.recording.processor import Usage, process_usage, used
-from scanviz.record.outcome import OutcomeRecord
 from scanviz.record.paths import recorded_path
+from scanviz.record.values import OutcomeRecord
 
 if TYPE_CHECKING:
-    from scanviz.record.run_times import BuildRecord, ThreadTimesRecord
+    from scanviz.record.model import BuildRecord, ThreadTimesRecord
 
 BUILT_AT = 256  # distinct source lines of builds
 
@@ -161,8 +161,8 @@ class Timeline:
         """Return the builds, the longest first."""
         if not self.built:
             return ()
+        from scanviz.record.model import BuildRecord
         from scanviz.record.program_snapshot import source_record
-        from scanviz.record.run_times import BuildRecord
 
         found = sorted(self.built.values(), key=lambda built: -built.total_ns)
         return tuple(
@@ -172,7 +172,7 @@ class Timeline:
 
     def record(self, now: int, call_ns: float) -> ThreadTimesRecord:
         """Return the times by thread, adding ``call_ns`` per call; open calls and builds count up to now."""
-        from scanviz.record.run_times import ThreadTimesRecord
+        from scanviz.record.model import ThreadTimesRecord
 
         going_on = {thread: max(0, now - stack[0].begun) for thread, stack in self._open.items()}
         own = going_on.pop(self._thread, 0)

@@ -31,11 +31,11 @@ from scanviz.profiler.run.exits import (
 )
 from scanviz.profiler.run.live import Progress, live_file
 from scanviz.profiler.run.runner import CannotRunError, Script, run
-from scanviz.record.outcome import OutcomeRecord
 from scanviz.record.paths import seen_from
 from scanviz.record.plain_text import sanitize, write_text
 from scanviz.record.storage.archive import is_profile
 from scanviz.record.storage.writing import signals_wait
+from scanviz.record.values import OutcomeRecord
 
 if TYPE_CHECKING:
     from scanviz.profiler.values.tracing import Tracer

@@ -13,9 +13,9 @@ from scanviz.record.graphs.graph import (
     LoopVariableRecord,
     NodeRecord,
     ScanRecord,
+    cell_name,
 )
 from scanviz.record.graphs.versions import GraphVersion, VersionsRecord
-from scanviz.record.traces.cell_names import cell_name
 
 DEEPEST = 50  # loops in loops that are read
 _STATES = ("sitsot", "mitsot", "mitmot")

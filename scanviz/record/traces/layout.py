@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from scanviz.engine.program.instructions import LoopInstruction
 from scanviz.engine.scan.variables import step_name
+from scanviz.record.graphs.graph import cell_name
 from scanviz.record.loops import LoopRecord
-from scanviz.record.traces.cell_names import cell_name
 from scanviz.record.traces.model import TracedVariableRecord
 
 _STATES = ("mitmot", "mitsot", "sitsot")

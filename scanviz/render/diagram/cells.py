@@ -7,8 +7,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct, field
 
-from scanviz.record.graphs.graph import GraphSnapshot, LoopVariableRecord, ScanRecord
-from scanviz.record.traces.cell_names import cell_name
+from scanviz.record.graphs.graph import GraphSnapshot, LoopVariableRecord, ScanRecord, cell_name
 from scanviz.render.diagram.model import Cluster, Diagram, Edge, Node
 from scanviz.render.diagram.taps import taps
 

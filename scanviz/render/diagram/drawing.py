@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from scanviz.record.graphs.graph import GraphSnapshot, LoopVariableRecord, NodeRecord, ScanRecord
+from scanviz.record.graphs.graph import GraphSnapshot, LoopVariableRecord, NodeRecord, ScanRecord, cell_name
 from scanviz.record.graphs.plumbing import plumbing, shown_variable
 from scanviz.record.names import TakenNames
-from scanviz.record.traces.cell_names import cell_name
 from scanviz.render.diagram.formulas import SHORT, constant_text, operation_label
 from scanviz.render.diagram.heat import HeatMap
 from scanviz.render.diagram.model import Cluster, Edge, EdgeRole, Node, NodeKind

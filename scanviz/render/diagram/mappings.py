@@ -10,10 +10,9 @@ from typing import Literal
 
 from msgspec import Struct
 
-from scanviz.record.graphs.graph import LoopVariableRecord
+from scanviz.record.graphs.graph import LoopVariableRecord, cell_name
 from scanviz.record.loops import LoopRecord
 from scanviz.record.plain_text import sanitize
-from scanviz.record.traces.cell_names import cell_name
 
 Column = Literal["outer_inp", "inner_inp", "inner_out", "outer_out"]
 COLUMNS: tuple[Column, ...] = ("outer_inp", "inner_inp", "inner_out", "outer_out")

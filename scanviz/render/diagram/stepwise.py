@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from scanviz.record.graphs.graph import LoopVariableRecord
-from scanviz.record.traces.cell_names import cell_name
+from scanviz.record.graphs.graph import LoopVariableRecord, cell_name
 from scanviz.render.diagram.cells import (
     Drawn,
     Side,

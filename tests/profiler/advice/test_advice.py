@@ -26,9 +26,9 @@ from scanviz.record.model import (
     LoopRecord,
     ProfileRecord,
     SourceRecord,
+    ThreadTimesRecord,
     TierRecord,
 )
-from scanviz.record.run_times import ThreadTimesRecord
 from tests.profiler.records import RNN, SMALL
 from tests.record.records import profiles
 

@@ -12,8 +12,7 @@ from scanviz.profiler.export.frames import frames_of, stacks
 from scanviz.profiler.export.tables import TABLES
 from scanviz.profiler.report.overview import render_report
 from scanviz.profiler.report.run_tables import by_line_lines, gone_lines, outside_lines, whole_lines
-from scanviz.record.model import ProfileRecord
-from scanviz.record.run_times import ThreadTimesRecord
+from scanviz.record.model import ProfileRecord, ThreadTimesRecord
 from scanviz.record.summary.run_breakdown import (
     OperationTimes,
     overhead_ns,

@@ -1,8 +1,8 @@
 """Colours and signs of a picture, in light and in dark.
 
 Colour is never alone: kinds of loop variables are also written, kinds of nodes differ in shape, changes have a sign.  An SVG has
-the light colours as attributes, which any reader and converter understands, and classes by which a style sheet turns them dark
-where the reader wants that.
+the light colours as attributes, which any reader and converter understands, and a style sheet that turns these dark where the
+reader wants that.
 """
 
 from __future__ import annotations
@@ -134,34 +134,6 @@ def node_paint(kind: str, loop_kind: str, share: float | None, change: str) -> P
     paint = LOOP_KINDS.get(loop_kind) or NODE_KINDS.get(kind, NODE_KINDS["operation"])
     level = heat_level(share)
     return Paint(paint.fill if level is None else HEAT[level], CHANGES.get(change, paint.line))
-
-
-def node_classes(kind: str, loop_kind: str, share: float | None, change: str) -> str:
-    """Return the style classes of a node, in the order in which they give way to one another.
-
-    Examples
-    --------
-    >>> node_classes("port", "sitsot", 0.5, "added")
-    'sv-port sv-kind-sitsot sv-heat-5 sv-added'
-    """
-    level = heat_level(share)
-    names = [f"sv-{kind}"]
-    names += [f"sv-kind-{loop_kind}"] if loop_kind in LOOP_KINDS else []
-    names += [f"sv-heat-{level}"] if level is not None else []
-    names += [f"sv-{change}"] if change in CHANGES else []
-    return " ".join(names)
-
-
-def edge_classes(role: str, change: str, loop_kind: str = "") -> str:
-    """Return the style classes of an edge, in the order in which they give way to one another.
-
-    Examples
-    --------
-    >>> edge_classes("enters", "", "sitsot"), edge_classes("data", "added")
-    ('sv-edge-enters sv-edge-kind-sitsot', 'sv-edge-data sv-added')
-    """
-    kind = f" sv-edge-kind-{loop_kind}" if loop_kind in LOOP_KINDS else ""
-    return f"sv-edge-{role}{kind}" + (f" sv-{change}" if change in CHANGES else "")
 
 
 def edge_line(role: str, change: str, loop_kind: str = "") -> str:

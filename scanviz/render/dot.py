@@ -61,7 +61,7 @@ def to_dot(diagram: Diagram, *, types: bool = False) -> str:
     >>> from scanviz.render.diagram.model import Diagram, Node
     >>> text = to_dot(Diagram("f", nodes=(Node("a", "operation", "exp"),)))
     >>> [line.strip() for line in text.splitlines() if 'id="a"' in line]
-    ['n0 [label=<exp> id="a" class="sv-operation" shape=box style=filled fillcolor="#ffffff" color="#57606a" ...]']
+    ['n0 [label=<exp> id="a" shape=box style=filled fillcolor="#ffffff" color="#57606a" ...]']
     """
     return _Writer(diagram, types).text()
 
@@ -127,7 +127,7 @@ class _Writer:
         line = CHANGES.get(cluster.change, CLUSTER.line)
         self.lines += [
             f'{indent}subgraph "cluster {self.diagram.clusters.index(cluster)}" {{',
-            f'{indent}  graph [label="" id={_quoted(element_id(cluster.id))} class="sv-cluster"',
+            f'{indent}  graph [label="" id={_quoted(element_id(cluster.id))}',
             f'{indent}    style="rounded,filled" penwidth=1.4 fillcolor="{CLUSTER.fill}" color="{line}" fontcolor="{INK}"',
             f"{indent}    tooltip={_quoted(cluster_title(cluster))} margin=10]",
             f"{indent}  {self._title(cluster)}",
@@ -146,7 +146,6 @@ class _Writer:
     def _node(self, node: Node) -> str:
         warm = warmth(node, self.hottest)
         paint, small = node_paint(node.kind, node.loop_kind, warm, node.change), colours.small_ink(warm)
-        classes = colours.node_classes(node.kind, node.loop_kind, warm, node.change)
         lines = node_lines(node, self.types)
         if node.kind == "loop":
             label, shape = _table_of_loop(node, lines, paint, small), "shape=plain"
@@ -154,13 +153,13 @@ class _Writer:
             label = _label(lines, False, small)
             shape = f'{_SHAPES[node.kind]} fillcolor="{paint.fill}" color="{paint.line}"'
             shape += " penwidth=2.4" if node.change else ""
-        known = f'id={_quoted(element_id(node.id))} class="{classes}"'
+        known = f"id={_quoted(element_id(node.id))}"
         return f"{self.names[node.id]} [label={label} {known} {shape} tooltip={_quoted(node_title(node))}]"
 
     def _edge(self, number: int, edge: Edge) -> str:
         colour = colours.edge_line(edge.role, edge.change)
         settings = [
-            f'id="edge-{number}" class="{colours.edge_classes(edge.role, edge.change)}" color="{colour}"',
+            f'id="edge-{number}" color="{colour}"',
             f"tooltip={_quoted(edge_title(edge))}",
             _EDGE_STYLES.get(edge.role, ""),
         ]

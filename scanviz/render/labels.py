@@ -28,11 +28,11 @@ _NARROW, _WIDE = frozenset("iljtfrI.,:;'|![]() -·"), frozenset("mwMW@%—")
 
 
 class LegendItem(NamedTuple):
-    """A sign in the legend: its meaning, its colours, and its style class."""
+    """A sign in the legend: its meaning, its colours, and the kind of node that it is drawn like."""
 
     text: str
     paint: Paint
-    name: str
+    kind: str = "operation"
 
 
 def short(text: str, longest: int = LONGEST) -> str:
@@ -157,12 +157,12 @@ def legend_rows(diagram: Diagram) -> list[list[LegendItem]]:
         [
             *(loop_kind_item(kind) for kind in LOOP_KINDS if kind in loop_kinds),
             *(
-                LegendItem(f"{sign} {ROLE_TEXT[role]}", Paint(PAPER, EDGES[role]), f"edge-{role}")
+                LegendItem(f"{sign} {ROLE_TEXT[role]}", Paint(PAPER, EDGES[role]))
                 for role, sign in ROLE_SIGNS.items()
                 if role in roles
             ),
             *(
-                LegendItem(f"{sign} {change}", Paint(PAPER, CHANGES[change]), change)
+                LegendItem(f"{sign} {change}", Paint(PAPER, CHANGES[change]))
                 for change, sign in CHANGE_SIGNS.items()
                 if change in changes
             ),
@@ -172,12 +172,9 @@ def legend_rows(diagram: Diagram) -> list[list[LegendItem]]:
         hotter = any(node.share is not None and node.share > most for node in diagram.nodes)
         rows.append(
             [
-                LegendItem("part of the time: none", blank, "ground"),
-                *(
-                    LegendItem(" ", Paint(fill, fill), f"operation sv-heat-{k}")
-                    for k, fill in enumerate(HEAT)
-                ),
-                LegendItem(f"{percent(most)}{' and more' if hotter else ''}", blank, "ground"),
+                LegendItem("part of the time: none", blank),
+                *(LegendItem(" ", Paint(fill, fill)) for fill in HEAT),
+                LegendItem(f"{percent(most)}{' and more' if hotter else ''}", blank),
             ]
         )
     return [row for row in rows if row]
@@ -185,7 +182,7 @@ def legend_rows(diagram: Diagram) -> list[list[LegendItem]]:
 
 def loop_kind_item(kind: str) -> LegendItem:
     """Return the sign of a kind of loop variable."""
-    return LegendItem(kind_name(kind), LOOP_KINDS[kind], f"port sv-kind-{kind}")
+    return LegendItem(kind_name(kind), LOOP_KINDS[kind])
 
 
 def hottest(diagram: Diagram) -> float:

@@ -1,6 +1,6 @@
 """A placed picture as SVG: shapes with ids that stay, tooltips, a legend, and a style sheet for readers in the dark.
 
-Light colours stand as attributes, which every reader understands; classes are for the style sheet.  All text is escaped.
+Light colours stand as attributes, which every reader understands; the style sheet goes by them.  All text is escaped.
 """
 
 from __future__ import annotations
@@ -18,9 +18,7 @@ from scanviz.render.colours import (
     NODE_KINDS,
     PAPER,
     Paint,
-    edge_classes,
     edge_line,
-    node_classes,
     node_paint,
     small_ink,
     style_sheet,
@@ -108,7 +106,7 @@ def document(title: str, head: list[tuple[str, float]], body: str, placed: Place
         f"<!-- {MARK} -->",
         f"<title>{_text(title)}</title>",
         f"<style>{style_sheet()}</style>",
-        f'<rect class="sv-ground" width="100%" height="100%" fill="{PAPER}"/>',
+        f'<rect width="100%" height="100%" fill="{PAPER}"/>',
         *(
             f'<g transform="translate({(width - row_width * scale) / 2:.1f},{(18 * k + 6) * scale:.1f}){larger}">{row}</g>'
             for k, (row, row_width) in enumerate(head)
@@ -163,49 +161,43 @@ def text_at(
     anchor: str = "middle",
     colour: str = INK,
     extra: str = "",
-    classes: str = "",
 ) -> str:
     """Return a line of text."""
-    more = " sv-faint" if colour == FAINT else f" {classes}" if classes else ""
     return (
-        f'<text class="sv-text{more}" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-size="{size:g}" fill="{colour}"{extra}>'
+        f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-size="{size:g}" fill="{colour}"{extra}>'
         f"{_text(text)}</text>"
     )
 
 
-def rect(box: Box, paint: Paint, classes: str, *, radius: float = 0, extra: str = "") -> str:
+def rect(box: Box, paint: Paint, *, radius: float = 0, extra: str = "") -> str:
     """Return a rectangle with round corners."""
     return (
-        f'<rect class="sv-shape {classes}" x="{box.x:.1f}" y="{box.y:.1f}" width="{box.width:.1f}" height="{box.height:.1f}"'
+        f'<rect x="{box.x:.1f}" y="{box.y:.1f}" width="{box.width:.1f}" height="{box.height:.1f}"'
         f' rx="{radius:g}" fill="{paint.fill}" stroke="{paint.line}"{extra}/>'
     )
 
 
 def _cluster(cluster: Cluster, box: Box) -> str:
     paint = Paint(CLUSTER.fill, CHANGES.get(cluster.change, CLUSTER.line))
-    classes = f"sv-cluster sv-{cluster.change}" if cluster.change else "sv-cluster"
     lines = cluster_lines(cluster)
     words = [text_at(box.centre, box.y + 15, lines[0], extra=' font-weight="bold"')]
     words += [
         text_at(box.centre, box.y + 15 + SMALL_LINE * k, line, size=SMALL, colour=FAINT)
         for k, line in enumerate(lines[1:], 1)
     ]
-    shape = rect(box, paint, classes, radius=8, extra=' stroke-width="1.4"')
+    shape = rect(box, paint, radius=8, extra=' stroke-width="1.4"')
     return f'<g id="{_text(element_id(cluster.id))}" class="sv-cluster">{_title(cluster_title(cluster))}{shape}{"".join(words)}</g>'
 
 
 def _node(node: Node, placed: Placed, types: bool, warm: float | None) -> str:
     box = placed.boxes[node.id]
     paint = node_paint(node.kind, node.loop_kind, warm, node.change)
-    classes = node_classes(node.kind, node.loop_kind, warm, node.change)
     dashes = ' stroke-dasharray="4 2"' if node.kind in _DASHED else ""
     thick = 2.4 if node.change else _THICK.get(node.kind, 1.0)
-    parts = [
-        rect(box, paint, classes, radius=_ROUND.get(node.kind, 2), extra=f' stroke-width="{thick:g}"{dashes}')
-    ]
+    parts = [rect(box, paint, radius=_ROUND.get(node.kind, 2), extra=f' stroke-width="{thick:g}"{dashes}')]
     if node.kind == "output":
         inner = Box(box.x + 3, box.y + 3, box.width - 6, box.height - 6)
-        parts.append(rect(inner, paint, classes, radius=7))
+        parts.append(rect(inner, paint, radius=7))
     lines = node_lines(node, types)
     ports = [any(port.side == side for port in node.ports) for side in ("in", "out")]
     middle = box.y + (26.0 if ports[0] else 0.0)
@@ -222,10 +214,7 @@ def _node(node: Node, placed: Placed, types: bool, warm: float | None) -> str:
 
 
 def _port(port: Port, box: Box) -> str:
-    paint = LOOP_KINDS.get(port.kind, NODE_KINDS["port"])
-    shape = rect(
-        box, paint, f"sv-port sv-kind-{port.kind}" if port.kind in LOOP_KINDS else "sv-port", radius=2
-    )
+    shape = rect(box, LOOP_KINDS.get(port.kind, NODE_KINDS["port"]), radius=2)
     words = text_at(box.centre, box.y + 10.5, short(port.label, PORT_LONGEST), size=SMALL)
     kind = text_at(box.centre, box.y + 20.5, kind_name(port.kind), size=SMALL - 1, colour=FAINT)
     return f'<g id="{_text(element_id(port.id))}" class="sv-port">{_title(port_title(port))}{shape}{words}{kind}</g>'
@@ -239,14 +228,13 @@ def _flows(diagram: Diagram) -> list[str]:
 
 def _edge(number: int, edge: Edge, points: list[Point], types: bool, flow: str) -> str:
     colour = edge_line(edge.role, edge.change, flow)
-    classes = edge_classes(edge.role, edge.change, flow)
     dashes = ' stroke-dasharray="5 3"' if edge.role == "recurrence" or edge.change == "removed" else ""
     thick = (
         2.0 if edge.change or edge.role == "connection" else 1.4 if flow or edge.role == "recurrence" else 1.0
     )
     parts = [
-        f'<path class="sv-line {classes}" d="{way_text(points)}" fill="none" stroke="{colour}" stroke-width="{thick:g}"{dashes}/>',
-        _plus(points, colour, classes) if edge.role == "accumulates" else _tip(points, colour, classes),
+        f'<path d="{way_text(points)}" fill="none" stroke="{colour}" stroke-width="{thick:g}"{dashes}/>',
+        _plus(points, colour) if edge.role == "accumulates" else _tip(points, colour),
     ]
     hidden = flow or (edge.role == "data" and edge.label.isdigit())  # a row's label names it
     label = "" if hidden else edge.label
@@ -255,8 +243,8 @@ def _edge(number: int, edge: Edge, points: list[Point], types: bool, flow: str) 
     if label or edge.change:
         x, y = _label_place(points)
         words = signed(short(label), edge.change)
-        parts.append(text_at(x, y, words, size=SMALL, anchor="start", colour=colour, classes=classes))
-    return f'<g id="edge-{number}" class="{classes}">{_title(edge_title(edge))}{"".join(parts)}</g>'
+        parts.append(text_at(x, y, words, size=SMALL, anchor="start", colour=colour))
+    return f'<g id="edge-{number}">{_title(edge_title(edge))}{"".join(parts)}</g>'
 
 
 def _label_place(points: list[Point]) -> Point:
@@ -267,7 +255,7 @@ def _label_place(points: list[Point]) -> Point:
     return (x + a) / 2 + 3, (y + b) / 2 + 3
 
 
-def _plus(points: list[Point], colour: str, classes: str) -> str:
+def _plus(points: list[Point], colour: str) -> str:
     """Return the sign at the end of a sum's line: a plus in a circle."""
     (x, y), (a, b) = points[-2:]
     across, down = (a - _PLUS * sign(a - x), b) if abs(a - x) > abs(b - y) else (a, b - _PLUS * sign(b - y))
@@ -275,11 +263,11 @@ def _plus(points: list[Point], colour: str, classes: str) -> str:
     ring = Box(across - _PLUS, down - _PLUS, 2 * _PLUS, 2 * _PLUS)
     left, right, upper, lower = across - arm, across + arm, down - arm, down + arm
     bars = f"M{left:.1f} {down:.1f}L{right:.1f} {down:.1f}M{across:.1f} {upper:.1f}L{across:.1f} {lower:.1f}"
-    shape = rect(ring, Paint(PAPER, colour), f"sv-plus {classes}", radius=_PLUS)
-    return f'{shape}<path class="sv-line {classes}" d="{bars}" fill="none" stroke="{colour}"/>'
+    shape = rect(ring, Paint(PAPER, colour), radius=_PLUS)
+    return f'{shape}<path d="{bars}" fill="none" stroke="{colour}"/>'
 
 
-def _tip(points: list[Point], colour: str, classes: str) -> str:
+def _tip(points: list[Point], colour: str) -> str:
     """Return the arrow head at the end of a way."""
     (x, y), (a, b) = points[-2], points[-1]
     if abs(a - x) > 2 * abs(b - y) and is_straight(points):  # comes in from the side
@@ -289,7 +277,7 @@ def _tip(points: list[Point], colour: str, classes: str) -> str:
         down = 1.0 if b >= y else -1.0
         corners = [(a, b), (a - 3, b - 6 * down), (a + 3, b - 6 * down)]
     path = " ".join(f"{c:.1f},{d:.1f}" for c, d in corners)
-    return f'<polygon class="sv-tip {classes}" points="{path}" fill="{colour}" stroke="{colour}"/>'
+    return f'<polygon points="{path}" fill="{colour}" stroke="{colour}"/>'
 
 
 def title_row(title: str) -> tuple[str, float]:
@@ -316,9 +304,7 @@ def swatches(items: Sequence[LegendItem]) -> tuple[str, float]:
     for text, paint, name in items:
         width = text_width(text, SMALL) + 10
         dashes = ' stroke-dasharray="4 2"' if name in _DASHED else ""
-        parts.append(
-            rect(Box(x, 0, width, 14), paint, f"sv-{name}", radius=_ROUND.get(name, 2), extra=dashes)
-        )
+        parts.append(rect(Box(x, 0, width, 14), paint, radius=_ROUND.get(name, 2), extra=dashes))
         parts.append(text_at(x + width / 2, 10, text, size=SMALL))
         x += width + 5
     return "".join(parts), x

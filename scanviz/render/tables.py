@@ -107,8 +107,7 @@ def _paint(kind: str) -> Paint:
 
 
 def _entry(entry: ListEntry, box: Box) -> str:
-    classes = f"sv-port sv-kind-{entry.kind}" if entry.kind in LOOP_KINDS else "sv-port"
-    shape = rect(box, _paint(entry.kind), classes, radius=4)
+    shape = rect(box, _paint(entry.kind), radius=4)
     return f"<g>{shape}{text_at(box.centre, box.y + 15, _label(entry))}</g>"
 
 
@@ -119,14 +118,11 @@ def _line(start: Box, end: Box, kind: str) -> str:
         f"C{half:.1f} {y:.1f} {half:.1f} {b:.1f} {a:.1f} {b:.1f}" if abs(b - y) > 0.5 else f"L{a:.1f} {b:.1f}"
     )
     path = f"M{x:.1f} {y:.1f}{bend}"
-    colour = _paint(kind).line
-    classes = f"sv-line sv-edge-kind-{kind}" if kind in LOOP_KINDS else "sv-line sv-edge-data"
-    return f'<path class="{classes}" d="{path}" fill="none" stroke="{colour}" stroke-width="1.6"/>'
+    return f'<path d="{path}" fill="none" stroke="{_paint(kind).line}" stroke-width="1.6"/>'
 
 
 def _mark(reaches: bool, x: float, y: float, kind: str) -> str:
     if not reaches:
         return text_at(x, y + 4, "·", colour=FAINT)
     paint = _paint(kind)
-    classes = f"sv-port sv-kind-{kind}" if kind in LOOP_KINDS else "sv-port"
-    return rect(Box(x - 7, y - 7, 14, 14), Paint(paint.line, paint.line), f"{classes} sv-full", radius=7)
+    return rect(Box(x - 7, y - 7, 14, 14), Paint(paint.line, paint.line), radius=7)

@@ -152,17 +152,13 @@ def heat_is_scaled_to_the_hottest_node_in_every_engine(shares: list[float | None
     picture = Diagram("f", nodes)
     most = max((share for share in shares if share is not None), default=0.0)
     for text in (to_svg(picture, layered(picture)), to_dot(picture)):
-        drawn = [
-            re.search(rf'id="n{k}"[^\n]*?class="[^"]*\bsv-operation\b([^"]*)"', text)
-            for k in range(len(nodes))
-        ]
+        drawn = [re.search(rf'id="n{k}"[^\n]*?\bfill(?:color)?="(#\w+)"', text) for k in range(len(nodes))]
         levels = []
         for share, found in zip(shares, drawn, strict=True):
             assert found is not None
-            warm = re.search(r"sv-heat-(\d)", found[1])
-            assert (warm is None) == (share is None), (share, found[0])
-            if warm is not None and share is not None:
-                levels.append((share, int(warm[1])))
+            assert (found[1] in HEAT) == (share is not None), (share, found[0])
+            if share is not None:
+                levels.append((share, HEAT.index(found[1])))
         assert all(level == (len(HEAT) - 1 if most else 0) for share, level in levels if share == most)
         for (less, cold), (more, hot) in pairwise(sorted(levels)):
             assert cold <= hot, (less, more)

@@ -34,7 +34,7 @@ def test_mappings_are_four_coloured_columns_joined_by_lines(loops):
 def test_connections_are_a_matrix_with_a_full_circle_for_what_reaches(loops):
     for loop in loops:
         matrix = connection_matrix(loop)
-        full = sum("sv-full" in each.get("class", "") for each in xml_of(connections_svg(matrix)).iter())
+        full = sum(each.get("rx") == "7" for each in xml_of(connections_svg(matrix)).iter())
         assert full == sum(map(sum, matrix.cells)) > 0
 
 

@@ -161,11 +161,11 @@ def _border(box: Box, change: str) -> str:
     colour = CHANGES[change]
     dashes = ' stroke-dasharray="4 3"' if change == "removed" else ""
     shape = (
-        f'<rect class="sv-line sv-{change}" x="{box.x - 2:.1f}" y="{box.y - 2:.1f}" width="{box.width + 4:.1f}"'
+        f'<rect x="{box.x - 2:.1f}" y="{box.y - 2:.1f}" width="{box.width + 4:.1f}"'
         f' height="{box.height + 4:.1f}" rx="4" fill="none" stroke="{colour}" stroke-width="2.4"{dashes}/>'
     )
     sign = CHANGE_SIGNS[change]
-    return shape + text_at(box.x - 5, box.y + 6, sign, anchor="end", colour=colour, classes=f"sv-{change}")
+    return shape + text_at(box.x - 5, box.y + 6, sign, anchor="end", colour=colour)
 
 
 def _keyframes(name: str, seen: Seen) -> str:
@@ -198,12 +198,12 @@ def _curve(film: Film, placed: Placed, wrap: Wrap) -> str:
         points = " ".join(
             f"{x:.1f},{floor - _CURVE_HEIGHT * y / most:.1f}" for x, y in zip(across, values, strict=True)
         )
-        look = f'class="sv-line sv-edge-{role}" fill="none" stroke="{EDGES[role]}"'
+        look = f'fill="none" stroke="{EDGES[role]}"'
         return f'<polyline {look} points="{points}" {extra}/>'
 
     parts = [
         small(14, top + 12, film.counted, "start"),
-        f'<path class="sv-line sv-edge-data" d="M{left:.1f} {floor:.1f}L{end:.1f} {floor:.1f}" fill="none" stroke="{FAINT}"/>',
+        f'<path d="M{left:.1f} {floor:.1f}L{end:.1f} {floor:.1f}" fill="none" stroke="{FAINT}"/>',
         small(left - 6, floor + 3, "0", "end"),
         small(left - 6, floor - _CURVE_HEIGHT + 3, str(most), "end"),
     ]
@@ -243,6 +243,6 @@ def _thousands(value: int) -> str:
 
 def _dot(x: float, y: float, radius: float) -> str:
     return (
-        f'<rect class="sv-edge-connection" x="{x - radius:.1f}" y="{y - radius:.1f}" width="{2 * radius:.1f}"'
+        f'<rect x="{x - radius:.1f}" y="{y - radius:.1f}" width="{2 * radius:.1f}"'
         f' height="{2 * radius:.1f}" rx="{radius:g}" fill="#1d4ed8" stroke="{PAPER}"/>'
     )

@@ -249,7 +249,7 @@ def _check_titles(picture: Diagram, placed: Placed) -> None:
         title = _title_box(cluster, box)
         assert _holds(box, title), (cluster.label, box, title)
         drawn = re.search(
-            rf'<g id="{re.escape(escape(element_id(cluster.id)))}" .*?<text [^>]* x="([-.\d]+)"[^>]* text-anchor="middle"',
+            rf'<g id="{re.escape(escape(element_id(cluster.id)))}" .*?<text [^>]*?\bx="([-.\d]+)"[^>]* text-anchor="middle"',
             text,
             re.DOTALL,
         )

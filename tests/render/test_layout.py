@@ -302,9 +302,9 @@ def test_a_graph_too_large_to_read_is_summarised_and_says_how():
 def test_a_dense_graph_is_drawn_within_its_time():
     nodes = tuple(Node(f"n{k}", "operation", str(k)) for k in range(300))
     edges = tuple(Edge(f"n{a}", f"n{b}") for a in range(300) for b in range(a + 1, min(300, a + 100)))
-    begun = time.monotonic()
+    begun = time.process_time()
     drawing = drawn(Diagram("f", nodes, (), edges))
-    assert xml_of(drawing.data) is not None and time.monotonic() - begun < 60
+    assert xml_of(drawing.data) is not None and time.process_time() - begun < 60
     assert "4,000 of 24,750 lines are drawn" in drawing.notes
 
 

@@ -9,7 +9,6 @@ Limits: a side of an ``ifelse`` is one operation; only forked processes of the p
 from __future__ import annotations
 
 import itertools
-import threading
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -23,6 +22,7 @@ from scanviz.engine.observe import Observer
 from scanviz.engine.program.instructions import Instruction, LoopInstruction, all_loops
 from scanviz.engine.program.value_names import as_written, is_added_cast
 from scanviz.profiler.values.finding import finding_of
+from scanviz.profiler.values.held import OpenCalls
 from scanviz.record.traces.finding import CheckedRecord, FindingRecord
 from scanviz.record.traces.origins import Frame, moves_only
 
@@ -86,8 +86,9 @@ class Checker(Observer):
         self._loops: dict[int, LoopInstruction] = {}
         self._runs: dict[int, itertools.count[int]] = {}
         self._calls: dict[int, itertools.count[int]] = {}
-        # by thread: calls going on, outer first; of each its number, the function, and it with its loops going on, outer first
-        self._stacks: dict[int, list[tuple[int, CompiledFunction, list[Frame]]]] = {}
+        self._thread = OpenCalls[
+            tuple[CompiledFunction, list[Frame]]
+        ]()  # each with its open loops, outer first
         self._lock = lock()
         self._counted = [0, 0, 0, 0]  # calls, steps, operations, values
 
@@ -111,22 +112,17 @@ class Checker(Observer):
         if event is not None and self.finding is None:
             number = next(self._calls[function])
             given = len(event.function.inputs if event.function is not None else event.program.inputs)
-            stack = self._stacks.setdefault(threading.get_ident(), [])
-            stack.append((call, event, [Frame(event.program, number, given=given)]))
+            self._thread.calls.append((call, (event, [Frame(event.program, number, given=given)])))
             self._count(0, 1)
 
     def function_end(self, function: int, call: int, elapsed_ns: int, error: BaseException | None) -> None:
         """Close a call and release its values."""
-        stack = self._stacks.get(threading.get_ident())
-        if stack and stack[-1][0] == call:
-            stack.pop()
-        if not stack:
-            self._stacks.pop(threading.get_ident(), None)
+        self._thread.close(call)
 
     def _frames(self) -> list[Frame]:
         """Return the current call of this thread and its open loops, outer first."""
-        stack = self._stacks.get(threading.get_ident())
-        return stack[-1][2] if stack else []
+        current = self._thread.current
+        return current[1] if current is not None else []
 
     def loop_begin(self, function: int, loop: int, n_steps: int, buffer_bytes: int) -> None:
         """Open a run."""
@@ -210,7 +206,8 @@ class Checker(Observer):
         return None
 
     def _found(self, problem: str, expected: str, index: int, register: int) -> None:
-        _, event, frames = self._stacks[threading.get_ident()][-1]
+        assert self._thread.current is not None  # an operation of it has a finding
+        event, frames = self._thread.current
         found = finding_of(event, frames, index, register, problem, expected, self._checks.get(problem))
         with self._lock:
             if self.finding is not None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
@@ -99,6 +99,25 @@ def keep_notable(kept: list[_Kept], new: _Kept) -> None:
     kept.append(new)
 
 
+_Call = TypeVar("_Call")
+
+
+class OpenCalls(threading.local, Generic[_Call]):
+    """The open calls of each thread, outer first, each with its number."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[int, _Call]] = []
+
+    @property
+    def current(self) -> _Call | None:
+        """The innermost call of this thread."""
+        return self.calls[-1][1] if self.calls else None
+
+    def close(self, call: int) -> _Call | None:
+        """Close the innermost call and return it, if it has this number."""
+        return self.calls.pop()[1] if self.calls and self.calls[-1][0] == call else None
+
+
 class HeldCalls:
     """The held calls of all functions.
 
@@ -116,7 +135,7 @@ class HeldCalls:
     def __init__(self, stride: int = FIRST_STRIDE) -> None:
         self._stride = stride
         self._functions: dict[int, KnownProgram] = {}
-        self._going_on: dict[int, list[tuple[int, HeldCall | None]]] = {}  # by thread: calls, outer first
+        self._thread = OpenCalls[HeldCall | None]()
 
     def compiled(self, event: CompiledFunction) -> None:
         """Note a function with loops."""
@@ -136,24 +155,19 @@ class HeldCalls:
             if len(known.open) > 1:
                 for held in known.open:
                     held.drop()
-        self._going_on.setdefault(threading.get_ident(), []).append((call, opened))
+        self._thread.calls.append((call, opened))
 
     def end(self, call: int) -> None:
         """Close a call."""
-        stack = self._going_on.get(threading.get_ident(), [])
-        if stack and stack[-1][0] == call:
-            _, found = stack.pop()
-            if found is not None:
-                found.function.open.remove(found)
-                keep_notable(found.function.kept, found)
-        if not stack:
-            self._going_on.pop(threading.get_ident(), None)
+        found = self._thread.close(call)
+        if found is not None:
+            found.function.open.remove(found)
+            keep_notable(found.function.kept, found)
 
     @property
     def current(self) -> HeldCall | None:
         """The current call of this thread."""
-        stack = self._going_on.get(threading.get_ident())
-        return stack[-1][1] if stack else None
+        return self._thread.current
 
     def records(self) -> tuple[HeldCallRecord, ...]:
         """Return the held calls, also those in progress."""

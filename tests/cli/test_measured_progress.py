@@ -7,8 +7,8 @@ import re
 
 import pytest
 
-from scanviz.cli import measured_lines
-from scanviz.cli.measured_lines import MeasuredProgress
+from scanviz.cli import rewrites_measured
+from scanviz.cli.rewrites_measured import MeasuredProgress
 
 
 class Terminal(io.StringIO):
@@ -18,8 +18,8 @@ class Terminal(io.StringIO):
 
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(measured_lines, "DELAY", 0.0)
-    monkeypatch.setattr(measured_lines, "PERIOD", 0.0)
+    monkeypatch.setattr(rewrites_measured, "DELAY", 0.0)
+    monkeypatch.setattr(rewrites_measured, "PERIOD", 0.0)
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.delenv("NO_COLOR", raising=False)

@@ -8,7 +8,7 @@ import pytest
 import scanviz
 from scanviz import Mode
 from scanviz import tensor as T
-from scanviz.cli.measured_lines import ablated_lines
+from scanviz.cli.rewrites_measured import ablated_lines
 from scanviz.engine.backends import registry
 from scanviz.engine.config import config
 from scanviz.engine.graph.declaration import Op

@@ -64,7 +64,6 @@ if TYPE_CHECKING:
     from scanviz.tensor.reductions import *  # noqa: F403
     from scanviz.tensor.shapes import *  # noqa: F403
     from scanviz.tensor.spacing import *  # noqa: F403
-    from scanviz.tensor.stacking import *  # noqa: F403
     from scanviz.tensor.statistics import *  # noqa: F403
     from scanviz.tensor.variadic import *  # noqa: F403
 
@@ -80,7 +79,7 @@ _LATER = {
     ),
     "einstein": ("einsum",),
     "indexing": ("flatnonzero", "nonzero", "ravel_multi_index", "take", "take_along_axis", "unravel_index"),
-    "joining": ("flip", "stack", "tile"),
+    "joining": ("append", "column_stack", "dstack", "flip", "hstack", "stack", "tile", "vstack"),
     "linalg": ("trace",),
     "linalg.decompositions": ("eigh", "eigvalsh", "lstsq", "matrix_power", "pinv", "qr", "svd"),
     "linalg.norms": ("norm",),
@@ -91,7 +90,6 @@ _LATER = {
     "reductions": ("all", "any", "max", "min", "prod", "sum"),
     "shapes": ("broadcast_to", "flatten", "ravel", "reshape", "size"),
     "spacing": ("diff", "linspace"),
-    "stacking": ("append", "column_stack", "dstack", "hstack", "vstack"),
     "statistics": ("logsumexp", "mean", "std", "var"),
     "variadic": ("clip", "divmod", "round", "switch", "where"),
     ".engine.gradient.grad": ("grad",),

@@ -49,7 +49,6 @@ if TYPE_CHECKING:
     from scanviz.tensor import linalg as linalg
     from scanviz.tensor import nnet as nnet
     from scanviz.tensor import random as random
-    from scanviz.tensor.axes import *  # noqa: F403
     from scanviz.tensor.constructors import *  # noqa: F403
     from scanviz.tensor.creation import *  # noqa: F403
     from scanviz.tensor.einstein import *  # noqa: F403
@@ -70,10 +69,6 @@ if TYPE_CHECKING:
 _PARTS = (_constructors, _elementwise)
 # Files that are imported when one of their names is first used; tests/tensor/test_later.py compares these with theirs.
 _LATER = {
-    "axes": (
-        "atleast_1d", "atleast_2d", "atleast_3d", "expand_dims", "matrix_transpose", "moveaxis", "shape_padleft",
-        "shape_padright", "squeeze", "swapaxes", "transpose",
-    ),
     "creation": (
         "diag", "diagonal", "full", "full_like", "identity", "ones", "ones_like", "tri", "tril", "triu", "zeros", "zeros_like",
     ),
@@ -88,7 +83,10 @@ _LATER = {
     "products": ("cross", "inner", "kron", "outer", "vdot"),
     "quantiles": ("median", "percentile", "quantile"),
     "reductions": ("all", "any", "max", "min", "prod", "sum"),
-    "shapes": ("broadcast_to", "flatten", "ravel", "reshape", "size"),
+    "shapes": (
+        "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_to", "expand_dims", "flatten", "matrix_transpose", "moveaxis", "ravel",
+        "reshape", "shape_padleft", "shape_padright", "size", "squeeze", "swapaxes", "transpose",
+    ),
     "spacing": ("diff", "linspace"),
     "statistics": ("logsumexp", "mean", "std", "var"),
     "variadic": ("clip", "divmod", "round", "switch", "where"),
@@ -117,7 +115,6 @@ _FILES = {
 _MODULES = ("linalg", "nnet", "random")
 # Of those files what gives Python's operators and methods of variables their meaning, as `graph.syntax` names them.
 _MEANINGS = {
-    "axes": ("method:squeeze", "method:swapaxes", "method:transpose"),
     "creation": ("method:diagonal", "method:ones_like", "method:zeros_like"),
     "indexing": ("iterate", "method:nonzero", "method:take"),
     "linalg": ("method:trace",),
@@ -126,7 +123,10 @@ _MEANINGS = {
         "function_call", "function_name", "method:copy", "method:eval", "numpy_array", "numpy_function", "numpy_ufunc",
     ),
     "reductions": ("method:all", "method:any", "method:max", "method:min", "method:prod", "method:sum"),
-    "shapes": ("attribute:shape", "attribute:size", "method:flatten", "method:ravel", "method:reshape"),
+    "shapes": (
+        "attribute:shape", "attribute:size", "method:flatten", "method:ravel", "method:reshape", "method:squeeze",
+        "method:swapaxes", "method:transpose",
+    ),
     "statistics": ("method:mean", "method:std", "method:var"),
     "variadic": ("method:clip", "method:round", "round"),
     ".engine.ops.index": ("getitem",),

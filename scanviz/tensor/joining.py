@@ -14,7 +14,7 @@ from scanviz.engine.ops import shape as ops
 from scanviz.engine.ops.index import getitem
 from scanviz.engine.ops.sizes import given_size, product_of
 from scanviz.engine.ops.support import as_variable, constant, listed
-from scanviz.tensor.axes import at_least, at_least_3, transpose
+from scanviz.tensor.shapes import at_least, at_least_3, transpose
 
 
 def vstack(tup: Sequence[Any], *, dtype: object = None) -> Variable:

@@ -28,7 +28,7 @@ def _transposed(x: Variable) -> Variable:
 
 @meaning("attribute:mT")
 def _matrices_transposed(x: Variable) -> Variable:
-    from scanviz.tensor.axes import matrix_transpose  # when it is used, like all of that file
+    from scanviz.tensor.shapes import matrix_transpose  # when it is used, like all of that file
 
     return matrix_transpose(x)
 

@@ -95,7 +95,7 @@ def kron(a: Any, b: Any) -> Variable:
     >>> T.kron([1, 10], [1, 2]).eval()
     array([ 1,  2, 10, 20])
     """
-    from scanviz.tensor.axes import at_least
+    from scanviz.tensor.shapes import at_least
 
     first, second = as_variable(a), as_variable(b)
     rank = max(tensor_type(first).ndim, tensor_type(second).ndim)

@@ -18,7 +18,7 @@ from scanviz.engine.ops.index import getitem
 from scanviz.engine.ops.join import concatenate
 from scanviz.engine.ops.shape import alloc, dimension, dimshuffle, normal_axis
 from scanviz.engine.ops.support import as_integer, as_variable, constant, constant_integer, truth, whole
-from scanviz.tensor.axes import moveaxis
+from scanviz.tensor.shapes import moveaxis
 
 
 def linspace(

@@ -18,7 +18,7 @@ from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops import reduce as r
 from scanviz.engine.ops.control import disconnected_grad
 from scanviz.engine.ops.support import as_variable, constant, constant_integer, float_dtype, real
-from scanviz.tensor.axes import squeeze
+from scanviz.tensor.shapes import squeeze
 
 Axis = int | Sequence[int] | None
 

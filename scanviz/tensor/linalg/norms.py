@@ -13,7 +13,7 @@ from scanviz.engine.ops import reduce as r
 from scanviz.engine.ops.decompose import svdvals
 from scanviz.engine.ops.shape import dimshuffle, normal_axis
 from scanviz.engine.ops.support import as_variable, real, truth
-from scanviz.tensor.axes import squeeze
+from scanviz.tensor.shapes import squeeze
 from scanviz.tensor.statistics import root
 
 

@@ -36,6 +36,7 @@ from scanviz.profiler.run.load import CannotRunError, Script, load, set_path0
 ONE_READER = {
     "queue": ("scanviz.engine.backends.native.run.workers",),
     "resource": ("scanviz.engine.observation.stamps", "scanviz.profiler.recording.processor"),
+    "select": ("selectors",),
 }
 MANY_READERS = {"array", "copy", "difflib", "fractions", "hashlib", "mmap"}  # these names stay Python's
 

@@ -9,7 +9,7 @@ Draw number ``k`` of a stream, counted from 0 in order of creation, starts from 
 the same whatever the others draw.
 
 The generator is Philox 4x64-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011).  The
-draws from a state handled by hand are in :mod:`scanviz.tensor.random.draws` and ``discrete``, and their names are here too.
+draws from a state handled by hand are in :mod:`scanviz.tensor.random.draws`, and their names are here too.
 """
 
 from __future__ import annotations
@@ -27,27 +27,25 @@ from scanviz.engine.graph.shared import SharedVariable, shared_random_state
 from scanviz.engine.locks import lock
 from scanviz.engine.ops.draws.philox import Words, seed_state, spawn
 from scanviz.engine.other_names import missing
-from scanviz.tensor.random import discrete, draws
-from scanviz.tensor.random.discrete import (
+from scanviz.tensor.random import draws
+from scanviz.tensor.random.draws import (
     bernoulli,
+    beta,
     binomial,
     categorical,
     choice,
-    integers,
-    multinomial,
-    permutation,
-    poisson,
-)
-from scanviz.tensor.random.draws import (
-    beta,
     dirichlet,
     exponential,
     gamma,
     gumbel,
+    integers,
     laplace,
     lognormal,
+    multinomial,
     multivariate_normal,
     normal,
+    permutation,
+    poisson,
     standard_normal,
     truncated_normal,
     uniform,
@@ -203,14 +201,14 @@ class RandomStreams:
     dirichlet = _drawing(draws.dirichlet)
     exponential = _drawing(draws.exponential)
     gamma = _drawing(draws.gamma)
-    poisson = _drawing(discrete.poisson)
-    bernoulli = _drawing(discrete.bernoulli)
-    binomial = _drawing(discrete.binomial)
-    categorical = _drawing(discrete.categorical)
-    multinomial = _drawing(discrete.multinomial)
-    integers = _drawing(discrete.integers)
-    choice = _drawing(discrete.choice)
-    permutation = _drawing(discrete.permutation)
+    poisson = _drawing(draws.poisson)
+    bernoulli = _drawing(draws.bernoulli)
+    binomial = _drawing(draws.binomial)
+    categorical = _drawing(draws.categorical)
+    multinomial = _drawing(draws.multinomial)
+    integers = _drawing(draws.integers)
+    choice = _drawing(draws.choice)
+    permutation = _drawing(draws.permutation)
 
     if not TYPE_CHECKING:
 

@@ -125,8 +125,7 @@ class Histogram:
             return 0
         wanted = max(1, math.ceil(share * self.count))
         place = self._base + int(np.searchsorted(np.cumsum(self._counts), wanted))
-        middle = (_lower_end(place) + _lower_end(place + 1)) / 2
-        return int(min(max(round(middle), self.least), self.largest))
+        return int(min(max(round(_middle(place)), self.least), self.largest))
 
     def slowest_ns(self, share: float) -> int:
         """Return about how long the slowest ``share`` (0 to 1) of all take together.
@@ -141,8 +140,7 @@ class Histogram:
         left, found = round(share * self.count), 0.0
         for place in np.flatnonzero(self._counts)[::-1].tolist():
             taken = min(left, int(self._counts[place]))
-            middle = (_lower_end(self._base + place) + _lower_end(self._base + place + 1)) / 2
-            found += taken * min(max(middle, self.least), self.largest)
+            found += taken * min(max(_middle(self._base + place), self.least), self.largest)
             left -= taken
             if not left:
                 break
@@ -162,39 +160,27 @@ class Histogram:
         """Half of all are below it, interpolated within its bucket; 0 where there was none."""
         return _interpolated(self._counts, self._base, 0.5) if self.count else 0.0
 
-    def shifted(self, by: float) -> Histogram:
-        """Return the durations, each reduced by a number and at least 0."""
-        return self._changed(1, by)
-
-    def in_larger_units(self, size: int) -> Histogram:
-        """Return the durations in larger units, rounded; their total is the exact one.
+    def scaled(self, size: int = 1, less: float = 0.0) -> Histogram:
+        """Return the durations divided by a size, less so much each and at least 0; their total is the exact one.
 
         Examples
         --------
         >>> picoseconds = Histogram()
         >>> picoseconds.add(np.array([1600, 1600, 2400]))
-        >>> times = picoseconds.in_larger_units(1000)
+        >>> times = picoseconds.scaled(1000)
         >>> times.count, times.total, times.least, times.largest
         (3, 6, 2, 2)
         """
-        return self._changed(size, 0.0)
-
-    def _changed(self, size: int, less: float) -> Histogram:
-        """Return the durations divided by a size, less so much each."""
         found = Histogram()
         filled = np.flatnonzero(self._counts)
         if len(filled):
-            times = np.clip(self._middles(filled), self.least, self.largest) / size - less
+            middles = np.array([_middle(place) for place in (filled + self._base).tolist()])
+            times = np.clip(middles, self.least, self.largest) / size - less
             found.add(np.maximum(np.rint(times), 0).astype(np.int64), self._counts[filled])
             found.least = max(0, round(self.least / size - less))
             found.largest = max(0, round(self.largest / size - less))
             found.total = max(0, round(self.total / size - less * self.count))
         return found
-
-    def _middles(self, filled: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        """Return the middles of buckets."""
-        places = (filled + self._base).tolist()
-        return np.array([(_lower_end(place) + _lower_end(place + 1)) / 2 for place in places])
 
     @property
     def nbytes(self) -> int:
@@ -280,3 +266,8 @@ def _place(time: int) -> int:
 def _lower_end(place: int) -> float:
     """Return the shortest duration of a bucket."""
     return float(np.int64(place << _SHIFT).view(np.float64))
+
+
+def _middle(place: int) -> float:
+    """Return the duration in the middle of a bucket."""
+    return (_lower_end(place) + _lower_end(place + 1)) / 2

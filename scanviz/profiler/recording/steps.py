@@ -293,10 +293,10 @@ class StepTimes:
         together.merge(inside)
         for name, times in self.tiers.items():
             of_it = division if name == tier else None
-            together.merge(times.single.shifted(0.0 if division is None else division.tick_ns))
+            together.merge(times.single.scaled(less=0.0 if division is None else division.tick_ns))
             extra = 0.0 if of_it is None else of_it.timed_ns - of_it.typical_ns
-            together.merge(times.timed if of_it is None else times.timed.shifted(extra))
-            together.merge(times.fine_blocks.in_larger_units(FINE))
+            together.merge(times.timed if of_it is None else times.timed.scaled(less=extra))
+            together.merge(times.fine_blocks.scaled(FINE))
         return together
 
     def measures(self, division: Division | None, tier: str, inside: Histogram) -> dict[str, float]:

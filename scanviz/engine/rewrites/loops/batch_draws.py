@@ -22,12 +22,13 @@ from scanviz.engine.ops.elementwise import maximum
 from scanviz.engine.ops.index import getitem
 from scanviz.engine.ops.join import concatenate
 from scanviz.engine.ops.shape import alloc, reshape
-from scanviz.engine.ops.sizes import as_size, surely_not_negative
+from scanviz.engine.ops.sizes import as_size
 from scanviz.engine.ops.support import constant_integer
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.loops.loop_facts import (
     MOST_ROW_BYTES,
     SHORT_ROW,
+    counts,
     drawn_name,
     elements,
     is_short,
@@ -78,15 +79,9 @@ def batch_draws(node: Apply, level: Level) -> Match | Refusal | None:
     if not results_left(op, gone):
         if (unread := unread_sequence(view)) is not None:
             return Refusal(nobody_checks(unread), 3)
-        if not _counts(view):
+        if not counts(view):
             return Refusal("nothing but the loop looks whether its number of steps is negative", 3)
     return _drawn_before(view, fitting)
-
-
-def _counts(view: ScanView) -> bool:
-    """Return whether the number of steps is surely not negative."""
-    steps = constant_integer(view.n_steps)
-    return surely_not_negative(view.n_steps if steps is None else steps)
 
 
 def _too_much(chain: Chain, view: ScanView, level: Level) -> Refusal | None:
@@ -140,7 +135,7 @@ def _numbers(draw: StepDraw, state: Variable, view: ScanView) -> tuple[Variable,
     """Return the state after all steps, and the numbers that a draw has at each: its shape, with steps first."""
     node, count, begin = draw.node, draw.count, draw.begin
     with moved_from(node.provenance, node.node_id):
-        steps = view.n_steps if _counts(view) else maximum(view.n_steps, 0)
+        steps = view.n_steps if counts(view) else maximum(view.n_steps, 0)
         op = Op(node.op.declaration, node.op.parameters._replace(sizes=2))
         following, rows = build(op, [state, steps, as_size(draw.stride), *_row_parameters(draw)])
         if not draw.sizes:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import reduce
-from typing import TYPE_CHECKING
 
 from scanviz.engine.errors import some
 from scanviz.engine.graph.declaration import Op
@@ -18,7 +17,7 @@ from scanviz.engine.ops.sizes import as_size, size_of, surely_at_most, surely_no
 from scanviz.engine.ops.support import constant
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.loops.loop_facts import checked_rows
-from scanviz.engine.rewrites.loops.save_memory import Read, counted, from_start, from_the_end
+from scanviz.engine.rewrites.loops.save_memory import Read, counted, from_start, from_the_end, read_of
 from scanviz.engine.rewrites.rule import Match, Refusal, rule
 from scanviz.engine.scan.dependence import effects_of
 from scanviz.engine.scan.loop import SCAN, ScanView
@@ -28,10 +27,7 @@ from scanviz.engine.scan.variables import Sequence as LoopSequence
 from scanviz.engine.sizes.dims import SIZES, Dim, called
 from scanviz.engine.sizes.polynomial import Polynomial
 
-if TYPE_CHECKING:
-    from scanviz.engine.rewrites.loops.save_memory import Read
-
-    Reads = list[tuple[LoopVariable, Read]]
+Reads = list[tuple[LoopVariable, Read]]
 
 
 @rule(name="fewer_steps", phase="keep", on=(SCAN,), single=True, tags=("scan",))
@@ -63,8 +59,6 @@ def _reads(view: ScanView, level: Level) -> Reads | Refusal:
             return Refusal(f"what `{variable.name}` is after the last step is read", 1)
         if result in level.wanted:
             return Refusal(f"all rows of `{variable.name}` are wanted", 1)
-        from scanviz.engine.rewrites.loops.save_memory import read_of  # of most loops all rows are wanted
-
         for node, position in level.readers(result):
             read = read_of(node, position, n)
             if read is None:
@@ -77,9 +71,7 @@ def _reads(view: ScanView, level: Level) -> Reads | Refusal:
     return found
 
 
-def with_first_steps(
-    view: ScanView, level: Level, reads: Sequence[tuple[LoopVariable, Read]]
-) -> Match | Refusal:
+def with_first_steps(view: ScanView, level: Level, reads: Reads) -> Match | Refusal:
     """Return a loop of the steps that readers need, with the readers' new indices, or why it takes them all."""
     n = size_of(view.n_steps)
     steps = _steps(n, [read for _, read in reads])
@@ -177,15 +169,14 @@ def _checked_sequences(view: ScanView, level: Level) -> dict[LoopVariable, Varia
     return found
 
 
-def _known(bound: Dim) -> bool:
-    return not isinstance(bound, Polynomial)
-
-
 def work_of(read: Read) -> list[Apply]:
     """Return the nodes that compute a reader's bounds."""
-    return toposort(
-        [as_size(polynomial) for polynomial in (read.start, read.stop) if isinstance(polynomial, Polynomial)]
-    )
+    return toposort([as_size(bound) for bound in _bounds(read)])
+
+
+def _bounds(read: Read) -> list[Polynomial]:
+    """Return a reader's bounds that are computed."""
+    return [bound for bound in (read.start, read.stop) if isinstance(bound, Polynomial)]
 
 
 def cannot_fail(work: Sequence[Apply]) -> bool:
@@ -218,7 +209,7 @@ def reindexed(read: Read, result: Variable, n: Dim, steps: Dim, fewer: Dim, kept
         if isinstance(start, Polynomial):  # an error calls it what the user did
             given = read.start
             as_size(start).name = as_size(given).name if isinstance(given, Polynomial) else str(given)
-    elif isinstance(fewer, int) and read.back is not None and _known(read.start) and _known(read.stop):
+    elif isinstance(fewer, int) and read.back is not None and not _bounds(read):
         start, stop = _moved(read.start, fewer), _moved(read.stop, fewer)
         stop = None if stop == 0 and read.stop < 0 else stop
     elif isinstance(entry.step, int) and entry.step < 0:

@@ -21,7 +21,7 @@ from scanviz.engine.graph.types import RANDOM_STATE
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops.control import always_computed
 from scanviz.engine.ops.index import INDEX, LAST_ROW, getitem
-from scanviz.engine.ops.sizes import surely_equal
+from scanviz.engine.ops.sizes import surely_equal, surely_not_negative
 from scanviz.engine.ops.support import constant_integer
 from scanviz.engine.rewrites.level import HOST_TIERS, Level
 from scanviz.engine.rewrites.rule import Refusal
@@ -125,6 +125,12 @@ def unread_sequence(view: ScanView) -> LoopSequence | None:
     from scanviz.engine.scan.unroll import unchecked_sequence
 
     return unchecked_sequence(view.op.variables, view.outer_input, view.n_steps, view.op.until)
+
+
+def counts(view: ScanView) -> bool:
+    """Return whether a loop's number of steps is surely not negative."""
+    steps = constant_integer(view.n_steps)
+    return surely_not_negative(view.n_steps if steps is None else steps)
 
 
 def nobody_checks(sequence: LoopSequence) -> str:

@@ -77,7 +77,7 @@ def computed_after(view: ScanView, level: Level, late: Sequence[Apply]) -> Match
     rows, on_numpy = Rows(view, level), level.target.why_numpy(view.op) is not None
 
     def worth(node: Apply) -> bool:
-        return is_heavy(node) if on_numpy else becomes_one(node, lambda variable: rows.same(variable) is None)
+        return is_heavy(node) if on_numpy else becomes_one(node, lambda variable: variable not in view.fixed)
 
     heavy = [node for node in late if worth(node) and node.op.declaration in BATCHING]
     if not heavy:

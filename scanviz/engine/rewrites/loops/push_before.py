@@ -19,13 +19,13 @@ from scanviz.engine.graph.traversal import frontier, toposort
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops.control import IFELSE
 from scanviz.engine.ops.shape import alloc
-from scanviz.engine.ops.sizes import as_size, surely_not_negative
-from scanviz.engine.ops.support import constant_integer
+from scanviz.engine.ops.sizes import as_size
 from scanviz.engine.ops.symbolic_shape import shape_of
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.loops.loop_facts import (
     always_in_step,
     becomes_one,
+    counts,
     is_function,
     is_heavy,
     is_short_call,
@@ -113,8 +113,7 @@ def _frontier(moved: Collection[Apply], results: Sequence[Variable]) -> list[Var
 
 def _same_each_step(view: ScanView, known: Collection[Variable]) -> list[StepOutput]:
     """Return the step outputs that are the same at every step, where their number of rows is known."""
-    steps = constant_integer(view.n_steps)
-    if view.op.until is not None or not surely_not_negative(view.n_steps if steps is None else steps):
+    if view.op.until is not None or not counts(view):
         return []
     return [output for output in _whole_outputs(view.op) if is_known(output.value, known)]
 

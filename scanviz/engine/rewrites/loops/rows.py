@@ -110,10 +110,6 @@ class Rows:
     def _is_whole(self, result_variable: LoopVariable) -> bool:
         return reads_whole(self.view.result(result_variable), self.level)
 
-    def same(self, variable: Variable) -> Variable | None:
-        """Return the value of a non-sequence, None for any other variable."""
-        return self.view.fixed.get(variable)
-
     def has(self, variable: Variable) -> bool:
         """Return whether the rows of a variable are there without asking for them."""
         return any(variable in there for there in (self.moved, self._sequences, self._writes, self._reads))

@@ -172,7 +172,7 @@ class AxisClasses:
     Parameters
     ----------
     exact : bool
-        Whether a size that is not known is told apart from all others; else it is taken for equal to what it meets.
+        Whether an unknown size differs from all others; else it is taken for equal to what it meets.
     """
 
     def __init__(self, exact: bool) -> None:

@@ -1,9 +1,8 @@
 """Programs as bytes: a zip of JSON and raw arrays, read without running anything that stands in it.
 
-What a Program computes is written, and what is told of it: names and the user's lines with their texts, for who reads a Program
-reads no file that it names.  What belongs to one process is not:
-keys of loops, ids of nodes, and the graph that a loop was lowered from, so that a Program that was read runs and prints,
-and has no graph to be shown.
+What a Program computes is written, with its names and the user's lines with their texts, since reading a Program opens no other
+file.  Keys of loops, ids of nodes, and the graph that a loop was lowered from belong to one process and are not written: a Program
+that was read runs and prints, and has no graph to show.
 
 The structural hash leaves more out: it is equal for Programs that compute the same in the same way, in every process.  Operations,
 types, constants, slots and wishes about memory and tiers count; names of registers and loops and lines of the user do not.
@@ -93,17 +92,17 @@ def from_bytes(content: bytes) -> Program:
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             data = json.loads(_entry(archive, CONTENT), parse_int=_whole)
-            told: _Content = _Hooks([]).read(data, _Content, CONTENT)
-            if told.version != VERSION:
+            read: _Content = _Hooks([]).read(data, _Content, CONTENT)
+            if read.version != VERSION:
                 raise MisfitError(
-                    "the program was written by another version", expected=VERSION, found=told.version
+                    "the program was written by another version", expected=VERSION, found=read.version
                 )
-            arrays = [_array(archive, k, entry) for k, entry in enumerate(told.arrays)]
+            arrays = [_array(archive, k, entry) for k, entry in enumerate(read.arrays)]
     except (zipfile.BadZipFile, ValueError, KeyError, EOFError, NotImplementedError, RecursionError) as error:
         if isinstance(error, ScanvizError):
             raise
         raise MisfitError("this is no program that scanviz wrote", found=str(error)[:100]) from error
-    return from_data(told.program, arrays)
+    return from_data(read.program, arrays)
 
 
 def to_data(
@@ -147,14 +146,14 @@ def _entry(archive: zipfile.ZipFile, name: str) -> bytes:
     return archive.read(info)
 
 
-def _array(archive: zipfile.ZipFile, k: int, told: _ArrayOfFile) -> Array:
+def _array(archive: zipfile.ZipFile, k: int, entry: _ArrayOfFile) -> Array:
     raw = _entry(archive, f"arrays/{k}")
-    if told.dtype not in DTYPES or len(told.shape) > 32 or min(told.shape, default=0) < 0:
-        raise MisfitError(f"array {k} of the program has the wrong form", found=f"{told.dtype}{told.shape}")
-    dtype = np.dtype(told.dtype)
-    if prod(told.shape) * dtype.itemsize != len(raw):
+    if entry.dtype not in DTYPES or len(entry.shape) > 32 or min(entry.shape, default=0) < 0:
+        raise MisfitError(f"array {k} of the program has the wrong form", found=f"{entry.dtype}{entry.shape}")
+    dtype = np.dtype(entry.dtype)
+    if prod(entry.shape) * dtype.itemsize != len(raw):
         raise MisfitError(f"array {k} of the program is cut off or too long", found=f"{len(raw)} bytes")
-    found = np.frombuffer(raw, dtype.newbyteorder("<")).astype(dtype).reshape(told.shape)
+    found = np.frombuffer(raw, dtype.newbyteorder("<")).astype(dtype).reshape(entry.shape)
     found.flags.writeable = False
     return found
 

@@ -227,7 +227,7 @@ class CallMet(Struct):
     def work(self) -> list[Work | None]:
         """Return the work of instructions outside of loops, None where it is unknown or differs between the calls.
 
-        Times of instructions are of all calls together: by what one of these moved they would say nothing.
+        Times of instructions are sums over all calls, which the work of one call says nothing about.
         """
         if self.shapes is None:
             return [None] * len(self.program.instructions)

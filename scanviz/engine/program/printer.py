@@ -182,8 +182,8 @@ class _Printer:
         most = "at most " if loop.until is not None else ""
         tier = f", on {loop.mode}" if loop.mode else ""
         refused = self.notes.refused(program, loop)
-        told = f", {refused}" if refused else ""
-        head = f"loop `{loop.name}`: {most}{self.name(program, loop.n_steps)} steps{tier}{told}"
+        reason = f", {refused}" if refused else ""
+        head = f"loop `{loop.name}`: {most}{self.name(program, loop.n_steps)} steps{tier}{reason}"
         yield TextLine(depth, head, source=loop.provenance.source)
         body = loop.body
 
@@ -206,11 +206,11 @@ class _Printer:
         found = step_axes(loop, self.notes.shapes(loop))
         along = f" along {self.axes_text(loop.body, found.kept[0])}" if found.kind is StepKind.ROWS else ""
         yield TextLine(depth, f"step ({found.kind.value}{along})")
-        told = {
+        mixings = {
             (mixing.program, mixing.instruction, mixing.place, mixing.twice): mixing
             for mixing in found.mixings
         }
-        for mixing in list(told.values())[:MOST_MIXINGS]:
+        for mixing in list(mixings.values())[:MOST_MIXINGS]:
             number, axis = mixing.place
             axes = (
                 f"axis {axis}" if mixing.twice is None else f"axes {mixing.twice} and {axis}, the same rows,"
@@ -331,8 +331,8 @@ def _rows(result: int | None, last: int | None) -> str:
 
 def _aligned(lines: Sequence[TextLine], with_sources: bool) -> str:
     texts = [f"{_INDENT * line.depth}{line.text}" for line in lines]
-    told = [text for text, line in zip(texts, lines, strict=True) if line.type or line.source]
-    wide = max((len(text) for text in told if len(text) <= WIDEST), default=0)
+    aligned = [text for text, line in zip(texts, lines, strict=True) if line.type or line.source]
+    wide = max((len(text) for text in aligned if len(text) <= WIDEST), default=0)
     types = max((len(line.type) for line in lines), default=0)
     places = max((len(line.place) for line in lines if line.source), default=0)
     shown: set[SourceLine] = set()

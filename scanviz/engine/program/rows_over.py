@@ -63,17 +63,17 @@ def rows_over(program: Program) -> tuple[list[AnyInstruction], list[tuple[str, s
 
 def may_be_over(program: Program, loop: LoopInstruction) -> bool:
     """Return whether the rows that a loop may write over are needed by nothing else."""
-    told = {k: slot.over for k, slot in enumerate(loop.step_outputs) if slot.over is not None}
-    if not told:
+    over = {k: slot.over for k, slot in enumerate(loop.step_outputs) if slot.over is not None}
+    if not over:
         return True
     if loop.until is not None:
         return False
     plain = tuple(map(_with_own_rows, program.instructions))
     arrays = _Arrays(with_fields(program, instructions=plain))
     index = next(k for k, instruction in enumerate(program.instructions) if instruction is loop)
-    once = len({*told.values()}) == len(told)
+    once = len({*over.values()}) == len(over)
     reads = _Reads(loop.body)
-    return once and all(arrays.fit(index, loop, loop.step_outputs[k], s, reads) for k, s in told.items())
+    return once and all(arrays.fit(index, loop, loop.step_outputs[k], s, reads) for k, s in over.items())
 
 
 def _with_own_rows(instruction: AnyInstruction) -> AnyInstruction:
@@ -215,7 +215,7 @@ def laid_backwards(
     instructions : sequence
         Of one program.
     outputs : sequence of int
-        The program's: whoever gets one may read it in any order.
+        The program's, which may be read in any order.
     """
     readers: dict[int, list[AnyInstruction]] = {}
     for instruction in instructions:

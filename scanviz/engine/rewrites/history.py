@@ -163,7 +163,7 @@ class RewriteHistory(Sequence[Record]):
     def alone(self) -> RewriteHistory:
         """Return the same history without what is known of plans, which belongs to the compiled function and holds it.
 
-        It takes over what was kept.
+        It takes over the kept sweeps and refusals.
         """
         found = self._copied()
         found.planned, found.refused_plans, self._kept = list, list, None
@@ -257,7 +257,7 @@ class RewriteHistory(Sequence[Record]):
         return self.final
 
     def _replayed(self) -> _Replay:
-        """Return what is kept, or apply the rules once more."""
+        """Return the kept sweeps and refusals, or apply the rules once more."""
         kept = self._kept
         if kept is not None:
             return kept

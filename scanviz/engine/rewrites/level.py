@@ -157,7 +157,7 @@ class Level:
     wanted : frozenset of Variable
         The outputs.
     quiet : dict
-        Rule → what it refused, for rules that were asked at all of its nodes and changed nothing.
+        Rule → its refusals, for rules that were asked at all of its nodes and changed nothing.
     """
 
     def __init__(

@@ -83,7 +83,7 @@ class _Run(Struct):
     replaying : bool
         Whether the same was done before: then a warning about a cycle has been given.
     refused : dict or None
-        Phase and rule → what it refused when it was asked last, where that is wanted.
+        Phase and rule → its latest refusals, where they are wanted.
     levels : Levels
         Where rules were asked; what did nothing in one phase does nothing in another, as long as the graph is the same.
     fired : list of str

@@ -122,8 +122,7 @@ def apply_rule(
 ) -> list[Applied]:
     """Apply a rule once at all places, and return its applications, if any.
 
-    A rule about loops gives an application for each loop, others one for all nodes.  ``refusals`` is filled with what it
-    refused.
+    A rule about loops gives an application for each loop, others one for all nodes.  ``refusals`` gets its refusals.
     """
     level = levels.outer(outputs)
     asked = Asked(rule, levels, refusals)

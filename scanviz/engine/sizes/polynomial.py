@@ -35,7 +35,7 @@ class Polynomial:
     terms : mapping
         Product of unknowns → the number in front of it, never 0.
     built : Variable or None
-        A variable that computes it, once there is one; no part of what it is.
+        A variable that computes it, once there is one; equality leaves it out.
 
     Examples
     --------

@@ -250,7 +250,7 @@ class Plan(Struct, frozen=True):
     writes_copied : frozenset of (int, int)
         State and tap of the rows that are copied before the first row of a mitmot is stored: they may be views of one.
     fusions : tuple of Fusion
-        Why groups are what they are; empty where every instruction is a group.
+        The reason for each group; empty where every instruction is a group.
     mismatch : tuple or None
         A state whose rows cannot have the shape that the step gives, and both shapes: an error of the first step.
     """

@@ -183,8 +183,8 @@ def _finished(
     """Return the plan with a place for each register, and with the plans of loops and branches inside."""
     stores: Mapping[SlotKey, Store] = more.get("stores", {})
     found: dict[int, Place] = {}
-    told = strides or [None] * len(draft.program.inputs)
-    for number, known in zip(draft.program.inputs, told, strict=True):
+    laid = strides or [None] * len(draft.program.inputs)
+    for number, known in zip(draft.program.inputs, laid, strict=True):
         found[number] = _input_place(draft, number, given[number], known, stores)
     for number, value in draft.program.constants.items():
         found[number] = _placed(draft, number, Where.CONSTANT, value.strides, value.itemsize)

@@ -155,8 +155,8 @@ def merge_inouts(node: Apply, level: Level) -> Match | Refusal:
 def equal_results(view: ScanView) -> dict[LoopVariable, LoopVariable]:
     """Return the results of a loop that are equal to another's at every step: the later one → the first.
 
-    States are first taken to be equal where they start alike, and told apart until none differs by what a step makes of
-    them: the coarsest partition, as in Hopcroft's minimisation of automata (1971).
+    States that start alike are first taken to be equal, and separated until no step makes a difference between equal ones:
+    the coarsest partition, as in Hopcroft's minimisation of automata (1971).
     """
     recurrent = [variable for variable in view.op.variables if isinstance(variable, State | Carry)]
     numbers = Numbers()

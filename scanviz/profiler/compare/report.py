@@ -46,7 +46,7 @@ def headline(comparison: Comparison) -> str:
     what = f"{row.figure.kind} {_name(row)}"
     if any(change.verdict == "no verdict" for change in larger):
         return f"no verdict: {what} {_per(row)}"
-    return f"no difference was found: {what} {_per(row)}; one of {_visible(row)} would have been"
+    return f"no difference was found: {what} {_per(row)}; {_visible(row)}"
 
 
 def _name(row: Compared) -> str:
@@ -74,10 +74,16 @@ def _per(row: Compared) -> str:
 
 
 def _visible(row: Compared) -> str:
-    """Return the smallest change that the interval would have shown."""
+    """Return the smallest change that the interval would have shown, in words."""
     assert row.interval is not None
     reach = max(row.interval.high / row.interval.ratio, row.interval.ratio / row.interval.low)
-    return f"{math.ceil(100 * (reach - 1))} %" if reach < 2 else f"{reach:.1f} times"
+    if reach > _HOPELESS:
+        return "too noisy to tell"
+    return (
+        f"one of {math.ceil(100 * (reach - 1))} % would have been"
+        if reach < 2
+        else f"one of {reach:.1f} times would have been"
+    )
 
 
 NARROWEST = 40

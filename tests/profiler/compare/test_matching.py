@@ -6,6 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from scanviz.profiler.compare.comparison import Comparison, compare
+from scanviz.profiler.compare.intervals import ConfidenceInterval
 from scanviz.profiler.compare.matching import head
 from scanviz.profiler.compare.report import headline, render_comparison
 from scanviz.record.model import OperationRecord, ProfileRecord, SourceRecord
@@ -73,3 +74,10 @@ def test_the_net_figure_comes_first() -> None:
 )
 def test_the_kind_of_an_operation_is_read_from_its_expression(label: str, kind: str) -> None:
     assert head(label) == kind
+
+
+def test_intervals_that_are_too_wide_have_no_smallest_visible_change() -> None:
+    found = compare(run(), run())
+    wide = ConfidenceInterval(1.0, 1e-6, 1e6)
+    noisy = replace(found, rows=tuple(replace(row, interval=wide) for row in found.rows))
+    assert headline(noisy).endswith("a run; too noisy to tell")

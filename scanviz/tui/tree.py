@@ -15,7 +15,7 @@ from textual.widgets.tree import TreeNode
 from scanviz.profiler.report.units import duration, share
 from scanviz.record.model import FunctionRecord, LoopRecord, ProfileRecord
 from scanviz.record.plain_text import sanitize
-from scanviz.record.summary.run_breakdown import parts_of
+from scanviz.record.summary.run_breakdown import OperationTimes, parts_of
 from scanviz.tui.model.place import Scrolled, place_words
 from scanviz.tui.model.state import ViewState
 from scanviz.tui.text.colours import GREEN, share_style
@@ -102,17 +102,15 @@ class RunTree(Tree[Key]):
     def _tell_times(self, record: ProfileRecord) -> None:
         """Write the labels, where they have changed; loops keep their places while a script runs."""
         functions = {function.key: function for function in record.functions}
-        taken = _taken(record)
-        whole = parts_of(record)[0].total_ns
+        times = OperationTimes(parts_of(record))
         labels: dict[Key, Text] = {
-            ("function", key): self._function_label(function, taken[key], whole)
-            for key, function in functions.items()
+            ("function", key): self._function_label(function, times) for key, function in functions.items()
         }
         around: dict[int | None, int] = {}
         for loop in record.loops[:MOST]:
             around[loop.key] = around.get(loop.parent, 0) + 1
             if loop.function in functions:
-                labels["loop", loop.key] = self._loop_label(loop, whole, around[loop.key])
+                labels["loop", loop.key] = self._loop_label(loop, times, around[loop.key])
         self._names = {("function", key): function.name for key, function in functions.items()}
         self._names |= {("loop", loop.key): loop.name for loop in record.loops}
         for key, node in self._by_key.items():
@@ -133,18 +131,20 @@ class RunTree(Tree[Key]):
         self._written_for = self.size.width
         return shortened(sanitize(name), max(12, self.size.width - MARGIN - STEP * around))
 
-    def _function_label(self, function: FunctionRecord, taken: int, whole: int) -> Text:
-        label = _share(taken, whole)
+    def _function_label(self, function: FunctionRecord, times: OperationTimes) -> Text:
+        taken = times.whole(function)
+        label = _share(taken, times.run_ns)
         label.append(self._fitted(function.name, 0), style="bold")
         if function.origin:
             label.append(f"  {sanitize(function.origin)}", style="not bold italic")
         return self._with_time(label, taken, 0)
 
-    def _loop_label(self, loop: LoopRecord, whole: int, around: int) -> Text:
-        label = _share(loop.total_ns, whole, self.sign if loop.key in self.at_work else " ")
+    def _loop_label(self, loop: LoopRecord, times: OperationTimes, around: int) -> Text:
+        taken = times.whole(loop)
+        label = _share(taken, times.run_ns, self.sign if loop.key in self.at_work else " ")
         label.append("↩ " if loop.gradient_of is not None else "")
         name = self._fitted(loop.name, around + (loop.gradient_of is not None))
-        return self._with_time(label.append(name), loop.total_ns, around)
+        return self._with_time(label.append(name), taken, around)
 
     def _with_time(self, label: Text, time_ns: int, around: int) -> Text:
         """Return a label with the time, where there is room for all of it: half a number is none."""
@@ -212,15 +212,6 @@ class RunTree(Tree[Key]):
             node.collapse()
         elif node.parent is not None and node.parent is not self.root:
             self.move_cursor(node.parent)
-
-
-def _taken(record: ProfileRecord) -> dict[int, int]:
-    """Return the time of each function; of calls that have not ended, at least that of their loops."""
-    inside = dict.fromkeys((function.key for function in record.functions), 0)
-    for loop in record.loops:
-        if loop.parent is None and loop.function in inside:
-            inside[loop.function] += loop.total_ns
-    return {function.key: max(function.total_ns, inside[function.key]) for function in record.functions}
 
 
 def _share(time_ns: float, whole: float, sign: str = " ") -> Text:

@@ -11,6 +11,7 @@ from scanviz.record.graphs.rewrites import EffectRecord, RewriteRecord, Rewrites
 from scanviz.record.loops import LoopRecord, TierRecord
 from scanviz.record.model import DurationRecord, FunctionRecord, ProfileRecord, ThreadTimesRecord
 from scanviz.record.operations import OperationRecord
+from scanviz.record.run_times import BuildRecord
 from scanviz.record.summary.run_breakdown import OperationTimes, RunPart, parts_of
 from scanviz.record.summary.verdict import slow_lines, verdict
 from scanviz.record.traces.model import TracedVariableRecord, TraceRecord
@@ -74,6 +75,16 @@ def test_a_line_counts_in_all_loops_and_compilation_is_none_of_it():
     first, second = slow_lines(parts)
     assert (first.source.line, first.total_ns, first.loop) == (7, 25, 2)
     assert (second.source.line, second.total_ns, second.loop) == (8, 20, 1)
+
+
+def test_a_run_that_mostly_compiles_names_the_line_that_does():
+    record = run(loop_ns=10_000, operations=[operation("tanh(x)", 900)])
+    built = BuildRecord("function", SourceRecord("rnn.py", 12), 1, 60_000)
+    times = ThreadTimesRecord(inside_ns=90_000)
+    calls = replace(record.functions[0].call_times, total_ns=30_000)
+    function = replace(record.functions[0], call_times=calls)
+    _, second = texts(replace(record, functions=(function,), building=(built,), threads=times), "time")
+    assert second == "Compilation takes 60 % of run time, most of it at rnn.py:12 (60 %); it happens once."
 
 
 def test_a_loop_that_stays_on_numpy_says_why():

@@ -3,7 +3,7 @@
 from msgspec.structs import replace
 
 from scanviz.profiler.report.units import share
-from scanviz.record.summary.run_breakdown import parts_of
+from scanviz.record.summary.run_breakdown import OperationTimes, parts_of
 from scanviz.record.summary.verdict import VerdictSentence, verdict
 from scanviz.tui.model.state import start
 from scanviz.tui.text.stacked_bar import Segment, apportioned, fitting, legend, stacked
@@ -104,7 +104,8 @@ async def test_the_tree_takes_a_quarter_of_the_width_at_most_and_one_line_of_a_n
             assert tree.region.width <= columns / 4
             loop = max(app.state.record.loops, key=lambda loop: loop.total_ns)
             label = next(str(node.label) for key, node in tree._by_key.items() if key == ("loop", loop.key))
-            assert label.split()[0] == share(loop.total_ns, parts_of(app.state.record)[0].total_ns).split()[0]
+            times = OperationTimes(parts_of(app.state.record))
+            assert label.split()[0] == share(times.whole(loop), times.run_ns).split()[0]
     async with opened(gradient_record(), size=(80, 24)) as (app, pilot):
         tree = app.query_one("#tree")
         assert tree.region.height == 1 and tree.region.width == 80

@@ -47,6 +47,7 @@ def function_lines(
     """Return a function with a table of its loops and of its time outside of loops; rows add up to its time."""
     outside, whole = _outside(function, parts), times.whole(function)
     head = f"{sanitize(function.name)}{place(function.name, function.source)}: {counted(function.calls, 'call')}, "
+    whole += dict(outside).get("compilation", 0)
     head += f"{duration(whole)} ({share(whole, times.run_ns)})"
     origin = [f"from {sanitize(function.origin)}"] if function.origin else []
     facts = [head, *origin, *([busy] if (busy := off_cpu(function)) else [])]
@@ -73,6 +74,8 @@ def _outside(function: FunctionRecord, parts: Sequence[RunPart]) -> list[tuple[s
     places = [k for k, part in enumerate(parts) if part.kind == "function" and part.function == function.key]
     mine = [part for k, part in enumerate(parts) if k in places or part.parent in places]
     found = [(title, sum(part.own_ns for part in mine if part.kind in kinds)) for title, kinds in _OUTSIDE]
+    code = sum(part.own_ns for part in parts if part.kind == "code" and part.function == function.key)
+    found.append(("compilation", code))
     return [(title, took) for title, took in found if took]
 
 
@@ -98,7 +101,8 @@ def _tree(
         body = share(loop.body_ns, step_ns(loop)) if loop.sampled_steps else "–"
         name = "  " * min(depth, 8) + sanitize(loop.name)
         whole = times.whole(loop)
-        cells = [name, duration(whole), share(whole, times.run_ns), amount(loop.steps)]
+        time = [duration(whole), share(whole, times.run_ns)] if whole else ["–", "–"]
+        cells = [name, *time, amount(loop.steps)]
         steps = percentiles if loop.step_times.count else ["–"] * 3
         rows.append(_row([*cells, *steps, body, amount(loop.runs)], width))
         if depth < 30:
@@ -147,11 +151,11 @@ def loop_lines(
         f"{sanitize(title)}{place(loop.name, loop.source)}",
         f"{counted(loop.runs, 'run')}, {counted(loop.steps, 'step')}"
         + (", ends by until" if loop.has_until else ""),
-        duration(times.whole(loop)),
+        duration(times.whole(loop)) if times.whole(loop) else "",
         *headings(loop),
     ]
     lines = [
-        ReportLine(" · ".join(parts), TITLE, wraps=True),
+        ReportLine(" · ".join(filter(None, parts)), TITLE, wraps=True),
         *_notes(loop),
         *_division(loop),
         *_series_line(loop, width),
@@ -211,11 +215,11 @@ def _division(loop: LoopRecord) -> list[ReportLine]:
     lines.append(ReportLine(f"  {steps}: " + ", ".join(parts) + _slowest(loop), wraps=True))
     lines += tail_lines(loop)
     if loop.setup_ns:
-        around = f"  before and after the steps: {duration(loop.setup_ns)}"
-        code_ns = loop.code_ns
-        code = f", {duration(code_ns)} of it compilation" if 0 < code_ns <= loop.setup_ns else ""
-        first = f", the first run took {duration(loop.first_run_ns)}" if loop.runs > 1 else ""
-        lines.append(ReportLine(around + code + first, QUIET, wraps=True))
+        code_ns = min(loop.code_ns, loop.setup_ns)
+        around = {"before and after the steps": loop.setup_ns - code_ns, "compilation": code_ns}
+        around |= {"first run": loop.first_run_ns} if loop.runs > 1 else {}
+        texts = (f"{title} {duration(time)}" for title, time in around.items() if time)
+        lines.append(ReportLine("  " + ", ".join(texts), QUIET, wraps=True))
     return lines
 
 

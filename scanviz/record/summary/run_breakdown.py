@@ -130,13 +130,16 @@ def run_time_ns(parts: Sequence[RunPart]) -> int:
 
 
 class OperationTimes:
-    """Times of operations, loops, functions and the run without profiler overhead, as every view shows them."""
+    """Times of operations, loops, functions and the run without profiler overhead, as every view shows them.
+
+    Those of loops and functions are without compilation too, which is a part of the run of its own.
+    """
 
     def __init__(self, parts: Sequence[RunPart]) -> None:
         self.run_ns = run_time_ns(parts)
         timed = (part for part in parts if part.kind == "operation")
         self._times = {(part.function, part.loop, part.operation): part.own_ns for part in timed}
-        totals = [0 if part.kind == "recording" else part.own_ns for part in parts]
+        totals = [0 if part.kind in ("recording", "code") else part.own_ns for part in parts]
         for place in range(len(parts) - 1, 0, -1):  # a part stands before the parts inside it
             parent = parts[place].parent
             if parent is not None:
@@ -148,7 +151,7 @@ class OperationTimes:
         }
 
     def whole(self, owner: FunctionRecord | LoopRecord) -> int:
-        """Return the time of all runs of a loop or all calls of a function, with everything inside them."""
+        """Return the time of all runs of a loop or all calls of a function, without compilation."""
         return self._containers.get(("loop" if isinstance(owner, LoopRecord) else "function", owner.key), 0)
 
     def of(self, owner: FunctionRecord | LoopRecord, operation: OperationRecord) -> float:

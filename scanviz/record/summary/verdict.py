@@ -33,7 +33,7 @@ SURE = 0.95  # how much a rule must change to be reported, as a ratio of times
 CALL_NS = 2_000  # an operation on NumPy that takes less is mostly the call of it
 LONGEST_LABEL = 60  # characters of an operation that a sentence names
 AT_LIMIT = 0.5  # of a limit of the machine: an operation that reaches it is bound by it
-_EXECUTED: tuple[PartKind, ...] = ("operation", "steps", "rows", "round", "around", "slow")
+_EXECUTED: tuple[PartKind, ...] = ("operation", "steps", "slow")  # without the overhead of loops
 
 
 class VerdictSentence(Struct, frozen=True):
@@ -142,12 +142,27 @@ def _sentences(record: ProfileRecord, parts: Sequence[RunPart]) -> Iterator[Verd
     yield from _first_nan(record)
     if lines:
         yield _slowest(record, lines[0], whole)
+    yield from _compiled(parts, whole)
     loops = {loop.key: loop for loop in record.loops}
     if lines and lines[0].loop is not None:
         yield from _why(record, loops[lines[0].loop], lines[0])
     yield from _unusual(record)
     yield from _waiting_products(record, parts)
     yield from _rewriting(record, parts)
+
+
+def _compiled(parts: Sequence[RunPart], whole: int) -> Iterator[VerdictSentence]:
+    """Iterate over the line where most compilation happens, if compilation is most of the run."""
+    spent: Counter[SourceRecord | None] = Counter()
+    for part in parts:
+        if part.kind in ("building", "code"):
+            spent[part.source] += part.own_ns
+    if spent.total() > MOST_OF_IT * whole:
+        source, took = max(spent.items(), key=lambda pair: (pair[0] is not None) * pair[1])
+        text = f"Compilation takes {share(spent.total(), whole)} of run time"
+        if source is not None:
+            text += f", most of it at {sanitize(str(source))} ({share(took, whole)})"
+        yield VerdictSentence("time", f"{text}; it happens once.", source=source)
 
 
 def _slowest(record: ProfileRecord, line: SlowLine, whole: int) -> VerdictSentence:

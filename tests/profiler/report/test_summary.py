@@ -22,7 +22,6 @@ rnn.py:6 is the slowest line: 6.5 % of run time, 3.23 µs per step of the loop `
     mostly `dot(x[t], W)`.
   line      loop  share     time  per step
   rnn.py:6  rnn   6.5 %  3.23 ms   3.23 µs  h_t = T.tanh(T.dot(x_t, W) + T.dot(h, U))
-  rnn.py:9  rnn   0.9 %   461 µs    461 ns  h, _ = scanviz.scan(step, x, h0, [W, U], name…
 Why: Steps are so short that per-operation overhead dominates.
 Profiler overhead of 60.0 µs is in none of these figures.
 Saved rnn.scanviz. More: scanviz report rnn.scanviz --full

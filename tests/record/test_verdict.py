@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from msgspec.structs import replace
+from scanviz.record.run_times import BuildRecord
 
 from scanviz.profiler.report.loops import loop_lines
 from scanviz.profiler.report.tails import tail_lines
@@ -11,7 +12,6 @@ from scanviz.record.graphs.rewrites import EffectRecord, RewriteRecord, Rewrites
 from scanviz.record.loops import LoopRecord, TierRecord
 from scanviz.record.model import DurationRecord, FunctionRecord, ProfileRecord, ThreadTimesRecord
 from scanviz.record.operations import OperationRecord
-from scanviz.record.run_times import BuildRecord
 from scanviz.record.summary.run_breakdown import OperationTimes, RunPart, parts_of
 from scanviz.record.summary.verdict import slow_lines, verdict
 from scanviz.record.traces.model import TracedVariableRecord, TraceRecord

@@ -83,11 +83,8 @@ def read_of(node: Apply, position: int, n: Dim) -> Read | None:
     front: Dim
     if is_known([entry]):
         front, back = _first_rows(entry)
-        return (
-            None
-            if back == 0
-            else Read(node, k, start, stop, front, back, start if is_row and start < 0 else None)
-        )
+        there = start if is_row and start < 0 else None
+        return None if back == 0 else Read(node, k, start, stop, front, back, there)
     # the bound of the last row, and how many rows it means beyond itself
     bound, beyond = (start, 1) if is_row or (step is not None and step < 0) else (stop, 0)
     if bound is None or bound == -beyond:
@@ -105,26 +102,18 @@ def _first_rows(entry: IndexEntry) -> tuple[int | None, int | None]:
     sizes = sizes_to_try(0, entry)
     needed = {n: max(rows) + 1 for n in sizes if (rows := rows_at(entry, n))}
     most = _bound(needed, entry, sizes)
-    return (
-        (most, None) if most is not None else (None, min((n - rows for n, rows in needed.items()), default=0))
-    )
+    if most is not None:
+        return most, None
+    return None, min((n - rows for n, rows in needed.items()), default=0)
 
 
 def _bound(found: Mapping[int, int], entry: IndexEntry, sizes: Sequence[int]) -> int | None:
     """Return the most that is found for any number of rows, None where it grows with that."""
-    last = (
-        sizes[-1] - abs(entry.step)
-        if sizes and isinstance(entry.step, int)
-        else sizes[-1] - 1
-        if sizes
-        else 0
-    )
+    if not sizes:
+        return None
+    last = sizes[-1] - (abs(entry.step) if isinstance(entry.step, int) else 1)
     most = max(found.values(), default=0)
-    return (
-        most
-        if sizes and most <= max((number for n, number in found.items() if n < last), default=0)
-        else None
-    )
+    return most if most <= max((number for n, number in found.items() if n < last), default=0) else None
 
 
 def counted(bound: Dim) -> bool:
@@ -206,12 +195,8 @@ def save_memory(node: Apply, level: Level) -> Match | Refusal:
             rows = "only its last row" if found.last == 1 else f"only its last {found.last} rows"
             said.append(f"`{variable.name}` keeps {rows}")
     if not said:
-        why = max(
-            refusals,
-            key=lambda refusal: refusal.preconditions_met,
-            default=Refusal("no result of the loop has rows to leave out"),
-        )
-        return why
+        none = Refusal("no result of the loop has rows to leave out")
+        return max(refusals, key=lambda refusal: refusal.preconditions_met, default=none)
     _, mapping = rebuilt_loop(view, kept)
     return Match(mapping, "; ".join(said))
 

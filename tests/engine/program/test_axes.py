@@ -61,14 +61,6 @@ def test_what_mixes_an_axis_is_named(step, kind, mixing):
     assert given is kind and mixing in mixed
 
 
-def test_what_stays_the_same_in_every_step_may_be_read_as_a_whole():
-    def step(x, h, v):
-        return h * T.sum(v) + x * v[::-1]
-
-    kind, kept, mixed = found(step, X, V, V)
-    assert kind is StepKind.ELEMENTWISE and kept and not mixed
-
-
 def test_an_axis_is_kept_through_a_lookup_an_assignment_a_branch_and_a_loop_inside():
     def step(x, h, w):
         looked_up = w[T.cast(x, "int64")]
@@ -99,11 +91,6 @@ def test_a_size_that_values_say_goes_along_nothing_for_given_shapes():
     kind, kept, mixed = found(step, X, V, shapes=[(4,), (4,)])
     assert kind is StepKind.ROWS and ("index", 0) in mixed
     assert kept == [[("h[t-1]", 0), ("new", 0)]]
-
-
-def test_scalars_have_nothing_to_mix():
-    kind, kept, mixed = found(lambda v, s: v * s, V, T.constant(1.0))
-    assert (kind, kept, mixed) == (StepKind.ELEMENTWISE, [], [])
 
 
 def test_the_kind_stands_at_the_step_with_what_mixes_an_axis():

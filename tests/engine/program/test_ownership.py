@@ -98,13 +98,6 @@ def test_other_initial_rows_are_joined_on():
 
 
 @pytest.mark.parametrize("mode", ["numpy", "reference"])
-def test_a_number_is_a_value_and_nothing_is_set_in_it(mode):
-    s, v = T.scalar("s"), T.scalar("v")
-    f = scanviz.function([s, v], T.inc_subtensor((s * 2)[()], v), mode=mode)
-    assert f(3.0, 0.5) == 6.5
-
-
-@pytest.mark.parametrize("mode", ["numpy", "reference"])
 def test_what_any_operation_made_anew_is_set_in_place(mode):
     x = T.vector("x")
     doubled = x * 2

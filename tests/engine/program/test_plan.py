@@ -94,11 +94,6 @@ def test_sizes_and_numbers_have_no_memory():
     assert place_of(loop, made, "cast").location is Where.NUMBER
 
 
-def test_all_rows_are_kept_where_all_are_read():
-    _, made = loop_and_plan(lambda x, h: T.tanh(x + h))
-    assert made.stores["state", 0].kind is StoreKind.WHOLE
-
-
 def kinds_of(step, pick, **arguments):
     """Return the kinds of the stores of a function's loops, as the NumPy tier planned them when it was called."""
     rows, _ = scanviz.scan(step, X, **arguments)

@@ -7,7 +7,7 @@ from scanviz import tensor as T
 from scanviz.engine.ops.control import ifelse
 from scanviz.engine.program.lower import lower
 from scanviz.engine.program.planned import notes_of
-from scanviz.engine.program.printer import Notes, loop_names, program_text
+from scanviz.engine.program.printer import loop_names, program_text
 
 X, V, N = T.matrix("x"), T.vector("v"), T.lscalar("n")
 
@@ -68,11 +68,6 @@ def test_registers_of_one_name_are_told_apart_by_their_numbers():
     one, other = T.vector("same"), T.vector("same")
     text = text_of([one + other], (one, other))
     assert "%2 = same%0 + same%1" in text
-
-
-def test_a_place_stands_beside_each_register():
-    text = text_of([T.exp(V) * 2.0], notes=Notes(lambda program, number: f"at {number}"))
-    assert "at 3" in text or "at 4" in text
 
 
 def test_where_registers_of_a_step_live_is_said_of_loops_that_were_run():

@@ -46,6 +46,25 @@ def terminal_columns(file: TextIO) -> int | None:
     return width_of(file) if os.environ.get("COLUMNS") or file.isatty() else None
 
 
+def code_line(line: str, width: int | None, comment: str) -> list[str]:
+    """Return a line of code as lines that fit a width: indented continuations, or a cut comment.
+
+    Examples
+    --------
+    >>> code_line("  call f(one, two, three)", 20, ";"), code_line("  ; a comment of a line", 20, ";")
+    (['  call f(one, two,', '      three)'], ['  ; a comment of a …'])
+    """
+    if width is None or len(line) <= width:
+        return [line]
+    bare = line.lstrip()
+    if bare.startswith(comment):
+        return [line[: width - 1] + "…"]
+    from textwrap import wrap
+
+    below = " " * (len(line) - len(bare) + 4)
+    return wrap(line, width, subsequent_indent=below, break_long_words=False, break_on_hyphens=False)
+
+
 def _blocks(text: str) -> Iterator[list[str]]:
     """Iterate over paragraphs and indented lines."""
     paragraph: list[str] = []

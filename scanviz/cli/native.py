@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from scanviz.cli.built import show_functions
+from scanviz.cli.fitted import code_line, terminal_columns
 from scanviz.cli.options import Option, UsageError, options_behind, parse, program_of, suggestion
 from scanviz.cli.run import set_mode
 from scanviz.record.names import is_meant
@@ -85,6 +86,10 @@ def _chosen(found: Sequence[Listing], name: str | None) -> list[Listing]:
 
 
 def _show(listing: Listing, assembly: bool, out: TextIO) -> None:
-    write_text(f"loop `{sanitize(listing.name)}`: {sanitize(listing.why)}\n", out)
-    for line in (listing.assembly() if assembly else listing.ir).splitlines():
-        write_text(f"  {sanitize(line.expandtabs(8))}\n", out)
+    width, comment = terminal_columns(out), "#" if assembly else ";"
+    heading = f"loop `{sanitize(listing.name)}`: {sanitize(listing.why)}"
+    write_text("".join(f"{part}\n" for part in code_line(heading, width, comment)), out)
+    text = listing.assembly() if assembly else listing.ir
+    for line in text.splitlines():
+        fitting = code_line(f"  {sanitize(line.expandtabs(8))}", width, comment)
+        write_text("".join(f"{part}\n" for part in fitting), out)

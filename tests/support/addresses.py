@@ -57,6 +57,3 @@ class _Memory:
             "strides": packed(shape, np.dtype(dtype).itemsize) if strides is None else strides,
             "typestr": np.dtype(dtype).str,
         }
-
-
-__all__ = ["address", "array_at", "fill", "memory"]

@@ -58,6 +58,3 @@ class ArenaTier:
         """Return what runs a program in arenas."""
         verify_program(program)
         return ArenaExecutable(program, self.groups)
-
-
-__all__ = ["ArenaExecutable", "ArenaTier"]

@@ -67,6 +67,3 @@ def at_once(works: Sequence[Callable[[], Any]], patience: float = 120.0) -> list
         if error is not None:
             raise error
     return found
-
-
-__all__ = ["at_once", "hurried"]

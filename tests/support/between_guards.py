@@ -38,6 +38,3 @@ def between_guards() -> Iterator[None]:
     for memory, start, end in made:
         outside = np.concatenate([memory[:start], memory[end:]])
         assert (outside == MARK).all(), f"machine code wrote beyond {end - start} bytes"
-
-
-__all__ = ["between_guards"]

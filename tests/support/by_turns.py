@@ -177,6 +177,3 @@ def by_turns(
             baton.end(k)
 
     return at_once([partial(taking_turns, k) for k in range(len(works))], patience)
-
-
-__all__ = ["Turns", "by_turns"]

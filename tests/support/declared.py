@@ -335,5 +335,3 @@ ROWS.update(
         factorise.SOLVE_TRIANGULAR: _solve_triangular,
     }
 )
-
-__all__ = ["ROWS", "WITHOUT", "Row", "UnfitError", "ValuePool"]

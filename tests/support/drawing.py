@@ -80,6 +80,3 @@ def assert_each_drawn_once(drawn: Sequence[Sequence[Any]], alone: Function) -> N
 
 def _numbers(call: Sequence[Any]) -> tuple[Any, ...]:
     return tuple(np.concatenate([np.ravel(array) for array in call]))
-
-
-__all__ = ["assert_each_drawn_once", "drawer", "formula_draw"]

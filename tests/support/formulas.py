@@ -256,6 +256,3 @@ def smooth_formula(rng: Random, steps: int) -> Expression:
             )
         )
     return primitive("tanh", known[-1]) + known[-1] * 0.125
-
-
-__all__ = ["LIMIT", "WHOLE", "Grower", "plain_value", "smooth_formula"]

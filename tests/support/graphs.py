@@ -289,15 +289,3 @@ def values_of(outputs: Sequence[Variable], inputs: Sequence[Variable], row: Sequ
     """Return the values of a graph by each operation's NumPy meaning."""
     found = evaluate(list(outputs), dict(zip(inputs, row, strict=True)))
     return [np.asarray(value) for value in found]
-
-
-__all__ = [
-    "GraphCase",
-    "GraphPool",
-    "grown",
-    "random_graphs",
-    "rewritten_operations",
-    "valued",
-    "values_of",
-    "written",
-]

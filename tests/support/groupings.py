@@ -51,6 +51,3 @@ def _random_order(program: Program, choose: random.Random) -> list[int]:
         made.update(program.instructions[index].outputs)
         found.append(index)
     return found
-
-
-__all__ = ["RandomGrouping"]

@@ -198,6 +198,3 @@ def guarded_loops(draw: st.DrawFn) -> GuardedLoop:
     if unread:
         rows[:-1] = np.where(_alive(links, rows[:-1], weight), rows[:-1], good[0])
     return GuardedLoop(links, rows, weight, _alive(links, rows, weight), kind, draw(st.booleans()))
-
-
-__all__ = ["KINDS", "LINKS", "GuardedLoop", "Link", "guarded_loops"]

@@ -311,18 +311,3 @@ def extra_entries() -> st.SearchStrategy[tuple[str, bytes]]:
         ]
     ) | texts().map(lambda text: text.encode("utf-8", "replace").decode())
     return st.tuples(names, st.sampled_from([b"", b"{}", b"\x93NUMPY\x01\x00", b"x" * 100]))
-
-
-__all__ = [
-    "TEXTS",
-    "Damage",
-    "archive_of",
-    "changed",
-    "changes",
-    "changes_of_texts",
-    "damaged_arrays",
-    "entries",
-    "extra_entries",
-    "texts",
-    "with_damaged_array",
-]

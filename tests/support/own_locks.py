@@ -105,6 +105,3 @@ def own_locks() -> Iterator[None]:
                 if id(value) in instead:
                     patched.enter_context(patch.object(module, text, instead[id(value)]))
         yield
-
-
-__all__ = ["HERE", "locks_held", "own_locks"]

@@ -70,6 +70,3 @@ def row_reads(most: int) -> st.SearchStrategy[RowRead]:
     rows = st.builds(RowRead, st.just(True), places, st.none(), st.none(), st.booleans())
     steps = st.sampled_from([None, None, 1, 2, 3, -1, -1, -2])
     return rows | rows | st.builds(RowRead, st.just(False), bounds, bounds, steps, st.booleans())
-
-
-__all__ = ["RowRead", "row_reads"]

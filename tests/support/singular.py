@@ -101,5 +101,3 @@ SINGULAR_POINTS = _points(
     ("log under clip", lambda x: T.clip(T.log(x), -3.0, 3.0), [[0.0, 2.0]], [[0, 0.5]]),
     ("crossentropy of probabilities that underflowed", lambda p: T.nnet.categorical_crossentropy(p, 1), [[0.0, 0.5]], [[0, -2]]),
 )  # fmt: skip
-
-__all__ = ["SINGULAR_POINTS", "SingularPoint"]

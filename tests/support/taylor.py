@@ -72,6 +72,3 @@ def _coefficients(case: LoopCase, along: Mapping[str, Array], order: int, radius
     angles = np.exp(2j * np.pi * np.arange(_POINTS) / _POINTS)
     values = np.array([cost_of_values(moved(case, along, radius * angle)) for angle in angles])
     return np.array([np.mean(values * angles**-k).real / radius**k for k in range(order + 1)])
-
-
-__all__ = ["cost_of_values", "moved", "taylor_coefficients"]

@@ -161,6 +161,3 @@ def _touched(frame: FrameType, access: Access) -> Iterator[tuple[Any, str, bool]
         yield value, "", access.changes
     if isinstance(value, np.ndarray) and frame.f_code.co_filename.startswith(_GENERATED):
         yield value, "", True  # operations write to arrays by argument
-
-
-__all__ = ["Access", "Place", "Touched", "accesses", "is_ours", "place_of"]

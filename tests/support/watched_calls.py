@@ -94,13 +94,3 @@ def _calls_out_to_look(loop: LoopRecord, record: ProfileRecord) -> bool:
     """Return whether machine code of a loop leaves itself now and then, to look at loops inside: such steps have no time."""
     is_native = any(made.tier == "native" for made in loop.tiers)
     return is_native and any(inner.parent == loop.key for inner in record.loops)
-
-
-__all__ = [
-    "WATCHING",
-    "check_call",
-    "check_record",
-    "inputs_of",
-    "observers_for",
-    "with_other_values",
-]

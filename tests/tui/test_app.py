@@ -1,17 +1,26 @@
 """The application around its tabs: the tree, the palette, help, the mouse, every size; a terminal is simulated."""
 
 import asyncio
+import pkgutil
 import shlex
+import subprocess
+import sys
 
 import pytest
 from msgspec.structs import replace
 from textual.events import MouseScrollDown, MouseScrollUp
 from textual.widgets import Input, Static, Tab, Tabs
 
+import scanviz.tui
 from scanviz.record.model import ProfileRecord
+from scanviz.record.storage.merging import merged
+from scanviz.record.summary.run_breakdown import OperationTimes, parts_of
 from scanviz.tui.help import HelpScreen
 from scanviz.tui.tabbed_app import ViewTabs
+from scanviz.tui.tree import RunTree
 from scanviz.tui.views import VIEWS
+from scanviz.tui.views.profile import function_summary
+from tests.profiler.records import SMALL
 from tests.tui.driver import NUMBERS, at, opened, text_of, waits
 from tests.tui.records_for_tui import gradient_record, traced_record
 
@@ -262,3 +271,31 @@ def test_the_copied_command_lines_run(tmp_path, capsys, monkeypatch):
             code = ended.code
         shown = capsys.readouterr()
         assert not code and len(shown.out) > 20, (command, shown.err)
+
+
+def test_the_tree_and_the_summary_of_a_function_name_its_origin() -> None:
+    whole = merged([("first", SMALL), ("second", SMALL)])
+    times = OperationTimes(parts_of(whole))
+    for function in whole.functions:
+        assert f"from {function.origin}" in function_summary(function).plain
+        assert f"{function.name}  {function.origin}" in RunTree()._function_label(function, times).plain
+    (alone,) = SMALL.functions
+    assert "from" not in function_summary(alone).plain
+
+
+ALONE = """
+import importlib, sys
+for name in sys.argv[1:]:
+    for known in [each for each in sys.modules if each.startswith("scanviz.tui")]:
+        del sys.modules[known]
+    importlib.import_module(name)
+"""
+
+
+def test_each_module_can_be_imported_first():
+    names = [package.name for package in pkgutil.walk_packages(scanviz.tui.__path__, "scanviz.tui.")]
+    assert "scanviz.tui.asking" in names
+    done = subprocess.run(
+        [sys.executable, "-c", ALONE, *names], capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == 0, done.stderr

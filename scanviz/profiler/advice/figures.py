@@ -7,7 +7,7 @@ adds 9 µs to each.  So the parts of a step, or of a call, are scaled to sum to 
 from __future__ import annotations
 
 from scanviz.record.model import FunctionRecord, LoopRecord, OperationRecord, ProfileRecord
-from scanviz.record.summary.run_breakdown import parts_of
+from scanviz.record.summary.run_breakdown import parts_of, run_time_ns
 
 FEWEST = 3  # timings of an operation that a promise needs
 
@@ -85,9 +85,24 @@ def ran_ns(record: ProfileRecord) -> float:
     return min(float(record.wall_ns), cpu) if cpu > 0 else float(record.wall_ns)
 
 
+def whole_ns(record: ProfileRecord) -> int:
+    """Return the time of a run without profiler overhead: shares are shares of it, as in every view."""
+    return run_time_ns(parts_of(record))
+
+
 def building_ns(record: ProfileRecord, function: FunctionRecord, stage: str = "") -> float:
     """Return the CPU time of building a function, or of one stage of it."""
-    clock = function.build_ns.get(stage, 0) if stage else sum(function.build_ns.values())
+    return _cpu_ns(record, function.build_ns.get(stage, 0) if stage else sum(function.build_ns.values()))
+
+
+def code_ns(record: ProfileRecord, function: FunctionRecord) -> float:
+    """Return the CPU time of making the code of a function's loops."""
+    loops = (loop for loop in record.loops if loop.function == function.key)
+    return _cpu_ns(record, sum(tier.total_ns for loop in loops for tier in loop.tiers))
+
+
+def _cpu_ns(record: ProfileRecord, clock: int) -> float:
+    """Return the CPU time in a wall time, which has the run's share of the CPU."""
     return clock * ran_ns(record) / record.wall_ns if record.wall_ns > 0 else float(clock)
 
 

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Iterator
 
-from scanviz.profiler.advice.figures import copies_ns
+from scanviz.profiler.advice.figures import copies_ns, whole_ns
 from scanviz.profiler.advice.item import LARGE_BYTES, Advice, SourcePlace
 from scanviz.profiler.report.units import amount, duration, share, size
 from scanviz.record.graphs.graph import LoopVariableRecord, NodeRecord
@@ -89,7 +89,7 @@ def checkpoints(place: SourcePlace) -> Iterator[Advice]:
         f"`{loop.name}` keeps {size(kept)} for its gradient",
         f'scan_checkpoints keeps a state every N steps and computes the rest again. Estimate: with save_every_N="auto" about'
         f" {size(left)} (2·√n rows of n), for the time of one more forward pass: {duration(loop.total_ns)} more"
-        f" ({share(loop.total_ns, place.record.wall_ns)} of this run). It saves memory, not time.",
+        f" ({share(loop.total_ns, whole_ns(place.record))} of this run). It saves memory, not time.",
         f"rows of {names}: {size(kept)} in a run of {amount(steps)} steps{_of_peak(place, kept)}",
         gain_bytes=round(kept - left),
     )

@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
-from scanviz.profiler.advice.figures import operation_ns, operations_ns
+from scanviz.profiler.advice.figures import operation_ns, operations_ns, whole_ns
 from scanviz.profiler.advice.item import Advice, SourcePlace, is_selected
 from scanviz.profiler.report.units import amount, counted, duration, share
 from scanviz.record.graphs.graph import GraphSnapshot, NodeRecord, ScanRecord
@@ -141,7 +141,8 @@ def spent(place: SourcePlace, operations: Sequence[OperationRecord]) -> str:
 
 def of_run(place: SourcePlace, gain: float) -> str:
     """Return the share of a time in the run, in words."""
-    return f"{duration(gain)} of the {duration(place.record.wall_ns)} of the run ({share(gain, place.record.wall_ns)})"
+    whole = whole_ns(place.record)
+    return f"{duration(gain)} of the {duration(whole)} of the run ({share(gain, whole)})"
 
 
 def every(runs: int) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 from msgspec import to_builtins
 
+from scanviz.profiler.advice.figures import whole_ns
 from scanviz.profiler.advice.item import Advice
 from scanviz.profiler.report.text import HEADING, QUIET, TITLE, WARNING, ReportLine, styled
 from scanviz.profiler.report.units import duration, share, size
@@ -74,7 +75,7 @@ def render_advice(
 
 def _header(record: ProfileRecord) -> Iterator[ReportLine]:
     called = " ".join([record.script, *record.arguments]).strip() or "profile"
-    yield ReportLine(f"{called} · {duration(record.wall_ns)}", HEADING, wraps=True)
+    yield ReportLine(f"{called} · {duration(whole_ns(record))}", HEADING, wraps=True)
     if record.outcome.status not in ("ok", "exit", "running"):
         ended = f"the run ended early ({record.outcome.status}): only its part is known"
         yield ReportLine(ended, WARNING, wraps=True)
@@ -98,7 +99,7 @@ def _body(record: ProfileRecord, advice: Sequence[Advice]) -> Iterator[ReportLin
 
 def _gain(record: ProfileRecord, advice: Advice) -> str:
     time = advice.gain_ns if advice.gain_ns is not None else advice.most_ns
-    parts = [] if time is None else [f"{duration(time)} ({share(time, record.wall_ns)} of the run)"]
+    parts = [] if time is None else [f"{duration(time)} ({share(time, whole_ns(record))} of the run)"]
     if advice.gain_bytes is not None:
         parts.append(size(advice.gain_bytes))
     about = "at most" if advice.gain_ns is None and advice.most_ns is not None else "about"
@@ -148,9 +149,10 @@ def to_try(record: ProfileRecord, advice: Sequence[Advice] | None = None) -> Ver
         advice = advice_of(record)
     sure = [(one.gain_ns, one) for one in advice if one.gain_ns is not None]
     gain_ns, best = max(sure, key=lambda pair: pair[0], default=(0.0, None))
-    if best is None or gain_ns < WORTH * record.wall_ns:
+    whole = whole_ns(record)
+    if best is None or gain_ns < WORTH * whole:
         return None
     place = f" ({best.source})" if best.source is not None else ""
-    gain = share(gain_ns, record.wall_ns)
+    gain = share(gain_ns, whole)
     text = sanitize(f"To try: {best.title}{place}, about {gain} of the time; scanviz advise tells more.")
     return VerdictSentence("try", text, source=best.source)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Hashable, Iterator
 
-from scanviz.profiler.advice.figures import building_ns, call_ns, outside_ns, script_ns
+from scanviz.profiler.advice.figures import building_ns, call_ns, code_ns, outside_ns, script_ns, whole_ns
 from scanviz.profiler.advice.item import Advice, is_worth
 from scanviz.profiler.advice.moving import closure
 from scanviz.profiler.report.units import amount, counted, duration, share
@@ -57,7 +57,7 @@ def same_at_every_call(record: ProfileRecord) -> Iterator[Advice]:
             " updates. Compute that once, in a function of its own, and keep the result in a shared variable; again only"
             " where the script sets one of them. Estimate: its time in all calls but one.",
             f"{duration(a_call)} of a usual call of {duration(call_ns(function))} ({share(a_call, call_ns(function))}),"
-            f" {counted(function.calls, 'call')}; {duration(gain)} of the {duration(record.wall_ns)} of the run",
+            f" {counted(function.calls, 'call')}; {duration(gain)} of the {duration(whole_ns(record))} of the run",
             gain,
             source=slowest.source,
         )
@@ -101,7 +101,7 @@ def script(record: ProfileRecord) -> Iterator[Advice]:
         "most of the run is the script's own Python",
         f"Look there first, with a profiler for Python: this record sees when functions of scanviz run, not what is done between"
         f" them.{between} Faster loops can't save more than the rest.",
-        f"{duration(own)} of {duration(record.wall_ns)} ({share(own, record.wall_ns)}); functions took {duration(called)} in"
+        f"{duration(own)} of {duration(whole_ns(record))} ({share(own, whole_ns(record))}); functions took {duration(called)} in"
         f" {amount(calls)} calls",
         most_ns=own,
     )
@@ -123,7 +123,7 @@ def rebuilding(record: ProfileRecord) -> Iterator[Advice]:
             key = (function.source.file, function.source.line, _shape_of(function.graph))
             alike.setdefault(key, []).append(function)
     for functions in alike.values():
-        built = [building_ns(record, function) for function in functions]
+        built = [building_ns(record, function) + code_ns(record, function) for function in functions]
         gain = float(median_of(built)) * (len(built) - 1)  # one build is needed
         if len(functions) < _SAME_LINE or not is_worth(record, gain):
             continue
@@ -134,7 +134,7 @@ def rebuilding(record: ProfileRecord) -> Iterator[Advice]:
             f"one line built the same function {amount(len(functions))} times",
             "Build the function once, outside of the loop of the script, and give what differs as an argument or a shared variable:"
             " the functions have the same operations and differ in values at most. Estimate: the median of them, for all but one.",
-            f"{duration(sum(built))} for {counted(len(functions), 'function')}, which had {counted(calls, 'call')} together",
+            f"{duration(sum(built))} to build and compile {counted(len(functions), 'function')}, which had {counted(calls, 'call')} together",
             gain,
         )
 
@@ -212,7 +212,7 @@ def reference_tier(record: ProfileRecord) -> Iterator[Advice]:
             'It runs one operation after another, made to be right and plain. Mode("numpy"), or leaving the mode out, takes'
             " generated code. The record has no figure for how much faster that is.",
             f"{counted(function.calls, 'call')} in {duration(function.total_ns)}"
-            f" ({share(function.total_ns, record.wall_ns)} of the run)",
+            f" ({share(function.total_ns, whole_ns(record))} of the run)",
         )
 
 
@@ -229,7 +229,7 @@ def no_rewrites(record: ProfileRecord) -> Iterator[Advice]:
             'Leave out rewrites="none", unless that is what you look at. The record has no figure for the gain; profile it'
             " both ways and compare.",
             f"{counted(function.calls, 'call')} in {duration(function.total_ns)}"
-            f" ({share(function.total_ns, record.wall_ns)} of the run)",
+            f" ({share(function.total_ns, whole_ns(record))} of the run)",
         )
 
 

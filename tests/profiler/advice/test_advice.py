@@ -20,6 +20,7 @@ from scanviz.profiler.advice import Advice, advice_of
 from scanviz.profiler.advice.report import advice_json, render_advice
 from scanviz.profiler.report.text import columns
 from scanviz.record.model import (
+    CallPartsRecord,
     CostRecord,
     DurationRecord,
     FunctionRecord,
@@ -81,8 +82,9 @@ def planted(
             usual = loop.body_ns + loop.copy_ns + loop.overhead_ns
             loop = replace(loop, step_times=DurationRecord(steps, round(usual * steps), p50_ns=round(usual)))
         loops.append(loop)
+    called = DurationRecord(1, round(90 * MS))
     calm = [
-        replace(one, build_ns={}, call_times=DurationRecord(1, round(90 * MS))) for one in record.functions
+        replace(one, build_ns={}, call_times=called, call_parts=CallPartsRecord()) for one in record.functions
     ]
     return replace(
         record,
@@ -90,6 +92,8 @@ def planted(
         functions=tuple(calm),
         wall_ns=round(wall_ms * MS),
         cost=CostRecord(),
+        building=(),
+        threads=ThreadTimesRecord(inside_ns=90 * MS * len(calm)),
         measures={},
     )
 
@@ -267,7 +271,7 @@ def test_a_loop_that_keeps_much_for_its_gradient_is_told_of_checkpoints_with_mem
     found = only(with_rows(gradient(), 100 * MIB), "checkpoints")
     assert found.loop == "long" and found.gain_ns is None
     assert found.gain_bytes == 98 * MIB  # 2 √n of n = 10,000 rows stay
-    assert "2.00 MiB" in found.text and "7.00 ms more (7.0 % of this run)" in found.text
+    assert "2.00 MiB" in found.text and "7.00 ms more (" in found.text
 
 
 def test_checkpoints_are_not_advised_for_little_memory_nor_where_they_are_there_or_cannot_be() -> None:
@@ -429,6 +433,25 @@ def test_one_line_that_builds_the_same_function_again_and_again_is_named() -> No
         kinds(replace(unknown, functions=tuple(replace(each, rewrites=None) for each in unknown.functions)))
         == []
     )
+
+
+def test_code_made_again_for_each_function_counts_as_rebuilding() -> None:
+    record = built(5)
+    code = (TierRecord("native", "machine code", 1, 30 * MS),)
+    loops = tuple(replace(RNN, key=k, function=one.key, tiers=code) for k, one in enumerate(record.functions))
+    assert only(replace(record, loops=loops), "rebuilding").gain_ns == 160 * MS
+
+
+def test_shares_are_of_the_run_without_profiler_overhead() -> None:
+    record = built(5)
+    threads = ThreadTimesRecord(inside_ns=100 * MS, recording_ns=100 * MS)
+    calls = tuple(
+        replace(one, call_times=DurationRecord(1, 0), call_parts=CallPartsRecord())
+        for one in record.functions
+    )
+    record = replace(record, threads=threads, functions=calls, building=())
+    text = render_advice(record, advice_of(record))
+    assert text.startswith("profile · 100 ms\n") and "(40 % of the run)" in text
 
 
 def test_rewriting_that_took_far_longer_than_all_calls_is_named() -> None:

@@ -179,7 +179,7 @@ def _slowest(record: ProfileRecord, line: SlowLine, whole: int) -> VerdictSenten
         text += f", {step} of the loop `{sanitize(loop_titles(record)[key])}`"
     gradient = sum(part.own_ns for part in line.parts if part.rule == "gradient")
     if MUCH * line.total_ns <= gradient < NEARLY_ALL * line.total_ns:
-        text += f", {share(gradient, line.total_ns)} of it in its gradient"
+        text += f", {share(gradient, line.total_ns)} of that in the gradient"
     is_much = first.own_ns >= MUCH * line.total_ns
     if first.kind == "operation" and is_much and len(first.label) <= LONGEST_LABEL:
         only = first.own_ns >= NEARLY_ALL * line.total_ns

@@ -84,7 +84,7 @@ def test_a_run_that_mostly_compiles_names_the_line_that_does():
     calls = replace(record.functions[0].call_times, total_ns=30_000)
     function = replace(record.functions[0], call_times=calls)
     _, second = texts(replace(record, functions=(function,), building=(built,), threads=times), "time")
-    assert second == "Compilation takes 60 % of run time, most of it at rnn.py:12 (60 %); it happens once."
+    assert second == "Compilation takes 60 % of run time, most of it at rnn.py:12 (60 %); each function compiles once."
 
 
 def test_a_loop_that_stays_on_numpy_says_why():

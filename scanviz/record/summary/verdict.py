@@ -162,7 +162,7 @@ def _compiled(parts: Sequence[RunPart], whole: int) -> Iterator[VerdictSentence]
         text = f"Compilation takes {share(spent.total(), whole)} of run time"
         if source is not None:
             text += f", most of it at {sanitize(str(source))} ({share(took, whole)})"
-        yield VerdictSentence("time", f"{text}; it happens once.", source=source)
+        yield VerdictSentence("time", f"{text}; each function compiles once.", source=source)
 
 
 def _slowest(record: ProfileRecord, line: SlowLine, whole: int) -> VerdictSentence:

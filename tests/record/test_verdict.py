@@ -3,14 +3,13 @@
 import numpy as np
 import pytest
 from msgspec.structs import replace
-from scanviz.record.run_times import BuildRecord
 
 from scanviz.profiler.report.loops import loop_lines
 from scanviz.profiler.report.tails import tail_lines
 from scanviz.record.costs import CostNumbersRecord, GraphCostRecord, StepNumbersRecord
 from scanviz.record.graphs.rewrites import EffectRecord, RewriteRecord, RewritesRecord
 from scanviz.record.loops import LoopRecord, TierRecord
-from scanviz.record.model import DurationRecord, FunctionRecord, ProfileRecord, ThreadTimesRecord
+from scanviz.record.model import BuildRecord, DurationRecord, FunctionRecord, ProfileRecord, ThreadTimesRecord
 from scanviz.record.operations import OperationRecord
 from scanviz.record.summary.run_breakdown import OperationTimes, RunPart, parts_of
 from scanviz.record.summary.verdict import slow_lines, verdict
@@ -84,7 +83,10 @@ def test_a_run_that_mostly_compiles_names_the_line_that_does():
     calls = replace(record.functions[0].call_times, total_ns=30_000)
     function = replace(record.functions[0], call_times=calls)
     _, second = texts(replace(record, functions=(function,), building=(built,), threads=times), "time")
-    assert second == "Compilation takes 60 % of run time, most of it at rnn.py:12 (60 %); each function compiles once."
+    assert (
+        second
+        == "Compilation takes 60 % of run time, most of it at rnn.py:12 (60 %); each function compiles once."
+    )
 
 
 def test_a_loop_that_stays_on_numpy_says_why():

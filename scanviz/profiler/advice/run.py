@@ -134,7 +134,8 @@ def rebuilding(record: ProfileRecord) -> Iterator[Advice]:
             f"one line built the same function {amount(len(functions))} times",
             "Build the function once, outside of the loop of the script, and give what differs as an argument or a shared variable:"
             " the functions have the same operations and differ in values at most. Estimate: the median of them, for all but one.",
-            f"{duration(sum(built))} to build and compile {counted(len(functions), 'function')}, which had {counted(calls, 'call')} together",
+            f"{duration(sum(built))} to build and compile {counted(len(functions), 'function')}, which had"
+            f" {counted(calls, 'call')} together",
             gain,
         )
 

@@ -1,6 +1,7 @@
 """Corners of running programs faithfully: archives, processes, signals, streams, and where the profile goes."""
 
 import json
+import signal
 import sys
 import textwrap
 import zipapp
@@ -229,3 +230,56 @@ def test_a_command_that_a_program_gives_does_not_change_what_becomes_of_its_erro
     (tmp_path / "program.py").write_text(textwrap.dedent(LOOP) + text)
     with pytest.raises(scanviz.ScanvizError, match="mine"):
         main(["graph", "-o", "out.json", "program.py"])
+
+
+NO_DESCRIPTORS = (
+    LOOP
+    + """
+import os, resource
+resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+held = []
+try:
+    while True:
+        held.append(open(os.devnull))
+except OSError:
+    pass
+"""
+)
+
+
+@posix
+@pytest.mark.parametrize("ending, code", [("sys.exit(7)", 7), ("os.kill(os.getpid(), 15)", -signal.SIGTERM)])
+@pytest.mark.parametrize("options", [[], ["--html=page.html"]])
+def test_a_program_that_leaves_no_descriptor_keeps_its_profile_and_code(script, options, ending, code):  # noqa: F811
+    path = script(NO_DESCRIPTORS + ending)
+    done = fresh(script.folder, "-m", "scanviz", "profile", *options, path.name)
+    assert done.returncode == code and "Traceback" not in done.stderr, done.stderr
+    assert (
+        load(path.with_suffix(".scanviz")).loops[0].name == "wave" and "Saved script.scanviz" in done.stderr
+    )
+    assert not options or (script.folder / "page.html").exists()
+
+
+@posix
+@pytest.mark.parametrize("words", ["rewrites", "program", "memory", "native", "graph -o wave.png"])
+def test_what_is_shown_when_a_program_ends_needs_no_file_descriptor_of_it(script, words):  # noqa: F811
+    path = script(NO_DESCRIPTORS + "sys.exit(7)")
+    done = fresh(script.folder, "-m", "scanviz", *words.split(), path.name)
+    assert done.returncode == 7 and "Traceback" not in done.stderr, done.stderr
+    assert (done.stdout + done.stderr).count("\n") > 2 or (script.folder / "wave.png").exists()
+
+
+@posix
+def test_files_of_a_program_in_place_of_the_held_descriptors_stay_open(script):  # noqa: F811
+    path = script(
+        """
+        import os
+        os.closerange(3, 100)
+        files = [open(f"{number}.txt", "w") for number in range(40)]
+        for file in files:
+            file.write("to be flushed")
+        """
+    )
+    done = fresh(script.folder, "-m", "scanviz", "profile", "-q", path.name)
+    assert done.returncode == 0 and not done.stderr
+    assert {(script.folder / f"{number}.txt").read_text() for number in range(40)} == {"to be flushed"}

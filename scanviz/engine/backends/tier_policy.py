@@ -22,8 +22,8 @@ class TierPolicy:
 
     __slots__ = ("compiles_all", "numpy_ns")
 
-    def __init__(self) -> None:
-        self.numpy_ns, self.compiles_all = 0.0, False
+    def __init__(self, compiles_all: bool = False) -> None:
+        self.numpy_ns, self.compiles_all = 0.0, compiles_all
 
     def pays(self, more_ns: float) -> bool:
         """Return whether machine code pays before steps that would take ``more_ns``.

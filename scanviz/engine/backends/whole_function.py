@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from scanviz.engine.backends.source.emitter import Library
     from scanviz.engine.observation.probe import Probe
 
-CALL_NS = 8_000.0  # the checks of arguments, or entering a loop
+CALL_NS = 8_000.0  # the checks of arguments, and operations between loops
+ENTERING_NS = 10_000.0  # entering and leaving the machine code of one loop
 SHORT_NS = 2e6  # the longest call, by a high estimate: it hears no ctrl+c and uses one thread
 MOST_BYTES = 384 * 2**10  # of inputs and outputs, which are copied
 KEPT = 32  # the most sets of shapes
@@ -195,7 +196,8 @@ class WholeFunctionExecutable(SourceExecutable):
     def __init__(self, program: Program, library: Library, policy: TierPolicy) -> None:
         super().__init__(program, library)
         self.policy = policy
-        loops = any(isinstance(part, LoopInstruction) for part in program.instructions)
+        loops = sum(isinstance(part, LoopInstruction) for part in program.instructions)
+        self._entering_ns = ENTERING_NS * loops
         may_be_whole = loops and not has_effects(program)
         self._whole = WholeCalls(program, self.emits, policy) if may_be_whole else None
 
@@ -230,5 +232,5 @@ class WholeFunctionExecutable(SourceExecutable):
             return SourceExecutable.run(self, inputs, probe)
         before = self.policy.numpy_ns
         results = SourceExecutable.run(self, inputs, probe)
-        met.took(self.policy.numpy_ns - before)
+        met.took(self.policy.numpy_ns - before + self._entering_ns * self.policy.compiles_all)
         return results

@@ -6,6 +6,9 @@ be saved never gives exit code 0, although python accepts no exit code while its
 A forked process gets the default signal handlers again, as under python.  With inherited handlers it would lose a signal that
 arrives at once, since Python first drops pending signals after a fork; the default handler ends the process.  So signals are
 blocked while a process forks (:func:`answer`).
+
+A program may use up all file descriptors, and the end of a run needs some: to import, to save, to start the drawing of a picture.
+They are reserved while the program runs (:func:`descriptors_held`).
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ import contextlib
 import ctypes
 import os
 import signal
+import stat
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -26,6 +30,8 @@ from msgspec import Struct
 
 Handler = Callable[[int, FrameType | None], None]
 
+_DESCRIPTORS = 16  # a helper process needs ten of them
+_HELD: list[int] = []  # reserved descriptors of this process
 _TERMINATIONS = ("SIGTERM", "SIGHUP")
 
 
@@ -140,6 +146,27 @@ def _end_with(code: int) -> None:
     """Finalize python with another exit code; call this in the last exit handler."""
     atexit._clear()
     ctypes.pythonapi.Py_Exit(code)
+
+
+@contextmanager
+def descriptors_held() -> Iterator[None]:
+    """Reserve file descriptors while a program runs."""
+    with contextlib.suppress(OSError):
+        _HELD.extend(os.open(os.devnull, os.O_RDONLY) for _ in range(_DESCRIPTORS))
+    try:
+        yield
+    finally:
+        free_descriptors()
+
+
+def free_descriptors() -> None:
+    """Free the reserved descriptors, except those that the program has closed and reused."""
+    while _HELD:
+        number = _HELD.pop()
+        with contextlib.suppress(OSError):
+            found = os.fstat(number)
+            if stat.S_ISCHR(found.st_mode) and found.st_rdev == os.stat(os.devnull).st_rdev:
+                os.close(number)
 
 
 class _Forks:

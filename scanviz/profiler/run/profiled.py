@@ -26,6 +26,7 @@ from scanviz.profiler.run.exits import (
     EXIT,
     answer,
     at_the_end,
+    free_descriptors,
     note_interrupts,
     watch_the_end,
 )
@@ -241,6 +242,7 @@ class Ending:
 
     def _finish(self) -> None:
         record = None
+        free_descriptors()  # where a signal ends the program, it still holds its files
         if self.children is not None:
             from scanviz.profiler.run.children import end_children
 

@@ -23,7 +23,7 @@ from types import CodeType, ModuleType, TracebackType
 
 from scanviz.engine.config import config
 from scanviz.engine.tracebacks import frames, is_own, tidy_chain
-from scanviz.profiler.run.exits import EXIT
+from scanviz.profiler.run.exits import EXIT, descriptors_held
 from scanviz.profiler.run.load import CannotRunError, Script, load, set_path0
 
 # A program's folder may have files with the names of Python's own modules, such as ``resource.py``.  The program imports its own
@@ -106,7 +106,7 @@ def run(program: Script) -> None:
         if program.kind != "module":
             set_path0(loaded.path0)
         sys.modules["__main__"] = module
-        with program_in(sys.path[0]):
+        with program_in(sys.path[0]), descriptors_held():
             EXIT.began = True
             exec(loaded.code, module.__dict__)
     except (SystemExit, CannotRunError):

@@ -70,4 +70,4 @@ class NativeBackend:
         if not found.works:
             raise BackendError(f"the backend 'native' cannot run here: {found.why}", fix=found.how_to_get)
         verify_program(program)
-        return WholeFunctionExecutable(program, LIBRARY, TierPolicy())
+        return WholeFunctionExecutable(program, LIBRARY, TierPolicy(compiles_all=True))

@@ -66,7 +66,7 @@ def record_bundle(record: ProfileRecord) -> dict[str, str]:
     loops = sorted(record.loops, key=lambda loop: -loop.total_ns)
     titles = loop_titles(record)
     blocks = [
-        _heading(f"{record.script or 'profile'} · {duration(record.wall_ns)}"),
+        _heading(f"{record.script or 'profile'} · {duration(whole)}"),
         *(f"<div>{escape(sanitize(text.replace('`', '')))}</div>" for text in sentences),
         _table(
             ("where the time goes", "", ""),

@@ -7,6 +7,7 @@ from textual.content import Content
 from scanviz.profiler.report.units import counted, duration
 from scanviz.record.model import ProfileRecord
 from scanviz.record.plain_text import sanitize
+from scanviz.record.summary.run_breakdown import parts_of, run_time_ns
 from scanviz.tui.model.place import with_end
 from scanviz.tui.model.state import ViewState
 from scanviz.tui.tabbed_app import TabbedApp
@@ -29,6 +30,8 @@ class Around:
     def __init__(self, app: TabbedApp) -> None:
         self._app = app
         self._edges: dict[str, tuple[str, ...]] = {}
+        self._record: ProfileRecord | None = None
+        self._numbers = ""  # of that record
 
     def show(self) -> None:
         """Show the application's state."""
@@ -43,7 +46,9 @@ class Around:
             return
         begin = title_words(app.state, app.source.status(), app.view.filtered)
         narrow = app.has_class("one-line")
-        end = app.view.place() if narrow else run_in_numbers(app.state.record)
+        if app.state.record is not self._record:
+            self._record, self._numbers = app.state.record, run_in_numbers(app.state.record)
+        end = app.view.place() if narrow else self._numbers
         app.main.query_one("#title", TextBlock).show(with_end(begin, end, app.main.size.width - 2))
         if not narrow:
             self._show_edges()
@@ -157,9 +162,10 @@ def run_in_numbers(record: ProfileRecord) -> str:
     >>> run_in_numbers(ProfileRecord(wall_ns=2_000_000_000))
     '2.00 s · 0 functions · 0 loops · 0 calls'
     """
+    time = run_time_ns(parts_of(record))
     counts = (
         counted(len(record.functions), "function"),
         counted(len(record.loops), "loop"),
         counted(sum(function.calls for function in record.functions), "call"),
     )
-    return " · ".join([*([duration(record.wall_ns)] if record.wall_ns else []), *counts])
+    return " · ".join([*([duration(time)] if record.wall_ns else []), *counts])

@@ -32,7 +32,7 @@ from scanviz.record.model import LoopRecord, ProfileRecord
 from scanviz.record.names import loop_titles, loops_called, not_one_loop
 from scanviz.record.plain_text import sanitize, write_text
 from scanviz.record.processor import beyond_the_clock, off_cpu
-from scanviz.record.summary.run_breakdown import OperationTimes, parts_of
+from scanviz.record.summary.run_breakdown import OperationTimes, parts_of, run_time_ns
 from scanviz.record.summary.verdict import VerdictSentence, verdict
 
 # The profiles that one was merged from, as a table of the report.
@@ -142,7 +142,7 @@ def print_report(
 
 def _header(record: ProfileRecord) -> list[ReportLine]:
     called = " ".join([record.script, *record.arguments]).strip() or "profile"
-    parts = [sanitize(called), duration(record.wall_ns)]
+    parts = [sanitize(called), duration(run_time_ns(parts_of(record)))]
     parts.append(sanitize(record.outcome.in_short))
     calls = sum(function.calls for function in record.functions)
     if record.functions:

@@ -57,9 +57,9 @@ def typical_step(loop: LoopRecord) -> str:
 
     Examples
     --------
-    >>> loop = LoopRecord(1, 1, None, "rnn", None, steps=900, sampled_steps=64, disturbed_steps=2, body_ns=833.0, overhead_ns=53.0)
+    >>> loop = LoopRecord(1, 1, None, "rnn", None, steps=900, sampled_steps=64, body_ns=833.0, overhead_ns=53.0)
     >>> typical_step(loop)
-    'typical step 886 ns = operations 833 ns + copies below resolution + loop 53 ns (64 timed, 2 disturbed left out)'
+    'typical step 886 ns = operations 833 ns + storing rows below resolution + the loop itself 53 ns (64 timed)'
     >>> typical_step(LoopRecord(1, 1, None, "rnn", None, steps=6, sampled_steps=2))
     'too few steps (2) had their operations timed to divide a step into its parts'
     """
@@ -70,9 +70,8 @@ def typical_step(loop: LoopRecord) -> str:
             f"too few steps ({loop.sampled_steps}) had their operations timed to divide a step into its parts"
         )
     whole, parts = sum_in_words(loop.typical_ns, (loop.body_ns, loop.copy_ns, loop.overhead_ns))
-    named = " + ".join(
-        f"{name} {text}" for name, text in zip(("operations", "copies", "loop"), parts, strict=True)
-    )
+    names = ("operations", "storing rows", "the loop itself")
+    named = " + ".join(f"{name} {text}" for name, text in zip(names, parts, strict=True))
     left_out = f", {loop.disturbed_steps:,} disturbed left out" if loop.disturbed_steps else ""
     return f"typical step {whole} = {named} ({loop.sampled_steps:,} timed{left_out})"
 

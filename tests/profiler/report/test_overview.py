@@ -19,7 +19,7 @@ from tests.profiler.records import FORWARD, INNER, RNN, SMALL
 from tests.record.records import profiles
 
 GOLDEN = """\
-rnn.py --layers 2 · 50.0 ms · 2 calls of 1 function · numpy
+rnn.py --layers 2 · 49.9 ms · 2 calls of 1 function · numpy
 rnn.py:6 is the slowest line: 6.5 % of run time, 3.23 µs per step of the loop `rnn`,
     mostly `dot(x[t], W)`.
 Steps are so short that per-operation overhead dominates.
@@ -47,7 +47,8 @@ loop                   time  of run   steps      p50      p95      max  operatio
   no line    42.1 ms    84 %
 
 rnn (rnn.py:9) · 2 runs, 1,000 steps · 3.69 ms · buffers 32.0 KiB
-  typical step 4.00 µs = operations 3.50 µs + copies 0.10 µs + loop 0.40 µs (96 timed)
+  typical step 4.00 µs = operations 3.50 µs + storing rows 0.10 µs + the loop itself
+      0.40 µs (96 timed)
   steps: mean 4.20 µs, p95 5.10 µs, max 52.0 µs (step 17 of run 1)
   compilation 200 µs, first run 2.50 ms
   steps 0–488 of run 0 ▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃ █ ≥ 10.0 µs

@@ -27,7 +27,7 @@ function start() {
   });
   loopsOpen = kept.get("open") === "1";
   const run = data.run;
-  document.getElementById("summary").textContent = `${run.machine || "an unknown machine"}; scanviz ${run.scanviz}, Python ${run.python}, NumPy ${run.numpy}; ${run.started}; ${duration(run.wall_ns)} in all${run.arguments.length ? `; arguments: ${run.arguments.join(" ")}` : ""}`;
+  document.getElementById("summary").textContent = `${run.machine || "an unknown machine"}; scanviz ${run.scanviz}, Python ${run.python}, NumPy ${run.numpy}; ${run.started}${run.arguments.length ? `; arguments: ${run.arguments.join(" ")}` : ""}`;
   tabs();
   chooser();
   keys();

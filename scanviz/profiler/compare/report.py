@@ -31,15 +31,20 @@ def headline(comparison: Comparison) -> str:
     """
     larger = [row for row in comparison.rows if row.figure.kind != "operation" and row.interval is not None]
     changed = [row for row in larger if row.verdict in ("slower", "faster")]
-    unlike = {difference.what for difference in comparison.unlike}
+    unlike = {difference.what: difference for difference in comparison.unlike}
+    tiers = {row: unlike.get(f"tier of loop {row.figure.name}") for row in changed}
     loops = [
         row
         for row in changed
         if row.figure.kind == "loop" and f"steps a run of loop {row.figure.name}" not in unlike
     ]
+    alike = [row for row in loops if tiers[row] is None]
+    functions = [row for row in changed if row.figure.kind == "function"]
     if changed:
-        row = max(loops or changed, key=lambda row: abs(row.lost_ns))
-        return f"your {row.figure.kind} {_name(row)} is {_factor_of(row)} {row.verdict}: {_per(row)}"
+        row = max(alike or functions or loops or changed, key=lambda row: abs(row.lost_ns))
+        text = f"your {row.figure.kind} {_name(row)} is {_factor_of(row)} {row.verdict}: {_per(row)}"
+        tier = tiers[row]
+        return text if tier is None else f"{text}, but by other code (A {tier.a}, B {tier.b})"
     if not larger:
         return ""
     row = max(larger, key=lambda row: (row.figure.kind == "loop", (row.b_ns or 0) * row.figure.count))

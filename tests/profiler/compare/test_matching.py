@@ -9,6 +9,7 @@ from scanviz.profiler.compare.comparison import Comparison, compare
 from scanviz.profiler.compare.intervals import ConfidenceInterval
 from scanviz.profiler.compare.matching import head
 from scanviz.profiler.compare.report import headline, render_comparison
+from scanviz.record.loops import TierRecord
 from scanviz.record.model import OperationRecord, ProfileRecord, SourceRecord
 from tests.profiler.compare.test_compare import SLOW_DOT, TEXTS, repeated, run, verdicts, with_loop
 
@@ -61,6 +62,19 @@ def test_the_net_figure_comes_first() -> None:
     assert headline(comparison) == "your loop rnn is 1.3 times faster: 220 → 175 µs a run"
     assert render_comparison(comparison).splitlines()[2] == headline(comparison)
     assert headline(compare(a, a)).startswith("no difference was found: loop rnn 220 → 220 µs a run; one of ")
+
+
+def test_steps_that_ran_by_other_code_do_not_come_first() -> None:
+    a, b = repeated(8, 1, jitter=0.01, times=SLOW_DOT), repeated(8, 50, jitter=0.01)
+
+    def on(tier: str, record: ProfileRecord) -> ProfileRecord:
+        tiers = (TierRecord(tier, "", 1, 0),)
+        return with_loop(
+            replace(record, repeats=tuple(with_loop(one, tiers=tiers) for one in record.repeats)), tiers=tiers
+        )
+
+    text = headline(compare(on("numpy", a), on("native", b), rounds=True))
+    assert text.startswith("your function ") or text.endswith(", but by other code (A numpy, B native)")
 
 
 @pytest.mark.parametrize(

@@ -79,5 +79,5 @@ def test_what_threads_share_without_a_lock_is_met():
         touched = Touched()
         by_turns([lambda: f(np.ones(3))] * 2, Turns((3,)), touched)
     files = {file.rpartition("/")[2] for places in touched.shared() for file, _ in places}
-    assert "pool.py" in files, "a deque, which needs no lock"
+    assert "calling.py" in files, "a deque, which needs no lock"
     assert "recorder.py" not in files

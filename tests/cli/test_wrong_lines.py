@@ -25,7 +25,6 @@ profile --repeat=0 s.py                           | --repeat takes a positive nu
 profile --repeat=101 s.py                         | --repeat takes at most
 check --big s.py                                  | --big takes a positive number, not 's.py'
 check --big=nan s.py                              | --big takes a positive number
-check missing.py                                  | can't open file
 report a.scanviz a.scanviz                        | scanviz report takes one FILE, a saved profile, found 2
 report none.scanviz                               | none.scanviz cannot be read
 report --step 3 a.scanviz                         | --step needs --values

@@ -16,7 +16,7 @@ from scanviz.testing.loops import random_loops
 from tests.laws.frame import built, gradients
 from tests.laws.law import law
 
-_ROW = re.compile(r"it was so in (\w+)(?:\[([\d, ]+)\])?, as the caller gave it")
+_ROW = re.compile(r"it came from your input (\w+)(?:\[([\d, ]+)\])?")
 
 
 @law(

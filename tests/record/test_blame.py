@@ -50,17 +50,17 @@ def test_what_a_step_made_is_traced_to_the_row_of_the_input() -> None:
     made, row = chain(
         scanviz.function([X, W], rnn()[-1], mode="numpy"), planted_matrix(), 0.1 * np.eye(3), loop="rnn"
     )
-    assert made.startswith("step 71 of rnn made it: log(dot(h[t-1], w) + x[t] + 2) of") and "T.log" in made
-    assert row.startswith("it worked on x[71, 1], as the caller gave it")
+    assert made.startswith("step 71 of rnn made it: log(dot(h[t-1], w) + x[t] + 2) with") and "T.log" in made
+    assert row.startswith("computed from your input x[71, 1] = -40")
 
 
 def test_a_gradient_is_traced_to_the_step_of_the_forward_loop() -> None:
     h = rnn()
     f = scanviz.function([X, W], [h[-1], scanviz.grad(T.sum(h[-1]), W)], mode="numpy")
     links = chain(f, planted_matrix(), 0.1 * np.eye(3), loop="grad_of_rnn")
-    assert links[0].startswith("step 0 of grad_of_rnn (back over step 89 of rnn) was given it in")
+    assert links[0].startswith("step 0 of grad_of_rnn (back over step 89 of rnn) read it from")
     assert any(link.startswith("step 71 of rnn made it: log(") for link in links)
-    assert links[-1].startswith("it worked on x[71, 1]")
+    assert links[-1].startswith("computed from your input x[71, 1]")
 
 
 @pytest.mark.parametrize("backwards", [False, True])
@@ -69,9 +69,9 @@ def test_work_that_was_moved_out_of_a_loop_is_traced_to_the_row(backwards: bool)
         lambda x_t, h: T.tanh(h) + T.log(x_t + 2.0), V, 0.0, name="moved", go_backwards=backwards
     )
     given, moved, row = chain(scanviz.function([V], h, mode="numpy"), planted(17, -5.0), loop="moved")
-    assert given.startswith(f"step {59 - 17 if backwards else 17} of moved was given it in log(")
+    assert given.startswith(f"step {59 - 17 if backwards else 17} of moved read it from log(")
     assert "was computed before the loop, for all its steps" in moved and "T.log" in moved
-    assert row.startswith("it worked on v[17], as the caller gave it")
+    assert row.startswith("computed from your input v[17] = -5")
 
 
 def two_loops() -> Any:
@@ -82,15 +82,15 @@ def two_loops() -> Any:
 
 def test_a_loop_that_reads_another_is_traced_into_it_and_to_the_step_that_wrote_the_state() -> None:
     links = chain(two_loops(), planted(17, -5.0), loop="second")
-    assert [link.split(" was ")[0].split(" made ")[0].split(" wrote ")[0] for link in links] == [
-        "step 18 of second", "tanh(s)", "step 18 of first", "step 17 of first", "it worked on v[17], as the caller gave it | ",
+    assert [link.split(" was ")[0].split(" read ")[0].split(" made ")[0].split(" wrote ")[0] for link in links] == [
+        "step 18 of second", "tanh(s)", "step 18 of first", "step 17 of first", "computed from your input v[17] = -5 | ",
     ]  # fmt: skip
 
 
 def test_a_nan_that_came_in_is_told_from_one_that_was_made() -> None:
     links = chain(two_loops(), planted(17, np.nan), loop="second")
-    assert links[-2].startswith("step 17 of first was given it in v[t]")
-    assert links[-1].startswith("it was so in v[17], as the caller gave it")
+    assert links[-2].startswith("step 17 of first read it from v[t]")
+    assert links[-1].startswith("it came from your input v[17] = nan")
 
 
 def nested() -> Any:
@@ -106,8 +106,8 @@ def nested() -> Any:
 
 def test_a_loop_inside_a_step_is_looked_into() -> None:
     links = chain(nested(), planted(17, -5.0), loop="outer")
-    assert links[0].startswith("step 17 of outer has it of the loop in its step")
-    assert links[1].startswith("step 1 of inner made it: sqrt(g[t-1]) of g[t-1] = -4")
+    assert links[0].startswith("step 17 of outer got it from the loop in its step")
+    assert links[1].startswith("step 1 of inner made it: sqrt(g[t-1]) with g[t-1] = -4")
 
 
 @pytest.mark.parametrize(

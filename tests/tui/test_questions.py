@@ -121,10 +121,10 @@ async def test_at_which_step_did_it_become_nan_and_from_what():
         await press(pilot, "7 f")
         assert app.state.step == 23
         told = text_of(app, "#values-about")
-        assert "first NaN or infinity (f): step 23 of tank made it: outflow of level[t-1] = -0.3495" in told
+        assert "first NaN or infinity (f): step 23 of tank made it: outflow with level[t-1] = -0.3495" in told
         assert "test_linked_selection.py:" in told
-        assert "← step 22 of tank wrote its input" in told  # two keys from the first screen
-        assert "← it worked on inflow[22], as the caller gave it" in told
+        assert "← step 22 of tank wrote that input" in told  # two keys from the first screen
+        assert "← computed from your input inflow[22] = -1" in told
         rows = app.view.rows()
         assert "! outflow" in rows[app.view.table().cursor_row]
         assert next(row for row in rows if "!" in row) == rows[app.view.table().cursor_row]
@@ -224,4 +224,4 @@ async def test_what_made_the_nan_is_on_the_first_screen_and_two_keys_tell_the_wh
         assert "The first NaN in `tank` is" in seen and "at step 23" in seen
         await press(pilot, "7 f")
         seen = screen_of(app)
-        assert "made it: outflow" in seen and "it worked on inflow[22], as the caller gave it" in seen
+        assert "made it: outflow" in seen and "computed from your input inflow[22] = -1" in seen

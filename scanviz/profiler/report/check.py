@@ -79,13 +79,11 @@ def _found(found: FindingRecord) -> list[ReportLine]:
         ReportLine(f"  read       by loop {_loop(loop_place)}", wraps=True) for loop_place in found.read_at
     ]
     lines += [
-        ReportLine(f"  made of    what loop {_loop(loop_place)} gave", wraps=True)
+        ReportLine(f"  made from  results of loop {_loop(loop_place)}", wraps=True)
         for loop_place in found.made_of
     ]
     if found.rows:
-        lines.append(
-            ReportLine(f"  of rows    {sanitize(', '.join(found.rows))}, as the caller gave them", wraps=True)
-        )
+        lines.append(ReportLine(f"  your data  {sanitize(', '.join(found.rows))}", wraps=True))
     if found.problem == "inf":
         lines.append(ReportLine(f"  meant?     {MEANT}", QUIET, wraps=True))
     if found.expected:
@@ -94,11 +92,9 @@ def _found(found: FindingRecord) -> list[ReportLine]:
     for value in found.inputs:
         lines.append(ReportLine(f"    {sanitize(value.name)}  {_value(value)}", wraps=True))
         if value.where is not None and value.origin:
-            lines.append(
-                ReportLine(f"      it came so from outside: {sanitize(value.origin)}", HOT, wraps=True)
-            )
+            lines.append(ReportLine(f"      it came from outside: {sanitize(value.origin)}", HOT, wraps=True))
     if found.step_inputs:
-        lines.append(ReportLine("  the step began with:", QUIET))
+        lines.append(ReportLine("  at the beginning of the step:", QUIET))
     lines += [
         ReportLine(f"    {sanitize(value.name)}  {_value(value)}", wraps=True) for value in found.step_inputs
     ]
@@ -131,8 +127,12 @@ def _made_of(found: FindingRecord) -> str:
     if found.problem in ("dtype", "shape"):
         return "its inputs:"
     if found.cause == "given":
-        return "it was not made here: one of its inputs already had it"
-    return "it was made here, of inputs that had none:" if found.inputs else "it was made here, of nothing"
+        return "this operation did not make it; one of its inputs had it:"
+    return (
+        "this operation made it; its inputs had none:"
+        if found.inputs
+        else "this operation made it; it has no inputs"
+    )
 
 
 def _loop(place: StepPlaceRecord) -> str:

@@ -204,14 +204,14 @@ class _Chain:
         loop, name = self.loops[trace.loop], bad.variable.name
         at = f"step {bad.step} of {loop.name}{self._back(trace, bad.step)}"
         if bad.given:
-            words = f"{at} was given it in {name}"
+            words = f"{at} read it from {name}"
         elif constant is None and self._inner(trace, bad) is not None:
-            words = f"{at} has it of the loop in its step: {name}"
+            words = f"{at} got it from the loop in its step: {name}"
         else:
             place = trace.steps.index(bad.step)
             given = ", ".join(_shortly(operand, place) for operand in operands)
-            made = "made it" if constant is None else f"met it in {constant.name}"
-            words = f"{at} {made}: {name}{f' of {given}' if given else ''}"
+            made = "made it" if constant is None else f"read it from {constant.name}"
+            words = f"{at} {made}: {name}{f' with {given}' if given else ''}"
         return BlameLink(words, trace.loop, trace.run, bad.step, bad.variable.source, bad.variable.operation)
 
     def _back(self, trace: TraceRecord, step: int) -> str:
@@ -243,7 +243,7 @@ class _Chain:
                 key = next(key for key, loop in placed.items() if loop is one.loop)
                 if (first := self._first(key)) is not None:
                     return links, first
-                words = f"loop {self.loops[key].name} gave it, and no step of it that was kept has it"
+                words = f"loop {self.loops[key].name} returned it, in a step that was not kept"
                 return [*links, BlameLink(words, key)], None
         if parent is not None:
             return links, self._first(parent)
@@ -285,7 +285,7 @@ class _Chain:
         nearest = min((one.back for one in rows), default=0)
         links = []
         if nearest and not given:
-            words = f"step {step - nearest} of {self.loops[trace.loop].name} wrote its input"
+            words = f"step {step - nearest} of {self.loops[trace.loop].name} wrote that input"
             links.append(BlameLink(words, trace.loop, trace.run, step - nearest))
         texts = dict.fromkeys(_row(one) for one in rows if one.back == nearest)
         return [*links, *(BlameLink(text) for text in [*texts][:MOST_ROWS])]
@@ -297,13 +297,12 @@ def _row(origin: Origin) -> str:
     at = at if None not in origin.place[: len(at)] else []
     name = f"{origin.name}[{', '.join(map(str, at))}]" if at else origin.name
     value = origin.frame.value(origin.frame.program.inputs[_input(origin)])
-    bad = value is not None and not np.isfinite(np.asarray(value, np.float64)[tuple(at)]).all()
-    verb = "it was so in" if bad else "it worked on" if at else "it came in"
-    return (
-        f"{verb} {name}, as the caller gave it"
-        if origin.kind == "input"
-        else f"{verb} shared variable {name}"
-    )
+    numbers = None if value is None else np.asarray(value, np.float64)[tuple(at)]
+    is_bad = numbers is not None and not np.isfinite(numbers).all()
+    verb = "it came" if is_bad else "computed"
+    kind = "your input" if origin.kind == "input" else origin.kind
+    shown = f" = {numbers:.4g}" if numbers is not None and numbers.ndim == 0 else ""
+    return f"{verb} from {kind} {name}{shown}"
 
 
 def _input(origin: Origin) -> int:

@@ -116,9 +116,9 @@ class Origin(NamedTuple):
     by: tuple[str, ...]
 
     def __str__(self) -> str:
-        given = ", as the caller gave it" if self.kind == "input" else ""
-        way = "".join(f", by way of loop {name}" for name in self.by)
-        return f"{self.kind} {self.name}{given}{way}" if self.name else f"a constant{way}"
+        kind = "your input" if self.kind == "input" else self.kind
+        way = "".join(f", through loop {name}" for name in self.by)
+        return f"{kind} {self.name}{way}" if self.name else f"a constant{way}"
 
 
 class _Numbers(NamedTuple):

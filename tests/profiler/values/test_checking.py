@@ -130,8 +130,8 @@ def test_a_nan_that_the_user_gave_is_said_to_be_given() -> None:
     [place] = finding.loops
     assert place.step == 73 and finding.cause == "given"
     bad = [each for each in finding.inputs if each.where is not None]
-    assert [(each.name, each.origin) for each in bad] == [("x[t]", "input x, as the caller gave it")]
-    assert "it was not made here" in render_check(CheckedRecord(finding=finding))
+    assert [(each.name, each.origin) for each in bad] == [("x[t]", "your input x")]
+    assert "this operation did not make it" in render_check(CheckedRecord(finding=finding))
 
 
 def test_what_was_computed_for_all_steps_at_once_names_the_step_that_reads_it() -> None:
@@ -143,7 +143,7 @@ def test_what_was_computed_for_all_steps_at_once_names_the_step_that_reads_it() 
     assert finding.loops == () and finding.operation == "dot(x, w)"
     assert finding.result.where == (73, 0)
     assert [(each.loop, each.step) for each in finding.read_at] == [("rnn", 73)]
-    assert finding.inputs[0].origin == "input x, as the caller gave it"
+    assert finding.inputs[0].origin == "your input x"
 
 
 def test_what_was_computed_behind_a_loop_for_all_its_steps_names_the_step_that_it_is_of() -> None:
@@ -206,9 +206,7 @@ def test_shared_variables_and_initial_states_are_named_as_origins() -> None:
     start = T.vector("start")
     g = scanviz.function([x, start], scanviz.scan(lambda r, s: s * r, x, start, name="h")[0])
     finding = found(g, np.ones((3, 2)), np.array([0.0, np.inf]))
-    assert [each.origin for each in finding.inputs if each.where is not None] == [
-        "input start, as the caller gave it"
-    ]
+    assert [each.origin for each in finding.inputs if each.where is not None] == ["your input start"]
 
 
 def test_a_constant_that_is_nan_is_named_as_one() -> None:
@@ -394,9 +392,9 @@ def test_a_given_infinity_is_followed_through_a_loop_that_has_ended() -> None:
     finding = found(f, np.array([0.0, -np.inf, 2.0, 3.0]))
     assert finding.cause == "given" and [loop.loop for loop in finding.loops] == ["use"]
     [origin] = [each.origin for each in finding.inputs if each.where is not None]
-    assert "input p, as the caller gave it, by way of loop delay" in origin
+    assert "your input p, through loop delay" in origin
     text = " ".join(render_check(CheckedRecord(finding=finding)).split())
-    assert "it came so from outside: input p, as the caller gave it, by way of loop delay" in text
+    assert "it came from outside: your input p, through loop delay" in text
 
 
 def test_an_infinity_that_may_be_meant_names_the_option_that_passes_it() -> None:

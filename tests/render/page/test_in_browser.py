@@ -591,9 +591,9 @@ def what_rewriting_did_and_bought(reader: Reader) -> None:
 def first_nan_and_what_made_it(reader: Reader) -> None:
     assert reader.sees("The first NaN in tank is sqrt(s[t-1]) at step 118")
     reader.press("f")
-    assert reader.sees("step 118 of tank made it: sqrt(s[t-1]) of s[t-1] = -8")
-    assert reader.sees("it worked on v[117], as the caller gave it")
-    reader.follow("step 117 of tank wrote its input")
+    assert reader.sees("step 118 of tank made it: sqrt(s[t-1]) with s[t-1] = -8")
+    assert reader.sees("computed from your input v[117]")
+    reader.follow("step 117 of tank wrote that input")
     assert reader.sees("Step 117 of 200")
 
 

@@ -6,6 +6,7 @@ The search takes at most two seconds; where they do not suffice, only the functi
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from time import perf_counter_ns
 from typing import Any
 
@@ -27,10 +28,8 @@ def first_nan(function: int, again: Callable[[Observer], None]) -> FirstNanRecor
         ``again(observer)`` repeats the call.
     """
     search = _Search()
-    try:
+    with suppress(Exception, _SearchEnded):  # a failure of the second computation changes nothing of the run
         again(search)
-    except Exception:  # too long, or a failure of the second computation: the run goes on as it would have
-        return FirstNanRecord(function)
     found = search.finding
     if found is None:
         return FirstNanRecord(function)
@@ -47,8 +46,8 @@ def first_nan(function: int, again: Callable[[Observer], None]) -> FirstNanRecor
     )
 
 
-class _TooLongError(Exception):
-    """The search has taken its time."""
+class _SearchEnded(BaseException):
+    """The search has found a NaN, or taken its time; no Exception, whose handlers would add to it or run the call again."""
 
 
 class _Search(Checker):
@@ -62,5 +61,5 @@ class _Search(Checker):
         self, function: int, loop: int | None, step: int, index: int, elapsed_ns: int, values: tuple[Any, ...]
     ) -> None:
         super().instruction(function, loop, step, index, elapsed_ns, values)
-        if self.finding is None and perf_counter_ns() > self._end:
-            raise _TooLongError
+        if self.finding is not None or perf_counter_ns() > self._end:
+            raise _SearchEnded

@@ -70,10 +70,12 @@ def test_a_search_that_takes_too_long_names_the_function(monkeypatch: pytest.Mon
 
 def test_searching_is_profiler_overhead() -> None:
     f = outflow()
+    rates = np.full(3000, 4.0)  # as much flows out as is there, and more at the end
+    rates[-1] = 5.0
     with scanviz.profile() as p:
-        f(np.zeros(3000) + 1.0)
+        f(rates)
     (function,) = p.record.functions
-    assert function.total_ns < p.record.wall_ns / 2
+    assert p.record.first_nan.step == 2999 and function.total_ns < p.record.wall_ns / 2
 
 
 def test_a_merged_profile_keeps_it() -> None:
@@ -90,3 +92,27 @@ def test_only_the_last_row_of_a_long_result_is_looked_at() -> None:
     long[0] = np.nan
     assert not ends_in_nan([long]) and ends_in_nan([long[::-1]])
     assert not ends_in_nan([np.array([1]), np.array(["a"]), 3.0])
+
+
+def test_the_search_ends_where_the_nan_is_and_at_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = T.vector("x")
+    s, _ = scanviz.scan(lambda x_t, s: 0.5 * s + T.sqrt(x_t - 0.1 * s), x, 0.0, name="long")
+    f = scanviz.function([x], s[-1], name="f", mode="numpy")
+    given = np.ones(3_000)
+    given[5] = -1.0
+    steps = []
+    counted = first_nan._Search.step_inputs
+
+    def step_inputs(self, function, loop, step, values):
+        steps.append(step)
+        counted(self, function, loop, step, values)
+
+    monkeypatch.setattr(first_nan._Search, "step_inputs", step_inputs)
+    with scanviz.profile() as p:
+        f(given)
+    assert p.record.first_nan.step == 5 and 5 <= max(steps) < 1_000
+    steps.clear()
+    monkeypatch.setattr(first_nan, "LONGEST_NS", -1)
+    with scanviz.profile() as p:
+        f(given)
+    assert p.record.first_nan.operation == "" and len(steps) < 1_000

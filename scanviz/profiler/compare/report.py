@@ -197,7 +197,7 @@ def _header(comparison: Comparison) -> Iterator[ReportLine]:
         more = f"{FEW} or more tell smaller changes (--seconds, --rounds)"
         yield _wrapped(f"{counted(runs, 'round')}: {more}", QUIET)
     if runs > 1:
-        yield _wrapped(f"intervals hold, all at once, in 95 of 100 comparisons; {floor}", QUIET)
+        yield _wrapped(f"all intervals hold in 95 of 100 comparisons; {floor}", QUIET)
     else:
         yield _wrapped(f"with one run on a side {floor}; runs may differ by more:", QUIET)
         yield _wrapped("scanviz profile --repeat 5 shows by how much", QUIET)

@@ -46,7 +46,7 @@ def calls_of(program: str, mode: str, quick: bool) -> Iterator[tuple[Any, list[A
     """Yield the functions of a program, with the inputs of a call."""
     from scanviz.engine.measurement.captured_calls import CapturedCalls
 
-    with CapturedCalls().watching() as captured:
+    with CapturedCalls().observing() as captured:
         if program.endswith(".py"):
             _run(program)
         else:

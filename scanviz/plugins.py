@@ -63,7 +63,7 @@ class Plugin(NamedTuple):
         return f"the {GROUPS[self.group]} {self.name!r}{by} could not be loaded ({why})"
 
 
-class PluginFailure(Exception):  # noqa: N818  # whoever asked makes an error of it
+class PluginFailure(Exception):  # noqa: N818  # callers turn it into an error
     """Something that another distribution adds cannot be used; the text names the distribution."""
 
 

@@ -28,7 +28,7 @@ def show_functions(script: Script, what: str, deliver: Callable[[Sequence[Functi
 
 
 def run_and_show(
-    script: Script, what: str, watching: AbstractContextManager[Any], show: Callable[[TextIO], None]
+    script: Script, what: str, observing: AbstractContextManager[Any], show: Callable[[TextIO], None]
 ) -> int:
     """Run a script and show something at its end, even if it fails; return the exit code.
 
@@ -38,7 +38,7 @@ def run_and_show(
         The program.
     what : str
         Name of the output, for a message.
-    watching : context manager
+    observing : context manager
         Entered while the script runs.
     show : callable
         ``show(out)``; its UsageError is printed, and ends the command with 2.
@@ -54,25 +54,25 @@ def run_and_show(
             return 2
         return 0
 
-    return run_to_the_end(script, watching, finish)
+    return run_to_the_end(script, observing, finish)
 
 
-def run_to_the_end(script: Script, watching: AbstractContextManager[Any], finish: Callable[[], int]) -> int:
+def run_to_the_end(script: Script, observing: AbstractContextManager[Any], finish: Callable[[], int]) -> int:
     """Run a script, then finish and return its exit code; a failing script keeps its own.
 
     Forks of the process do not finish.
     """
-    from scanviz.profiler.run.exits import watch_the_end
+    from scanviz.profiler.run.exits import register_final_exit
     from scanviz.profiler.run.runner import CannotRunError, run
 
     process = os.getpid()
-    watch_the_end()
+    register_final_exit()
 
     def finish_here() -> int:
         return finish() if os.getpid() == process else 0
 
     try:
-        with watching:
+        with observing:
             run(script)
     except CannotRunError:
         raise

@@ -50,7 +50,7 @@ def main(arguments: list[str]) -> int:
 
     forecasts = Forecasts(given.limit)
     return run_and_show(
-        script, "the forecast", forecasts.watching(), lambda out: _print(forecasts.calls, out)
+        script, "the forecast", forecasts.observing(), lambda out: _print(forecasts.calls, out)
     )
 
 

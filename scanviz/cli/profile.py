@@ -118,7 +118,7 @@ def _page_writer(given: Given, profile: str) -> Callable[[ProfileRecord], None]:
 
 def _profile_repeatedly(given: Given, output: Path, also: Callable[[ProfileRecord], None] | None) -> int:
     """Run a program several times, save the profile and return the last exit code."""
-    from scanviz.profiler.run.exits import terminations_as_interrupts, watch_the_end
+    from scanviz.profiler.run.exits import register_final_exit, terminations_as_interrupts
     from scanviz.profiler.run.profiled import free_name
     from scanviz.profiler.run.repeats import INTERRUPTED, MOST, run_repeatedly
     from scanviz.record.errors import CannotWriteError
@@ -128,7 +128,7 @@ def _profile_repeatedly(given: Given, output: Path, also: Callable[[ProfileRecor
     if count > MOST:
         raise UsageError(f"--repeat takes at most {MOST}, not {count}")
     options = as_given(given, "detail", "steps-a-stamp", "values", "mode", "children", "roofline")
-    watch_the_end()
+    register_final_exit()
     with terminations_as_interrupts():
         done = run_repeatedly([*options, *given.rest], count)
     code = done.code if done.code >= 0 else 128 - done.code

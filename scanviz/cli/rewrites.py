@@ -115,7 +115,7 @@ def _run_and_show(program: Script, view: RewritesOptions, own: TextIO | None) ->
         with contextlib.suppress(BrokenPipeError):  # nobody reads any more
             _show(_with_uncalled(record, uncalled.functions), view, own is not None, own or stream)
 
-    with uncalled.watching():
+    with uncalled.observing():
         run_profiled(program, RunOptions(None, False, 8, None, "steps", show))
     return 0
 

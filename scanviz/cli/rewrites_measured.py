@@ -226,15 +226,15 @@ def run_and_measure(program: Script, wanted: MeasurementOptions) -> int:
     stream = sys.stderr  # the program may replace it
 
     @contextlib.contextmanager
-    def watching() -> Iterator[None]:
-        with captured.watching(), uncalled.watching():
+    def observing() -> Iterator[None]:
+        with captured.observing(), uncalled.observing():
             yield
             for thread in threading.enumerate():  # as python does before it ends
                 if thread is not threading.current_thread() and not thread.daemon:
                     thread.join()
 
     return run_to_the_end(
-        program, watching(), lambda: _show_measured(captured, uncalled.functions, wanted, stream)
+        program, observing(), lambda: _show_measured(captured, uncalled.functions, wanted, stream)
     )
 
 

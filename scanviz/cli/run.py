@@ -20,10 +20,10 @@ def main(arguments: list[str]) -> int:
     given = parse(arguments, OPTIONS, program=True)
     program = program_of(given.rest, "run")
     set_mode(given.mode)
-    from scanviz.profiler.run.exits import watch_the_end
+    from scanviz.profiler.run.exits import register_final_exit
     from scanviz.profiler.run.runner import run
 
-    watch_the_end()
+    register_final_exit()
     run(program)
     return 0
 

@@ -42,30 +42,30 @@ class building:  # noqa: N801  # a context manager, written like a function
     gradient
     """
 
-    __slots__ = ("_begun", "_generation", "_kind", "_own_ns", "_watching", "_where")
+    __slots__ = ("_begun", "_generation", "_kind", "_observers", "_own_ns", "_where")
 
     def __init__(self, kind: Building) -> None:
         self._kind: Building = kind
-        self._watching: tuple[Observer, ...] = ()
+        self._observers: tuple[Observer, ...] = ()
 
     def __enter__(self) -> None:
-        self._generation, watching = GENERATION[0], observers()
-        if watching and not getattr(_thread, "builds", False):
-            self._notify_of_begin(watching)
+        self._generation, current = GENERATION[0], observers()
+        if current and not getattr(_thread, "builds", False):
+            self._notify_of_begin(current)
 
-    def _notify_of_begin(self, watching: tuple[Observer, ...]) -> None:
+    def _notify_of_begin(self, current: tuple[Observer, ...]) -> None:
         begun = perf_counter_ns()
         for notify in BEFORE_BUILDING:
             begun += notify()
-        self._watching, self._where = watching, user_line()
+        self._observers, self._where = current, user_line()
         _thread.builds = True
         notified = 0
         try:
-            for observer in watching:
+            for observer in current:
                 observer.build_begin(self._kind, self._where)
                 notified += 1
         except BaseException:
-            self._watching = watching[:notified]
+            self._observers = current[:notified]
             self._generation = -1
             self._notify_of_end(begun, 0)
             raise
@@ -75,7 +75,7 @@ class building:  # noqa: N801  # a context manager, written like a function
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._watching:
+        if self._observers:
             ended = perf_counter_ns()
             self._notify_of_end(ended - self._own_ns, ended - self._begun)
 
@@ -84,13 +84,13 @@ class building:  # noqa: N801  # a context manager, written like a function
         _thread.builds = False
         for notify in BEFORE_BUILDING:
             own_since += notify()
-        for observer in self._watching:
+        for observer in self._observers:
             observer.build_end(self._kind, self._where, elapsed_ns)
         ended = perf_counter_ns()
         own = ended - own_since
         if getattr(_thread, "unreported_to", -1) == self._generation >= 0:
             own += _thread.unreported_ns
-        for observer in self._watching:
+        for observer in self._observers:
             observer.build_observed(own)
         _thread.unreported_to, _thread.unreported_ns = self._generation, perf_counter_ns() - ended
 

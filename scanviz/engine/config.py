@@ -18,14 +18,14 @@ _KIND = {int: "a whole number", float: "a number"}
 
 def _from_environment(variable: str, usual: Number) -> Number:
     """Return the number that a variable of the environment says, the usual one where it is not set."""
-    said = os.environ.get(variable)
-    if not said:
+    text = os.environ.get(variable)
+    if not text:
         return usual
     try:
-        number = type(usual)(said)
+        number = type(usual)(text)
     except ValueError:
         expected = f"{_KIND[type(usual)]} from 0 on"
-        raise ScanvizValueError(f"{variable} cannot be set", expected=expected, found=repr(said)) from None
+        raise ScanvizValueError(f"{variable} cannot be set", expected=expected, found=repr(text)) from None
     _check_at_least_0(variable, number)
     return number
 

@@ -74,7 +74,7 @@ class ScanvizError(Exception):
     ) -> None:
         self.what, self.where, self.step, self.text = what, where, step, text
         self.expected, self.found, self.fix = expected, found, fix
-        self.told = False  # whether a backend has put it in the user's words
+        self.translated = False  # whether a backend has put it in the user's words
         super().__init__(what)
 
     @classmethod

@@ -1,4 +1,4 @@
-"""Profiling: recording what the engine tells, and reporting it."""
+"""Profiling: recording the engine's events and reporting them."""
 
 from __future__ import annotations
 

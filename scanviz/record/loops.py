@@ -143,13 +143,13 @@ class LoopRecord(Strict, Shown, frozen=True, eq=False):
         The rest of the typical step: taking slices and going round the loop.
     cost_ns : float
         Overhead of timing its steps, estimated; part of ``total_ns``.  Counting runs of loops inside them is included.
-    watching_ns : int
+    recorder_ns : int
         Other overhead of observing its runs: aggregating their times, compiling the instrumented code.  Measured, and part of no
         other time.
     inner_cost_ns : float
         The same as ``cost_ns`` of loops inside it, which is part of ``total_ns`` too.
-    inner_watching_ns : int
-        The same as ``watching_ns`` of loops inside it.
+    inner_recorder_ns : int
+        The same as ``recorder_ns`` of loops inside it.
     buffer_bytes : int
         The most that states, results and temporaries took in one run.
     clock : str
@@ -215,9 +215,9 @@ class LoopRecord(Strict, Shown, frozen=True, eq=False):
     copy_ns: float = 0.0
     overhead_ns: float = 0.0
     cost_ns: float = 0.0
-    watching_ns: int = 0
+    recorder_ns: int = 0
     inner_cost_ns: float = 0.0
-    inner_watching_ns: int = 0
+    inner_recorder_ns: int = 0
     buffer_bytes: int = 0
     clock: str = ""
     resolution_ns: float = 0.0
@@ -273,16 +273,16 @@ class LoopRecord(Strict, Shown, frozen=True, eq=False):
 
         Examples
         --------
-        >>> LoopRecord(1, 1, None, "rnn", None, total_ns=1100, cost_ns=100.0, watching_ns=100).slowdown
+        >>> LoopRecord(1, 1, None, "rnn", None, total_ns=1100, cost_ns=100.0, recorder_ns=100).slowdown
         1.2
         """
         without = self.total_ns - self.cost_ns - self.inner_cost_ns
-        return (self.total_ns + self.watching_ns + self.inner_watching_ns) / without if without > 0 else 1.0
+        return (self.total_ns + self.recorder_ns + self.inner_recorder_ns) / without if without > 0 else 1.0
 
     @property
     def recording_ns(self) -> float:
         """How much longer its runs took because of that: in short ones mostly making the code that notes times, once."""
-        return self.cost_ns + self.inner_cost_ns + self.watching_ns + self.inner_watching_ns
+        return self.cost_ns + self.inner_cost_ns + self.recorder_ns + self.inner_recorder_ns
 
     @property
     def typical_ns(self) -> float:

@@ -140,7 +140,7 @@ MEASURES = [
     _field("copy_ns", "ns", "storing rows", "Of a step, estimated.", "facts", whole=False),
     _field("overhead_ns", "ns", "the loop itself", "The rest of a step, estimated.", "facts", whole=False),
     _field("recording_ns", "ns", "profiler overhead in its steps", "Estimated.", field="cost_ns", whole=False),
-    _field("watching_ns", "ns", "profiler overhead beside its steps", "Measured, and in no time."),
+    _field("recorder_ns", "ns", "profiler overhead beside its steps", "Measured, and in no time."),
     _field(
         "buffer_bytes", "bytes", "buffers", "The most of one run: states, results and temporaries.",
         "heading", "compare",

@@ -187,7 +187,7 @@ class CostRecord(Strict, frozen=True):
     chunk_ns : float
         Calibrated cost of handing one over; 0 where that is measured, as part of ``recorder_ns``.
     recorder_ns : int
-        Time measured in watching: notifying, taking in, making the code that takes times.
+        Measured observer overhead: notifying, aggregating, compiling instrumented code.
     values_ns : int
         Time of the runs that computed and kept values one by one; other times are of runs without.
 

@@ -6,7 +6,7 @@ For ``y = f(x)`` with Jacobian J, a random direction v of x and a random directi
 - ``u · (J v)``, by forward mode;
 - ``(Jᵀ u) · v``, by reverse mode: the dot-product test of an adjoint.
 
-Each element of ``Jᵀ u`` is also compared with its own central difference, so that a mistake is told with its place.
+Each element of ``Jᵀ u`` is also compared with its own central difference, so that an error is reported with its position.
 """
 
 from __future__ import annotations

@@ -19,8 +19,8 @@ from textual.widgets import Static
 from scanviz.tui.help import own_bindings
 from scanviz.tui.text.colours import CYAN
 
-# How actions of keys begin that are not told: they move, or are Textual's own.
-_UNTOLD = (
+# Prefixes of actions whose keys are not listed: they move, or are Textual's own.
+_UNLISTED = (
     *("cursor_", "scroll_", "page", "point(", "aside(", "edge(", "end(", "view(", "open", "close"),
     *("toggle_", "select_", "focus_", "previous_tab", "next_tab", "app.focus", "screen."),
 )
@@ -29,7 +29,7 @@ _UNTOLD = (
 def _worth_room(binding: Binding, node: DOMNode) -> bool:
     """Return whether the footer lists a key where room is left: scanviz's own keys, cursor keys excluded."""
     ours = binding.action in _own_actions(type(node))
-    return ours and bool(binding.description) and not binding.action.startswith(_UNTOLD)
+    return ours and bool(binding.description) and not binding.action.startswith(_UNLISTED)
 
 
 @lru_cache(maxsize=64)
@@ -43,7 +43,7 @@ class Footer(Static):
     Parameters
     ----------
     first : sequence of str
-        Keys told before others, so that there is room for them on a narrow screen.
+        Keys listed before others, so that a narrow screen has room for them.
     """
 
     def __init__(self, first: Sequence[str] = ()) -> None:

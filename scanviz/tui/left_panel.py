@@ -262,9 +262,9 @@ class LeftPanel(Vertical):
         """Show a state in both."""
         self._state = state
         self.query_one("#tree", RunTree).show(state)
-        self._tell_facts()
+        self._show_facts()
 
-    def _tell_facts(self) -> None:
+    def _show_facts(self) -> None:
         inside = self.size
         if self._state is None or not inside.width:
             return
@@ -277,12 +277,12 @@ class LeftPanel(Vertical):
 
     def on_resize(self, event: Resize) -> None:
         """Write for another size."""
-        self.call_after_refresh(self._tell_facts)
+        self.call_after_refresh(self._show_facts)
 
     def on_tree_node_expanded(self, event: Tree.NodeExpanded[object]) -> None:
         """Make room for an opened node."""
-        self._tell_facts()
+        self._show_facts()
 
     def on_tree_node_collapsed(self, event: Tree.NodeCollapsed[object]) -> None:
         """Take the rows of a closed node."""
-        self._tell_facts()
+        self._show_facts()

@@ -56,7 +56,7 @@ class Panels:
             self._app.view.focus_inside()
 
     def bring(self, panel: Widget) -> None:
-        """Show a panel, whatever hid it."""
+        """Show a panel that may be hidden."""
         self.shrink()
         self._app.remove_class("wide")
         panel.remove_class(AWAY)

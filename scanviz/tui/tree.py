@@ -72,7 +72,7 @@ class RunTree(Tree[Key]):
             self._shown_record = state.record
             if list(self._by_key) != _keys(state.record):
                 self._fill_in(state)
-            self._tell_times(state.record)
+            self._show_times(state.record)
         key: Key = ("loop", state.loop) if state.loop is not None else ("function", state.function or 0)
         node = self._by_key.get(key)
         if node is not None and node is not self.cursor_node:
@@ -99,7 +99,7 @@ class RunTree(Tree[Key]):
             inside = kind == "function" or number in around
             self._by_key[key] = node.add("", key, expand=key not in closed, allow_expand=inside)
 
-    def _tell_times(self, record: ProfileRecord) -> None:
+    def _show_times(self, record: ProfileRecord) -> None:
         """Write the labels, where they have changed; loops keep their places while a script runs."""
         functions = {function.key: function for function in record.functions}
         times = OperationTimes(parts_of(record))
@@ -124,7 +124,7 @@ class RunTree(Tree[Key]):
     def on_resize(self, event: Resize) -> None:
         """Cut names for another width."""
         if self._shown_record is not None and self.size.width != self._written_for:
-            self._tell_times(self._shown_record)
+            self._show_times(self._shown_record)
 
     def _fitted(self, name: str, around: int) -> str:
         """Shorten a name to fit beside its share, at a nesting depth of ``around``."""

@@ -76,7 +76,7 @@ class VerdictBar(TextBlock, can_focus=True):
             self._record = state.record
             parts = parts_of(state.record)
             self._segments = segments(parts)
-            self._told_sentences = verdict(state.record, parts)
+            self._record_sentences = verdict(state.record, parts)
             self._draw()
 
     def look_for_advice(self, record: ProfileRecord) -> None:
@@ -94,11 +94,11 @@ class VerdictBar(TextBlock, can_focus=True):
         self._to_try = sentence
         self._draw()
 
-    _told_sentences: tuple[VerdictSentence, ...] = ()
+    _record_sentences: tuple[VerdictSentence, ...] = ()
 
     def _draw(self) -> None:
         ends = (self._to_try,) if self._to_try is not None else ()
-        self.sentences = (*self._told_sentences, *ends)
+        self.sentences = (*self._record_sentences, *ends)
         self.chosen = min(self.chosen, max(0, len(self.sentences) - 1))
         width = max(20, self.screen.size.width - 2)
         text = Text(no_wrap=True, overflow="ellipsis")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scanviz.engine import observe
 from scanviz.engine.config import config
 from scanviz.engine.graph.nodes import Array
-from scanviz.engine.runtime import rows
+from scanviz.engine.runtime import row_storage as rows
 from scanviz.profiler.recording.recorder import Recorder
 from scanviz.testing.comparing import check_same
 from scanviz.testing.loop_case import LoopCase

@@ -18,7 +18,7 @@ from scanviz.engine.graph.nodes import Array, Variable
 from scanviz.engine.mode import Mode
 from scanviz.engine.observe import Observer, observed_by
 from scanviz.engine.program.instructions import BranchInstruction, LoopInstruction, Program
-from scanviz.engine.runtime.rows import FIRST_BYTES
+from scanviz.engine.runtime.row_storage import FIRST_BYTES
 from scanviz.testing.loop_case import READINGS, LoopCase, Reading
 from scanviz.testing.loops import EVERY_DTYPE, random_loops
 from scanviz.testing.unrolled import run_plainly

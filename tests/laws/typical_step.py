@@ -20,7 +20,7 @@ import scanviz
 from scanviz import Mode
 from scanviz.engine.observation.events import StepSeries
 from scanviz.engine.observation.stamps import CLOCKS_NS, BlockStamps, Preemption, StepStamps
-from scanviz.profiler.recording.division import DEAREST, FEWEST, GRAIN
+from scanviz.profiler.recording.division import FEWEST, GRAIN, LARGEST_PRICE
 from scanviz.profiler.recording.loop_aggregate import LoopAggregate
 from scanviz.profiler.recording.operations import COLD
 from scanviz.profiler.recording.overhead import OverheadCalibration
@@ -241,7 +241,7 @@ def means_are_of_all_steps_that_were_timed(chunks: list[list[list[int]]], stamp:
         made.take(0, told)
         first += told.steps
     record, rows = made.snapshot(0), np.concatenate(chunks)
-    assert record.sampled_steps == len(rows) and record.stamp_ns <= DEAREST * stamp
+    assert record.sampled_steps == len(rows) and record.stamp_ns <= LARGEST_PRICE * stamp
     check_division(record)
     if len(rows) < FEWEST:
         return

@@ -21,7 +21,7 @@ from scanviz.engine.program.plan import Buffer, Emits, Grouping, Plan, overwrita
 from scanviz.engine.program.plan.arena import arena_of, inner_bytes, inner_steps
 from scanviz.engine.program.plan.location import Row, Size, SlotKey, StoreKind, View, Where
 from scanviz.engine.program.verify import verify_plan
-from scanviz.engine.runtime import rows as running
+from scanviz.engine.runtime import row_storage as running
 from scanviz.engine.runtime.array_module import ArrayModule
 from scanviz.engine.runtime.errors import changed_shape
 from scanviz.engine.runtime.interpreter import Interpreter

@@ -206,11 +206,13 @@ print("the end")
     with running(tmp_path, code) as source:
         until(lambda: source.update() and source.record.loops, "loop")
         source.close()
-        assert source.running and str(source.process) in source.farewell() and not source._watched.exists()
+        assert (
+            source.running and str(source.process) in source.farewell() and not source._live_folder.exists()
+        )
         flag.touch()
         source._process.wait(PATIENCE)
         assert load(tmp_path / "script.scanviz").outcome.status == "ok"
-        assert source.printed.read_text() == "the end\n" and not source._watched.exists()
+        assert source.printed.read_text() == "the end\n" and not source._live_folder.exists()
 
 
 def test_ending_the_watcher_at_once_leaves_the_script_running_to_its_end(tmp_path):

@@ -80,7 +80,7 @@ def _fixed_loop(loop):
         copy_ns=2_000.0,
         overhead_ns=3_000.0,
         buffer_bytes=4096,
-        watching_ns=0,
+        recorder_ns=0,
         setup_ns=0,
         first_run_ns=0,
         tiers=(),

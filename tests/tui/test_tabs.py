@@ -62,8 +62,8 @@ async def test_another_loop_begins_at_its_most_expensive_operation():
             await pilot.pause()
             assert table.cursor_row == 0 and table.row_count > 2
             await pilot.press("j", "j")
-        dearest = max(table.all_rows, key=lambda row: row[1][1].value)
-        assert table.order[0] == dearest[0]
+        slowest = max(table.all_rows, key=lambda row: row[1][1].value)
+        assert table.order[0] == slowest[0]
         app.state = app.state.at_step(3)
         await pilot.pause()
         assert table.cursor_row == 2, "another step of the loop leaves the cursor alone"

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from scanviz.tui.views.value_cells import FUNCTIONS, LONGEST, WatchError, watched
+from scanviz.tui.views.value_cells import FUNCTIONS, LONGEST, WatchError, watch_value
 
 VALUES = {
     "h[t]": np.array([1.0, 4.0, -2.0]),
@@ -36,7 +36,7 @@ VALUES = {
 )
 def test_what_is_allowed_is_computed(expression, value):
     try:
-        found = watched(expression, VALUES)
+        found = watch_value(expression, VALUES)
     except WatchError as error:
         found = str(error)
     assert found == value
@@ -89,7 +89,7 @@ def test_everything_else_is_refused_and_nothing_is_called(expression, monkeypatc
         for name in ("open", "eval", "exec"):
             patched.setattr(builtins, name, lambda *_, name=name: called.append(name))
         try:
-            found = watched(expression, VALUES)
+            found = watch_value(expression, VALUES)
         except WatchError as error:
             found = error
     assert not called and not list(tmp_path.iterdir())
@@ -100,18 +100,18 @@ def test_everything_else_is_refused_and_nothing_is_called(expression, monkeypatc
 
 def test_a_long_expression_a_large_power_and_a_large_product_are_refused():
     with pytest.raises(WatchError, match=f"at most {LONGEST}"):
-        watched("1+" * 200 + "1", VALUES)
+        watch_value("1+" * 200 + "1", VALUES)
     with pytest.raises(WatchError, match="powers go up to"):
-        watched("c ** 1000", VALUES)
+        watch_value("c ** 1000", VALUES)
     with pytest.raises(WatchError):
-        watched("((((9**64)**64)**64)**64)**64", VALUES)
+        watch_value("((((9**64)**64)**64)**64)**64", VALUES)
 
 
 def test_what_is_not_there_and_what_was_cut_is_named():
     with pytest.raises(WatchError, match=r"x is not known; variables: h\[t\]"):
-        watched("x + 1", VALUES)
+        watch_value("x + 1", VALUES)
     with pytest.raises(WatchError, match=r"not all numbers of big were kept"):
-        watched("max(big)", VALUES, cut=["big"])
+        watch_value("max(big)", VALUES, cut=["big"])
 
 
 atoms = st.sampled_from(
@@ -143,7 +143,7 @@ expressions = st.recursive(
 def test_an_expression_gives_text_or_says_why_not(expression):
     before = {name: value.copy() for name, value in VALUES.items()}
     try:
-        assert isinstance(watched(expression, VALUES), str)
+        assert isinstance(watch_value(expression, VALUES), str)
     except WatchError as error:
         assert str(error)
     else:
@@ -160,6 +160,6 @@ def test_an_expression_gives_text_or_says_why_not(expression):
 @given(st.text(max_size=60))
 def test_any_text_gives_text_or_says_why_not(expression):
     try:
-        assert isinstance(watched(expression, VALUES), str)
+        assert isinstance(watch_value(expression, VALUES), str)
     except WatchError as error:
         assert str(error)

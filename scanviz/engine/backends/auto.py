@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from scanviz.engine.program.plan import Plan
     from scanviz.engine.runtime.arena import LoopArena
     from scanviz.engine.runtime.calling import Entry, FailedRun, LoopCode, WriteEntry
-    from scanviz.engine.runtime.rows import StateRows
+    from scanviz.engine.runtime.row_storage import StateRows
 
 
 class NumpyCode(Specialised):

@@ -204,12 +204,12 @@ class Function(Shown):
 
     def __call__(self, *values: Any, **named: Any) -> Any:
         """Compute the outputs for input values, and update shared variables on success."""
-        watching = observe.observers()
+        observers = observe.observers()
         if self.profile_observer is not None:
-            watching = (*watching, self.profile_observer)
-        if not watching:
+            observers = (*observers, self.profile_observer)
+        if not observers:
             return self._given(self._arguments(values, named), None)
-        return (self._observed or self._observable()).call(values, named, watching)
+        return (self._observed or self._observable()).call(values, named, observers)
 
     def _observable(self) -> ObservedCalls:
         """Return the observed calls of this function, created at the first one: most programs run unobserved."""

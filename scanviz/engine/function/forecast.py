@@ -124,7 +124,7 @@ def of_call(function: Function, given: Sequence[Any]) -> MemoryForecast:
 
 
 def _where(program: Program, found: Sequence[int]) -> int:
-    """Return the first of the instructions that hold as much as one another, of which loops tell most; -1 of none."""
+    """Return the first of instructions that hold equally much, loops before others; -1 if there are none."""
     whole = len(program.instructions)
     loops = [k for k in found if k < whole and isinstance(program.instructions[k], LoopInstruction)]
     return next(iter(loops or found), -1)

@@ -1,6 +1,6 @@
 """Why a variable has no derivative, in the user's words: the way from it to the cost, and where that way breaks.
 
-Of several ways the shortest is told.  Where there is no connection all of them break, so the shortest does.
+Of several ways the shortest is described.  Without a connection all of them break, so the shortest does.
 """
 
 from __future__ import annotations
@@ -192,12 +192,12 @@ def describes_way(variable: Variable, costs: Sequence[Variable], through: Variab
     return _written(variable, way or [])
 
 
-def _written(variable: Variable, way: Way, told: Variable | None = None) -> str:
-    """Return a way by its end, the names on it and the one more variable that is told of."""
+def _written(variable: Variable, way: Way, named: Variable | None = None) -> str:
+    """Describe a way by its end, the names on it and the variable ``named``."""
     end = way[-1][2] if way else None
     names = [describe(variable)]
     for _, node, after in way:
-        if after.name or after is told:
+        if after.name or after is named:
             names.append(describe(after))
         elif after is end:  # without its parameters: it is seldom what the message is about
             names.append(describe(after) if node.op.name == "index" else f"{node.op.name}(…)")

@@ -25,9 +25,9 @@ from collections.abc import Mapping, Sequence
 from scanviz.engine.errors import InternalError
 from scanviz.engine.gradient.loops.adjoint import AdjointTaps, adjoint_taps
 from scanviz.engine.gradient.loops.connection import differentiable_sources, downstream, upstream
+from scanviz.engine.gradient.loops.forward_rows import ForwardRows, reversed_rows
 from scanviz.engine.gradient.loops.invariants import Invariants
 from scanviz.engine.gradient.loops.residuals import Residuals, row_name
-from scanviz.engine.gradient.loops.rows import ForwardRows, reversed_rows
 from scanviz.engine.gradient.sweeps.accumulate import add_cotangents, gradient_name
 from scanviz.engine.gradient.sweeps.guards import chosen_inside, wild_inside
 from scanviz.engine.gradient.sweeps.reverse import pull_back
@@ -180,8 +180,8 @@ class Backpropagation:
         sources = differentiable_sources(self.op)
         for inner, derivative in pulled.items():
             if isinstance(derivative, Undefined):
-                touched = upstream(self.op, owner.get(inner) or sources[inner])
-                found.update({variable: derivative for variable in self.wanted if variable in touched})
+                dependents = upstream(self.op, owner.get(inner) or sources[inner])
+                found.update({variable: derivative for variable in self.wanted if variable in dependents})
         return found
 
     def _variables(self, pulled: Mapping[Variable, Variable]) -> list[LoopVariable]:

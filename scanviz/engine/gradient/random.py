@@ -104,8 +104,8 @@ def _moves(node: Apply) -> list[Moves | None]:
 def _undefined(node: Apply, why: str, position: int) -> Undefined:
     declaration = node.op.declaration
     name, parameter = declaration.name.removeprefix("draw_"), r.parameter_names(declaration)[position]
-    said = why.format(name=name, parameter=parameter)
-    return Undefined(said, node.provenance.source, DRAWS[declaration.name].instead, node.outputs[1])
+    reason = why.format(name=name, parameter=parameter)
+    return Undefined(reason, node.provenance.source, DRAWS[declaration.name].instead, node.outputs[1])
 
 
 def _pullback(node: Apply, cotangents: Arriving, wanted: Sequence[bool]) -> Derivatives:

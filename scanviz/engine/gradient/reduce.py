@@ -169,7 +169,7 @@ def _recurrence(terms: Variable, factors: Variable, axis: int) -> Variable:
 
 
 def _some_product_is_zero(products: Variable) -> Variable:
-    """Return whether a division by an element could lose something: there is a 0, or a product too small to be told from it."""
+    """Return whether a division by an element could lose information: some product is 0 or rounds to 0."""
     return r.any(e.equal(products, 0))
 
 

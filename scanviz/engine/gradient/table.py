@@ -3,7 +3,7 @@
 For ``y = f(x)`` with Jacobian J, a *pullback* maps a cotangent of y to Jᵀ times it, a *pushforward* maps a tangent of x to
 J times it.  Rows are written in the file of the op's family in this package and found by declaration.
 
-Three things can be said of an input instead of a variable:
+Instead of a variable, a pullback may return for an input:
 
 - ``None``: the derivative is zero there (``floor``, or no cotangent arrives);
 - :class:`Undefined`: there is no derivative, and why (a draw that is no smooth function of its parameter);

@@ -37,7 +37,7 @@ def fitted(op: object, operands: Sequence[WrittenTerm]) -> WrittenTerm:
     return operands[0]
 
 
-# Functions that are made of several operations: by the outermost, what tells from its inputs whether it is one.
+# Functions that are made of several operations: by the outermost, a test of its inputs that recognizes the function.
 SHORTHANDS: dict[str, Callable[[Sequence[Any], Parts[Any]], Shorthand | None]] = {}
 
 
@@ -206,7 +206,7 @@ class GraphPart(NamedTuple):
     make : callable
         ``make(about, results)`` makes it again; a function that pickle finds by its name.
     about : object
-        What ``make`` is told beside variables that the graph computes; may hold leaves of the graph.
+        Argument of ``make`` beside variables that the graph computes; may hold leaves of the graph.
     results : sequence of Variable
         The variables that it takes from the graph.
     """
@@ -225,7 +225,7 @@ class Held(NamedTuple):
     make : callable
         A function that pickle finds by its name.
     about : object
-        What it is told beside the parts.
+        Argument of ``make`` beside the parts.
     parts : sequence of GraphPart
         In order; ``make`` is given the parts that were made again.
     node_ids : sequence of int

@@ -41,7 +41,7 @@ class Numbers:
         self._known[variable] = self.of_key(key)
 
     def of_key(self, key: Hashable) -> int:
-        """Return a small number for a key: hashes alone do not tell -1 from -2."""
+        """Return a small number for a key: -1 and -2 have the same hash."""
         return self._keys.setdefault(key, len(self._keys))
 
     def of(self, variable: Variable) -> int:

@@ -191,5 +191,5 @@ def _one_op(
     graph: FlatGraph,
 ) -> Op:
     results = iter(unflatten(graph))
-    whole = [make_part(told, list(islice(results, count))) for make_part, told, count in parts]
+    whole = [make_part(given, list(islice(results, count))) for make_part, given, count in parts]
     return make(about, whole, node_ids)

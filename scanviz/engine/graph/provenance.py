@@ -3,8 +3,8 @@
 The line is found once, when the node is built, by walking out of scanviz's own frames.  Lines are interned by code
 object and line number, so that a large graph holds few of them.
 
-The loop that a node belongs to and the rule that makes it are said once around the building of many, by ``with holding(…)`` of a
-context variable: no function between has to hand them on, and no other thread sees them.
+``with holding(…)`` sets the loop and the rule of all nodes built in its block, by a context variable: no function between has to
+pass them on, and no other thread sees them.
 """
 
 from __future__ import annotations
@@ -210,7 +210,7 @@ def _line_of(frame: FrameType) -> SourceLine:
 
 def current() -> Provenance:
     """Return the provenance of a node that is built now."""
-    inherited = _said_around()
+    inherited = _inherited_provenance()
     if inherited is not None:
         return inherited
     frame, building = user_frame(sys._getframe(1)), _frames.get()
@@ -272,12 +272,12 @@ def asked_at(
         _inherited.reset(token)
 
 
-def _said_around() -> Provenance | None:
+def _inherited_provenance() -> Provenance | None:
     """Return the provenance of nodes built now, created when the first of them asks."""
-    said = _inherited.get()
-    if not isinstance(said, tuple):
-        return said
-    rule, source, node_id = said
+    inherited = _inherited.get()
+    if not isinstance(inherited, tuple):
+        return inherited
+    rule, source, node_id = inherited
     made = Provenance(source.source, source.scans, (node_id,), rule)
     _inherited.set(made)  # until the rule has answered
     return made
@@ -285,6 +285,6 @@ def _said_around() -> Provenance | None:
 
 def moved_from(source: Provenance, node_id: int) -> AbstractContextManager[Provenance]:
     """Let nodes built in the block stand for a node that the rule at work moves elsewhere: its line, its loops, its id."""
-    inherited = _said_around()
+    inherited = _inherited_provenance()
     rule = inherited.rule if inherited is not None else None
     return holding(_inherited, Provenance(source.source, source.scans, (node_id,), rule))

@@ -31,7 +31,7 @@ class SharedVariable(Variable):
     Attributes
     ----------
     default_update : Variable or None
-        New value that every function reading this variable gives it, unless told otherwise.
+        New value that every function reading this variable gives it, unless the function's updates name another.
     """
 
     __slots__ = ("_container", "default_update", "lock")

@@ -22,7 +22,7 @@ from msgspec.structs import replace
 
 from scanviz.engine.function import Function
 from scanviz.engine.graph.nodes import Variable
-from scanviz.engine.measurement.verification import Notify, compare, nobody
+from scanviz.engine.measurement.verification import Notify, compare, no_notification
 from scanviz.engine.program.lower import lower
 from scanviz.engine.program.rules import apply_memory_rules
 from scanviz.engine.rewrites.history import RewriteHistory
@@ -98,7 +98,7 @@ def ablate(
     seconds: float = 20.0,
     clock: Callable[[], int] = time.perf_counter_ns,
     among: Collection[str] | None = None,
-    notify: Notify = nobody,
+    notify: Notify = no_notification,
 ) -> Iterator[Effect]:
     """Measure the effect of each rule that was applied to a function.
 

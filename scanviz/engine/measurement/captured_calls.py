@@ -91,7 +91,7 @@ class CapturedCalls:
             self._found[function.key] = CapturedCall(function, [np.array(array) for array in arrays], count)
 
     @contextmanager
-    def watching(self) -> Iterator[CapturedCalls]:
+    def observing(self) -> Iterator[CapturedCalls]:
         """Keep calls in the block."""
         CALLS.append(self.take)
         try:
@@ -124,7 +124,7 @@ class Uncalled:
         return [function for _, function in sorted(self._waiting.copy().items())]
 
     @contextmanager
-    def watching(self) -> Iterator[Uncalled]:
+    def observing(self) -> Iterator[Uncalled]:
         """Observe builds and calls in the block."""
 
         def built(function: Function) -> None:
@@ -230,14 +230,14 @@ class Forecasts(Observer):
             if key in self._known:
                 return
             self._known.add(key)
-            told = of_call(function, arrays)
+            forecast = of_call(function, arrays)
             given = shapes[: len(function.inputs)]
             if before is None:
-                self._found[function.key] = ForecastCall(function, told, given)
-            elif told.peak_bytes > before.forecast.peak_bytes:
-                before.forecast, before.shapes = told, given
-        if self._limit is not None and told.peak_bytes > self._limit:
-            raise _too_much(function, told, self._limit)
+                self._found[function.key] = ForecastCall(function, forecast, given)
+            elif forecast.peak_bytes > before.forecast.peak_bytes:
+                before.forecast, before.shapes = forecast, given
+        if self._limit is not None and forecast.peak_bytes > self._limit:
+            raise _too_much(function, forecast, self._limit)
 
     def measured(self, function: int, loop: int | None, index: int | None, name: str, value: float) -> None:
         """Take the measured memory of a call."""
@@ -246,7 +246,7 @@ class Forecasts(Observer):
             found.measured_bytes = max(found.measured_bytes or 0, int(value))
 
     @contextmanager
-    def watching(self) -> Iterator[Forecasts]:
+    def observing(self) -> Iterator[Forecasts]:
         """Forecast and measure calls in the block."""
         CALLS.append(self.take)
         try:
@@ -256,11 +256,11 @@ class Forecasts(Observer):
             CALLS.remove(self.take)
 
 
-def _too_much(function: Function, told: MemoryForecast, limit: int) -> OutOfMemoryError:
+def _too_much(function: Function, forecast: MemoryForecast, limit: int) -> OutOfMemoryError:
     return OutOfMemoryError(
-        f"the call of `{function.name}` would hold {told.peak_bytes / 1e6:,.1f} MB, most of it at {told.at}",
-        where=told.where,
+        f"the call of `{function.name}` would hold {forecast.peak_bytes / 1e6:,.1f} MB, most of it at {forecast.at}",
+        where=forecast.where,
         expected=f"at most {limit / 1e6:,.1f} MB",
-        found=f"{told.peak_bytes / 1e6:,.1f} MB",
+        found=f"{forecast.peak_bytes / 1e6:,.1f} MB",
         fix="smaller inputs, scan_checkpoints for a gradient, or reading the last row alone",
     )

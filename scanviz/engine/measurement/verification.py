@@ -119,7 +119,7 @@ def every(record: Record) -> bool:
     return True
 
 
-def nobody(done: float, what: str) -> None:
+def no_notification(done: float, what: str) -> None:
     """Ignore progress."""
 
 
@@ -128,7 +128,7 @@ def verify(
     arrays: Sequence[Any],
     gradients: bool = True,
     among: Callable[[Record], bool] = every,
-    notify: Notify = nobody,
+    notify: Notify = no_notification,
 ) -> Verification:
     """Compare a function's results before and after every application of a rule.
 

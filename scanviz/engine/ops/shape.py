@@ -89,9 +89,10 @@ DIMENSION = Declaration(
 
 
 class ConstantOf(Constant):
-    """A constant that remembers what it was made of, until a graph is rewritten or pickled: a size that a type tells, ones like x.
+    """A constant that remembers the variable it was made from, such as a size known from a type or ones like x.
 
-    So an input whose value nothing needs, but which the user's graph names, is not taken for one that is not used.
+    It does so until the graph is rewritten or pickled.  So an input that the user's graph names counts as used, even if nothing
+    needs its value.
     """
 
     __slots__ = ("source",)
@@ -167,7 +168,7 @@ def is_shape(node: Apply) -> bool:
         if asked is not None and asked.op.declaration is DIMENSION:
             sources.add(asked.inputs[0])
         else:
-            sources.add(getattr(size, "source", None))  # of a size that a type tells
+            sources.add(getattr(size, "source", None))  # of a size known from a type
     return len(sources) < 2 and None not in sources
 
 

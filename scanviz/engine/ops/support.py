@@ -172,7 +172,7 @@ def constant_integer(variable: Variable) -> int | None:
 
 
 def static_dims(inputs: Sequence[Variable]) -> Dims:
-    """Return the dimensions of inputs as far as types and constants tell."""
+    """Return the dimensions of inputs that are known from types and constants."""
     shapes = [variable.type.shape if isinstance(variable.type, TensorType) else () for variable in inputs]
     return Dims(shapes, lambda position: constant_integer(inputs[position]))
 

@@ -127,8 +127,8 @@ def with_frees(
     alive = {*outputs, *inputs}
     fresh: list[AnyInstruction] = []
     for instruction in reversed(instructions):
-        touched = dict.fromkeys((*instruction.inputs, *instruction.outputs))
-        frees = tuple(number for number in touched if number not in alive)
+        used = dict.fromkeys((*instruction.inputs, *instruction.outputs))
+        frees = tuple(number for number in used if number not in alive)
         alive.update(frees)
         if isinstance(instruction, Instruction):  # by far the most
             op, read, given = instruction.op, instruction.inputs, instruction.outputs

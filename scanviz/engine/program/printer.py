@@ -66,7 +66,7 @@ class Notes(NamedTuple):
 
 
 MOST_NAMES = 4  # registers of which an axis is kept apart, by name
-MOST_MIXINGS = 3  # instructions that mix axes of which is said so
+MOST_MIXINGS = 3  # instructions that are listed as mixing axes
 WIDEST = 56  # columns of text before the type; what is longer pushes its own line aside
 _INDENT = "  "
 
@@ -88,7 +88,7 @@ def program_text(
     loop : str, optional
         Print this loop alone, by its name.
     notes : Notes, optional
-        What is said beside the lines.
+        Text beside the lines.
     lines : bool
         Whether the user's lines stand at the end, with their text where they come first.
     width : int, optional

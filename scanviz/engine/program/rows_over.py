@@ -5,8 +5,8 @@ reads are needed by nobody after, each row of the result may lie where the row w
 memory, and no line of it has to be fetched to be written.
 
 Here it is found which rows nobody else needs.  Whether a step is done with a row when it writes its result depends on what is
-done as one, and is planned when shapes are met (:mod:`scanviz.engine.program.plan.rows`); how arrays lie in memory is looked at
-when the loop runs (:class:`scanviz.engine.runtime.rows.OutputRows`).
+done as one, and is planned when shapes are met (:mod:`scanviz.engine.program.plan.result_placement`); how arrays lie in memory is
+looked at when the loop runs (:class:`scanviz.engine.runtime.row_storage.OutputRows`).
 
 A gradient goes back through time, so its first row is that of the last step.  Where what reads its rows does so from the last one
 on, the loop lays them down backwards (:func:`laid_backwards`): else all rows would be copied before a product with those of the

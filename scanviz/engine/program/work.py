@@ -7,8 +7,8 @@ element, an index reads what it picks, and an assignment into an array that noth
 
 Operations are those of the declarations (:mod:`scanviz.engine.cost`), where floating-point numbers are taken or given.
 
-Limits: nothing is said of loops and branches inside, of what has a shape that depends on values, and of arrays that an operation
-makes for itself; an array from outside of a step counts with all its elements.
+Limits: loops and branches inside, operations whose shape depends on values, and temporaries of an operation are not counted; an
+array from outside of a step counts with all its elements.
 
 Times follow from these counts alone, so they are the same everywhere and always; they are right enough to know whether steps take a
 microsecond or ten.

@@ -1,8 +1,7 @@
-"""The levels of one run of rewrites, and graphs rebuilt with variables replaced and loops given other steps, in one walk.
+"""The levels of one run of rewrites, and rebuilding of graphs with replaced variables and steps in one walk.
 
-A replacement is built over the graph as it was; what it reads may be replaced too.  So the walk goes from the outputs to what
-they need, through replacements where there are some, and settles each node once all it reads is settled: however many
-replacements there are, each node is visited once.
+A replacement is built over the old graph, and its inputs may be replaced too.  So the walk goes from the outputs to their inputs,
+through replacements, and rebuilds each node after all its inputs: it visits each node once, however many replacements there are.
 """
 
 from __future__ import annotations
@@ -113,7 +112,7 @@ def rebuilt(
 
 
 def _needed(node: Apply, mapping: Mapping[Variable, Variable]) -> Sequence[Apply]:
-    """Return the nodes to settle before a replaced node, the first last: the makers of its replacements, else of its inputs."""
+    """Return the nodes to rebuild before a replaced node, in reverse: the makers of its replacements, else of its inputs."""
     given = [mapping[output] for output in node.outputs if output in mapping]
     makers = [variable.owner for variable in reversed(given) if variable.owner is not None]
     return [*node.makers, *makers] if len(given) < len(node.outputs) else makers

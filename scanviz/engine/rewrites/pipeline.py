@@ -25,7 +25,7 @@ from scanviz.engine.graph.types import fits
 from scanviz.engine.rewrites.level import NUMPY, Refused, TargetTier
 from scanviz.engine.rewrites.levels import Levels
 from scanviz.engine.rewrites.rule import Phase, Rule, listed
-from scanviz.engine.rewrites.rule_pass import Applied, Said, apply_rule
+from scanviz.engine.rewrites.rule_pass import Applied, Change, apply_rule
 from scanviz.engine.rewrites.selection import Selection
 
 
@@ -166,8 +166,8 @@ def sweeps(
 
 
 def _phases(run: _Run) -> Iterator[Phase]:
-    """Iterate over phases: rounds until none changes the graph, then what is kept of rows, which may open another round."""
-    seen: dict[Hashable, int] = {}  # graphs after rounds, with how many rules had fired
+    """Iterate over phases: repeat the loop phases until the graph is stable, then save memory, which may reopen them."""
+    seen: dict[Hashable, int] = {}  # graphs after each repetition, with the number of rules fired until then
     ended = 0
     yield "gradient"
     while run.changed and not run.stopped:
@@ -207,14 +207,14 @@ def rewritten(outputs: Sequence[Variable], selection: Selection) -> list[Variabl
     return final
 
 
-def _application(index: int, phase: str, rule: Rule, message: Sequence[Said], elapsed: int) -> Application:
-    said: dict[str, list[str]] = {}
+def _application(index: int, phase: str, rule: Rule, message: Sequence[Change], elapsed: int) -> Application:
+    places_of: dict[str, list[str]] = {}
     for path, text, count in message:
         times = f" ({count} times)" if count > 1 else ""
         inside = f"in the step of `{path[-1]}`" if path else ""
-        said.setdefault(text + times, []).append(inside)
+        places_of.setdefault(text + times, []).append(inside)
     lines = []
-    for text, places in said.items():
+    for text, places in places_of.items():
         inner = [place for place in places if place]
         lines.append(text if len(inner) < len(places) and not inner else f"{text}, {_listed(places)}")
     return Application(
@@ -255,7 +255,7 @@ def _tried_in_turn(
             run.current, quiet = applied[-1].graph(), 0
             run.changed = (
                 run.changed or "memory" not in rule.tags
-            )  # what is said of memory alone opens nothing to others
+            )  # rules about memory alone enable no other rule
             run.fired.append(rule.name)
             yield rule, applied, time.perf_counter_ns() - begun
             changes = len(run.fired) - begun_at

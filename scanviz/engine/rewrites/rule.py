@@ -98,7 +98,7 @@ class Rule(Struct, frozen=True, eq=False):
     name: str
     phases: tuple[Phase, ...]
     on: frozenset[Declaration]
-    act: Callable[..., Any]  # what it takes and gives is said by who asks it
+    act: Callable[..., Any]  # its signature depends on the kind of rule
     single: bool
     outermost_first: bool
     tags: frozenset[str]
@@ -215,7 +215,7 @@ def _registered(
     return act
 
 
-LISTED = 4  # names that a line tells
+LISTED = 4  # names in a line
 
 
 def counted(names: Iterable[str]) -> str:

@@ -23,7 +23,7 @@ from scanviz.engine.scan.dependence import Effects, effects_among, same_effects
 from scanviz.engine.scan.loop import Scan, loop_of
 from scanviz.engine.scan.rebuild import with_results
 
-Said = tuple[tuple[str, ...], str, int]  # a level, what was done there, and how often
+Change = tuple[tuple[str, ...], str, int]  # a level, what was done there, and how often
 MOST_VERSIONS = 32  # of a graph in one pass of a rule about loops
 
 
@@ -40,7 +40,7 @@ class Applied:
 
     __slots__ = ("_graph", "_make", "message")
 
-    def __init__(self, message: tuple[Said, ...], make: Callable[[], list[Variable]]) -> None:
+    def __init__(self, message: tuple[Change, ...], make: Callable[[], list[Variable]]) -> None:
         self.message, self._make = message, make
         self._graph: list[Variable] | None = None
 
@@ -128,12 +128,12 @@ def apply_rule(
     asked = Asked(rule, levels, refusals)
     if rule.single:
         return _at_loops(asked, level)
-    done: list[Said] = []
+    done: list[Change] = []
     fresh = _all(asked, level, done)
     return [] if fresh is None else [Applied(tuple(done), lambda: fresh)]
 
 
-def _all(asked: Asked, level: Level, done: list[Said]) -> list[Variable] | None:
+def _all(asked: Asked, level: Level, done: list[Change]) -> list[Variable] | None:
     """Apply a rule at all nodes, innermost steps first unless the rule says otherwise; None where nothing changes."""
     if asked.is_quiet(level):
         return None
@@ -151,7 +151,7 @@ def _all(asked: Asked, level: Level, done: list[Said]) -> list[Variable] | None:
     return fresh
 
 
-def _outermost_first(asked: Asked, level: Level, done: list[Said]) -> list[Variable] | None:
+def _outermost_first(asked: Asked, level: Level, done: list[Change]) -> list[Variable] | None:
     here = _whole(asked, level, done)
     if here is not None:
         level = level.rebuilt(here)
@@ -159,7 +159,7 @@ def _outermost_first(asked: Asked, level: Level, done: list[Said]) -> list[Varia
     return rebuilt(level.outputs, {}, steps) if steps else here
 
 
-def _here(asked: Asked, level: Level, done: list[Said]) -> list[Variable] | None:
+def _here(asked: Asked, level: Level, done: list[Change]) -> list[Variable] | None:
     """Apply a rule to a graph, without the steps of its loops."""
     if not asked.rule.on:
         return _whole(asked, level, done)
@@ -186,7 +186,7 @@ def _with_matches(level: Level, answers: Sequence[tuple[Apply, Match]]) -> list[
     return rebuilt(level.outputs, mapping, {}) if mapping else level.outputs
 
 
-def _whole(asked: Asked, level: Level, done: list[Said]) -> list[Variable] | None:
+def _whole(asked: Asked, level: Level, done: list[Change]) -> list[Variable] | None:
     found = asked.rule.act(level)
     if not isinstance(found, Rewritten) or not keeps_effects(level, found.outputs):
         return None
@@ -226,7 +226,7 @@ def _at_loops(asked: Asked, level: Level) -> list[Applied]:
 def _in_groups(found: list[Applied]) -> list[Applied]:
     """Join neighbouring applications where there are very many.
 
-    In a chain of loops each changes all that follow: telling as many versions as there are loops would take the square of
+    In a chain of loops each changes all that follow: listing as many versions as there are loops would take the square of
     their number.
     """
     size = -(-len(found) // MOST_VERSIONS)
@@ -234,10 +234,10 @@ def _in_groups(found: list[Applied]) -> list[Applied]:
         return found
     together = []
     for group in (found[k : k + size] for k in range(0, len(found), size)):
-        said: Counter[tuple[tuple[str, ...], str]] = Counter()
+        counts: Counter[tuple[tuple[str, ...], str]] = Counter()
         for one in group:
-            said.update({(path, text): count for path, text, count in one.message})
-        message = tuple((path, text, count) for (path, text), count in said.items())
+            counts.update({(path, text): count for path, text, count in one.message})
+        message = tuple((path, text, count) for (path, text), count in counts.items())
         together.append(Applied(message, group[-1].graph))
     return together
 
@@ -288,7 +288,7 @@ def _meant(rule: Rule, level: Level) -> list[Apply]:
     return [node for node in level.nodes if node.op.declaration in rule.on]
 
 
-def _steps_rewritten(asked: Asked, level: Level, done: list[Said]) -> dict[Apply, Scan]:
+def _steps_rewritten(asked: Asked, level: Level, done: list[Change]) -> dict[Apply, Scan]:
     """Return the loops of a level whose steps change, with their new ops."""
     found: dict[Apply, Scan] = {}
     for node in level.loops:

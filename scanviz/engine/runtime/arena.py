@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from scanviz.engine.program.instructions import LoopInstruction, is_scalar
-from scanviz.engine.runtime.rows import (
+from scanviz.engine.runtime.row_storage import (
     OutputForm,
     OutputRows,
     RunInstruction,

@@ -159,7 +159,7 @@ def run_plain(arena: LoopArena, code: LoopCode) -> int:
     done, plain = 0, code.variant("plain")
     while done < arena.steps:
         last = arena.chunk_end(done, arena.steps)
-        if arena.code is not code:  # the loop was handed over
+        if arena.code is not code:  # rows have grown
             code = arena.code
             plain = code.variant("plain")
         done = take_steps(arena, plain, done, last)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from scanviz.engine.program.plan import Plan
     from scanviz.engine.runtime.array_module import ArrayModule
     from scanviz.engine.runtime.calling import LoopCode, WriteEntry
-    from scanviz.engine.runtime.rows import StateRows
+    from scanviz.engine.runtime.row_storage import StateRows
 
 THREADS = 16  # sampling schedules kept for runs of a loop in threads
 

@@ -79,13 +79,13 @@ def translate(
     loop, step : optional
         The loop it belongs to and its step.
     """
-    if isinstance(error, ScanvizError) and error.told:
+    if isinstance(error, ScanvizError) and error.translated:
         _add_loop(error, loop, step)
         return None
     if not isinstance(error, TRANSLATED):
         return None
     from scanviz.engine.program.value_names import as_written  # only for errors
-    from scanviz.engine.runtime.wording import Words, tells_an_index, worded
+    from scanviz.engine.runtime.wording import Words, names_an_index, worded
 
     source = instruction.provenance.source
     text = source.text() if source is not None else ""
@@ -93,13 +93,13 @@ def translate(
         _input(program, number, value)
         for number, value in zip(as_written(program, instruction), values, strict=False)
     )
-    if isinstance(error, ScanvizError) and not tells_an_index(error):
+    if isinstance(error, ScanvizError) and not names_an_index(error):
         named = _named(instruction, error.what)
         words = Words(type(error), named, error.expected, error.found, error.fix)
         where = error.where if error.where is not None else source
     else:
         words, where = worded(error, program, instruction, values), source
-    told = words.kind(
+    translated = words.kind(
         words.what + _of_loop(instruction, loop),
         text=text,
         where=where,
@@ -108,11 +108,11 @@ def translate(
         found=words.found if words.found is not None else inputs or None,
         fix=words.fix,
     )
-    told.told = True  # outer loops only add their names
-    told.__dict__["loops"] = [loop.key] if loop is not None else []
+    translated.translated = True  # outer loops only add their names
+    translated.__dict__["loops"] = [loop.key] if loop is not None else []
     if loop is None:
-        told.__dict__["beside"] = _of_loop(instruction, None)
-    return told
+        translated.__dict__["beside"] = _of_loop(instruction, None)
+    return translated
 
 
 def _named(instruction: AnyInstruction, what: str) -> str:
@@ -200,7 +200,7 @@ def changed_shape(
     source = producer.provenance.source if producer is not None else loop.provenance.source
     text = source.text() if source is not None else ""
     what = "state" if isinstance(slot, StateSlot) else "output"
-    told = ShapeError(
+    changed = ShapeError(
         f"{what} `{slot.name}` of loop `{loop.name}` changed its shape",
         where=source,
         text=text,
@@ -209,9 +209,9 @@ def changed_shape(
         found=f"shape {found}",
         fix=_remedy(slot, producer, expected, found),
     )
-    told.told = True
-    told.__dict__["loops"] = [loop.key]
-    return told
+    changed.translated = True
+    changed.__dict__["loops"] = [loop.key]
+    return changed
 
 
 def _remedy(

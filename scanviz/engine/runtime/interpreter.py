@@ -36,7 +36,7 @@ from scanviz.engine.runtime.errors import Failure, in_words
 if TYPE_CHECKING:
     from scanviz.engine.observation.sampling import Variant
     from scanviz.engine.runtime.arena import LoopArena
-    from scanviz.engine.runtime.rows import StateRows
+    from scanviz.engine.runtime.row_storage import StateRows
 
 Perform = Callable[[Op, Sequence[Any]], Sequence[Any]]
 # from the values of a loop's inputs to its results

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from scanviz.engine.runtime.array_module import ArrayModule
     from scanviz.engine.runtime.calling import Entry, FailedRun, RunSteps, WriteEntry
     from scanviz.engine.runtime.interpreter import Interpreter
-    from scanviz.engine.runtime.rows import StateRows
+    from scanviz.engine.runtime.row_storage import StateRows
 
     class WrittenCode(Protocol):
         """Code for a plan."""
@@ -105,7 +105,7 @@ class Specialised(LoopCode):
     entry : callable or None
         Runs the loop without an arena, once that was written.
     runs : int
-        How many there were while nobody watched and it was not.
+        Unobserved runs before the entry was written.
     """
 
     __slots__ = (

@@ -40,7 +40,7 @@ class Words(NamedTuple):
     step: int | None = None
 
 
-def tells_an_index(error: ScanvizError) -> bool:
+def names_an_index(error: ScanvizError) -> bool:
     """Return whether an own error only passes on NumPy's message about an index."""
     return error.expected is None and _OUTSIDE.search(error.what) is not None
 

@@ -282,10 +282,10 @@ class _Builder:
             inner.scope = self.scope | inner.names.keys()
             inner.known = {given: count + captured.index(self.value(given)) for given in outside}
             blocks.append(inner.block([inner.value(one) for one in wanted]))
-        told = [blocks[1].dtypes[number] for number in blocks[1].results]
-        if told != dtypes[:count] or blocks[0].dtypes[blocks[0].results[0]] != BOOLEAN:
+        results = [blocks[1].dtypes[number] for number in blocks[1].results]
+        if results != dtypes[:count] or blocks[0].dtypes[blocks[0].results[0]] != BOOLEAN:
             raise ScanvizTypeError(
-                f"a loop's step gives {told}", expected=f"what it starts from, {dtypes[:count]}"
+                f"a loop's step gives {results}", expected=f"what it starts from, {dtypes[:count]}"
             )
         return self.line("loop", (*start, *captured), dtypes[:count], parts.limit, tuple(blocks))
 

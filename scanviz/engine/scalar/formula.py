@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 class Formula(NamedTuple):
-    """What an operation gives of one element of each input, as expressions over arguments 0, 1, ….
+    """One element of an operation's result, as expressions over the elements 0, 1, … of its inputs.
 
-    Which of them holds is said by the dtype that the last input is computed in.
+    The dtype that the last input is computed in selects the expression.
 
     Attributes
     ----------

@@ -34,7 +34,7 @@ def no_variable(*more: str) -> Callable[[Class], Class]:
 
     def missing(self: Any, name: str) -> NoReturn:
         if has_meaning(f"method:{name}") or has_meaning(f"attribute:{name}"):
-            raise ScanvizAttributeError(**_told(self.not_a_variable()))
+            raise ScanvizAttributeError(**_fields(self.not_a_variable()))
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def decorate(cls: Class) -> Class:
@@ -46,7 +46,7 @@ def no_variable(*more: str) -> Callable[[Class], Class]:
     return decorate
 
 
-def _told(error: ScanvizTypeError) -> dict[str, Any]:
+def _fields(error: ScanvizTypeError) -> dict[str, Any]:
     return {name: getattr(error, name) for name in ("what", "where", "text", "expected", "found", "fix")}
 
 

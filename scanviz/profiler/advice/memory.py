@@ -55,9 +55,9 @@ def _unread(readers: list[NodeRecord], is_free: bool) -> tuple[str, str] | None:
 def _rows_advice(place: SourcePlace, variable: LoopVariableRecord, finding: tuple[str, str]) -> Advice:
     loop = place.loop
     only, todo = finding
-    touched = _touched(place, variable.row_bytes)
+    written_bytes = _written_bytes(place, variable.row_bytes)
     rows = max(loop.longest_run, 1)
-    gain = round(touched * (1 - min(1.0, 2 / rows))) if touched is not None else None
+    gain = round(written_bytes * (1 - min(1.0, 2 / rows))) if written_bytes is not None else None
     how = " Estimate: the memory of the rows that were written, but for two." if gain is not None else ""
     return place.advice(
         "rows_kept",
@@ -68,7 +68,7 @@ def _rows_advice(place: SourcePlace, variable: LoopVariableRecord, finding: tupl
     )
 
 
-def _touched(place: SourcePlace, room: int) -> float | None:
+def _written_bytes(place: SourcePlace, room: int) -> float | None:
     """Return the bytes of rows that were written, which may be fewer in a loop that ended early."""
     if not place.loop.has_until:
         return float(room)

@@ -86,8 +86,8 @@ class Compared(Struct, frozen=True):
     figure : Figure
         It, as in B, or in A if B lacks it.
     verdict : str
-        ``"slower"``, ``"faster"``, ``"same"`` (within noise), ``"new"``, ``"gone"``, ``"no verdict"`` (the runs differ too much to
-        tell) or ``"not measured"``.
+        ``"slower"``, ``"faster"``, ``"same"`` (within noise), ``"new"``, ``"gone"``, ``"no verdict"`` (the runs differ too much)
+        or ``"not measured"``.
     a_ns, b_ns : float or None
         The time of a call, a step or one operation: the geometric mean of the runs' times, of the kind that the interval is of.
     interval : ConfidenceInterval or None

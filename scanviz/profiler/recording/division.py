@@ -5,7 +5,7 @@
 - A *stamp among operations* costs the share of what the parts take together beyond the typical step, and no more than the smallest
   part that contains one.  Fused operations contain one stamp together, in proportion to their times.
 - A *part* is the median of its times less its stamps.  Inner loops take what their runs took in plain blocks, if these were timed.
-  Parts shorter than the clock can tell are 0, unless they dominate the step.  The parts are scaled to sum to the typical step, in
+  Parts below the clock's resolution are 0, unless they dominate the step.  The parts are scaled to sum to the typical step, in
   units of :data:`GRAIN`, which floating-point numbers add exactly.
 - The part of *all steps* is a sum over the steps with timed operations, each weighted by the steps it represents, less the same
   stamps.  A negative part is 0.
@@ -27,7 +27,7 @@ FEWEST = 3  # steps with timed operations that a division needs
 FEWEST_STEPS = 8  # steps with one stamp that a median needs
 TICK = 0.5  # cost of the one stamp of a step, in stamps among operations: it is read in C
 CHEAP = 0.01  # share of a step that its one stamp may cost to need no comparison with plain steps
-DEAREST = 4.0  # largest cost of a stamp, in calibrated ones
+LARGEST_PRICE = 4.0  # most that a stamp may cost, in calibrated stamps
 
 
 class Division(Struct, frozen=True):
@@ -92,15 +92,15 @@ def divided(
         return None
     *raw, timed = (tally.median(row) for row in range(len(tally.stamps) + 1))
     held = tally.stamps
-    dearest = min(time / count for time, count in zip(raw, held, strict=True) if count)
-    seen, tick = _seen(stepped, fine_blocks, stamp_ns) or (timed, sum(held) * min(stamp_ns, dearest))
+    largest_price = min(time / count for time, count in zip(raw, held, strict=True) if count)
+    seen, tick = _seen(stepped, fine_blocks, stamp_ns) or (timed, sum(held) * min(stamp_ns, largest_price))
     typical, tick, in_place = _typical(tally.plain_ns(), seen, tick, any(inside))
     if typical <= 0:
         return None
     # recording inner loops takes time too: only the other parts show the cost of stamps
     others = [row for row in range(len(raw)) if row >= len(inside) or inside[row] is None]
     above = math.fsum(raw[row] for row in others) - max(0.0, typical - math.fsum(filter(None, inside)))
-    price = min(max(0.0, above) / sum(held[row] for row in others), dearest, DEAREST * stamp_ns)
+    price = min(max(0.0, above) / sum(held[row] for row in others), largest_price, LARGEST_PRICE * stamp_ns)
     added = [price * count for count in held]
     # a part without a stamp, such as a size known before the step, takes no time: a histogram's least time is not 0
     left = [time - more if count else 0.0 for time, more, count in zip(raw, added, held, strict=True)]

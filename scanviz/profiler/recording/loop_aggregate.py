@@ -333,7 +333,7 @@ class LoopAggregate:
             disturbed_steps=parts.disturbed,
             control_steps=self._control_steps,
             cost_ns=times.cost_ns(divisions) if divisions else self.stamps * self._stamp_ns(),
-            watching_ns=self.recorder_ns,
+            recorder_ns=self.recorder_ns,
             buffer_bytes=totals.buffer_bytes,
             clock=clock.source,
             resolution_ns=clock.resolution_ns,

@@ -90,7 +90,7 @@ class _StubCalls:
     def __init__(self) -> None:
         self.inside_ns = 0
 
-    def call(self, values: tuple[Any, ...], named: dict[str, Any], watching: tuple[Any, ...]) -> Any:
+    def call(self, values: tuple[Any, ...], named: dict[str, Any], observers: tuple[Any, ...]) -> Any:
         begun = perf_counter_ns()
         given, result = values
         for _ in range(4):

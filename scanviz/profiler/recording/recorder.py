@@ -348,15 +348,15 @@ class Recorder(Observer):
     def _loop_records(self, now: int) -> list[LoopRecord]:
         """Return the loops, each with the profiler overhead of its inner loops."""
         records = {key: loop.snapshot(now) for key, loop in self._met.loops.items()}
-        inner_cost, inner_watching = dict.fromkeys(records, 0.0), dict.fromkeys(records, 0)
+        inner_cost, inner_recorder = dict.fromkeys(records, 0.0), dict.fromkeys(records, 0)
         for key, record in records.items():
             around = record.parent
             while around is not None:  # a known loop has only known outer loops
                 inner_cost[around] += record.cost_ns
-                inner_watching[around] += self._met.loops[key].recorder_ns
+                inner_recorder[around] += self._met.loops[key].recorder_ns
                 around = records[around].parent
         return [
-            replace(record, inner_cost_ns=inner_cost[key], inner_watching_ns=inner_watching[key])
+            replace(record, inner_cost_ns=inner_cost[key], inner_recorder_ns=inner_recorder[key])
             for key, record in records.items()
         ]
 

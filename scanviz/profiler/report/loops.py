@@ -27,8 +27,10 @@ _OUTSIDE: tuple[tuple[str, tuple[PartKind, ...]], ...] = (
     ("unattributed", ("function",)),
 )
 FULL_BAR = 2.5  # medians that fill a bar of the sparkline, so that a usual step's is of a third
-MUCH_SLOWER = 3.0  # times: by how much in all is said, too, for of short runs it is what was made once
-_COSTLY = 0.05  # a share of a loop's time that recording may take before it is said
+MUCH_SLOWER = (
+    3.0  # times: from here on the report also gives the total, since in short runs one-off work dominates
+)
+_COSTLY = 0.05  # share of a loop's time above which profiler overhead is reported
 
 
 def place(name: str, source: SourceRecord | None) -> str:

@@ -15,7 +15,9 @@ from scanviz.record.summary.slow_steps import (
     slowest_share,
 )
 
-RARE = 0.2  # a side taken in no more steps than that is told, where it takes much of the time
+RARE = (
+    0.2  # largest share of steps of a branch that counts as rare; it is reported if it takes much of the time
+)
 MUCH = (
     0.05  # of the loop's work: times of takings are medians, so what the loop waited is no part of the whole
 )

@@ -10,7 +10,7 @@ from typing import TextIO
 from scanviz.engine import observe
 from scanviz.profiler.report.check import check_as_json, render_check
 from scanviz.profiler.report.text import wants_color, width_of
-from scanviz.profiler.run.exits import EXIT, watch_the_end
+from scanviz.profiler.run.exits import EXIT, register_final_exit
 from scanviz.profiler.run.runner import CannotRunError, Script, run
 from scanviz.profiler.values.checking import Checker, CheckOptions
 from scanviz.record.plain_text import write_json, write_text
@@ -29,7 +29,7 @@ def run_checked(program: Script, wanted: CheckOptions, as_json: bool) -> int:
     """
     checker = Checker(wanted)
     ending = _Ending(checker, as_json)
-    watch_the_end()
+    register_final_exit()
     atexit.register(ending.finish)
     observe.attach(checker)
     try:

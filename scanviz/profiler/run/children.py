@@ -111,7 +111,7 @@ class _Sent:
         return record_children, (self.options,)
 
 
-_watched: dict[str, ChildOptions] = {}  # of this process, under "options": there is one program
+_own_options: dict[str, ChildOptions] = {}  # of this process, under "options": there is one program
 
 
 def record_children(options: ChildOptions) -> None:
@@ -122,10 +122,10 @@ def record_children(options: ChildOptions) -> None:
     options : ChildOptions
         The options of the recordings.
     """
-    if not _watched:
+    if not _own_options:
         _record_bootstraps()
         _send_with_preparation()
-    _watched["options"] = options
+    _own_options["options"] = options
 
 
 def free_folder(output: Path) -> Path:
@@ -170,7 +170,7 @@ def _record_bootstraps() -> None:
     bootstrap: Callable[..., int] = process._bootstrap  # type: ignore[attr-defined]  # what every process runs
 
     def recorded_bootstrap(self: multiprocessing.process.BaseProcess, *args: Any, **kwargs: Any) -> int:
-        with _recorded(self, _watched["options"]) as outcome:
+        with _recorded(self, _own_options["options"]) as outcome:
             code = bootstrap(self, *args, **kwargs)
             outcome.append(OutcomeRecord("ok" if code == 0 else "exit", code))
         return code
@@ -186,7 +186,7 @@ def _send_with_preparation() -> None:
         root = str(Path(__file__).parents[3])
         if root not in (*site.getsitepackages(), site.getusersitepackages()):
             data["scanviz_path"] = _Path(root)  # unpickled first: the process has python's own path yet
-        data["scanviz"] = _Sent(_watched["options"])
+        data["scanviz"] = _Sent(_own_options["options"])
         return data
 
     multiprocessing.spawn.get_preparation_data = with_options

@@ -63,7 +63,7 @@ class Terminated(KeyboardInterrupt):
     """SIGTERM or SIGHUP, treated like ctrl+c."""
 
 
-def watch_the_end() -> None:
+def register_final_exit() -> None:
     """Register the final exit handler.
 
     Call this before registering other exit handlers: python calls the first one last.
@@ -176,13 +176,13 @@ class _Forks:
     ----------
     handlers : dict
         Handlers that :func:`answer` set in this process, by signal.
-    watched : bool
+    hooked : bool
         Whether the fork hooks are registered, in this process or a parent.
     """
 
     def __init__(self) -> None:
         self.handlers: dict[int, Handler] = {}
-        self.watched = False
+        self.hooked = False
         self._before: dict[int, set[signal.Signals | int]] = {}  # signals already blocked, by thread
 
     def begin(self) -> None:
@@ -220,8 +220,8 @@ def answer(number: int, handler: Handler) -> None:
         Called as ``handler(number, frame)``.
     """
     _FORKS.handlers[number] = handler
-    if not _FORKS.watched and hasattr(os, "register_at_fork"):
-        _FORKS.watched = True
+    if not _FORKS.hooked and hasattr(os, "register_at_fork"):
+        _FORKS.hooked = True
         os.register_at_fork(
             before=_FORKS.begin, after_in_parent=_FORKS.end, after_in_child=_FORKS.end_in_child
         )

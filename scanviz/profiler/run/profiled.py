@@ -28,7 +28,7 @@ from scanviz.profiler.run.exits import (
     at_the_end,
     free_descriptors,
     note_interrupts,
-    watch_the_end,
+    register_final_exit,
 )
 from scanviz.profiler.run.live import Progress, live_file
 from scanviz.profiler.run.runner import CannotRunError, Script, run
@@ -114,7 +114,7 @@ def run_profiled(program: Script, options: RunOptions) -> None:
     )
     recorder.describe_script(program.title, program.arguments)
     ended = Ending(recorder, options, tracer)
-    watch_the_end()
+    register_final_exit()
     at_the_end(ended.finish)
     ended.catch_termination()
     if options.children and options.output is not None:

@@ -252,11 +252,11 @@ class RunTrace:
             if piece.size > width:
                 found = piece.statistics if piece.statistics is not None else statistics_of(piece.numbers)
                 self._statistics[row, k] = found
-                if self._watched[k]:
+                if self._checked[k]:
                     nan, infinite = nan + found[3], infinite + found[4]
         finite = np.isfinite(numbers)
         if nan or infinite or not finite.all():
-            bad = numbers[~finite & self._watched_numbers]
+            bad = numbers[~finite & self._checked_numbers]
             nans = int(np.isnan(bad).sum())
             self._note(step, nan > 0 or nans > 0, infinite > 0 or len(bad) > nans)
 
@@ -288,8 +288,8 @@ class RunTrace:
         self._numbers = np.zeros((rows, sum(self._widths)))
         self._statistics = np.zeros((rows, len(sizes), len(STATISTICS)))
         self._sizes = np.zeros((rows, len(sizes)), np.int64)
-        self._watched = [not self._is_constant(place) for place in self._chosen]
-        self._watched_numbers = np.repeat(np.array(self._watched, bool), self._widths)
+        self._checked = [not self._is_constant(place) for place in self._chosen]
+        self._checked_numbers = np.repeat(np.array(self._checked, bool), self._widths)
         self._shapes = [self._shape(place) for place in self._chosen]
         self._wanted = {self.heads[place].register for place in self._chosen}
         self.bytes = head * len(sizes) + 8 * self._numbers.size

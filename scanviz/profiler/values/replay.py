@@ -164,7 +164,7 @@ def _known(record: ProfileRecord, function: FunctionRecord) -> _Known:
     records = [loop for loop in record.loops if loop.function == function.key]
     if len(inside) != len(records):
         raise RecomputeError(
-            f"the Program of {name} has {len(inside)} loops, and the record tells of {len(records)}"
+            f"the Program of {name} has {len(inside)} loops, but the record has {len(records)}"
         )
     return _Known(program, {record.key: loop for loop, record in zip(inside, records, strict=True)})
 

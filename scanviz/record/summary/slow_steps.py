@@ -14,7 +14,7 @@ from itertools import groupby, pairwise
 from scanviz.record.loops import INSIDE, LoopRecord
 from scanviz.record.units import duration
 
-HEAVY = 0.1  # of a loop's time: where its slowest hundredth takes more, every view tells it
+HEAVY = 0.1  # share of a loop's time: if its slowest hundredth takes more, every view reports it
 SLOW = 2.0  # times the typical step
 FEWEST = 5  # slow steps at a period
 CHANCE = 1e-4  # that steps at random places had so many at one period

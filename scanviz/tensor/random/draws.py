@@ -4,10 +4,9 @@ Nothing is hidden: a draw reads the state it is given, and drawing twice from on
 twice. Hand the next state on, to the next draw, through a loop, or to ``function`` as an update.
 :class:`~scanviz.tensor.random.RandomStreams` does that by itself.
 
-Laws, formulas and what is equal on all backends are told in :mod:`scanviz.engine.ops.draws.distributions` and the
-files beside it.  ``size`` is an int, a scalar variable, or a sequence of them; by default it is what the
-parameters broadcast to.  Parameters that are out of range raise a ScanvizValueError when values are drawn;
-dtypes and shapes that cannot fit raise when the graph is built.
+:mod:`scanviz.engine.ops.draws.distributions` and the files beside it document laws, formulas and equality across backends.
+``size`` is an int, a scalar variable, or a sequence of them; by default it is what the parameters broadcast to.  Parameters that
+are out of range raise a ScanvizValueError when values are drawn; dtypes and shapes that cannot fit raise when the graph is built.
 """
 
 from __future__ import annotations

@@ -116,7 +116,7 @@ class OriginLine(NamedTuple):
 def origin(state: ViewState, index: int) -> OriginLine:
     """Return the line that built a loop variable's value: in the step, or around the loop where it comes from there.
 
-    It tells two ``sigmoid(…)`` apart.
+    It distinguishes two ``sigmoid(…)``.
     """
     found = snapshot_of(state)
     if found is None or index >= len(found.loop.variables):

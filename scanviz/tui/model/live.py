@@ -1,4 +1,4 @@
-"""A script in its own process, watched through two files: its record and its output.
+"""A script in its own process, followed through two files: its record and its output.
 
 Nothing joins the two processes but these files.  If the application ends or dies, the script runs on and saves its profile; if the
 script ends or dies, the application stays on the last record, and saves it where the script could not.
@@ -56,9 +56,11 @@ class LiveSource(Source):
         self.saved = saved.absolute()
         self._before = _identity(self.saved)
         self._folder = Path(tempfile.mkdtemp(prefix="scanviz-live-"))
-        self._watched = self._folder / "live"  # the script stops to write its record when this folder is gone
-        self._watched.mkdir()
-        self._live, self.printed = self._watched / "live.scanviz", self._folder / "output.txt"
+        self._live_folder = (
+            self._folder / "live"
+        )  # the script stops to write its record when this folder is gone
+        self._live_folder.mkdir()
+        self._live, self.printed = self._live_folder / "live.scanviz", self._folder / "output.txt"
         self._stamp = self._place = 0
         self._next = 0.0
         self._begun, self._took = time.monotonic(), 0.0
@@ -199,7 +201,7 @@ class LiveSource(Source):
         """Keep the last record and remove temporary files; a running script keeps its output file."""
         self.end_input()
         if self.running:
-            shutil.rmtree(self._watched, ignore_errors=True)
+            shutil.rmtree(self._live_folder, ignore_errors=True)
             return
         self.update()
         self._last = self._tail()

@@ -103,7 +103,9 @@ def words(part: PicturePart, width: int) -> Text:
         head, about = node.label, [KIND_TEXT.get(node.kind, node.kind), node.type, time_text(node)]
         place = f"{node.source}: {node.text.strip()}" if node.source else ""
         below = " · ".join(text for text in (gloss(node.loop_kind) if node.loop_kind else "", place) if text)
-    told = " · ".join(sanitize(text) for text in about if text)
-    text = Text(short(head, max(20, width - len(told) - 3)), style="bold", no_wrap=True, overflow="ellipsis")
-    text.append(f" · {told}" if told else "", "not bold")
+    details = " · ".join(sanitize(text) for text in about if text)
+    text = Text(
+        short(head, max(20, width - len(details) - 3)), style="bold", no_wrap=True, overflow="ellipsis"
+    )
+    text.append(f" · {details}" if details else "", "not bold")
     return text.append(f"\n{short(below, width)}", "not bold dim")

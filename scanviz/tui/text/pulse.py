@@ -1,7 +1,7 @@
-"""How a script that runs is getting on: steps a second now and lately, which loops are at work, and since when nothing happens.
+"""Progress of a running script: steps per second, active loops, and time since the last step.
 
-Beats are taken off the records that the script tells one after the other; their times are the script's own, so what is shown
-does not depend on when somebody looked.
+Beats come from the successive records of the script.  Their times are the script's own, so the display does not depend on when
+the application reads them.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from scanviz.tui.text.colours import CYAN, GREEN, YELLOW
 
 MOST = 1_000  # beats that are kept
 CELL_NS = 500_000_000  # of a column of the course
-LATELY_NS = 2_000_000_000  # over which steps a second are told
-STILL_NS = 1_000_000_000  # without a step, after which that is told
+LATELY_NS = 2_000_000_000  # window of the steps per second
+STILL_NS = 1_000_000_000  # without a step, after which the script counts as idle
 SHORTEST, LONGEST = 8, 60  # columns of the course
 TURNING = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _EIGHTHS = "▁▂▃▄▅▆▇█"

@@ -196,8 +196,8 @@ def contents(known: Sequence[TraceRecord], variable: LoopVariableRecord, index: 
 
 def _kind(variable: LoopVariableRecord, width: int) -> str:
     """Return the kind of a loop variable, with its meaning if there is room."""
-    told = gloss(variable.kind)
-    return told if len(variable.name) + len(told) + 4 <= width else variable.kind
+    meaning = gloss(variable.kind)
+    return meaning if len(variable.name) + len(meaning) + 4 <= width else variable.kind
 
 
 def ruler(
@@ -221,8 +221,8 @@ def ruler(
     before = rows_before(variable)
     reads, writes = rows_read(variable, step), rows_written(variable, step)
     last = max(step, steps - 1)
-    touched_last = (*rows_read(variable, last), *rows_written(variable, last))
-    total = max(before + steps, *(row + 1 for row in touched_last), 1)
+    last_rows = (*rows_read(variable, last), *rows_written(variable, last))
+    total = max(before + steps, *(row + 1 for row in last_rows), 1)
     lines = _lines(variable, steps, held) if held.numbers else _means(held)
     longest = max((len(text) for _, texts in lines for text in texts.values()), default=0)
     cell = max(len(str(total - 1)) + 2, longest)
@@ -247,7 +247,7 @@ def ruler(
         text.append(f" … {total - 1}")
     for title, texts in lines:
         _line(text, title, texts, rows, cell, styles)
-    for sentence in filter(None, (touched(variable, step), carried(variable, step, steps))):
+    for sentence in filter(None, (rows_text(variable, step), carried(variable, step, steps))):
         text.append(
             f"\n{fill(sanitize(sentence), max(30, width), initial_indent=_INDENT, subsequent_indent=_INDENT)}",
             style="dim",
@@ -290,12 +290,12 @@ def _line(
         text.append("│", style="dim")
 
 
-def touched(variable: LoopVariableRecord, step: int) -> str:
+def rows_text(variable: LoopVariableRecord, step: int) -> str:
     """Describe the rows of a buffer that a step reads and writes; empty for kinds without rows.
 
     Examples
     --------
-    >>> touched(LoopVariableRecord("sitsot", "h", reads=(-1,), writes=(0,), inner_inputs=("h[t-1]",)), 3)
+    >>> rows_text(LoopVariableRecord("sitsot", "h", reads=(-1,), writes=(0,), inner_inputs=("h[t-1]",)), 3)
     'reads row 3 as h[t-1]; writes row 4 as h[t]'
     """
     if variable.kind not in _BUFFERS:

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from scanviz.tui.text.colours import CYAN, GREEN, YELLOW
 
-_LOOKS = (("█", CYAN), ("▓", GREEN), ("▒", YELLOW), ("░", CYAN), ("·", ""))  # told apart without colours too
+_LOOKS = (("█", CYAN), ("▓", GREEN), ("▒", YELLOW), ("░", CYAN), ("·", ""))  # distinct without colours too
 
 
 class Segment(Struct, frozen=True):

@@ -39,15 +39,15 @@ class TextBlock(Static):
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id, markup=False)
-        self._told: object = None
+        self._drawn: object = None
         self._extent: object = None
 
     def show(self, content: RenderableType) -> None:
         """Show a text."""
-        told = (content.plain, content.spans, content.style) if isinstance(content, Text) else content
-        if told == self._told:
+        drawn = (content.plain, content.spans, content.style) if isinstance(content, Text) else content
+        if drawn == self._drawn:
             return
-        self._told = told
+        self._drawn = drawn
         before, self._extent = self._extent, self._extent_of(content)
         self.update(content, layout=not self.FILLS and (before is None or before != self._extent))
 
@@ -72,7 +72,7 @@ class TabView(Widget):
     QUESTION : str
         What it answers, which stands above it where there is room.
     OF_THE_STATE : bool
-        Whether the state alone tells what it draws, so that one that was drawn already need not be drawn again.
+        Whether the drawing depends on the state alone, so that the same state need not be drawn again.
     LATER : bool
         Whether what it draws in has its new width only after the tab has.
     """

@@ -212,10 +212,10 @@ class OutputView(TabView):
         text = source.output()
         if text:
             self.pane.take(text)
-        self._tell(source)
+        self._show_status(source)
         return bool(text)
 
-    def _tell(self, source: Source) -> None:
+    def _show_status(self, source: Source) -> None:
         printed = self.pane.printed
         parts = [sanitize(source.status()), counted(len(printed.lines) + printed.gone, "line")]
         if printed.gone:
@@ -275,7 +275,7 @@ class OutputView(TabView):
             self.notify("No script waits for a line.")
             return
         self.source.end_input()
-        self._tell(self.source)
+        self._show_status(self.source)
 
     def command(self) -> str:
         """Return the command line that runs the script again."""

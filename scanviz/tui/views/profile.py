@@ -256,10 +256,10 @@ def loop_summary(loop: LoopRecord, width: int) -> Text:
         return text.append(why, style="not bold dim")
     names = ("operations", loop.body_ns), ("rows", loop.copy_ns), ("loop", loop.overhead_ns)
     parts_of_step = [Segment(f"{name} {duration(part) if part else BELOW}", part) for name, part in names]
-    told = legend(parts_of_step)
+    labels = legend(parts_of_step)
     text.append("step ", style="not bold")
-    text.append_text(stacked(parts_of_step, max(3, min(30, width - told.cell_len - 7)))).append("  ")
-    text.append_text(told)
+    text.append_text(stacked(parts_of_step, max(3, min(30, width - labels.cell_len - 7)))).append("  ")
+    text.append_text(labels)
     tails = "; ".join(line.text.strip() for line in tail_lines(loop))
     return text.append(f"\n{tails}" if tails else "", style="not bold")
 

@@ -23,7 +23,7 @@ COLUMNS = (
 )
 MEASURED = Column("faster", number=True)  # by scanviz rewrites --ablate --into
 LONGEST, LONGEST_LOOP = 24, 16  # columns of a rule's name in the list, and of a loop's
-WILD = 2.0  # between quartiles, above which noise is told as both, for it is not around 1
+WILD = 2.0  # ratio of the quartiles above which both are shown as noise: it is not around 1
 
 
 def names_chosen(entry: RewriteRecord, edits: Sequence[LineEdit], chosen: LinkedSelection) -> bool:
@@ -63,16 +63,16 @@ def counts_of(history: RewritesRecord) -> dict[int, str]:
         cost = rewrite.cost
         if cost is None:
             continue
-        told = [
+        changes = [
             f"{_called(loop)} {now.get(loop, 0)} → {count}"
             for loop, count in cost.per_step.items()
             if now.get(loop) != count
         ]
-        told += [f"{_called(loop)} {now[loop]} → gone" for loop in cost.gone if loop in now]
+        changes += [f"{_called(loop)} {now[loop]} → gone" for loop in cost.gone if loop in now]
         now.update(cost.per_step)
         for loop in cost.gone:
             now.pop(loop, None)
-        found[rewrite.index] = ", ".join(told)
+        found[rewrite.index] = ", ".join(changes)
     return found
 
 
@@ -84,19 +84,19 @@ def _called(loop: str) -> str:
 def about_all(history: RewritesRecord) -> Text:
     """Return the effect of all rewrites on the loops' steps."""
     before, after = history.steps(0), history.steps(len(history.applications))
-    told = [
+    changes = [
         f"{sanitize(loop)} {count} → {after.get(loop, 'gone')}"
         for loop, count in before.items()
         if after.get(loop) != count
     ]
-    told += [f"{sanitize(loop)} {count}, new" for loop, count in after.items() if loop not in before]
-    text = Text("operations a step: " if told else "", style="bold", no_wrap=True, overflow="ellipsis")
-    text.append(" · ".join(told), style="not bold")
+    changes += [f"{sanitize(loop)} {count}, new" for loop, count in after.items() if loop not in before]
+    text = Text("operations a step: " if changes else "", style="bold", no_wrap=True, overflow="ellipsis")
+    text.append(" · ".join(changes), style="not bold")
     if not history.applications:
-        return text.append(f"{' · ' if told else ''}no rewrites", "dim")
+        return text.append(f"{' · ' if changes else ''}no rewrites", "dim")
     spent = duration(sum(rewrite.time_ns for rewrite in history.applications))
     return text.append(
-        f"{' · ' if told else ''}{counted(len(history.applications), 'rewrite')} in {spent}", "dim"
+        f"{' · ' if changes else ''}{counted(len(history.applications), 'rewrite')} in {spent}", "dim"
     )
 
 

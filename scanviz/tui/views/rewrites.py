@@ -173,20 +173,20 @@ class RewritesView(TabView):
             return frozenset()
         key = (id(history), chosen.names)
         if self._marks[0] != key:
-            told = zip(history.applications, history.edits(), strict=True)
+            edited = zip(history.applications, history.edits(), strict=True)
             self._marks = (
                 key,
-                frozenset(rewrite.index for rewrite, edits in told if names_chosen(rewrite, edits, chosen)),
+                frozenset(rewrite.index for rewrite, edits in edited if names_chosen(rewrite, edits, chosen)),
             )
         return self._marks[1]
 
     def _text(self, width: int) -> Text:
         try:
-            return self._told(width)
+            return self._lines_text(width)
         except ScanvizError as error:  # what a record holds of a graph is looked at only now
             return report_text([ReportLine(word) for word in str(error).split("\n")], width)
 
-    def _told(self, width: int) -> Text:
+    def _lines_text(self, width: int) -> Text:
         history, loop = self.history, self.state.loop_record
         if history is None:
             return Text("no rewrites of this function were recorded")
@@ -212,8 +212,8 @@ class RewritesView(TabView):
         lines = list(step_lines(history, entry, options, width))
         if options.style == "costs" and function is not None:
             lines += run_cost_lines(self.state.record, function)
-        told = report_text(lines, width)
-        return with_signs(told, linked_selection(self.state))
+        text = report_text(lines, width)
+        return with_signs(text, linked_selection(self.state))
 
     def on_data_table_row_selected(self, event: DataTable.RowSelected) -> None:
         """Give the focus to the difference, which scrolls; escape comes back."""
@@ -263,13 +263,13 @@ class RewritesView(TabView):
 
     def _measure(self) -> None:
         source: Source = self.app.source  # type: ignore[attr-defined]  # the one application that there is
-        tell = self.app.call_from_thread
-        tell(self.app.notify, "runs the script again without each rule in turn …", title="measuring")
+        call = self.app.call_from_thread
+        call(self.app.notify, "runs the script again without each rule in turn …", title="measuring")
         failed = source.measure_rules()
         if failed:
-            tell(self.app.notify, failed, title="not measured", severity="warning", markup=False)
+            call(self.app.notify, failed, title="not measured", severity="warning", markup=False)
         else:
-            tell(self.move, self.state.with_record(source.record))
+            call(self.move, self.state.with_record(source.record))
 
     def action_film(self) -> None:
         """Show the film of the rewrites, or the list and the difference again."""

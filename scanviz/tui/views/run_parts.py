@@ -17,7 +17,7 @@ from scanviz.record.summary.totals import UNATTRIBUTED, gone_loops, totals
 from scanviz.tui.text.colours import CYAN, share_style
 from scanviz.tui.views.tables import Cell, Row, place_cell, text_cell
 
-MOST_GONE = 4  # loops that rewrites removed, told below the table
+MOST_GONE = 4  # loops that rewrites removed, listed below the table
 
 
 def function_rows(

@@ -19,7 +19,7 @@ from scanviz.tui.asking import SearchInput, whole_number
 from scanviz.tui.model.linked_selection import SIGN
 from scanviz.tui.model.state import ViewState
 from scanviz.tui.text.chart import AXIS, Window, chart
-from scanviz.tui.text.ruler import touched
+from scanviz.tui.text.ruler import rows_text
 from scanviz.tui.views.base import TabView, TextBlock
 
 SLOW = 2  # a step that took so many times the median is marked
@@ -236,17 +236,17 @@ def _here(loop: LoopRecord, state: ViewState) -> Text:
     if not len(rows):
         text.append("was not kept", style="not bold")
     else:
-        told = [
+        sentences = [
             f"{duration(row.time_ns)} in run {row.run} ({SAMPLE_REASONS[row.reason]}"
             + (f", average of {row.words})" if row.covers > 1 else ")")
             for row in rows[:4]
         ]
         text.append(
-            "; ".join(told) + (f"; and {len(rows) - 4} more" if len(rows) > 4 else ""), style="not bold"
+            "; ".join(sentences) + (f"; and {len(rows) - 4} more" if len(rows) > 4 else ""), style="not bold"
         )
     if state.variable is not None and state.variable < len(loop.variables):
         variable = loop.variables[state.variable]
-        buffer = touched(variable, state.step)
+        buffer = rows_text(variable, state.step)
         text.append(f"\n{SIGN}{sanitize(variable.name)}: {buffer}" if buffer else "", style="not bold")
     times = OperationTimes(parts_of(state.record))
     if (heaviest := times.most_of(loop)) is not None:

@@ -132,7 +132,7 @@ class WatchError(ValueError):
     """The expression cannot be evaluated; the message says why."""
 
 
-def watched(expression: str, values: Mapping[str, Any], cut: Collection[str] = ()) -> str:
+def watch_value(expression: str, values: Mapping[str, Any], cut: Collection[str] = ()) -> str:
     """Return the value of an expression as text.
 
     Parameters
@@ -151,7 +151,7 @@ def watched(expression: str, values: Mapping[str, Any], cut: Collection[str] = (
 
     Examples
     --------
-    >>> watched("max(h[t]) - h[t-1][0]", {"h[t]": np.array([1.0, 4.0]), "h[t-1]": np.array([0.5, 0.0])})
+    >>> watch_value("max(h[t]) - h[t-1][0]", {"h[t]": np.array([1.0, 4.0]), "h[t-1]": np.array([0.5, 0.0])})
     '3.5'
     """
     if len(expression) > LONGEST:
@@ -312,6 +312,6 @@ def watch_text(expression: str, trace: TraceRecord | None, state: ViewState) -> 
     }
     cut = {variable.name for variable in trace.variables if variable.name not in known}
     try:
-        return watched(expression, known, cut)
+        return watch_value(expression, known, cut)
     except WatchError as error:
         return str(error)

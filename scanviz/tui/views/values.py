@@ -103,7 +103,13 @@ class ValuesView(TabView):
         steps = next((trace.total_steps for trace in known), self.state.steps)
         kept = {step for trace in known for step in trace.steps}
         self._scrubber = scrubber(
-            self.state.step, steps, kept, SPEEDS[self._speed], self._plays, self._told(trace), self.room.width
+            self.state.step,
+            steps,
+            kept,
+            SPEEDS[self._speed],
+            self._plays,
+            self._origin(trace),
+            self.room.width,
         )
         self.query_one("#values-scrubber", TextBlock).show(self._scrubber.text)
         self.query_one("#values-rulers", TextBlock).show(
@@ -165,7 +171,7 @@ class ValuesView(TabView):
                 self._waits = None
             self.redraw()
 
-    def _told(self, trace: TraceRecord | None) -> str:
+    def _origin(self, trace: TraceRecord | None) -> str:
         """Describe the origin of the values."""
         loop, run, step = self.state.loop, self._run, self.state.step
         if loop is None or not self.state.record.traces:

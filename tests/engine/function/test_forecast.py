@@ -94,7 +94,7 @@ def test_what_is_wrong_is_told_in_words() -> None:
 
 def test_a_call_that_would_hold_more_than_the_limit_is_not_made() -> None:
     f = rnn()
-    with Forecasts(300_000).watching() as forecasts:
+    with Forecasts(300_000).observing() as forecasts:
         f(np.ones((10, 64)))
         with pytest.raises(MemoryError, match=r"the call of `f` would hold 0.5 MB, most of it at rnn"):
             f(np.ones((1000, 64)))

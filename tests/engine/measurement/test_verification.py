@@ -64,7 +64,7 @@ def test_calls_are_kept_with_the_values_that_shared_variables_had():
     captured = CapturedCalls()
     values = [RNG.normal(size=(4, 3)) for _ in range(5)]
     before = []
-    with captured.watching():
+    with captured.observing():
         for value in values:
             before.append(f.spec.shared[0].get_value())
             f(value)
@@ -78,7 +78,7 @@ def test_calls_are_kept_with_the_values_that_shared_variables_had():
 def test_inputs_that_are_too_large_are_left_out_and_told():
     f = train()
     captured = CapturedCalls(most_bytes=50)
-    with captured.watching():
+    with captured.observing():
         f(np.ones((4, 3)))
     assert captured.calls == [] and captured.left_out == [f]
 
@@ -224,7 +224,7 @@ def test_gradients_are_compared_before_rows_that_nobody_reads_are_dropped():
 
 def test_functions_that_are_never_called_are_known():
     x = T.scalar("x")
-    with Uncalled().watching() as uncalled:
+    with Uncalled().observing() as uncalled:
         f, g = scanviz.function([x], x + 1.0, name="f"), scanviz.function([x], x * 2.0, name="g")
         assert uncalled.functions == [f, g]
         assert g(3.0) == 6.0

@@ -43,7 +43,7 @@ def test_counting_inner_runs_is_observer_overhead_of_the_inner_loop() -> None:
     record = made.record()
     rows, cells = (next(loop for loop in record.loops if loop.key == key) for key in (ROWS, CELLS))
     assert rows.cost_ns == cells.cost_ns == 0
-    assert cells.watching_ns == rows.inner_watching_ns == 40 * note_overhead_ns() > 0
+    assert cells.recorder_ns == rows.inner_recorder_ns == 40 * note_overhead_ns() > 0
 
 
 def test_runs_counted_by_machine_code_cost_nothing() -> None:
@@ -64,7 +64,7 @@ def test_every_inner_run_of_a_plain_block_is_counted(mode: str, planted: Callabl
     assert inner.runs == outer.steps == 4000
     if mode == "numpy":
         assert outer.control_steps > 2000 and inner.step_times.count < 2000
-        assert outer.inner_watching_ns == inner.watching_ns >= 2000 * note_overhead_ns()
+        assert outer.inner_recorder_ns == inner.recorder_ns >= 2000 * note_overhead_ns()
 
 
 def test_an_inner_loop_takes_what_its_runs_took_in_plain_blocks() -> None:

@@ -183,7 +183,7 @@ def test_runs_that_did_not_end_well_are_noted() -> None:
     text = render_report(loop_changed(failed_runs=1, running=2, cost_ns=2_200_000.0))
     assert "1 run ended by an error · 2 runs had not ended" in text
     assert "profiling made it about 2 times slower" in text and "in all" not in text
-    text = render_report(loop_changed(watching_ns=440_000_000))
+    text = render_report(loop_changed(recorder_ns=440_000_000))
     assert "times slower, by 440 ms in all" in " ".join(text.split())
 
 

@@ -3,8 +3,8 @@
 A long result of a ufunc or a cast comes from the buffer pool of loops' rows (:mod:`scanviz.engine.runtime.buffer_pool`) instead of
 the system's allocator.  A short result costs one test of an operand's size.
 
-A gradient of a sequence is a loop's result added to zeros.  If the result covers all of them, it replaces them, which only a call
-can tell; the zeros are never written, so they take no memory.
+A gradient of a sequence is a loop's result added to zeros.  If the result covers all of them, it replaces them, which is known
+only in a call; the zeros are never written, so they take no memory.
 """
 
 from __future__ import annotations

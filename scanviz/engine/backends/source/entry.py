@@ -29,7 +29,7 @@ from scanviz.engine.program.plan.location import SHORTEST_OVER, ring_size
 from scanviz.engine.runtime.buffer_pool import SHORTEST
 from scanviz.engine.runtime.calling import FailedRun
 from scanviz.engine.runtime.errors import in_words
-from scanviz.engine.runtime.rows import OutputForm, last_rows
+from scanviz.engine.runtime.row_storage import OutputForm, last_rows
 
 if TYPE_CHECKING:
     from scanviz.engine.backends.source.loop import SourceWriter

@@ -77,7 +77,7 @@ class SourceExecutable:
     def run(self, inputs: Sequence[Any], probe: Probe | None) -> list[Any]:
         """Return the outputs for inputs."""
         if probe is not None and probe.level is not RUNS:
-            return self._watched(inputs, probe)
+            return self._run_observed(inputs, probe)
         # these calls are a notable part of a short call
         before = ignore_errors()
         try:
@@ -89,7 +89,7 @@ class SourceExecutable:
         finally:
             as_before(before)
 
-    def _watched(self, inputs: Sequence[Any], probe: Probe) -> list[Any]:
+    def _run_observed(self, inputs: Sequence[Any], probe: Probe) -> list[Any]:
         """Return the outputs of an observed call."""
         if probe.level is VALUES:
             if self._interpreter is None:

@@ -132,11 +132,11 @@ class FlatProgram:
         emitter.call_it(instruction.outputs[0], emitter.name(source))
         return emitter.name(source)
 
-    def run(self, inputs: Sequence[Any], probe: Probe | None, tell: bool) -> list[Any]:
+    def run(self, inputs: Sequence[Any], probe: Probe | None, sampled: bool) -> list[Any]:
         """Return the outputs; with ``tell`` a sampled call leaves its instructions' times with ``probe``."""
-        if probe is not None and probe.ledger is not None and (tell or probe.ledger.weighs_inside()):
-            return self._run_weighed(inputs, probe, probe.ledger, tell)
-        if not tell or probe is None or not self._timed(probe):
+        if probe is not None and probe.ledger is not None and (sampled or probe.ledger.weighs_inside()):
+            return self._run_weighed(inputs, probe, probe.ledger, sampled)
+        if not sampled or probe is None or not self._timed(probe):
             return self._results(self._plain, inputs, probe, None, None)
         code, stamps = self._others.get("timed") or self._made("timed", probe), _no_times()
         record = probe.own.without(stamps.append) if self.runners else stamps.append
@@ -157,11 +157,11 @@ class FlatProgram:
         probe.stamps = stamps
         self._schedule.took(stamps[-1] - stamps[0], len(stamps) - 1)
 
-    def _run_weighed(self, inputs: Sequence[Any], probe: Probe, ledger: Ledger, tell: bool) -> list[Any]:
+    def _run_weighed(self, inputs: Sequence[Any], probe: Probe, ledger: Ledger, sampled: bool) -> list[Any]:
         """Return the outputs, counting live memory in a ledger; counting is not charged to the program."""
         own, stamps = probe.own, _no_times()
         with own.aside():
-            counted = ledger.frame([*inputs, *self.program.constants.values()], outermost=tell)
+            counted = ledger.frame([*inputs, *self.program.constants.values()], outermost=sampled)
 
         def weigh(instruction: int, values: Sequence[Any], kept: int) -> None:
             begun = perf_counter_ns()
@@ -171,7 +171,7 @@ class FlatProgram:
         code = self._others.get("weighed") or self._made("weighed", probe)
         try:
             results = self._results(code, inputs, probe, own.without(stamps.append), weigh)
-            if tell:
+            if sampled:
                 with own.aside():
                     counted.give(results)
                 self._stamped(probe, stamps)

@@ -12,9 +12,9 @@ only where it can matter:
   from), at operations with *poles*, as ``log``, whose values are not finite somewhere, and at those that compute with such values:
   with *wild* variables.
 
-What surely has neither, such as ``sqrt(x**2 + 1)`` or a division by a size, is left alone: a few levels of a graph tell what is
-above 0, or not below it.  A positive number that a user wrote down counts as such (``x**2 + 1e-6``), however small; so does a size.
-Inputs are taken to be finite.
+Operations that surely have neither, such as ``sqrt(x**2 + 1)`` or a division by a size, are left alone: a few levels of the graph
+prove a value positive or not negative.  A positive number that a user wrote down counts as such (``x**2 + 1e-6``), however small;
+so does a size. Inputs are taken to be finite.
 
 In forward mode the selection comes after the slope and takes what is finite, so there steep operations are guarded and,
 after what may have an infinite slope, products with slopes that are exactly 0, such as those of a mask.
@@ -126,7 +126,7 @@ def _wild(
 
 
 def wild_inside(node: Apply) -> set[Variable]:
-    """Return which variables of a loop's step may not be finite, as far as the graph around it that is differentiated tells."""
+    """Return the variables of a loop's step that may not be finite, judged by the differentiated graph around the loop."""
     guards = _GUARDS.get()
     return _inside_loop(node, set() if guards is None else guards.wild, has_pole)
 

@@ -1,7 +1,7 @@
 """Reverse mode over any graph: cotangents of outputs are pulled back to what the outputs were computed from.
 
 One sweep from the outputs to the inputs.  Only nodes on a path from a wanted variable to an output take part, and a
-pullback is told which inputs are wanted, so nothing is built that nobody asked for.  Cotangents that meet in one variable are
+pullback receives the wanted inputs, so it builds no other gradients.  Cotangents that meet in one variable are
 added; parts written into zeros are written into one another instead.
 
 Source: the vector-Jacobian product as in Griewank and Walther, "Evaluating Derivatives" (2nd ed., 2008), chapter 3.

@@ -24,7 +24,7 @@ from scanviz.engine.program.plan.location import (
     overwritable,
 )
 from scanviz.engine.program.plan.planning import plan, plan_loop
-from scanviz.engine.program.plan.rows import wraps
+from scanviz.engine.program.plan.result_placement import wraps
 
 __all__ = [
     "Buffer",

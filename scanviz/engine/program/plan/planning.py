@@ -52,7 +52,7 @@ from scanviz.engine.program.plan.location import (
     Where,
     packed,
 )
-from scanviz.engine.program.plan.rows import (
+from scanviz.engine.program.plan.result_placement import (
     copied_carries,
     copied_writes,
     laid_out,

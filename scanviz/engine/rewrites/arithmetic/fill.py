@@ -53,7 +53,7 @@ def _without_fill(node: Apply) -> Apply:
         if other.owner is not None and other.owner.op.declaration is ALLOC:
             continue  # two filled arrays: see _of_fills
         if node.op.declaration is e.add and not _repeats_only_what_it_says(filled.inputs[0], other):
-            continue  # what a gradient adds has its row's shape, but for sizes that are said to be 1: see mitmot_to_sitsot
+            continue  # a gradient's summand has its row's shape, but for sizes declared to be 1: see mitmot_to_sitsot
         inputs = list(node.inputs)
         inputs[k] = filled.inputs[0]
         with made_by(NAME, node.provenance, (node.node_id,)):

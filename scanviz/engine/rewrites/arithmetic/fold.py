@@ -102,7 +102,7 @@ def _first_equal(constant: Constant, known: dict[Hashable, Constant]) -> Constan
 
 def _key(node: Apply, inputs: tuple[Variable, ...]) -> Hashable:
     """Return the key of equal nodes."""
-    # loops of two names stay two in a profile; those that only their numbers tell apart have one name
+    # loops of two names stay two in a profile; those that differ only in their numbers have one name
     name = node.op.settings.name if isinstance(node.op, Scan) else None
     # what prints or checks twice goes on doing so; copies of one node are one
     effects = frozenset(effects_among([node])) if has_effect(node) else None

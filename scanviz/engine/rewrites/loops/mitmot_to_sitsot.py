@@ -62,7 +62,7 @@ def hand_on_a_row(node: Apply, level: Level) -> Match | Refusal | None:
     return Match(mapping, "; ".join(change.message for change in changes.values()))
 
 
-def _of_state(state: State, view: ScanView, level: Level) -> HandedOn | Refusal:
+def _of_state(state: State, view: ScanView, level: Level) -> OneRowState | Refusal:
     """Return the one-row state that replaces a buffer of a gradient's loop, or why there is none."""
     if set(state.reads) != {0, 1} or set(state.writes) != {1}:
         return Refusal(f"steps read or write other rows of `{state.name}` than their own and the next", 0)
@@ -70,10 +70,10 @@ def _of_state(state: State, view: ScanView, level: Level) -> HandedOn | Refusal:
     if given is not None and given.op.name == "concatenate":
         return read_as_sequence(state, given, view, level)
 
-    return handed_on(state, view, level)
+    return one_row_state(state, view, level)
 
 
-def read_as_sequence(state: State, joined: Apply, view: ScanView, level: Level) -> HandedOn | Refusal:
+def read_as_sequence(state: State, joined: Apply, view: ScanView, level: Level) -> OneRowState | Refusal:
     """Return the one-row state that replaces a buffer of arriving rows, which become a sequence, or why there is none.
 
     Parameters
@@ -132,7 +132,7 @@ def _times_read(op: Scan) -> Counter[Variable]:
     return Counter(chain(*(node.inputs for node in op.once(nodes_of)), op.inner_outputs))
 
 
-def _reading(state: State, added: Variable, rows: Variable, behind: Variable, level: Level) -> HandedOn:
+def _reading(state: State, added: Variable, rows: Variable, behind: Variable, level: Level) -> OneRowState:
     before = state.reads[0]
     kind, name = tensor_type(before), before.name or state.name
     arriving = Variable(kind.with_shape(tensor_type(rows).shape[1:]), f"{name} from outside")
@@ -140,9 +140,9 @@ def _reading(state: State, added: Variable, rows: Variable, behind: Variable, le
     sequence = LoopSequence(f"{state.name} from outside", arriving)
     nothing = constant(-0.0 if kind.dtype.startswith("float") else 0, kind.dtype)
     start = alloc(nothing, [as_size(size) for size in level.shape(rows)[1:]])
-    handed = State(state.name, {-1: through_time}, {0: added}, shared=state.shared)
-    return HandedOn(
-        handed,
+    one_row = State(state.name, {-1: through_time}, {0: added}, shared=state.shared)
+    return OneRowState(
+        one_row,
         {state: start, sequence: rows},
         {before: build_one(Op(e.add), arriving, through_time, name=before.name)},
         lambda rows: build_one(Op(e.add), last_row(rows, start), getitem(behind, 0)),
@@ -150,7 +150,7 @@ def _reading(state: State, added: Variable, rows: Variable, behind: Variable, le
     )
 
 
-class HandedOn(NamedTuple):
+class OneRowState(NamedTuple):
     """A one-row state in place of one with a buffer.
 
     Attributes
@@ -174,7 +174,7 @@ class HandedOn(NamedTuple):
     message: str
 
 
-def handed_on(state: State, view: ScanView, level: Level) -> HandedOn | Refusal:
+def one_row_state(state: State, view: ScanView, level: Level) -> OneRowState | Refusal:
     """Return the state that hands on a row and had a buffer of zeros but for the first row, or why it does not."""
     row = _first_row(state, view, level)
     if isinstance(row, Refusal):
@@ -183,9 +183,9 @@ def handed_on(state: State, view: ScanView, level: Level) -> HandedOn | Refusal:
     # -0.0 changes no number that it is added to, so that the sum leaves the step
     nothing = constant(-0.0 if is_floating(arriving) else 0, arriving.type.dtype)
     zero = alloc(nothing, [as_size(size) for size in shape_of(before)])
-    handed = State(state.name, {-1: before}, {0: state.writes[1]}, shared=state.shared)
+    one_row = State(state.name, {-1: before}, {0: state.writes[1]}, shared=state.shared)
     message = f"`{state.name}` is a row that steps hand on: its buffer was zeros but for the first row"
-    return HandedOn(handed, {state: row}, {arriving: zero}, lambda rows: last_row(rows, row), message)
+    return OneRowState(one_row, {state: row}, {arriving: zero}, lambda rows: last_row(rows, row), message)
 
 
 def _first_row(state: State, view: ScanView, level: Level) -> Variable | Refusal:

@@ -2,7 +2,7 @@
 
 Results that nothing in the loop reads, such as ``y_t = softmax(h_t @ V)``, are computed of all rows of ``h`` at once; and
 rows that are there anyway are summed after the loop instead of in it.  The rows that are needed are there already, or the
-loop gives them as results in place of what it gave (:mod:`scanviz.engine.rewrites.loops.rows`).
+loop gives them as results in place of what it gave (:mod:`scanviz.engine.rewrites.loops.rows_around`).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from scanviz.engine.scan.loop import SCAN, ScanView, nodes_of
 from scanviz.engine.scan.variables import ALL, LoopVariable, StepOutput
 
 if TYPE_CHECKING:
-    from scanviz.engine.rewrites.loops.rows import Rows
+    from scanviz.engine.rewrites.loops.rows_around import Rows
 
 
 @rule(name="PushOutScanOutput", phase="loops", on=(SCAN,), single=True, tags=("scan", "push_out"))
@@ -72,7 +72,7 @@ _IN_CACHE = "what only goes out of the step is elementwise: better done while it
 def computed_after(view: ScanView, level: Level, late: Sequence[Apply]) -> Match | Refusal:
     """Compute operations that only outputs need after the loop, where that pays."""
     from scanviz.engine.rewrites.batching import BATCHING  # much code, for few loops compute what leaves them
-    from scanviz.engine.rewrites.loops.rows import Rows
+    from scanviz.engine.rewrites.loops.rows_around import Rows
 
     rows, on_numpy = Rows(view, level), level.target.why_numpy(view.op) is not None
 
@@ -157,9 +157,9 @@ def _computed_after(
 
 def sums_of_rows(view: ScanView, level: Level, found: Sequence[RunningSum]) -> Match | None:
     """Sum rows that are kept anyway after the loop, in place of states that only add them up."""
-    from scanviz.engine.gradient.loops.rows import reversed_rows  # as above: few loops only add up
+    from scanviz.engine.gradient.loops.forward_rows import reversed_rows  # as above: few loops only add up
     from scanviz.engine.ops.reduce import sum as sum_of
-    from scanviz.engine.rewrites.loops.rows import Rows
+    from scanviz.engine.rewrites.loops.rows_around import Rows
 
     rows = Rows(view, level)
     chosen: list[tuple[RunningSum, _RowSum]] = []

@@ -47,7 +47,7 @@ from scanviz.engine.scan.variables import ALL, LoopVariable, NonSequence, StepOu
 from scanviz.engine.scan.variables import Sequence as LoopSequence
 
 if TYPE_CHECKING:
-    from scanviz.engine.rewrites.loops.rows import Rows
+    from scanviz.engine.rewrites.loops.rows_around import Rows
 
 
 @rule(name="PushOutNonSeqScan", phase="loops", on=(SCAN,), single=True, tags=("scan", "push_out"))
@@ -78,14 +78,16 @@ def push_out_non_sequences(node: Apply, level: Level) -> Match | Refusal:
         view, list(same), values, {new: before[variable] for variable, new in added.items()}
     )
     mapping.update({view.result(step_output): rows for step_output, rows in results.items()})
-    said = []
+    messages = []
     if movable:
-        said.append(f"{counted(node.op.name for node in movable)} computed once before `{view.op.scan_name}`")
+        messages.append(
+            f"{counted(node.op.name for node in movable)} computed once before `{view.op.scan_name}`"
+        )
     if same:
-        said.append(
+        messages.append(
             f"{named(step_output.name for step_output in same)} the same at every step of `{view.op.scan_name}`"
         )
-    return Match(mapping, "; ".join(said))
+    return Match(mapping, "; ".join(messages))
 
 
 def _called(variable: Variable) -> str:
@@ -151,7 +153,7 @@ def push_out_sequences(node: Apply, level: Level) -> Match | Refusal:
         return refusal
     if op.until is not None:
         return Refusal(f"`{op.scan_name}` may end early: rows would be computed that no step reads", 2)
-    from scanviz.engine.rewrites.loops.rows import Rows  # much code, and few loops have work to move
+    from scanviz.engine.rewrites.loops.rows_around import Rows  # much code, and few loops have work to move
 
     rows = Rows(view, level, after=False)
     on_numpy = level.target.why_numpy(op) is not None
@@ -185,12 +187,16 @@ def _moved_rows(rows: Rows, moved: Sequence[Apply], given_out: Sequence[StepOutp
     added: dict[LoopVariable, Variable] = {sequence: rows.of(row) for row, sequence in slices.items()}
     _, mapping = _without(view, given_out, values, added)
     mapping.update({view.result(step_output): rows.of(step_output.value) for step_output in given_out})
-    said = []
+    messages = []
     if moved:
-        said.append(f"{counted(node.op.name for node in moved)} of all rows at once, before `{op.scan_name}`")
+        messages.append(
+            f"{counted(node.op.name for node in moved)} of all rows at once, before `{op.scan_name}`"
+        )
     if given_out:
-        said.append(f"{named(out.name for out in given_out)} of `{op.scan_name}` computed without the loop")
-    return Match(mapping, "; ".join(said))
+        messages.append(
+            f"{named(out.name for out in given_out)} of `{op.scan_name}` computed without the loop"
+        )
+    return Match(mapping, "; ".join(messages))
 
 
 def _row_type(rows: Variable) -> TensorType:

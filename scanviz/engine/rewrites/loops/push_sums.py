@@ -65,7 +65,7 @@ def push_out_products(node: Apply, level: Level) -> Match | Refusal | None:
         return refused or Refusal(f"no state of `{view.op.scan_name}` only adds up products", 1)
     if (refusal := own_tier(view, level)) is not None:
         return refusal
-    from scanviz.engine.rewrites.loops.rows import Rows  # much code, and few loops add up products
+    from scanviz.engine.rewrites.loops.rows_around import Rows  # much code, and few loops add up products
 
     rows = Rows(view, level)
     products = [
@@ -274,7 +274,7 @@ def _in_one_order(a: Variable, b: Variable) -> tuple[Variable, Variable]:
 
     The second are those that the loop makes, mostly, which may lie in memory in any order (``lay_rows_backwards``).
     """
-    from scanviz.engine.gradient.loops.rows import reversed_rows
+    from scanviz.engine.gradient.loops.forward_rows import reversed_rows
 
     first, second = _unturned(a), _unturned(b)
     if first is None:

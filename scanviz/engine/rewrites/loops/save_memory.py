@@ -184,7 +184,7 @@ def save_memory(node: Apply, level: Level) -> Match | Refusal:
     """Keep only the rows of results that are read."""
     view = ScanView(node)
     kept: dict[LoopVariable, LoopVariable] = {}
-    said: list[str] = []
+    messages: list[str] = []
     refusals: list[Refusal] = []
     for variable in view.op.variables:
         found = _rows_read(variable, view, level)
@@ -193,12 +193,12 @@ def save_memory(node: Apply, level: Level) -> Match | Refusal:
         elif found is not None:
             kept[variable] = with_keep(variable, found)
             rows = "only its last row" if found.last == 1 else f"only its last {found.last} rows"
-            said.append(f"`{variable.name}` keeps {rows}")
-    if not said:
+            messages.append(f"`{variable.name}` keeps {rows}")
+    if not messages:
         none = Refusal("no result of the loop has rows to leave out")
         return max(refusals, key=lambda refusal: refusal.preconditions_met, default=none)
     _, mapping = rebuilt_loop(view, kept)
-    return Match(mapping, "; ".join(said))
+    return Match(mapping, "; ".join(messages))
 
 
 def _rows_read(variable: LoopVariable, view: ScanView, level: Level) -> Keep | Refusal | None:

@@ -52,12 +52,12 @@ def remove_unused(node: Apply, level: Level) -> Match | Refusal:
     edit.write_in_constants()
     edit.join_doubles()
     edit.drop_unread_inputs()
-    if not edit.said:
+    if not edit.changes:
         return edit.refusal or Refusal(f"`{op.scan_name}` reads all it is given, and all it gives is read")
     if not results_left(op, edit.gone):
         return Refusal(f"nobody reads a result of `{op.scan_name}`: it is not run at all")
     _, mapping = rebuilt_loop(view, dict.fromkeys(edit.gone), values=edit.values)
-    return Match(mapping, f"`{op.scan_name}`: {'; '.join(edit.said)}")
+    return Match(mapping, f"`{op.scan_name}`: {'; '.join(edit.changes)}")
 
 
 class _Edit:
@@ -71,7 +71,7 @@ class _Edit:
         ]
         self.gone: dict[LoopVariable, None] = {}
         self.values: dict[Variable, Variable] = {}
-        self.said: list[str] = []
+        self.changes: list[str] = []
         self.refusal: Refusal | None = None
 
     def drop(self, dropped: Collection[LoopVariable], why: str) -> None:
@@ -79,7 +79,7 @@ class _Edit:
         if dropped:
             self.gone.update(dict.fromkeys(dropped))
             verb = "is" if len(dropped) == 1 else "are"
-            self.said.append(f"{named(variable.name for variable in dropped)} {verb} {why}")
+            self.changes.append(f"{named(variable.name for variable in dropped)} {verb} {why}")
 
     def write_in_constants(self) -> None:
         """Write constants into the step."""
@@ -88,7 +88,7 @@ class _Edit:
         self.gone.update(dict.fromkeys(constants))
         self.values.update({one.variable: outer for one, outer in constants.items()})
         if constants:
-            self.said.append(f"{named(one.name for one in constants)} written into the step")
+            self.changes.append(f"{named(one.name for one in constants)} written into the step")
 
     def join_doubles(self) -> None:
         """Make one of several sequences, or non-sequences, that are the same variable around the loop."""
@@ -105,7 +105,7 @@ class _Edit:
                 self.values[mine] = kept
                 joined.append(variable.name)
         if joined:
-            self.said.append(f"{named(joined)} given twice")
+            self.changes.append(f"{named(joined)} given twice")
 
     def drop_unread_inputs(self) -> None:
         """Take out sequences and non-sequences that the step does not read."""

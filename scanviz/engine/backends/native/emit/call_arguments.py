@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from scanviz.engine.backends.native.emit.places import ArrayPlace, Base
     from scanviz.engine.graph.nodes import Array
 
-CodeVariant = Literal["plain", "timed", "strips"]
+CodeVariant = Literal["plain", "timed", "strip_mined"]
 
 
 class Site(NamedTuple):
@@ -108,7 +108,7 @@ class CallArguments(Struct, frozen=True):
         Whether inner loops or branches are part of the code, so that observers are not notified of them.
     counted : tuple of RunCounter
         The inner loops whose runs the code counts.
-    in_strips : bool
+    strip_mined : bool
         Whether the code takes strips of elements through many steps.
     """
 
@@ -121,4 +121,4 @@ class CallArguments(Struct, frozen=True):
     callouts: tuple[Callout, ...]
     holds_inside: bool
     counted: tuple[RunCounter, ...]
-    in_strips: bool
+    strip_mined: bool

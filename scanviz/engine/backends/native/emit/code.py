@@ -21,7 +21,7 @@ from scanviz.engine.backends.native.emit.frame import Shared
 from scanviz.engine.backends.native.emit.ir import Code, Value
 from scanviz.engine.backends.native.emit.program import refuse_many_callouts
 from scanviz.engine.backends.native.emit.steps import StepsWriter
-from scanviz.engine.backends.native.emit.strip_mining import strips_of, write_strips
+from scanviz.engine.backends.native.emit.strip_mining import strip_mined_loop, write_strip_mined
 from scanviz.engine.program.instructions import LoopInstruction, dtype_of, is_scalar
 from scanviz.engine.program.plan import Plan, StoreKind
 from scanviz.engine.program.verify import verify_plan
@@ -36,7 +36,7 @@ class Kind(NamedTuple):
     Attributes
     ----------
     variant : str
-        ``"plain"``; ``"timed"``, which notes times of steps or of operations; or ``"strips"``, plain code that takes strips of
+        ``"plain"``; ``"timed"``, which notes times of steps or of operations; or ``"strip_mined"``, plain code that takes strips of
         elements through many steps and notes a time for each block of these.
     inline : bool
         Whether inner loops and branches are written in place; else they are called out, so that observers are notified.
@@ -82,11 +82,11 @@ class FunctionWriter(StepsWriter):
             self.stamps = StampWriter(code, self.address(("stamps", 0, 0)), width)
         code.jump("prepare")  # written last, when the needs of the steps are known
         code.begin("ready")
-        strips = strips_of(self) if self.variant != "timed" else None
+        mined = strip_mined_loop(self) if self.variant != "timed" else None
         last, stopped = Value("%last", "int64"), None
-        if strips is not None:
+        if mined is not None:
             blocks = None if self.stamps is None else partial(self.stamps.blocks, self.first, last)
-            done = write_strips(self, strips, last, blocks)
+            done = write_strip_mined(self, mined, last, blocks)
         else:
             done, stopped = self.write_steps(last)
         if self.inline:
@@ -104,7 +104,7 @@ class FunctionWriter(StepsWriter):
         layout = CallArguments(
             tuple(shared.addresses), shared.scratch.size, tuple(self.stamped), shared.most_reported,
             shared.constants, tuple(shared.sites), tuple(shared.callouts), bool(shared.inside), tuple(shared.counted),
-            strips is not None,
+            mined is not None,
         )  # fmt: skip
         return shared.module(), layout
 

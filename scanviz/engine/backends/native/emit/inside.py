@@ -15,7 +15,7 @@ from scanviz.engine.backends.native.emit.ir import Value, constant
 from scanviz.engine.backends.native.emit.places import ArrayPlace, must_fit
 from scanviz.engine.backends.native.emit.program import INSIDE, ProgramWriter
 from scanviz.engine.backends.native.emit.steps import StepsWriter
-from scanviz.engine.backends.native.emit.strip_mining import strips_of, write_strips
+from scanviz.engine.backends.native.emit.strip_mining import strip_mined_loop, write_strip_mined
 from scanviz.engine.backends.native.kernels.formulas import cast
 from scanviz.engine.backends.native.run.counts import count_begin, count_end
 from scanviz.engine.cost import MACHINE_RATES
@@ -66,9 +66,9 @@ class InlineWriter(StepsWriter):
             self.open()
             self._read_outside()
             self._make_rows(steps)
-            last, strips = constant(steps, "int64"), strips_of(self)
+            last, mined = constant(steps, "int64"), strip_mined_loop(self)
             begun = count_begin(self.shared, loop.key, self._is_deep())
-            done = self.write_steps(last)[0] if strips is None else write_strips(self, strips, last)
+            done = self.write_steps(last)[0] if mined is None else write_strip_mined(self, mined, last)
             count_end(self.shared, begun, done)
         self._give_results(steps, done)
 

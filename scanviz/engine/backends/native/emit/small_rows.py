@@ -42,7 +42,7 @@ class StepsInRegisters(Protocol):
         ...
 
     def array_of(self, base: Base) -> Base | None:
-        """Return what tells the array at a base from all others in this step."""
+        """Return the identity of the array at a base among the arrays of this step."""
         ...
 
 

@@ -29,7 +29,7 @@ MOST_REGISTERS = 8  # of one state in a strip
 _SLOW = FUNCTIONS | {"divide", "sqrt", "quotient", "remainder"}
 
 
-class Strips(NamedTuple):
+class StripMinedLoop(NamedTuple):
     """A strip-mined loop.
 
     Attributes
@@ -66,7 +66,7 @@ class Strips(NamedTuple):
         return max(1, min(MOST_REGISTERS, there // (len(self.places) + 1)))
 
 
-def strips_of(steps: StepsWriter) -> Strips | None:
+def strip_mined_loop(steps: StepsWriter) -> StripMinedLoop | None:
     """Return how a loop is strip-mined, None if it cannot be."""
     loop, body = steps.loop, steps.body
     if loop.until is not None or loop.carries or any(slot.result is not None for slot in loop.step_outputs):
@@ -93,7 +93,7 @@ def strips_of(steps: StepsWriter) -> Strips | None:
     dtypes = {dtype_of(body, number) for number in (*made, *read, *states)}
     dtypes.update(dtype for block in blocks for dtype in block.dtypes)
     lanes = lanes_of(list(dtypes), steps.vector_bytes)
-    return Strips(tuple(alive), states, fixed, following, tuple(known), lanes)
+    return StripMinedLoop(tuple(alive), states, fixed, following, tuple(known), lanes)
 
 
 def _instructions(steps: StepsWriter, shape: tuple[int, ...] | None) -> list[Instruction] | None:
@@ -146,17 +146,19 @@ def _in_one_run(steps: StepsWriter, number: int, shape: tuple[int, ...] | None) 
 Blocks = Callable[[Callable[[Value, Value], None]], None]
 
 
-def write_strips(steps: StepsWriter, strips: Strips, last: Value, blocks: Blocks | None = None) -> Value:
+def write_strip_mined(
+    steps: StepsWriter, mined: StripMinedLoop, last: Value, blocks: Blocks | None = None
+) -> Value:
     """Write a strip-mined loop; return the steps done.
 
     With ``blocks`` all strips take the steps of one block before those of the next.
     """
     code = steps.code
     steps.step = steps.first
-    operands = [steps.operand(place) for place in strips.places]
+    operands = [steps.operand(place) for place in mined.places]
 
     def write(first: Value, end: Value) -> None:
-        _all_strips(steps, strips, operands, (first, end))
+        _all_strips(steps, mined, operands, (first, end))
 
     if blocks is None:
         write(steps.first, last)
@@ -168,23 +170,23 @@ def write_strips(steps: StepsWriter, strips: Strips, last: Value, blocks: Blocks
 
 
 def _all_strips(
-    steps: StepsWriter, strips: Strips, operands: Sequence[Operand], between: tuple[Value, Value]
+    steps: StepsWriter, mined: StripMinedLoop, operands: Sequence[Operand], between: tuple[Value, Value]
 ) -> None:
     """Write all strips through a range of steps."""
-    code, most, lanes = steps.code, strips.registers, strips.lanes
-    whole, rest = divmod(strips.elements, most * lanes)
+    code, most, lanes = steps.code, mined.registers, mined.lanes
+    whole, rest = divmod(mined.elements, most * lanes)
     for number in code.over(0, whole * most * lanes, most * lanes):
-        _strip(steps, strips, operands, number, [(k * lanes, lanes) for k in range(most)], between)
+        _strip(steps, mined, operands, number, [(k * lanes, lanes) for k in range(most)], between)
     # the remaining registers, in as few strips as possible: each strip waits for its own steps
     left = [(start + k * width, width) for start, count, width in pieces(rest, lanes) for k in range(count)]
     begin = constant(whole * most * lanes, "int64")
     for k in range(0, len(left), most):
-        _strip(steps, strips, operands, begin, left[k : k + most], between)
+        _strip(steps, mined, operands, begin, left[k : k + most], between)
 
 
 def _strip(
     steps: StepsWriter,
-    strips: Strips,
+    mined: StripMinedLoop,
     operands: Sequence[Operand],
     number: Value,
     registers: Sequence[tuple[int, int]],
@@ -194,13 +196,13 @@ def _strip(
     code = steps.code
 
     def place(which: int, element: int) -> tuple[Operand, Value, int]:
-        size = strips.places[which].strides[0]
+        size = mined.places[which].strides[0]
         return operands[which], code.times(code.add(number, element), size), size
 
     def values(which: int) -> list[Value]:
         return [load(code, *place(which, element), width) for element, width in registers]
 
-    count = len(strips.states)
+    count = len(mined.states)
     initial = [value for which in range(count) for value in values(which)]
     fixed = [values(which) for which in range(count, len(operands))]
     values_before, rows_before = dict(steps.values), dict(steps.rows)
@@ -208,7 +210,7 @@ def _strip(
         steps.step = step
         rows = [carried[k * len(registers) : (k + 1) * len(registers)] for k in range(count)]
         results = [
-            _one(steps, strips, [row[k] for row in rows], [number[k] for number in fixed], width)
+            _one(steps, mined, [row[k] for row in rows], [number[k] for number in fixed], width)
             for k, (_, width) in enumerate(registers)
         ]
         given += [result[k] for k in range(count) for result in results]
@@ -220,13 +222,13 @@ def _strip(
 
 
 def _one(
-    steps: StepsWriter, strips: Strips, rows: Sequence[Value], fixed: Sequence[Value], width: int
+    steps: StepsWriter, mined: StripMinedLoop, rows: Sequence[Value], fixed: Sequence[Value], width: int
 ) -> list[Value]:
     """Return the next rows of the states for one register of each."""
-    known = dict(zip((*strips.states, *strips.fixed), (*rows, *fixed), strict=True))
-    for instruction in strips.instructions:
+    known = dict(zip((*mined.states, *mined.fixed), (*rows, *fixed), strict=True))
+    for instruction in mined.instructions:
         inputs = [
             known[n] if n in known else steps.code.splat(steps.value(n), width) for n in instruction.inputs
         ]
         known[instruction.outputs[0]] = elements_of(steps.code, instruction, steps.body, inputs)
-    return [known[number] for number in strips.following]
+    return [known[number] for number in mined.following]

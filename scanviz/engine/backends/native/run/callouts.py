@@ -88,7 +88,7 @@ class Calls:
     def __init__(
         self, called: Sequence[CalledInstruction], arena: LoopArena, bases: Mapping[Base, Array]
     ) -> None:
-        self._called, self._watch, self._bases = called, arena.probe, bases
+        self._called, self._probe, self._bases = called, arena.probe, bases
         self._record: NativeRecord | None = arena.record
         self._finders: dict[int, tuple[Array, list[Finder]]] = {}
         self._function = _FUNCTION(self._perform)
@@ -106,7 +106,7 @@ class Calls:
             arrays = [look(address) for look, address in zip(known[1], known[0].tolist(), strict=True)]
             count = len(callout.inputs)
             values = [array if array.shape else array[()] for array in arrays[:count]]
-            results = perform(values, self._watch)
+            results = perform(values, self._probe)
             if self._record is not None:
                 self._record.note()
             if len(results) > 1:  # a result may be a view of what another result overwrites

@@ -30,7 +30,7 @@ OFTEN_NS = 200  # longer steps have one stamp each; a stamp costs about ten nano
 SHARED_NS = 500  # shorter steps share a stamp for about this time
 RAREST = 9  # the logarithm of the most steps that share a stamp
 # The same for strips, which reload their elements after a stamp.
-IN_STRIPS = 10
+STRIP_MINED_STEPS = 10
 Shares = Sequence[Sequence[tuple[int, float]]]  # of each stamp, the instructions and their shares of its time
 
 
@@ -126,7 +126,7 @@ class NativeRecord:
     ----------
     numbers : array
         The stamps, an argument of the code.
-    watched : list of (int, int)
+    overhead_readings : list of (int, int)
         Times, and the observer overhead of this thread until then.
     is_slower : bool
         Whether inner loops were called out that are usually part of the code: such steps take longer than usual.
@@ -134,18 +134,18 @@ class NativeRecord:
         How long the thread that noted the times waited for the other threads at the end.
     """
 
-    __slots__ = ("_own", "_reading", "is_slower", "numbers", "waited_ns", "watched")
+    __slots__ = ("_own", "_reading", "is_slower", "numbers", "overhead_readings", "waited_ns")
 
     def __init__(self, numbers: Array, own: ObserverOverhead | None) -> None:
         self.numbers, self._own, self.is_slower, self.waited_ns = numbers, own, False, 0
         self._reading = None if own is None else reading()  # without inner samples only differences matter
-        self.watched: list[tuple[int, int]] = []
+        self.overhead_readings: list[tuple[int, int]] = []
         self.note()
 
     def note(self) -> None:
         """Record the observer overhead so far."""
         if self._own is not None:
-            self.watched.append((perf_counter_ns(), self._own.ns))
+            self.overhead_readings.append((perf_counter_ns(), self._own.ns))
 
     def waited(self, first: int, last: int, taken_ns: int) -> None:
         """Record the time that the stamping thread waited for other threads."""
@@ -161,9 +161,9 @@ class NativeRecord:
         ticks = self.numbers[HEAD : HEAD + count]
         first, first_ns = self._reading or (ticks[:1].sum(), 0)
         times: Array = np.rint((ticks - first) * counter().tick_ns).astype(np.int64) + first_ns
-        if len(self.watched) < 2:
-            return times - self.watched[0][1] if self.watched else times
-        noted = np.array(self.watched)
+        if len(self.overhead_readings) < 2:
+            return times - self.overhead_readings[0][1] if self.overhead_readings else times
+        noted = np.array(self.overhead_readings)
         before = np.maximum(np.searchsorted(noted[:, 0], times, side="right") - 1, 0)
         return np.asarray(times - noted[before, 1])
 
@@ -189,7 +189,7 @@ class NativeStamps:
         The observer overhead, if inner loops are observed.
     took : callable
         ``took(steps, nanoseconds)`` is called with the time of the steps.
-    in_strips : bool
+    strip_mined : bool
         Whether the code takes strips of elements through many steps, which share a stamp.
     """
 
@@ -204,12 +204,12 @@ class NativeStamps:
         clock: Clock,
         own: ObserverOverhead | None,
         took: Callable[[int, int], None],
-        in_strips: bool = False,
+        strip_mined: bool = False,
     ) -> None:
         self._variant, self._width, self._shares = variant, width, shares
         self._clock = clock if own is None else own.clock(clock)
-        self._ended, self._took, self._in_strips = 0, took, in_strips
-        self._k = 1 << IN_STRIPS if in_strips else 1
+        self._ended, self._took, self._strip_mined = 0, took, strip_mined
+        self._k = 1 << STRIP_MINED_STEPS if strip_mined else 1
         if variant == "steps" and 0 < step_ns < OFTEN_NS:
             while step_ns * self._k < SHARED_NS and self._k < 1 << RAREST:
                 self._k *= 2
@@ -248,7 +248,7 @@ class NativeStamps:
         if done:
             self._took(done, within)
         return StepSeries(
-            loop.key, first, intervals, covers=covers, span_ns=span, plain=self._in_strips, **_source()
+            loop.key, first, intervals, covers=covers, span_ns=span, plain=self._strip_mined, **_source()
         )
 
     def _of_operations(self, loop: LoopInstruction, first: int, done: int) -> StepSeries:

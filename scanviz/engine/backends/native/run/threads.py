@@ -79,7 +79,7 @@ class PartedCode:
     def prepare_times(self) -> None:
         """Compile the timed code, once."""
         if self._timed is None:
-            variant: CodeVariant = "strips" if self._code.arguments.in_strips else "timed"
+            variant: CodeVariant = "strip_mined" if self._code.arguments.strip_mined else "timed"
             self._timed = self._of_part(self._parts.plan, variant, self._parts.rows)
 
     def run(self, arena: LoopArena, first: int, last: int, step_ns: float, times: bool) -> float:

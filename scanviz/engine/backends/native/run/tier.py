@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from scanviz.engine.observation.stamps import Clock, Stamps
 
 WATCHED = "while it is recorded, loops and branches inside run one by one, and slower"
-LOOKS = 3  # one sample of operations in three watches inner loops themselves
+INNER_SAMPLES = 3  # one sample of operations in three times the inner loops themselves
 MORE = 16  # a call takes at most so many times the steps of the one before: the first step's time is unknown
 EMITS = Emits(
     lambda instruction, program: instruction.op.declaration.views is None or instruction.op.facts.never_view,
@@ -220,7 +220,7 @@ class NativeCode:
             return False
         self._looks += 1
         # not in the first sample: a short loop has only one
-        return self._looks % LOOKS == 2 if self.variant == "ops" else self._looks == 1
+        return self._looks % INNER_SAMPLES == 2 if self.variant == "ops" else self._looks == 1
 
     def stamps(self, first: int, last: int, clock: Clock, own: ObserverOverhead | None) -> Stamps:
         """Return the stamps of a chunk."""
@@ -228,7 +228,7 @@ class NativeCode:
 
         return NativeStamps(
             self.variant, len(self.arguments.stamped), self._shares, first, last, self._step_ns, clock, own, self._took,
-            self.arguments.in_strips,
+            self.arguments.strip_mined,
         )  # fmt: skip
 
     def _took(self, steps: int, elapsed_ns: int) -> None:
@@ -246,7 +246,7 @@ def _of_variant(
     if variant == "plain" and not counts:
         return "plain"
     plain = known.get(Kind("plain"))
-    return "strips" if variant == "steps" and plain is not None and plain[1].in_strips else "timed"
+    return "strip_mined" if variant == "steps" and plain is not None and plain[1].strip_mined else "timed"
 
 
 def _shares(program: Program, plan: Plan, group: Sequence[int]) -> list[tuple[int, float]]:
@@ -277,7 +277,7 @@ class NativeSpecialised(Specialised):
     @property
     def plain_times(self) -> bool:
         """Whether timed steps run the plain code, as strips do."""
-        return self.written("steps").arguments.in_strips
+        return self.written("steps").arguments.strip_mined
 
     def stamps(self, name: Variant, first: int, last: int, own: ObserverOverhead | None) -> Stamps:
         """Return the stamps of a chunk, without observer overhead in callouts."""

@@ -12,7 +12,7 @@ if not availability("native").works:
 
 from scanviz.engine.backends.native.emit import code as emitter
 from scanviz.engine.backends.native.emit import inside
-from scanviz.engine.backends.native.emit.strip_mining import strips_of
+from scanviz.engine.backends.native.emit.strip_mining import strip_mined_loop
 
 RNG = np.random.default_rng(23)
 
@@ -33,12 +33,12 @@ def last_rows(step, states, others, steps, sequence=None):
     for wanted in (True, False):
 
         def chosen(steps, wanted=wanted):
-            strips = strips_of(steps)
+            strips = strip_mined_loop(steps)
             used.append(strips is not None)
             return strips if wanted else None
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(emitter, "strips_of", chosen)
+            patch.setattr(emitter, "strip_mined_loop", chosen)
             f = scanviz.function([*inputs, n], [each[-1] for each in rows], mode="native")
             found.append(f(*given, steps))
     return *found, all(used) and bool(used)
@@ -95,7 +95,7 @@ def test_what_cannot_or_need_not_be_done_in_strips_is_not(step):
     rows, _ = scanviz.scan(step, None, z, c, n_steps=9)
     refused = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(emitter, "strips_of", lambda steps: refused.append(strips_of(steps)))
+        patch.setattr(emitter, "strip_mined_loop", lambda steps: refused.append(strip_mined_loop(steps)))
         found = scanviz.function([z, c], rows[-1], mode="native")(*given)
     assert refused and not any(refused)
     np.testing.assert_allclose(found, scanviz.function([z, c], rows[-1], mode="numpy")(*given), rtol=1e-12)
@@ -127,12 +127,12 @@ def test_a_loop_inside_a_step_is_done_in_strips_too(size):
     for wanted in (True, False):
 
         def chosen(steps, wanted=wanted):
-            strips = strips_of(steps)
+            strips = strip_mined_loop(steps)
             used.append(strips is not None)
             return strips if wanted else None
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(inside, "strips_of", chosen)
+            patch.setattr(inside, "strip_mined_loop", chosen)
             found.append(scanviz.function([x, c, weight], rows, mode="native")(*given))
     assert used == [True, True]
     np.testing.assert_array_equal(*found)

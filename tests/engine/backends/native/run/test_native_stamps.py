@@ -102,7 +102,7 @@ def test_strips_have_a_time_for_many_steps_together_and_give_the_same_numbers(so
     blocks = [each for each in series.told if each.plain]
     for each in blocks:
         *whole, last = each.covers.tolist()
-        assert set(whole) <= {1 << stamps.IN_STRIPS} and 0 < last <= 1 << stamps.IN_STRIPS
+        assert set(whole) <= {1 << stamps.STRIP_MINED_STEPS} and 0 < last <= 1 << stamps.STRIP_MINED_STEPS
         assert each.steps == each.covers.sum() and (each.interval_ns >= 0).all()
         assert each.interval_ns.sum() <= each.span_ns
     timed = sum(each.steps for each in series.told if each.op_ns is not None)

@@ -220,17 +220,17 @@ def place_buffers(draft: Draft, reuse: bool) -> None:
     """
     free: dict[Key, list[int]] = {}
     for time, group in enumerate(draft.groups):
-        touched: set[int] = set()
+        used: set[int] = set()
         for index in group:
             instruction = draft.program.instructions[index]
-            touched |= {*instruction.inputs, *instruction.outputs}
+            used |= {*instruction.inputs, *instruction.outputs}
             number = instruction.outputs[0] if len(instruction.outputs) == 1 else -1
             if number >= 0 and number not in draft.located and draft.shapes[number]:
                 maker = draft.writable(number)
                 if maker is not None:
                     _place(draft, maker, number, free, reuse)
         if reuse:
-            _let_go(draft, touched, time, free)
+            _let_go(draft, used, time, free)
 
 
 def _place(draft: Draft, maker: Instruction, number: int, free: dict[Key, list[int]], reuse: bool) -> None:
@@ -266,9 +266,9 @@ def _candidates(draft: Draft, maker: Instruction, number: int) -> list[int]:
     return found
 
 
-def _let_go(draft: Draft, touched: set[int], time: int, free: dict[Key, list[int]]) -> None:
+def _let_go(draft: Draft, used: set[int], time: int, free: dict[Key, list[int]]) -> None:
     """Note the buffers that nothing needs after a group."""
-    for number in touched:
+    for number in used:
         place = draft.located.get(number)
         if isinstance(place, Buffer) and draft.needed[number] <= time and number not in draft.given_up:
             kept = free.setdefault(draft.buffers[place.number], [])

@@ -280,7 +280,7 @@ def numbers_by_formula(name: str, state: Words, parameters: Sequence[Array]) -> 
     --------
     >>> from scanviz.engine.ops.draws.philox import seed_state
     >>> numbers_by_formula("poisson", seed_state(3), [np.full(4, 2.0)])
-    array([2., 1., 1., 1.])
+    array([3., 4., 3., 1.])
     """
     draw, formula = _on_arrays(name)
     count = len(parameters[0])

@@ -18,6 +18,8 @@ from scanviz.record.summary.verdict import VerdictSentence, slow_lines, verdict
 MOST_LINES = 20
 MOST_ROWS = 5  # of the table of slow lines
 NARROWEST = 40
+LONGEST_CALL = 160  # columns of the script and its arguments
+LONGEST_ERROR = 240  # columns of the error that ended the script; its traceback has all of it
 NOT_CALLED = "No scanviz function was called: scanviz records what scanviz.function compiles."
 LEADS = {"why": "Why: ", "unusual": "Unusual: "}
 STYLES = {"try": HOT, "unusual": WARNING}
@@ -95,7 +97,9 @@ def _line(sentence: VerdictSentence) -> ReportLine:
 def _head(record: ProfileRecord, parts: Sequence[RunPart]) -> ReportLine:
     """Return the run time, its parts, and how the script ended."""
     whole = run_time_ns(parts)
-    called = sanitize(" ".join([record.script, *record.arguments]).strip() or "The profile")
+    called = clipped(
+        sanitize(" ".join([record.script, *record.arguments]).strip() or "The profile"), LONGEST_CALL
+    )
     text = f"{called} took {duration(whole or record.wall_ns)}"
     ended = sanitize(record.outcome.in_short)
     text += f", {ended}" if ended else ""
@@ -109,7 +113,8 @@ def _ended(record: ProfileRecord) -> list[ReportLine]:
     """Return the error that ended the script."""
     if record.outcome.status == "ok" or not record.outcome.message:
         return []
-    return [ReportLine(sanitize(record.outcome.message.split("\n")[0]), WARNING, wraps=True)]
+    message = clipped(sanitize(record.outcome.message.split("\n")[0]), LONGEST_ERROR)
+    return [ReportLine(message, WARNING, wraps=True)]
 
 
 def _line_table(record: ProfileRecord, parts: Sequence[RunPart], width: int, most: int) -> list[ReportLine]:

@@ -157,7 +157,8 @@ class OperationTimes:
     def of(self, owner: FunctionRecord | LoopRecord, operation: OperationRecord) -> float:
         """Return the time of an operation in all steps of a loop, or in all calls of a function; a loop's with all inside it."""
         if operation.kind == "loop":
-            return owner.ran_ns(operation)
+            inside = self._containers.get(("loop", operation.loop))
+            return owner.ran_ns(operation) if inside is None else inside
         place = (owner.function, owner.key) if isinstance(owner, LoopRecord) else (owner.key, None)
         return self._times.get((*place, operation.index), 0)
 

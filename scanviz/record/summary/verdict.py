@@ -31,7 +31,8 @@ LARGE_PRODUCT = 1e6  # floating-point operations: of smaller ones the call takes
 WAITED = 4.0  # times what a product takes as a rule, or needs on this machine, where its threads waited
 SURE = 0.95  # how much a rule must change to be reported, as a ratio of times
 CALL_NS = 2_000  # an operation on NumPy that takes less is mostly the call of it
-LONGEST_LABEL = 60  # characters of an operation that a sentence names
+LONGEST_LABEL = 60  # characters of an operation that the sentence of the slowest line names
+LONGEST_NAME = 80  # characters of a name or an operation in other sentences
 AT_LIMIT = 0.5  # of a limit of the machine: an operation that reaches it is bound by it
 _EXECUTED: tuple[PartKind, ...] = ("operation", "steps", "slow")  # without the overhead of loops
 
@@ -171,12 +172,12 @@ def _slowest(record: ProfileRecord, line: SlowLine, whole: int) -> VerdictSenten
     text = f"{sanitize(str(line.source))} is the slowest line: {share(line.total_ns, whole)} of run time"
     if key is None:
         moved = first.moved_from if first.moved_from and first.rule != "gradient" else ""
-        text += f", moved out of the loop `{sanitize(moved)}`" if moved else ", outside of loops"
+        text += f", moved out of the loop `{_short(moved)}`" if moved else ", outside of loops"
     else:
         loop = next(loop for loop in record.loops if loop.key == key)
         here = sum(part.own_ns for part in line.parts if part.loop == key)
         step = f"{duration(here / loop.steps)} per step" if loop.steps else duration(here)
-        text += f", {step} of the loop `{sanitize(loop_titles(record)[key])}`"
+        text += f", {step} of the loop `{_short(loop_titles(record)[key])}`"
     gradient = sum(part.own_ns for part in line.parts if part.rule == "gradient")
     if MUCH * line.total_ns <= gradient < NEARLY_ALL * line.total_ns:
         text += f", {share(gradient, line.total_ns)} of that in the gradient"
@@ -197,7 +198,7 @@ def _why(record: ProfileRecord, loop: LoopRecord, line: SlowLine) -> Iterator[Ve
     on_numpy = loop.tiers[-1].tier == "numpy" if loop.tiers else False
     refused = loop.tiers[-1].why.partition("no native code: ")[2] if on_numpy else ""
     if refused:
-        text = f"The loop `{sanitize(loop.name)}` runs on NumPy, not as machine code: {sanitize(refused)}."
+        text = f"The loop `{_short(loop.name)}` runs on NumPy, not as machine code: {sanitize(refused)}."
         yield VerdictSentence("why", text, loop.function, loop.key, line.source)
     operations = [one for one in loop.operations if one.source == line.source and one.samples]
     if on_numpy and operations and all(one.typical_ns < CALL_NS for one in operations):
@@ -206,7 +207,7 @@ def _why(record: ProfileRecord, loop: LoopRecord, line: SlowLine) -> Iterator[Ve
     hottest = max(operations, key=loop.ran_ns, default=None)
     bound = bound_of(record.measures, hottest) if hottest is not None else None
     if hottest is not None and bound is not None and bound.reached >= AT_LIMIT:
-        text = f"`{sanitize(hottest.label)}` runs at {100 * bound.reached:.0f} % of this machine's limit: {bound.kind}."
+        text = f"`{_short(hottest.label)}` runs at {100 * bound.reached:.0f} % of this machine's limit: {bound.kind}."
         yield VerdictSentence("why", text, loop.function, loop.key, line.source)
 
 
@@ -226,7 +227,7 @@ def _rewriting(record: ProfileRecord, parts: Sequence[RunPart]) -> Iterator[Verd
         (one for one in rewrites.effects if one.low > 1 / SURE), key=lambda one: one.ratio, default=None
     )
     if best is not None:
-        effect = f"without {sanitize(best.rule)} a call of `{sanitize(function.name)}` takes {best.ratio:.2f} times as long"
+        effect = f"without {_short(best.rule)} a call of `{_short(function.name)}` takes {best.ratio:.2f} times as long"
         text = f"Rewriting {fewer}; {effect}." if fewer else f"Measured effect of rewriting: {effect}."
         yield VerdictSentence("rewriting", text, function.key)
     elif fewer:
@@ -242,10 +243,10 @@ def _fewer(rewrites: RewritesRecord) -> str:
     found = []
     if loop is not None and fewer[loop] > 0:
         counts = f"from {before[loop]} to {after[loop]} operations"
-        found.append(f"cut each step of `{sanitize(loop)}` {counts}{_floating(rewrites, loop)}")
+        found.append(f"cut each step of `{_short(loop)}` {counts}{_floating(rewrites, loop)}")
     if gone:
         loops = f"{len(gone)} loop{'s' if len(gone) > 1 else ''}"
-        found.append(f"removed {loops} ({sanitize(', '.join(gone[:3]))})")
+        found.append(f"removed {loops} ({_short(', '.join(gone[:3]))})")
     return " and ".join(found)
 
 
@@ -268,10 +269,8 @@ def _first_nan(record: ProfileRecord) -> Iterator[VerdictSentence]:
             trace, bad = found
             is_nan = bad.variable.statistics[trace.steps.index(bad.step), STATISTICS.index("nan")]
             run = f" of run {trace.run}" if loop.runs > 1 else ""
-            name, source = sanitize(bad.variable.name), bad.variable.source
-            text = (
-                f"The first {'NaN' if is_nan else 'infinity'} in `{sanitize(titles[loop.key])}` is `{name}`"
-            )
+            name, source = _short(bad.variable.name), bad.variable.source
+            text = f"The first {'NaN' if is_nan else 'infinity'} in `{_short(titles[loop.key])}` is `{name}`"
             text += f" at step {bad.step}{run}{_at(source)}."
             yield VerdictSentence("unusual", text, loop.function, loop.key, source, bad.step, trace.run)
             return
@@ -279,14 +278,14 @@ def _first_nan(record: ProfileRecord) -> Iterator[VerdictSentence]:
     function = next((one for one in record.functions if nan is not None and one.key == nan.function), None)
     if nan is None or function is None:
         return
-    called = f"`{sanitize(function.name)}` returned NaN"
+    called = f"`{_short(function.name)}` returned NaN"
     if not nan.operation:
         text = f"{called}: scanviz check SCRIPT finds where it appears."
         yield VerdictSentence("unusual", text, function.key)
         return
     inside = [loop for loop in record.loops if (loop.function, loop.name) == (nan.function, nan.loop)]
-    where = f" at step {nan.step} of the loop `{sanitize(titles[inside[0].key])}`" if inside else ""
-    place, rows = f"`{sanitize(nan.operation)}`{where}{_at(nan.source)}", sanitize(nan.rows)
+    where = f" at step {nan.step} of the loop `{_short(titles[inside[0].key])}`" if inside else ""
+    place, rows = f"`{_short(nan.operation)}`{where}{_at(nan.source)}", _short(nan.rows)
     if nan.was_given:
         text = (
             f"{called}. It came from your input{', ' + rows if rows else ''}, and is first read by {place}."
@@ -302,7 +301,7 @@ def _unusual(record: ProfileRecord) -> Iterator[VerdictSentence]:
     slowest = max(record.loops, key=lambda loop: slowest_share(loop) * loop.total_ns, default=None)
     part = 0.0 if slowest is None else slowest_share(slowest)
     if slowest is not None and part and slowest.total_ns >= MUCH * record.wall_ns:
-        text = f"The slowest 1 % of the steps of `{sanitize(titles[slowest.key])}` take {100 * part:.0f} % of its time"
+        text = f"The slowest 1 % of the steps of `{_short(titles[slowest.key])}` take {100 * part:.0f} % of its time"
         why = reasons(slowest, slowest.measures.get("slowest_hundredth_ns", 0.0))
         yield VerdictSentence(
             "unusual",
@@ -330,7 +329,7 @@ def _waiting_products(record: ProfileRecord, parts: Sequence[RunPart]) -> Iterat
     least_ns = usual_ns * min(1.0, bound.reached) if bound is not None else usual_ns
     is_large = operation.measures.get("product_flops", 0.0) >= LARGE_PRODUCT
     if is_large and found.own_ns >= WAITED * least_ns > 0 and off >= MUCH:
-        name = f"`{sanitize(operation.label)}`{_at(operation.source)}"
+        name = f"`{_short(operation.label)}`{_at(operation.source)}"
         where = "loop" if isinstance(owner, LoopRecord) else "function"
         other = "its typical time" if bound is None else "the least time on this machine"
         text = (
@@ -339,6 +338,12 @@ def _waiting_products(record: ProfileRecord, parts: Sequence[RunPart]) -> Iterat
             " Set OPENBLAS_NUM_THREADS=1, or run on an idle machine."
         )
         yield VerdictSentence("unusual", text, found.function, found.loop, operation.source)
+
+
+def _short(text: str) -> str:
+    """Return a name or an operation made harmless, and cut where it is too long for a sentence."""
+    text = sanitize(text)
+    return text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME - 1] + "…"
 
 
 def _capital(text: str) -> str:

@@ -5,6 +5,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 import scanviz
 from scanviz import tensor as T
@@ -12,7 +13,9 @@ from scanviz.profiler.export.frames import frames_of, stacks
 from scanviz.profiler.export.tables import TABLES
 from scanviz.profiler.report.overview import render_report
 from scanviz.profiler.report.run_tables import by_line_lines, gone_lines, outside_lines, whole_lines
+from scanviz.record.loops import TierRecord
 from scanviz.record.model import ProfileRecord, ThreadTimesRecord
+from scanviz.record.operations import OperationRecord
 from scanviz.record.summary.run_breakdown import (
     OperationTimes,
     overhead_ns,
@@ -21,6 +24,7 @@ from scanviz.record.summary.run_breakdown import (
 )
 from scanviz.record.summary.totals import gone_loops, lines, totals
 from scanviz.render.page.data import page_data
+from tests.profiler.records import INNER, RNN, SMALL
 
 X, W = T.matrix("X"), T.matrix("W")
 
@@ -154,6 +158,16 @@ def test_every_view_has_the_same_times_of_lines(planted) -> None:
     rows = page_data(record)["parts"]["lines"]
     on_page = {row["source"]["line"]: row["total_ns"] for row in rows if row["source"]}
     assert on_page == {source.line: time for source, time in by_line.items()}
+
+
+def test_a_nested_loop_takes_no_more_than_the_loop_around_it() -> None:
+    call = OperationRecord(
+        4, "scan cells", "loop", "float64[8]", None, loop=12, samples=96, typical_ns=9_000.0
+    )
+    outer = replace(RNN, operations=(*RNN.operations, call))
+    inner = replace(INNER, tiers=(TierRecord("native", "", 1, 200_000),))  # is in the time of the call
+    times = OperationTimes(parts_of(replace(SMALL, loops=(outer, inner))))
+    assert 0 < times.of(outer, call) == times.whole(inner) < times.whole(outer)
 
 
 def test_every_view_has_the_same_times_of_operations(planted) -> None:

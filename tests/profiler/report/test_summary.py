@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from scanviz.profiler.report.summary import MOST_LINES, render_summary
 from scanviz.record.model import OutcomeRecord, ProfileRecord
 from scanviz.record.summary.verdict import VerdictSentence
+from scanviz.record.traces.finding import FirstNanRecord
 from tests.profiler.records import SMALL
 
 MORE = ("Saved rnn.scanviz. More: scanviz report rnn.scanviz --full",)
@@ -39,6 +40,25 @@ def test_it_never_has_more_than_twenty_lines(width: int) -> None:
     assert text.count("\n") <= MOST_LINES and text.endswith(MORE[0] + "\n")
     assert all(len(line) <= width for line in text.splitlines())
     assert "ValueError: many words" in text and "is the slowest line" in text
+
+
+@pytest.mark.parametrize("width", [80, 200])
+def test_long_names_arguments_and_errors_are_cut(width: int) -> None:
+    long = "名n" * 1000
+    (function,) = SMALL.functions
+    failed = OutcomeRecord("error", 1, "ValueError: " + long)
+    nan = FirstNanRecord(function.key, long, None, long, 3, long)
+    record = replace(
+        SMALL,
+        arguments=(long,),
+        outcome=failed,
+        functions=(replace(function, name=long),),
+        loops=tuple(replace(loop, name=long) for loop in SMALL.loops),
+        first_nan=nan,
+    )
+    text = render_summary(record, width=width, more=MORE)
+    assert text.count("\n") <= MOST_LINES and text.endswith(MORE[0] + "\n")
+    assert "ValueError: 名n" in text and "is the slowest line" in text and "returned NaN" in text
 
 
 def test_what_does_not_fit_is_the_table_and_not_the_advice() -> None:

@@ -1,4 +1,4 @@
-"""What other distributions add: entry points of a group, found and loaded when somebody first asks for one.
+"""Plug-ins of other distributions: entry points of a group, found and loaded on first use.
 
 A distribution names what it adds in its ``pyproject.toml``::
 
@@ -21,7 +21,7 @@ GROUPS = {
 
 
 class Plugin(NamedTuple):
-    """What a distribution adds.
+    """One plug-in of a distribution.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What is otherwise while scanviz is being imported.
+"""State of the import of scanviz.
 
 Ctrl+c ends the command at once and quietly, as any other command.
 

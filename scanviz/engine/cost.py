@@ -1,4 +1,4 @@
-"""What an operation costs: floating-point operations and bytes, and about how long NumPy and machine code take for them.
+"""The cost of an operation: floating-point operations, bytes, and estimated times on NumPy and in machine code.
 
 Declarations give their operations by the rules of this file, in sizes that may be numbers or polynomials.  What a graph costs adds
 :mod:`scanviz.engine.rewrites.cost` up, what a Program does for the shapes of a plan :mod:`scanviz.engine.program.work`.

@@ -8,7 +8,7 @@ from scanviz.engine.rewrites.selection import Selection, as_selection
 
 
 class Mode:
-    """How a function is compiled.
+    """Compilation settings of a function.
 
     Parameters
     ----------

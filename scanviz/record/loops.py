@@ -70,7 +70,7 @@ class TimedSteps(NamedTuple):
 
     @property
     def words(self) -> str:
-        """Which step or steps, in words: ``step 3``, ``steps 16–31``."""
+        """Its steps in words: ``step 3``, ``steps 16–31``."""
         return f"step {self.step}" if self.covers == 1 else f"steps {self.step}–{self.step + self.covers - 1}"
 
     @property
@@ -269,7 +269,7 @@ class LoopRecord(Strict, Shown, frozen=True, eq=False):
 
     @property
     def slowdown(self) -> float:
-        """How many times longer its runs took because they and the loops inside were recorded; 1 where nothing is known.
+        """Slowdown of its runs by profiling, loops inside included; 1 if unknown.
 
         Examples
         --------
@@ -281,7 +281,7 @@ class LoopRecord(Strict, Shown, frozen=True, eq=False):
 
     @property
     def recording_ns(self) -> float:
-        """How much longer its runs took because of that: in short ones mostly making the code that notes times, once."""
+        """Time that profiling added to its runs; in short ones mostly the compilation of instrumented code."""
         return self.cost_ns + self.inner_cost_ns + self.recorder_ns + self.inner_recorder_ns
 
     @property

@@ -34,7 +34,7 @@ class SourceRecord(Strict, frozen=True):
 
 
 class DurationRecord(Strict, frozen=True):
-    """How long something took, over all its occurrences.
+    """Times of all occurrences of something.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class DurationRecord(Strict, frozen=True):
 
 
 class OutcomeRecord(Strict, frozen=True):
-    """How the run ended.
+    """The end of a run.
 
     Attributes
     ----------
@@ -93,7 +93,7 @@ class OutcomeRecord(Strict, frozen=True):
 
     @property
     def in_short(self) -> str:
-        """How it ended, in a word or a few: nothing where that is no more than that all is well.
+        """The end in a few words; empty for a plain success.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""Which rows of a loop variable's buffer a step reads and writes, and why the variable is of its kind, in words.
+"""Rows of a loop variable's buffer that a step reads and writes, and the reason of its kind, in words.
 
 A state's buffer holds the rows that are there before the first step, then one row a step.  With the deepest tap ``-d`` there are
 ``d`` rows before, so the tap ``r`` at step ``t`` is row ``t + r + d`` of the buffer.  A loop of back-propagation counts its own

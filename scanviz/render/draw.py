@@ -28,7 +28,7 @@ NOTEBOOK_NODES = 200  # that a picture in a notebook has
 
 
 class DrawOptions(Struct, frozen=True):
-    """How a picture is drawn.
+    """Options of a picture.
 
     Attributes
     ----------

@@ -112,7 +112,7 @@ def _places(x: Variable, axis: int) -> Variable:
 
 @meaning("method:nonzero")
 def nonzero(x: Any) -> tuple[Variable, ...]:
-    """Where an array is not zero: one vector of indices for each axis, usable as an index.
+    """Return the indices of non-zero elements: one vector for each axis, usable as an index.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def nonzero(x: Any) -> tuple[Variable, ...]:
 
 
 def flatnonzero(x: Any) -> Variable:
-    """Where the flattened array is not zero.
+    """Return the indices of non-zero elements of the flattened array.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Which operations have native code, by names and types alone.
+"""Operations with native code, by names and types alone.
 
 Rewrites ask for nodes of a graph, the emitter for instructions of a Program.  What the emitter refuses after all is called out, or
 leaves the loop to NumPy.  The emitter is not imported: programs with short loops never need it.

@@ -1,4 +1,4 @@
-"""Which tiers can run which instructions of a Program, and why others cannot.
+"""Support of instructions by tiers, with the reasons against.
 
 So a Program is refused before it runs, ``scanviz program`` prints which tiers cannot run an operation, and loops can be assigned to
 tiers.

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class ProbeLevel(IntEnum):
-    """How much of a call is observed; an unobserved call has no probe, and no level."""
+    """Level of observation of a call; an unobserved call has no probe and no level."""
 
     RUNS = 1  # steps and time of each run of a loop
     STEPS = 2  # and times of steps, of operations in a sample of them

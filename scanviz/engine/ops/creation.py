@@ -39,14 +39,14 @@ class DtypeParameters(NamedTuple):
 
 
 class DiagonalParameters(NamedTuple):
-    """Which diagonal: 0 the main one, above it positive; and whether the lower part is kept."""
+    """The diagonal (0 is the main one, positive above it), and whether the lower part is kept."""
 
     offset: int
     lower: bool = True
 
 
 class EyeParameters(NamedTuple):
-    """Which diagonal is 1, and the dtype."""
+    """The diagonal of ones, and the dtype."""
 
     offset: int
     dtype: str

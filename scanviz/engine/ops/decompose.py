@@ -36,7 +36,7 @@ from scanviz.engine.sizes.dims import Dims
 
 
 class TriangleParameters(NamedTuple):
-    """Which triangle of a symmetric matrix is read: ``"L"`` or ``"U"``."""
+    """The triangle of a symmetric matrix that is read: ``"L"`` or ``"U"``."""
 
     uplo: str
 

@@ -177,7 +177,7 @@ ASSERT = Declaration(
 
 
 class Print:
-    """What prints a value wherever it is computed, in every step of a loop too, and passes it on unchanged.
+    """An operation that prints a value wherever it is computed, in every step of a loop too, and returns it unchanged.
 
     A line holds the loops and their steps, the message and the value, of a large array its ends; characters that could
     steer a terminal are written out.  It is printed once each time the value is computed, however the graph around it is
@@ -260,7 +260,7 @@ def _file_number(file: TextIO | None) -> int:
 
 
 class Assert:
-    """What checks conditions wherever a value is computed, in every step of a loop too, and passes the value on unchanged.
+    """An operation that checks conditions wherever a value is computed, also in every step of a loop, and returns it unchanged.
 
     The check is made as often as the value is computed, and is never removed or moved by rewrites.  What no result needs is
     not computed, and not checked.  Derivatives pass unchanged, and nothing to the conditions.

@@ -1,4 +1,4 @@
-"""What an elementwise operation is: declared once, with its NumPy meaning, its formula, its dtypes and what is known of it.
+"""Declarations of elementwise operations: NumPy meaning, formula, dtypes and facts.
 
 Dtypes are NumPy 2's: the ufunc itself is asked, and Python numbers are weak (``float32 * 2.0`` stays float32).  A declaration
 can be called on variables, arrays and numbers.  The formula says what one element is, in the scalar language, for all who write
@@ -124,7 +124,7 @@ class ElementwiseDeclaration(Declaration):
 
     @property
     def formula(self) -> Formula:
-        """What one element is, in the scalar language."""
+        """The formula of one element, in the scalar language."""
         given = self._formula
         if callable(given):
             given = self._formula = given(self.name)

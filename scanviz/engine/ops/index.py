@@ -271,7 +271,7 @@ def last_row(rows: Variable, initial: Variable) -> Variable:
 
 
 class HistoryParameters(NamedTuple):
-    """How many initial rows stand in front."""
+    """Number of initial rows in front."""
 
     offset: int
 

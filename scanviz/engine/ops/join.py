@@ -178,7 +178,7 @@ REPEAT = Declaration(
 
 @meaning("method:repeat")
 def repeat(x: Any, repeats: Any, axis: int | None = None) -> Variable:
-    """Each element repeated, along an axis or of the flattened array.
+    """Repeat each element, along an axis or of the flattened array.
 
     Parameters
     ----------

@@ -39,7 +39,7 @@ class DrawParameters(NamedTuple):
 
 
 class _Signature(NamedTuple):
-    """What is known of a distribution when building: its name, its parameters in order and what they must be."""
+    """Signature of a distribution: its name, its parameters in order and their constraints."""
 
     name: str
     result: Literal["real", "whole", "any"]

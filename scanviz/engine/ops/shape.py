@@ -38,7 +38,7 @@ class AxisParameters(NamedTuple):
 
 
 class OrderParameters(NamedTuple):
-    """Which input axis becomes each output axis; None for a new axis of size 1."""
+    """The input axis of each output axis; None for a new axis of size 1."""
 
     order: tuple[int | None, ...]
 

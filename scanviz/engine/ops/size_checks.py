@@ -112,7 +112,7 @@ def specify_shape(
 
 
 class StateParameters(NamedTuple):
-    """What to call the state and its loop in a message, and whether a smaller value is spread over it."""
+    """Names of the state and its loop for messages, and whether a smaller value is broadcast to it."""
 
     state: str
     loop: str
@@ -217,7 +217,7 @@ def state_shape(
 
 
 class FirstRowsParameters(NamedTuple):
-    """What to call the sequence and the loop in a message, and the loop's line."""
+    """Names of the sequence and the loop for messages, and the loop's line."""
 
     sequence: str
     loop: str

@@ -51,7 +51,7 @@ _ARITHMETIC: dict[str, Callable[..., Dim]] = {
 
 
 class KnownSizes(NamedTuple):
-    """What is known of sizes so far: of integer scalars as sizes, of shapes, of graphs that are alike, of sizes put in others."""
+    """Cache of known sizes: integer scalars, shapes, equal graphs, substituted sizes."""
 
     of_scalars: dict[Variable, Dim]
     shapes: dict[Variable, tuple[Dim, ...]]

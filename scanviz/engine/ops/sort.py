@@ -227,7 +227,7 @@ BINCOUNT = Declaration(
 
 
 def bincount(x: Any, weights: Any = None, minlength: Any = 0) -> Variable:
-    """How often each number from 0 occurs in a vector, or the sum of the weights where it does.
+    """Count each number from 0 in a vector, or sum the weights at its places.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a graph costs: operations, floating-point operations, bytes moved and bytes of rows kept, as far as sizes are known.
+"""The cost of a graph: operations, floating-point operations, bytes moved and bytes of rows kept, as far as sizes are known.
 
 Sizes that are known only when a function runs stay symbols, named in the user's words (``x.shape[0]``), so a cost is a
 polynomial in them; two graphs of one function name them alike, and their costs can be compared.  A loop's step counts as
@@ -35,7 +35,7 @@ Meanings = dict[
 
 
 class StepCost(Struct, frozen=True):
-    """What one step of a loop costs.
+    """The cost of one step of a loop.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class StepCost(Struct, frozen=True):
 
 
 class Cost(Struct, frozen=True):
-    """What a graph costs.
+    """The cost of a graph.
 
     Attributes
     ----------

@@ -44,7 +44,7 @@ class Calculated(NamedTuple):
 
 
 class NamedSizes(NamedTuple):
-    """What names of sizes stand for, in sizes of inputs.
+    """Named sizes in terms of sizes of inputs.
 
     Attributes
     ----------
@@ -153,7 +153,7 @@ def _whole_numbers(variable: Variable) -> Sequence[Variable]:
 
 
 class CostNumbers(NamedTuple):
-    """What a graph costs, in numbers; None for what depends on values.
+    """The cost of a graph in numbers; None where it depends on values.
 
     Attributes
     ----------
@@ -171,7 +171,7 @@ class CostNumbers(NamedTuple):
 
 
 class SizesMet:
-    """What named sizes were in a call.
+    """Values of named sizes in a call.
 
     Parameters
     ----------

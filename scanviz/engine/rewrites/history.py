@@ -59,12 +59,12 @@ class Record(Application, frozen=True, kw_only=True):
 
     @property
     def cost_before(self) -> Cost:
-        """What the graph cost before it."""
+        """The cost of the graph before it."""
         return self.history.costs()[min(self.index, len(self.history.costs()) - 1)]
 
     @property
     def cost_after(self) -> Cost:
-        """What the graph costs after it."""
+        """The cost of the graph after it."""
         return self.history.costs()[min(self.index + 1, len(self.history.costs()) - 1)]
 
 

@@ -1,4 +1,4 @@
-"""Which rules a function may use: all, none, or some by name or tag.
+"""Selection of rules: all, none, or some by name or tag.
 
 Written as words with commas: ``"all"``, ``"none"``, ``"all,-PushOutDot1"``, ``"none,+merge_equal"``.  Rules tagged
 ``unsafe``, and those of other distributions (``outside``), are used only where they are named or asked for by such a tag.

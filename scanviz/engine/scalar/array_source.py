@@ -40,7 +40,7 @@ NAMES = {
 
 
 class Target(Struct, frozen=True):
-    """What the source is written for.
+    """The target of generated source.
 
     Attributes
     ----------

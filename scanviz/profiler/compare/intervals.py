@@ -1,4 +1,4 @@
-"""How sure the ratio of two times is: a confidence interval for each figure that two programs have.
+"""Confidence intervals of time ratios, one for each figure that two programs share.
 
 **Several runs of both**: each run gives one number, the logarithm of its time.  Numbers far from the others are limited, so
 that one run that met something else neither makes a difference nor hides one.  Rounds, in which both programs ran one after

@@ -1,4 +1,4 @@
-"""What the machine can do at most, measured with NumPy when the clock has stopped: the lines of a roofline.
+"""Limits of the machine, measured with NumPy after the run: the lines of a roofline.
 
 Bandwidth is that of copies of arrays of three sizes, so that an operation is compared with memory of the kind that its arrays fit
 into.  Arithmetic is that of a product of matrices, which has a limit far above all others, and of an addition whose arrays stay in

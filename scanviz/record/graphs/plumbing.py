@@ -1,4 +1,4 @@
-"""Which operations of a graph are plumbing: needed to run it, and nothing that its reader asks for.
+"""Plumbing of a graph: operations that run it, but that its reader need not see.
 
 Sizes (``x.shape[0]``, and integers computed of sizes alone), arrays filled with a constant of some size, axes of size 1 that are
 added for broadcasting, checks of a shape, and ``sum_to_shape`` where the types show no axis that it could sum over.  Values

@@ -72,7 +72,7 @@ class RewriteRecord(Strict, frozen=True):
 
 
 class RefusalRecord(Strict, frozen=True):
-    """Where a rule did not fire, and why.
+    """A node at which a rule did not fire, and the reason.
 
     Attributes
     ----------
@@ -99,7 +99,7 @@ class RefusalRecord(Strict, frozen=True):
 
 
 class OriginRecord(Struct, frozen=True):
-    """Where an operation came from.
+    """The origin of an operation.
 
     Attributes
     ----------
@@ -279,7 +279,7 @@ class RewritesRecord(Strict, frozen=True):
 
     @property
     def origins(self) -> tuple[OriginRecord, ...]:
-        """Where every operation came from that there ever was, in order of first appearance."""
+        """The origins of all operations of all versions, in order of first appearance."""
         return tuple(origins_of(self.graphs)) if self.has_versions and self.graphs is not None else ()
 
     def loops(self) -> tuple[str, ...]:

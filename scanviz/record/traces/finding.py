@@ -123,7 +123,7 @@ class FindingRecord(Struct, frozen=True):
 
 
 class FirstNanRecord(Strict, frozen=True):
-    """Where the first NaN appeared that a profiled call returned.
+    """The place of the first NaN that a profiled call returned.
 
     Attributes
     ----------

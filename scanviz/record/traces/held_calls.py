@@ -52,7 +52,7 @@ class ArrayRecord(Strict, frozen=True):
 
     @property
     def expected_bytes(self) -> int:
-        """How many bytes it has, by its dtype and shape; 0 where these are nonsense."""
+        """Size in bytes by dtype and shape; 0 if these are invalid."""
         if self.dtype not in DTYPES or min(self.shape, default=0) < 0:
             return 0
         return prod(self.shape) * np.dtype(self.dtype).itemsize

@@ -101,7 +101,7 @@ class TraceRecord(Strict, frozen=True):
 
 
 class FirstBad(NamedTuple):
-    """Where a NaN or an infinity first came up in a run.
+    """The first NaN or infinity of a run.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Where numbers came from: followed back through Programs to what the caller gave, or to the steps of loops that wrote them.
+"""Origins of numbers, followed back through Programs to the caller's values or to steps of loops.
 
 A place says where in a value the numbers lie.  It is known of the row that a step of a loop reads, follows the axes that operations
 go along, and is asked of operations that only show their input's numbers.  So ``x[::-1]`` at step 3 of 10 is row 6 of ``x``.
@@ -81,7 +81,7 @@ class Frame:
 
 
 class Origin(NamedTuple):
-    """Where numbers came from.
+    """The origin of numbers.
 
     Attributes
     ----------

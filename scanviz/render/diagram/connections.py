@@ -31,7 +31,7 @@ _NO_LATER = 10**12  # cost of a way through a state's rows that no later step re
 
 
 class ConnectionMatrix(Struct, frozen=True):
-    """Which outer input reaches which outer output.
+    """The paths from outer inputs to outer outputs.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""How long each operation and loop of a picture took in a profiled run, in all and as a part of the run.
+"""Heat of a picture: the time and share of each operation and loop in a profiled run.
 
 These are the times of the parts of the run (:mod:`scanviz.record.summary.run_breakdown`), as in every other view.
 """

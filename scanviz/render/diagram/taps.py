@@ -1,4 +1,4 @@
-"""Where a loop variable is read and written, step by step: taps, and after how many steps a result is read again."""
+"""Taps of a loop variable step by step: its reads, its writes, and the distance to later reads."""
 
 from __future__ import annotations
 

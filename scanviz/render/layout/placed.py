@@ -93,7 +93,7 @@ Point = tuple[float, float]
 
 
 class Placed(Struct):
-    """Where everything is drawn.
+    """Positions of everything drawn.
 
     Attributes
     ----------

@@ -213,7 +213,7 @@ class StepBlock:
 
     @property
     def top(self) -> float:
-        """Where the box begins."""
+        """The top of the box."""
         return self.level.tops[1]
 
     @property

@@ -17,21 +17,21 @@ from scanviz.engine.ops.support import as_variable, one_of, real, truth, whole
 
 
 class EighResult(NamedTuple):
-    """What :func:`eigh` gives."""
+    """Result of :func:`eigh`."""
 
     eigenvalues: Variable
     eigenvectors: Variable
 
 
 class QRResult(NamedTuple):
-    """What :func:`qr` gives."""
+    """Result of :func:`qr`."""
 
     Q: Variable
     R: Variable
 
 
 class SVDResult(NamedTuple):
-    """What :func:`svd` gives."""
+    """Result of :func:`svd`."""
 
     U: Variable
     S: Variable

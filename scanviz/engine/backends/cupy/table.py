@@ -15,7 +15,7 @@ PerformInto = Callable[[Any, Op, Sequence[Any], Any], None]
 
 
 class CupyRow(NamedTuple):
-    """How CuPy performs an operation.
+    """The CuPy meaning of an operation.
 
     Attributes
     ----------

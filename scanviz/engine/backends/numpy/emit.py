@@ -42,7 +42,7 @@ def nowhere(instruction: Instruction, program: Program) -> Sequence[int]:
 
 
 class EmitRow(NamedTuple):
-    """How an op is written.
+    """The NumPy source of an operation.
 
     Attributes
     ----------

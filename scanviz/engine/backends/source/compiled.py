@@ -48,7 +48,7 @@ class CompiledSource(Struct, frozen=True):
 
 
 class Raised(NamedTuple):
-    """Where generated code raised an error: line (0 if elsewhere) and local names."""
+    """The place where generated code raised: line (0 if elsewhere) and local names."""
 
     line: int
     names: dict[str, Any]

@@ -58,7 +58,7 @@ class SourceExecutable:
 
     @property
     def _weighing(self) -> Weighing:
-        """Which calls have their memory counted; made on first use."""
+        """Sampler of calls whose memory is counted; made on first use."""
         if self._kept_weighing is None:
             from scanviz.engine.observation.ledger import Weighing
 
@@ -113,7 +113,7 @@ class SourceExecutable:
 
     @property
     def emits(self) -> Emits:
-        """What the tier can do with memory."""
+        """The memory abilities of the tier."""
         return self.library.tier.emits
 
     def tiers(self) -> dict[int, tuple[Grouping, Emits]]:

@@ -61,7 +61,7 @@ class FlatProgram:
 
     @property
     def _schedule(self) -> OperationSampler:
-        """Which calls have their instructions timed; made on first use."""
+        """Sampler of calls whose instructions are timed; made on first use."""
         if self._kept_schedule is None:
             from scanviz.engine.observation.sampling import OperationSampler
 

@@ -1,4 +1,4 @@
-"""How random words become numbers between 0 and 1, exactly the same on every backend.
+"""Random words as numbers between 0 and 1, exactly the same on every backend.
 
 Every formula is an integer shift, an exact conversion and a multiplication by a power of two, so no rounding
 differs between machines.  Which ends of the interval can come out matters to the formulas that take a

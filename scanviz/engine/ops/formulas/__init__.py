@@ -1,1 +1,1 @@
-"""What one element is, in the scalar language: of elementwise operations, and of random draws."""
+"""Formulas in the scalar language: of elementwise operations and of random draws."""

@@ -199,7 +199,7 @@ class Draw(NamedTuple):
 
     @property
     def given(self) -> int:
-        """How many arguments stand before the parameters."""
+        """Number of arguments before the parameters."""
         return FIRST_PARAMETER if self.words is None else self.elements
 
 

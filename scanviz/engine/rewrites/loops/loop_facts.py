@@ -1,4 +1,4 @@
-"""What rules about loops ask of them: loop variables, nodes that compute sizes, rows that surely exist, and whether a move pays.
+"""Facts for rules of loops: loop variables, nodes that compute sizes, rows that surely exist, and whether a move pays.
 
 A loop checks the lengths of its sequences.  A rule that moves work out of it, or leaves a sequence out, keeps that check: it
 reads the sequence by :func:`rows_of_steps`, and refuses where nobody else would look (:func:`unread_sequence`).

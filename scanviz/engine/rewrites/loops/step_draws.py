@@ -1,4 +1,4 @@
-"""What the draws of a loop's step take of the random states that it carries: where each begins, and how far a step goes on.
+"""Positions of draws in the random states that a loop carries: the start of each draw, and the advance per step.
 
 The generator counts: how many of its blocks, of four words of 64 bits each, a draw takes follows from its shape alone
 (:func:`scanviz.engine.ops.random.words_of_element`).  So the draws of one state are a chain of fixed length, the *stride* of a
@@ -52,7 +52,7 @@ class StepDraw(Struct, frozen=True):
 
     @property
     def count(self) -> Dim:
-        """How many elements it draws."""
+        """Number of elements drawn."""
         return SIZES.product(self.sizes)
 
     @property

@@ -62,7 +62,7 @@ class ArrayPlace(NamedTuple):
 
     @property
     def elements(self) -> int:
-        """How many elements it has."""
+        """Number of its elements."""
         return prod(self.shape)
 
     def spread(self, shape: Sequence[int]) -> ArrayPlace:

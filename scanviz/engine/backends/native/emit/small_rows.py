@@ -22,7 +22,7 @@ ROWS = 4  # at most
 
 
 class StepsInRegisters(Protocol):
-    """What small rows need of the writer of steps."""
+    """Interface of a writer that keeps small rows in registers."""
 
     code: Code
     places: ArrayPlaces

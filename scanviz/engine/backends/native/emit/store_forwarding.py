@@ -24,7 +24,7 @@ class StoredLanes(NamedTuple):
 
     @property
     def bytes(self) -> int:
-        """Of memory."""
+        """Size in bytes."""
         return self.lanes * size_of(self.value.dtype)
 
 

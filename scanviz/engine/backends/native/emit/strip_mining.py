@@ -55,12 +55,12 @@ class StripMinedLoop(NamedTuple):
 
     @property
     def elements(self) -> int:
-        """How many elements each state has."""
+        """Number of elements of each state."""
         return self.places[0].shape[0]
 
     @property
     def registers(self) -> int:
-        """How many registers of a state a strip has, so that a step fits into the processor's."""
+        """Registers of a state per strip, so that a step fits into the registers of the processor."""
         size = max(np.dtype(place.dtype).itemsize for place in self.places)
         there = 24 if self.lanes * size == 64 else 12
         return max(1, min(MOST_REGISTERS, there // (len(self.places) + 1)))

@@ -48,7 +48,7 @@ class PaddedRows(NamedTuple):
 
     @property
     def place(self) -> ArrayPlace:
-        """How it lies."""
+        """Memory layout."""
         return self.operand.place
 
     @property

@@ -31,7 +31,7 @@ STRETCH = 4096
 
 
 class Reduction(NamedTuple):
-    """How a reduction combines parts.
+    """The combination of parts by a reduction.
 
     Attributes
     ----------

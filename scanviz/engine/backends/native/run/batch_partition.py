@@ -47,7 +47,7 @@ class Parts(Struct, frozen=True):
 
     @property
     def size(self) -> int:
-        """How many rows the loop has."""
+        """Number of rows of the loop."""
         return (self.count - 1) * self.rows + self.last_rows
 
     @property

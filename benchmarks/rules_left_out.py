@@ -68,6 +68,7 @@ def _run(program: str) -> None:
         pytest.main(["-q", "-n", "0", "-p", "no:cacheprovider", path])
     else:
         sys.argv = [path]
+        sys.path.insert(0, str(Path(path).parent))  # examples import one another
         runpy.run_path(path, run_name="__main__")
 
 

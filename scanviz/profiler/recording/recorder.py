@@ -35,12 +35,14 @@ if TYPE_CHECKING:  # a script starts without the classes of its record
     from scanviz.record.traces.finding import FirstNanRecord
 
 DEFAULT_BYTES = 64 * 2**20
-LOOKED_AT = 4096  # numbers at the end of a result: a NaN in a state is in all rows after it
+LOOKED_AT = (
+    2**16
+)  # numbers, tens of microseconds; of a longer result the last row: a NaN in a state is in all rows after it
 _PACKAGE = sys.modules["scanviz"]  # a program may take it out of there
 
 
 def ends_in_nan(results: Sequence[Any]) -> bool:
-    """Return whether one of the last numbers of a result is NaN; results on a GPU are not looked at.
+    """Return whether a number of a result, or of a long result's last row, is NaN; results on a GPU are not looked at.
 
     Examples
     --------

@@ -34,15 +34,21 @@ def first_nan(function: int, again: Callable[[Observer], None]) -> FirstNanRecor
     if found is None:
         return FirstNanRecord(function)
     place = found.loops[-1] if found.loops else None
-    given = next((value.origin for value in found.inputs if value.where is not None and value.origin), "")
+    rows, was_given = ", ".join(found.rows), found.cause == "given"
+    if was_given:
+        origin = next(
+            (value.origin for value in found.inputs if value.where is not None and value.origin), ""
+        )
+        kind = "shared variable " if origin.startswith("shared variable") else "your input, "
+        rows = f"{kind}{rows}" if rows else origin
     return FirstNanRecord(
         function,
         found.operation,
         found.source,
         place.loop if place is not None else "",
         place.step if place is not None else None,
-        ", ".join(found.rows) or given,
-        found.cause == "given",
+        rows,
+        was_given,
     )
 
 

@@ -287,11 +287,10 @@ def _first_nan(record: ProfileRecord) -> Iterator[VerdictSentence]:
     where = f" at step {nan.step} of the loop `{_short(titles[inside[0].key])}`" if inside else ""
     place, rows = f"`{_short(nan.operation)}`{where}{_at(nan.source)}", _short(nan.rows)
     if nan.was_given:
-        text = (
-            f"{called}. It came from your input{', ' + rows if rows else ''}, and is first read by {place}."
-        )
+        text = f"{called}. The first NaN of the call came from {rows or 'outside'}, and is first read by {place}."
     else:
-        text = f"{called}. It first appears in {place}{', computed from ' + rows if rows else ''}."
+        made = f", computed from {rows}" if rows else ""
+        text = f"{called}. The first NaN of the call appears in {place}{made}."
     yield VerdictSentence("unusual", text, nan.function, inside[0].key if inside else None, nan.source)
 
 

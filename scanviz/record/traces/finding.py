@@ -138,9 +138,10 @@ class FirstNanRecord(Strict, frozen=True):
     step : int or None
         The step, counted from 0.
     rows : str
-        The caller's values that it was computed from, such as ``x[731]``; empty where they are not known.
+        The caller's values that it was computed from, such as ``x[731]``, or where it came from, such as
+        ``your input, x[731]``; empty where that is not known.
     was_given : bool
-        Whether these were NaN already.
+        Whether it came from outside: no operation made it.
     """
 
     function: int

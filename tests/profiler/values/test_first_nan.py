@@ -36,15 +36,24 @@ def test_the_step_and_the_line_of_the_first_nan_are_found(mode, tmp_path) -> Non
     assert load(tmp_path / "a.scanviz").first_nan == found
 
 
-def test_a_nan_of_the_input_is_said_to_have_come_with_it() -> None:
+@pytest.mark.parametrize(
+    ("nan_in", "told"),
+    [("input", "your input, x[3]"), ("shared", "shared variable w[3]"), ("constant", "a constant")],
+)
+def test_a_nan_that_came_from_outside_is_named(nan_in: str, told: str) -> None:
+    given = np.ones(9)
+    given[3] = np.nan
+    x = {"input": T.vector("x"), "shared": scanviz.shared(given, name="w"), "constant": T.constant(given)}[
+        nan_in
+    ]
+    s, _ = scanviz.scan(lambda x_t, s: s + x_t, x, 0.0, name="sums")
+    f = scanviz.function([x] if nan_in == "input" else [], s[-1], name="add")
     with scanviz.profile() as p:
-        x = T.vector("x")
-        s, _ = scanviz.scan(lambda x_t, s: s + x_t, x, 0.0, name="sums")
-        given = np.ones(9)
-        given[3] = np.nan
-        scanviz.function([x], s[-1], name="add")(given)
+        f(given) if nan_in == "input" else f()
     text = verdict(p.record)[0].text
-    assert text.startswith("`add` returned NaN. It came from your input, x[3], and is first read by ")
+    assert text.startswith(
+        f"`add` returned NaN. The first NaN of the call came from {told}, and is first read by "
+    )
 
 
 def test_numbers_are_not_looked_into_and_the_updates_of_shared_variables_happen_once() -> None:
@@ -91,6 +100,9 @@ def test_only_the_last_row_of_a_long_result_is_looked_at() -> None:
     long = np.zeros((LOOKED_AT, 3))
     long[0] = np.nan
     assert not ends_in_nan([long]) and ends_in_nan([long[::-1]])
+    wide = np.zeros((30, 5000))
+    wide[-1, 5] = np.nan
+    assert ends_in_nan([wide]) and not ends_in_nan([wide[::-1]]) and ends_in_nan([wide[-1]])
     assert not ends_in_nan([np.array([1]), np.array(["a"]), 3.0])
 
 

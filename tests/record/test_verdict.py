@@ -83,10 +83,16 @@ def test_a_run_that_mostly_compiles_names_the_line_that_does():
     calls = replace(record.functions[0].call_times, total_ns=30_000)
     function = replace(record.functions[0], call_times=calls)
     _, second = texts(replace(record, functions=(function,), building=(built,), threads=times), "time")
-    assert (
-        second
-        == "Compilation takes 60 % of run time, most of it at rnn.py:12 (60 %); each function compiles once."
-    )
+    assert second == "Compilation takes 60 % of run time, 60 % at rnn.py:12; each function compiles once."
+
+
+def test_compilation_of_more_than_a_second_comes_before_the_slowest_line():
+    record = run(loop_ns=10**6, operations=[operation("tanh(x)", 90_000)], wall_ns=3 * 10**9)
+    built = BuildRecord("function", SourceRecord("rnn.py", 12), 1, 2 * 10**9)
+    calls = replace(record.functions[0].call_times, total_ns=5 * 10**8)
+    function = replace(record.functions[0], call_times=calls)
+    first, second = texts(replace(record, functions=(function,), building=(built,)), "time")
+    assert first.startswith("Compilation takes ") and "rnn.py:7 is the slowest line" in second
 
 
 def test_a_loop_that_stays_on_numpy_says_why():

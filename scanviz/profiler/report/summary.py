@@ -69,7 +69,7 @@ def render_summary(
     head = [_head(record, parts), *_ended(record)]
     if not any(function.calls or function.running for function in record.functions):
         head.append(ReportLine(NOT_CALLED, WARNING, wraps=True))
-    split = next((k + 1 for k, sentence in enumerate(sentences) if sentence.topic == "time"), 0)
+    split = max((k + 1 for k, sentence in enumerate(sentences) if sentence.topic == "time"), default=0)
     head += [_line(sentence) for sentence in sentences[:split]]
     others = [_line(sentence) for sentence in sentences[split:]]
     tail = [*_footnotes(record, parts), *(ReportLine(text, QUIET, wraps=True) for text in more)]

@@ -34,6 +34,8 @@ CALL_NS = 2_000  # an operation on NumPy that takes less is mostly the call of i
 LONGEST_LABEL = 60  # characters of an operation that the sentence of the slowest line names
 LONGEST_NAME = 80  # characters of a name or an operation in other sentences
 AT_LIMIT = 0.5  # of a limit of the machine: an operation that reaches it is bound by it
+LONG_NS = 1_000_000_000  # compilation that takes longer comes first
+_COMPILATION: tuple[PartKind, ...] = ("building", "code")
 _EXECUTED: tuple[PartKind, ...] = ("operation", "steps", "slow")  # without the overhead of loops
 
 
@@ -141,9 +143,9 @@ def slow_lines(parts: Sequence[RunPart]) -> list[SlowLine]:
 def _sentences(record: ProfileRecord, parts: Sequence[RunPart]) -> Iterator[VerdictSentence]:
     lines, whole = slow_lines(parts), run_time_ns(parts)
     yield from _first_nan(record)
-    if lines:
-        yield _slowest(record, lines[0], whole)
-    yield from _compiled(parts, whole)
+    compiled = _compiled(parts, whole)
+    slowest = [_slowest(record, lines[0], whole)] if lines else []
+    yield from (*compiled, *slowest) if _compile_ns(parts) >= LONG_NS else (*slowest, *compiled)
     loops = {loop.key: loop for loop in record.loops}
     if lines and lines[0].loop is not None:
         yield from _why(record, loops[lines[0].loop], lines[0])
@@ -152,18 +154,23 @@ def _sentences(record: ProfileRecord, parts: Sequence[RunPart]) -> Iterator[Verd
     yield from _rewriting(record, parts)
 
 
-def _compiled(parts: Sequence[RunPart], whole: int) -> Iterator[VerdictSentence]:
-    """Iterate over the line where most compilation happens, if compilation is most of the run."""
+def _compile_ns(parts: Sequence[RunPart]) -> int:
+    return sum(part.own_ns for part in parts if part.kind in _COMPILATION)
+
+
+def _compiled(parts: Sequence[RunPart], whole: int) -> list[VerdictSentence]:
+    """Return the line that compiles most, if compilation is most of the run."""
     spent: Counter[SourceRecord | None] = Counter()
     for part in parts:
-        if part.kind in ("building", "code"):
+        if part.kind in _COMPILATION:
             spent[part.source] += part.own_ns
-    if spent.total() > MOST_OF_IT * whole:
-        source, took = max(spent.items(), key=lambda pair: (pair[0] is not None) * pair[1])
-        text = f"Compilation takes {share(spent.total(), whole)} of run time"
-        if source is not None:
-            text += f", most of it at {sanitize(str(source))} ({share(took, whole)})"
-        yield VerdictSentence("time", f"{text}; each function compiles once.", source=source)
+    if spent.total() <= MOST_OF_IT * whole:
+        return []
+    source, took = max(spent.items(), key=lambda pair: (pair[0] is not None) * pair[1])
+    text = f"Compilation takes {share(spent.total(), whole)} of run time"
+    if source is not None:
+        text += f", {share(took, whole)} at {sanitize(str(source))}"
+    return [VerdictSentence("time", f"{text}; each function compiles once.", source=source)]
 
 
 def _slowest(record: ProfileRecord, line: SlowLine, whole: int) -> VerdictSentence:

@@ -144,7 +144,7 @@ MACHINE_RATES = TierRates(
 
 
 def same_work(*found: list[Work | None]) -> list[Work | None]:
-    """Return the work of instructions that is the same in all calls, None where it differs or is unknown."""
+    """Return the work of instructions that is the same in all calls, or None if it differs or is unknown."""
     return [one[0] if all(other == one[0] for other in one) else None for one in zip(*found, strict=True)]
 
 

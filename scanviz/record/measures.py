@@ -76,7 +76,7 @@ class Measure(Struct, frozen=True):
     per: str = ""
 
     def value(self, record: Measured) -> float | None:
-        """Return the measured number of a record; None where it was not measured."""
+        """Return the measured number of a record; None if it was not measured."""
         if self.per:
             done, typical_ns = record.measures.get(self.per), cast("OperationRecord", record).typical_ns
             return done * 1e9 / typical_ns if done and typical_ns > 0 else None

@@ -135,7 +135,7 @@ def functions_called(record: ProfileRecord, asked: str) -> list[FunctionRecord]:
 
 
 def not_one_loop(record: ProfileRecord, asked: str, among: Iterable[LoopRecord] | None = None) -> str:
-    """Return why a name does not identify one loop, with the candidates; empty where it does."""
+    """Return why a name does not identify one loop, with the candidates; empty if it does."""
     found, titles = loops_called(record, asked), loop_titles(record)
     if among is not None:
         keys = {loop.key for loop in among}
@@ -145,7 +145,7 @@ def not_one_loop(record: ProfileRecord, asked: str, among: Iterable[LoopRecord] 
 
 
 def not_one_function(record: ProfileRecord, asked: str) -> str:
-    """Return why a name does not identify one function, with the candidates; empty where it does."""
+    """Return why a name does not identify one function, with the candidates; empty if it does."""
     found, titles = functions_called(record, asked), function_titles(record)
     return _not_one("function", asked, [titles[function.key] for function in found], list(titles.values()))
 

@@ -31,7 +31,7 @@ def recorded_path(file: str) -> str:
 
 
 def working_folder() -> str:
-    """Return the folder that the process is in; nothing where that is gone."""
+    """Return the folder that the process is in; nothing if that is gone."""
     try:
         return os.getcwd()
     except OSError:

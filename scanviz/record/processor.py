@@ -25,7 +25,7 @@ def off_cpu_share(record: ProfileRecord | FunctionRecord | LoopRecord) -> float:
 
 
 def off_cpu(record: ProfileRecord | FunctionRecord | LoopRecord) -> str:
-    """Return in words how much of a time was spent off the CPU; nothing where that is little, or is not known.
+    """Return in words how much of a time was spent off the CPU; nothing if that is little, or is not known.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def called_ns(record: ProfileRecord) -> int:
 
 
 def beyond_the_clock(record: ProfileRecord) -> str:
-    """Return in words why times of functions come to more than the run took; nothing where they do not.
+    """Return in words why times of functions come to more than the run took; nothing if they do not.
 
     Examples
     --------

@@ -216,7 +216,7 @@ def percent(share: float) -> str:
 
 
 def warmth(node: Node, most: float) -> float | None:
-    """Return how warm a node is beside the hottest, from 0 to 1; None where its time is unknown."""
+    """Return how warm a node is beside the hottest, from 0 to 1; None if its time is unknown."""
     return None if node.share is None else min(1.0, node.share / most) if most > 0 else 0.0
 
 

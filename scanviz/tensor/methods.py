@@ -140,7 +140,7 @@ def _array(x: Variable) -> NoReturn:
 
 @meaning("function_name")
 def _here(name: str, group: str = "") -> str | None:
-    """Return what a function of NumPy is called here, None where there is none."""
+    """Return what a function of NumPy is called here, or None."""
     if name in _RENAMED and name not in _AS_METHODS:
         return _RENAMED[name]
     from scanviz import tensor
@@ -152,7 +152,7 @@ def _here(name: str, group: str = "") -> str | None:
 
 @meaning("function_call")
 def _call(name: str, first: str) -> str | None:
-    """Return how the function of a name is called with a variable first, None where there is none."""
+    """Return how the function of a name is called with a variable first, or None."""
     from scanviz import tensor
 
     function = getattr(tensor, name, None) if name in tensor.__all__ else None

@@ -220,7 +220,7 @@ class ScanvizApp(TabbedApp):
         self._choose(number)
 
     def _choose(self, number: int) -> None:
-        """Choose a tab and focus it, before anything is drawn: so it is drawn once."""
+        """Choose a tab and focus it before drawing, so that it is drawn once."""
         self.panels.shrink()  # now: the next key may come before the focus has moved
         self.verdict.set_class(
             number > 0, "inside"
@@ -261,7 +261,7 @@ class ScanvizApp(TabbedApp):
         self._lead(0, *place_of(event.sentence, self.state))
 
     def action_verdict(self) -> None:
-        """Go to the verdict, which stands above the first tab."""
+        """Go to the verdict, above the first tab."""
         self.panels.bring(self.verdict)
         self.action_view(0)
         focus_now(self.verdict)

@@ -61,7 +61,7 @@ class Around:
             line.show(pulse_line(pulse, app.state.record, app.source.elapsed, app.main.size.width - 2))
 
     def show_place(self) -> None:
-        """Write the position at the panels' edges, in colour where the focus is; a narrow terminal has it in the title."""
+        """Write the position at the panels' edges, coloured at the focused one; on a narrow terminal in the title."""
         if not self._app.has_tabs:
             return
         if self._app.has_class("one-line"):

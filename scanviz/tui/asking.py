@@ -45,7 +45,7 @@ class SearchInput(Input):
 
 
 class LeaveScreen(ModalScreen[str]):
-    """What to do with a script that runs when the application is left."""
+    """Ask whether to stop a running script when the user quits."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("s", "dismiss('stop')", "stop it"),
@@ -60,7 +60,7 @@ class LeaveScreen(ModalScreen[str]):
 
 
 def focus_now(widget: Widget) -> None:
-    """Focus a widget at once, so that the next key is its own however soon it comes."""
+    """Focus a widget at once, so that it gets the next key."""
     widget.screen.set_focus(widget)
 
 

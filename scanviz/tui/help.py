@@ -1,4 +1,4 @@
-"""``?`` and the palette: the keys of the focused widget, of the tab and of the application, and every action by its name."""
+"""``?`` and the palette: keys of the focused widget, the tab and the application, and every action by name."""
 
 from __future__ import annotations
 

@@ -150,7 +150,7 @@ def _of_function(function: FunctionRecord, width: int) -> Iterator[Text]:
 
 
 def _heading(name: str, place: str, width: int) -> Text:
-    """Return a name, and the line that it was written in at the end of the row, where both fit."""
+    """Return a name, with its source line at the end of the row if both fit."""
     text = Text(sanitize(name), "bold")
     room = width - text.cell_len - 2
     if place and place not in name and room >= len(place.rpartition("/")[2]) // 2:
@@ -169,7 +169,7 @@ def _named(variable: LoopVariableRecord) -> str:
 
 
 def _listed(names: list[str], width: int) -> str:
-    """Return as many names as fit, and how many more there are.
+    """Return as many names as fit, and the number of the others.
 
     Examples
     --------
@@ -202,7 +202,7 @@ def _rewritten(function: FunctionRecord | None, loop: LoopRecord, width: int) ->
 
 
 def _timeline(state: ViewState, loop: LoopRecord, width: int, tall: int) -> Iterator[Text]:
-    """Iterate over a small chart of the medians of the steps that were kept, and where the cursor is in it."""
+    """Iterate over a small chart of the medians of kept steps, with the cursor's position."""
     series, last = loop.drawn(), loop.longest_run - 1
     if len(series) < 2 or last < 1:
         return

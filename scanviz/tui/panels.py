@@ -1,4 +1,4 @@
-"""Panels: each can be hidden and shown on its own, and the focused one can have the whole screen.
+"""Panels: each can be hidden, and the focused one can fill the screen.
 
 The choice lasts for the session, in every tab; a key that focuses a panel shows it.
 """

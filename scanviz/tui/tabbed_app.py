@@ -1,4 +1,4 @@
-"""The application as its parts know it: state, source, tabs, tree and verdict."""
+"""The base application for its parts: state, source, tabs, tree and verdict."""
 
 from __future__ import annotations
 

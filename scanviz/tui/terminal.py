@@ -1,4 +1,4 @@
-"""An application's terminal: only harmless text reaches it, and the application ends in good order when it goes.
+"""An application's terminal: passes harmless text only, and ends the application cleanly when it goes.
 
 Views write unsafe characters out (:func:`scanviz.record.plain_text.sanitize`), so that they are seen and have a width.  The filter
 here drops the ones that a view forgets, from every line of every widget, notices and titles included.
@@ -64,7 +64,7 @@ def leave_on_signals(app: App[Any]) -> None:
 
 
 class TerminalStream:
-    """Standard output or error while there is a terminal behind it; afterwards it drops what is written.
+    """Standard output or error of a terminal; drops writes after the terminal is gone.
 
     Parameters
     ----------

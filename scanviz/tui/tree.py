@@ -100,7 +100,7 @@ class RunTree(Tree[Key]):
             self._by_key[key] = node.add("", key, expand=key not in closed, allow_expand=inside)
 
     def _show_times(self, record: ProfileRecord) -> None:
-        """Write the labels, where they have changed; loops keep their places while a script runs."""
+        """Update changed labels; loops keep their places while a script runs."""
         functions = {function.key: function for function in record.functions}
         times = OperationTimes(parts_of(record))
         labels: dict[Key, Text] = {
@@ -118,7 +118,7 @@ class RunTree(Tree[Key]):
                 node.set_label(labels[key])
 
     def place(self) -> str:
-        """Return where one is."""
+        """Return the cursor's position."""
         return place_words(self.cursor_line, self.last_line + 1)
 
     def on_resize(self, event: Resize) -> None:
@@ -147,7 +147,7 @@ class RunTree(Tree[Key]):
         return self._with_time(label.append(name), taken, around)
 
     def _with_time(self, label: Text, time_ns: int, around: int) -> Text:
-        """Return a label with the time, where there is room for all of it: half a number is none."""
+        """Return a label with the whole time, or without it if it does not fit."""
         time = f"  {duration(time_ns)}"
         room = self.size.width - STEP * (around + 1)
         return label.append(time, style="not bold dim") if label.cell_len + len(time) <= room else label
@@ -174,7 +174,7 @@ class RunTree(Tree[Key]):
     # searching: n and N go through the loops and functions that match
 
     def search(self, text: str) -> int:
-        """Find loops and functions by their names, and go to the first; return how many."""
+        """Find loops and functions by name and go to the first; return their number."""
         wanted = text.casefold()
         nodes = [(node, self._names.get(key, "").casefold()) for key, node in self._by_key.items()]
         self._found = [node for node, label in nodes if wanted and wanted in label]
@@ -215,7 +215,7 @@ class RunTree(Tree[Key]):
 
 
 def _share(time_ns: float, whole: float, sign: str = " ") -> Text:
-    """Return a share; a sign stands in the column before its number, also in place of the ``<`` of a small one."""
+    """Return a share; a sign stands in the column before its number, or in place of the ``<`` of a small one."""
     text = f"{share(time_ns, whole):>6}"
     begin, rest = (sign, text[1:]) if text[0] == " " or (text[0] == "<" and sign != " ") else ("", text)
     return Text().append(begin, f"bold {GREEN}").append(f"{rest} ", share_style(time_ns, whole))

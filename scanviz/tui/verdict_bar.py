@@ -1,4 +1,4 @@
-"""The run in a few lines above everything else: a bar that adds up to the whole, then the verdict, a sentence a row.
+"""The run in a few lines at the top: a bar that adds up to the whole, and the verdict, a sentence per row.
 
 It stands there while the first tab does.  ``i`` goes to it, up and down choose a sentence, and enter, or a click, goes to the place
 that the sentence is about.
@@ -178,7 +178,7 @@ def segments(parts: Sequence[RunPart]) -> list[Segment]:
 
 
 def wrapped(texts: Sequence[str], width: int, most: int) -> list[list[str]]:
-    """Return texts as lines, together ``most`` where each text has one at least: the first texts have theirs whole first.
+    """Wrap texts to at most ``most`` lines together, at least one each; earlier texts are shown whole first.
 
     Examples
     --------

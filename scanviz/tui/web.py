@@ -1,4 +1,4 @@
-"""The application in a browser, by textual-serve: ``scanviz tui --web``, for this machine and holders of the address alone.
+"""The application in a browser, by textual-serve: ``scanviz tui --web``, only for this machine and holders of the address.
 
 A profile shows code and data, and a visit starts the script, so a port of 127.0.0.1 that answers everybody is not enough:
 other users of the machine reach it, and so does any page that is open in the browser.  The address therefore holds a token,

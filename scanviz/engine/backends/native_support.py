@@ -32,12 +32,12 @@ def is_installed() -> bool:
 
 
 def why_no_code(node: Apply) -> str | None:
-    """Return why an operation of a graph has no native code, None where it has."""
+    """Return why an operation of a graph has no native code, or None if it has."""
     return why_not(node.op, [one.type for one in node.inputs], [one.type for one in node.outputs])
 
 
 def why_not(op: Op, inputs: Sequence[Type], outputs: Sequence[Type]) -> str | None:
-    """Return why an operation on such types has no native code, None where it has."""
+    """Return why an operation on such types has no native code, or None if it has."""
     declaration = op.declaration
     if op.facts.size == "is":
         return None

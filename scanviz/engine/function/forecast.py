@@ -288,7 +288,7 @@ class _Walk:
         return _Held(whole, made, _shared_rows(loop) | over)
 
     def _planned(self, loop: LoopInstruction, given: Sequence[Partial]) -> Plan | None:
-        """Return the plan of a loop whose inputs have these shapes, in C order; None where one is not known."""
+        """Return the plan of a loop whose inputs have these shapes, in C order; None if one is not known."""
         shapes = [complete(shape) for shape in given]
         if None in shapes:
             return None
@@ -342,7 +342,7 @@ def _base(
     bases: Mapping[int, int],
     in_order: Collection[int],
 ) -> int | None:
-    """Return the array that a register looks into, by the register it was made for; None where that is no array of the call's."""
+    """Return the array that a register looks into, by the register it was made for; None if that is no array of the call's."""
     place = planned.places[number]
     if place.over is not None:
         return bases.get(place.over, number)

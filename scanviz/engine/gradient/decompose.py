@@ -117,7 +117,7 @@ def _extra(node: Apply, what: str, name: str) -> Undefined:
 
 
 class _Factors:
-    """What the derivatives of ``qr`` compute with: Q, the square part of R, and the rest of columns, None where there is none."""
+    """The factors that derivatives of ``qr`` use: Q, the square part of R, and the remaining columns or None."""
 
     def __init__(self, node: Apply) -> None:
         (self.given,), (q, r) = node.inputs, node.outputs
@@ -192,7 +192,7 @@ def _qr_forward(node: Apply, t: Variable) -> Derivatives:
 
 
 class _Vectors:
-    """What the derivatives of ``svd`` compute with: as many singular vectors, as columns, as there are values."""
+    """The vectors that derivatives of ``svd`` use: as many singular vectors, as columns, as there are values."""
 
     def __init__(self, node: Apply) -> None:
         left, self.values, right = node.outputs
@@ -205,7 +205,7 @@ class _Vectors:
         self.apart = _apart(self.values * self.values)
 
     def beyond(self, value: Variable, vectors: Variable) -> Variable:
-        """Return the part of ``value`` at right angles to vectors, 0 where there is none, over the singular values."""
+        """Return the component of ``value`` orthogonal to vectors, divided by the singular values; 0 if there is none."""
         rows, columns = (dimension(vectors, rank(vectors) - k) for k in (2, 1))
         share = _columns(e.where(e.greater(rows, columns), 1 / self.values, 0))
         return (value - matmul(vectors, matmul(swapped(vectors), value))) * share
@@ -279,7 +279,7 @@ def _pinv(node: Apply, g: Variable) -> Variable:
 
 
 def _pinv_moved(a: Variable, p: Variable, t: Variable) -> Variable:
-    """Return what a pseudoinverse p of a changes by where a changes by t."""
+    """Return the tangent of the pseudoinverse p of a for the tangent t of a."""
     turned, back = swapped(p), swapped(t)
     left = matmul(matmul(p, turned), back)
     right = matmul(back, matmul(turned, p))

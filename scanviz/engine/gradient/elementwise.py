@@ -181,12 +181,12 @@ derivatives(e.power, _power_base, _power_exponent, steep=_power_steep, poles=_po
 
 
 def _chosen(t: Variable, better: Variable, equal: Variable) -> Variable:
-    """Return t where a value was chosen, half of it where it was equal to the other."""
+    """Return t where a value was chosen, and half of it at ties."""
     return e.where(better, t, e.where(equal, t * 0.5, 0))
 
 
 def _extreme(declaration: Declaration, better: Callable[..., Variable], *, skips_nan: bool = False) -> None:
-    """Give the derivatives of the larger or smaller of two; of one that skips NaN the other is better than that."""
+    """Register the derivatives of the larger or smaller of two; for a kind that skips NaN, any number wins over NaN."""
 
     def wins(a: Variable, b: Variable) -> Variable:
         return e.logical_or(better(a, b), e.isnan(b)) if skips_nan else better(a, b)
@@ -232,7 +232,7 @@ derivatives(e.logaddexp, lambda t, a, b, y: t * _share(a, b), lambda t, a, b, y:
 
 
 def _dead_or(x: Variable, y: Variable) -> Variable:
-    """Return x, 0 where y is 0 and x is not finite: what the product is taken to be y times of."""
+    """Return x, but 0 where y is 0 and x is not finite: the factor of y in the product."""
     return e.where(e.logical_and(e.equal(y, 0), e.logical_not(e.isfinite(x))), 0, x)
 
 

@@ -1,4 +1,4 @@
-"""Why a variable has no derivative, in the user's words: the way from it to the cost, and where that way breaks.
+"""Explain in the user's words why a variable has no derivative: the path to the cost, and where it breaks.
 
 Of several ways the shortest is described.  Without a connection all of them break, so the shortest does.
 """
@@ -25,7 +25,7 @@ Way = list[Step]
 
 
 def is_connected(variable: Variable, costs: Sequence[Variable], constants: Collection[Variable] = ()) -> bool:
-    """Return whether a derivative of ``costs`` comes to a variable, be it zero; through ``constants`` none does."""
+    """Return whether ``costs`` have a derivative with respect to a variable, possibly zero; ``constants`` block it."""
     reached = reached_from([variable], costs, constants)
     return any(cost in reached for cost in costs)
 
@@ -77,7 +77,7 @@ def why_unreached(wrt: Sequence[Variable], output: Variable) -> str:
 
 
 def _stop(node: Apply, before: Variable, after: Variable, constants: Collection[Variable]) -> str | None:
-    """Return why no derivative goes back from a node's output to an input, None if one does."""
+    """Return why no derivative flows from a node's output to an input, or None if one does."""
     place = f" ({node.provenance.source})" if node.provenance.source is not None else ""
     name = f"`{describe(after)}`{place}"
     if after in constants:
@@ -99,7 +99,7 @@ def _stop(node: Apply, before: Variable, after: Variable, constants: Collection[
 
 
 def _stop_in_step(node: Apply, before: Variable, after: Variable) -> str | None:
-    """Return why no derivative goes back through a loop's steps, None if no step computes the result from the input."""
+    """Return why no derivative flows back through a loop's steps, or None if no step computes the result from the input."""
     view = ScanView(node)
     loop = f"loop `{view.op.scan_name}`"
     starts = [
@@ -127,7 +127,7 @@ def _stop_inside(
     ends: Sequence[Variable],
     again: Mapping[Variable, Sequence[Variable]] | None = None,
 ) -> str | None:
-    """Return where a way through the graph of an operation breaks, None if there is no way."""
+    """Return where a path through the graph of an operation breaks, or None without a path."""
     for before, node, after in _way(starts, ends, again) or ():
         why = _stop(node, before, after, ())
         if why is not None:
@@ -136,7 +136,7 @@ def _stop_inside(
 
 
 def _jumps(node: Apply, after: Variable) -> str:
-    """Return what a node makes that has no derivative: truth values, whole numbers, or no numbers at all."""
+    """Describe a node's results without a derivative: truth values, whole numbers, or no numbers at all."""
     if node.op.facts.compares:
         return "compares: it jumps between true and false"
     kind = after.type
@@ -152,7 +152,7 @@ def _way(
     costs: Sequence[Variable],
     again: Mapping[Variable, Sequence[Variable]] | None = None,
 ) -> Way | None:
-    """Return a shortest way from a variable to a cost; None if there is none.
+    """Return a shortest path from a variable to a cost, or None.
 
     ``again`` gives for what a step writes the variables that the next step reads it by.
     """
@@ -185,7 +185,7 @@ def _steps(end: Variable, previous: Mapping[Variable, Step]) -> Way:
 
 
 def describes_way(variable: Variable, costs: Sequence[Variable], through: Variable | None = None) -> str:
-    """Return the way from a variable to a cost by the names on it, such as ``w → h → cost``; one through a variable if there is."""
+    """Describe the path from a variable to a cost by names, such as ``w → h → cost``; through another variable if possible."""
     first = None if through is None else _way([variable], [through])
     rest = None if through is None or first is None else _way([through], costs)
     way = _way([variable], costs) if first is None or rest is None else [*first, *rest]

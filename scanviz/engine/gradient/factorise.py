@@ -77,7 +77,7 @@ def _slogdet_forward(node: Apply, t: Variable) -> Derivatives:
 
 
 def symmetric_part(value: Variable) -> Variable:
-    """Return what is symmetric of matrices."""
+    """Return the symmetric part of matrices."""
     return (value + swapped(value)) * 0.5
 
 
@@ -108,12 +108,12 @@ def _cholesky_forward(node: Apply, t: Variable) -> Variable:
 
 
 def _as_columns(value: Variable, right: Variable) -> Variable:
-    """Return a solution (or its derivative) as matrices of columns, where the right side is one vector."""
+    """Return a solution or its derivative as matrices of columns, also if the right side is one vector."""
     return dimshuffle(value, [*range(rank(value)), "x"]) if rank(right) == 1 else value
 
 
 def _as_sides(value: Variable, right: Variable) -> Variable:
-    """Return columns as the right side that they belong to: summed over a batch that it was stretched to."""
+    """Return columns in the shape of the right side: summed over batch axes that it was broadcast to."""
     if rank(right) > 1:
         return sum_to_shape(value, right)
     vectors = dimshuffle(value, list(range(rank(value) - 1)))
@@ -143,7 +143,7 @@ def _solve_forward(node: Apply, tangents: Arriving) -> Derivatives:
 
 
 def _solved_again(node: Apply, moved: Variable | None, side: Variable | None) -> Variable:
-    """Return the solution for what the right side changes by: its own tangent, and what the matrix's does to the solution."""
+    """Solve for the solution's tangent: the right side's own tangent and the effect of the matrix's."""
     a, b = node.inputs
     total = added(None if side is None else _as_columns(side, b), moved)
     assert total is not None
@@ -167,7 +167,7 @@ def _triangular(node: Apply, g: Variable, wanted: Sequence[bool]) -> Derivatives
 
 
 def _kept_triangle(value: Variable, lower: bool, unit: bool) -> Variable:
-    """Return the triangle that is read; without the diagonal where that is taken to be 1."""
+    """Return the triangle that is read; without the diagonal if that is assumed to be 1."""
     shift = 0 if not unit else -1 if lower else 1
     return triangle(value, shift, lower)
 

@@ -36,7 +36,7 @@ Instead = Literal["zero", "none", "disconnected"]
 
 
 class Disconnected:
-    """What ``return_disconnected="disconnected"`` gives for a variable without a derivative; false, with the reason.
+    """Result of ``return_disconnected="disconnected"`` for a variable without a derivative: false, with the reason.
 
     Attributes
     ----------
@@ -144,7 +144,7 @@ def grad(
 def _pulled(
     seeds: Mapping[Variable, Variable], wrt: Sequence[Variable], constants: Sequence[Variable]
 ) -> list[Derivative]:
-    """Return the cotangents of ``wrt``, where nothing is added to the seed of a variable that another is computed from."""
+    """Return the cotangents of ``wrt``; a seeded output receives nothing from other outputs."""
     outputs = list(seeds)
     if len(outputs) == 1 or all(_alone(output, outputs) for output in outputs):
         return pull_back(seeds, wrt, constants)
@@ -172,7 +172,7 @@ def _total(terms: Derivatives) -> Derivative:
 
 
 def instead(variable: Variable, why: str, wanted: str) -> Any:
-    """Return what is given for a variable without a connection, as ``return_disconnected`` says."""
+    """Return the result for a variable without a connection, chosen by ``return_disconnected``."""
     if wanted == "none":
         return None
     return Disconnected(why) if wanted == "disconnected" else zero_gradient(variable)
@@ -188,7 +188,7 @@ def zero_gradient(variable: Variable) -> Variable:
 
 
 def structure(wanted: Any, what: str, constants: bool = False) -> tuple[list[Variable], Any]:
-    """Return variables given one by one, in a list, tuple or dict, as a list, and what packs results alike.
+    """Flatten a variable, list, tuple or dict of variables; also return a function that packs results alike.
 
     ``constants`` allows constants among them: what is differentiated may be one, what it is differentiated with respect
     to may not.
@@ -213,7 +213,7 @@ def structure(wanted: Any, what: str, constants: bool = False) -> tuple[list[Var
 
 
 def taken_apart(wanted: Any) -> tuple[list[Any], Callable[[list[Any]], Any]]:
-    """Return what a dict, a list, a tuple or one thing holds, and what puts results for it together likewise."""
+    """Return the items of a dict, a list, a tuple or one thing, and a function that packs results alike."""
     if isinstance(wanted, Mapping):
         keys = list(wanted)
         return list(wanted.values()), lambda results: dict(zip(keys, results, strict=True))
@@ -223,7 +223,7 @@ def taken_apart(wanted: Any) -> tuple[list[Any], Callable[[list[Any]], Any]]:
 
 
 def variables_of(given: Collection[Variable] | Variable | None) -> list[Variable]:
-    """Return variables given one by one, as any collection or not at all, as a list."""
+    """Return one variable, a collection of them or None as a list."""
     if given is None:
         return []
     found = [given] if isinstance(given, Variable) else listed(given, "consider_constant")
@@ -236,7 +236,7 @@ def variables_of(given: Collection[Variable] | Variable | None) -> list[Variable
 
 
 def check_choices(**choices: object) -> None:
-    """Check the options that say what to do about a missing connection, by their names."""
+    """Check the options for missing connections, by their names."""
     for name, found in choices.items():
         allowed = (
             ("zero", "none", "disconnected") if name == "return_disconnected" else ("raise", "warn", "ignore")
@@ -252,7 +252,7 @@ def _check_choice(name: str, found: object, allowed: Sequence[str]) -> None:
 
 
 def _seeds(cost: Any, known_grads: Any) -> dict[Variable, Variable]:
-    """Return what the sweep starts from: the gradients that are known, and 1 for the cost if its is not."""
+    """Return the seeds of the sweep: the known gradients, and 1 for the cost unless its gradient is known."""
     known: dict[Variable, Variable] = {}
     for variable, value in pairs(known_grads, "known_grads"):
         given = as_variable(value)
@@ -302,7 +302,7 @@ def _checked_cost(cost: Any) -> Variable:
 def report_disconnected(
     variable: Variable, why: str, action: str, what: str, option: str = "disconnected_inputs"
 ) -> None:
-    """Raise or warn that a variable has no connection, or do nothing, as the option of that name asks."""
+    """Raise, warn or do nothing about a variable without a connection, as the option of that name asks."""
     message, where = f"`{describe(variable)}` is not connected to {what}: {why}", user_line()
     if action == "raise":
         place = "f" if option == "disconnected_outputs" else "wrt"
@@ -317,7 +317,7 @@ def report_disconnected(
 def undefined_gradient(
     variable: Variable, costs: Sequence[Variable], found: Undefined, remedy: str = ""
 ) -> UndefinedGradientError:
-    """Return the error of a derivative that does not exist, with the way on which it does not."""
+    """Return the error of a derivative that does not exist, with the path on which it fails."""
     from scanviz.engine.gradient.explain import describes_way
 
     return UndefinedGradientError(
@@ -331,7 +331,7 @@ def undefined_gradient(
 def _name(
     results: Sequence[Any], cost: Variable | None, wrt: Sequence[Variable], given: Collection[Variable]
 ) -> None:
-    """Give gradients without a name the names that are written in mathematics.
+    """Name unnamed gradients as in mathematics.
 
     A variable that was given as a known gradient is the user's, and one that is the gradient of two variables has no one name.
     """

@@ -1,4 +1,4 @@
-"""Derivatives of indexing: what was read from a place comes back to it.
+"""Derivatives of indexing: the cotangent of a read element goes back to its position.
 
 Where one assignment names a place twice, the array holds what was put there last, as NumPy says; so the derivative goes to that
 element of the value and to no other.  Indices, masks and slices have no derivative.
@@ -51,7 +51,7 @@ def _index(node: Apply, cotangent: Variable) -> Variable:
 
 @cotangents_of(ASSIGN)
 def _assign(node: Apply, cotangent: Variable, wanted: Sequence[bool]) -> Derivatives:
-    """Give the source all but what was replaced, and the value what stands where it was put."""
+    """Give the source its unreplaced elements' cotangents, and the value those at its positions."""
     given, value, *numbers = node.inputs
     pattern, increment = node.op.parameters
     source: Derivative = cotangent
@@ -68,7 +68,7 @@ def _assign(node: Apply, cotangent: Variable, wanted: Sequence[bool]) -> Derivat
 
 
 def _may_repeat(pattern: IndexParameters, numbers: Sequence[Variable]) -> bool:
-    """Return whether an index can name one place twice: a mask does not, nor do constants that differ."""
+    """Return whether an index can name a position twice: masks and distinct constants cannot."""
     arrays = [(entry, numbers[first]) for entry, first, _ in input_entries(pattern) if entry.kind == "array"]
     if len(arrays) != 1:
         return bool(arrays)  # several broadcast, a mask among them too
@@ -85,7 +85,7 @@ def _may_repeat(pattern: IndexParameters, numbers: Sequence[Variable]) -> bool:
 def _is_held(
     part: Variable, given: Variable, pattern: IndexParameters, numbers: Sequence[Variable]
 ) -> Variable:
-    """Return which elements put into an array are still there afterwards: their numbers, put there alike, are found again."""
+    """Return which elements put into an array are still there: their numbers, put there alike, are found again."""
     shape = [as_size(size) for size in shape_of(part)]
     order = reshape(arange(count(part, range(len(shape)))), shape, ndim=len(shape))
     nothing = alloc(constant(0, "int64"), [as_size(size) for size in shape_of(given)])

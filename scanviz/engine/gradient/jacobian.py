@@ -139,7 +139,7 @@ def _rows(expression: Variable, seed: Variable, derivatives: Sequence[Variable])
 
 
 def _born_again(node: Apply, inputs: Sequence[Variable]) -> Apply:
-    """Return a node over other inputs as one of the step: with a node id of its own, so that it is not taken from outside."""
+    """Return a node over other inputs as a node of the step, with its own node id so that it is not captured from outside."""
     names = [output.name for output in node.outputs]
     return Apply(node.op, inputs, provenance=node.provenance, names=names)
 
@@ -150,7 +150,7 @@ def hessian(
     consider_constant: Collection[Variable] | Variable | None = None,
     disconnected_inputs: Disconnection = "raise",
 ) -> Any:
-    """Return the second derivatives of a number with respect to variables: of each with itself.
+    """Return the second derivatives of a number with respect to each variable.
 
     Parameters
     ----------

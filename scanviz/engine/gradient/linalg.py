@@ -141,7 +141,7 @@ def _batched_outer(columns: Variable, rows: Variable) -> Variable:
 
 
 def _batched_matrices(a: Variable, b: Variable, g: Variable, wanted: Sequence[bool]) -> Derivatives:
-    """Bring all to stacks of matrices, multiply those, and bring the results back."""
+    """Bring operands to stacks of matrices, multiply them, and restore the axes."""
     columns = max(rank(b) - 2, 0)
     order = list(range(rank(b)))
     order.insert(1, order.pop(max(rank(b) - 2, 1)))  # the summed axis right after the batch

@@ -1,4 +1,4 @@
-"""Back-propagation through time: the pullback of a loop is a loop that goes through its steps from the last to the first.
+"""Back-propagation through time: the pullback of a loop is a loop over its steps in reverse.
 
 One rule a role (the table of states is in :mod:`scanviz.engine.gradient.loops.adjoint`):
 
@@ -108,14 +108,14 @@ class Backpropagation:
         }
 
     def _is_wanted(self, non_sequence: NonSequence) -> bool:
-        """Return whether a non-sequence is wanted, or an invariant value has a derivative with respect to one that is."""
+        """Return whether a non-sequence is wanted, or an invariant value depends on one that is."""
         if non_sequence not in self.invariants.outer:
             return True
         sources = differentiable_sources(self.op).get(non_sequence.variable, frozenset())
         return any(variable in sources for variable in self.wanted)
 
     def _around(self, non_sequence: NonSequence) -> Variable:
-        """Return the value of a non-sequence, or of what a step computes of non-sequences alone."""
+        """Return the value outside of the loop of a non-sequence, or of an expression of non-sequences alone."""
         value = self.invariants.outer.get(non_sequence)
         return self.view.outer(non_sequence) if value is None else value
 
@@ -131,7 +131,7 @@ class Backpropagation:
         return self._after(self._apply(variables)) | undefined
 
     def _after(self, found: dict[LoopVariable, Derivative]) -> dict[LoopVariable, Derivative]:
-        """Return cotangents with those of invariant values pulled back to the non-sequences that they are computed of."""
+        """Pull cotangents of invariant values back to their non-sequences."""
         totals = {
             invariant: total
             for invariant in self.invariants.outer
@@ -150,7 +150,7 @@ class Backpropagation:
         return found
 
     def _pulled(self) -> dict[Variable, Derivative]:
-        """Return what one step backwards gives each variable that the forward step reads."""
+        """Return the cotangents that one backward step gives to each variable read by the forward step."""
         seeds: dict[Variable, Variable] = {}
         node = self.view.node
         arriving = [
@@ -172,7 +172,7 @@ class Backpropagation:
         return dict(zip(wrt, found, strict=True))
 
     def _undefined(self, pulled: Mapping[Variable, Derivative]) -> dict[LoopVariable, Undefined]:
-        """Return the wanted loop variables that have no derivative: their own, or of a state they go into."""
+        """Return the wanted loop variables without a derivative: their own, or that of a state they go into."""
         found: dict[LoopVariable, Undefined] = {}
         owner = {
             inner: [variable] for variable in (*self.states, *self.wanted) for inner in inner_inputs(variable)
@@ -224,7 +224,7 @@ class Backpropagation:
         return State(gradient_name(state.name), {-tap: row for tap, row in rows.items()}, writes)
 
     def _closed(self, made: Sequence[LoopVariable]) -> list[LoopVariable]:
-        """Return loop variables with values of the forward step replaced by what provides them."""
+        """Replace values of the forward step in loop variables by the backward step's variables for them."""
         there = {invariant.variable: (invariant, 0) for invariant in self.invariants.outer}
         self.residuals = Residuals(self.view, self._forward_row, self._like, there)
         results = [value for variable in made for value in inner_outputs(variable)]
@@ -256,7 +256,7 @@ class Backpropagation:
         return known
 
     def _like(self, inner: Variable) -> Variable | None:
-        """Return a variable that the backward step has anyway, of the shape of an input of the forward step."""
+        """Return a variable already in the backward step that has the shape of an input of the forward step."""
         for state, rows in self.rows.items():
             if any(inner is read for read in state.reads.values()):
                 return next(iter(rows.values()))

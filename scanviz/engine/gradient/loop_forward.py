@@ -1,4 +1,4 @@
-"""Forward mode through a loop: tangents are carried along beside the values they belong to.
+"""Forward mode through a loop: each value's tangent is carried beside it.
 
 The loop gets, for each loop variable that a tangent reaches, one more of the same kind: a sequence of tangents beside a
 sequence, a state of tangents with the same taps beside a state.  Values and tangents of one step come from the same step,
@@ -72,7 +72,7 @@ def _pushforward(node: Apply, tangents: Arriving) -> Derivatives:
 
 
 def _outer(view: ScanView, variable: LoopVariable, given: Mapping[LoopVariable, Variable]) -> Variable:
-    """Return the tangent of what a loop variable reads around the loop; zeros where none was given."""
+    """Return the tangent of a loop variable's outer input; zeros if there is none."""
     tangent = given.get(variable)
     return tangent if tangent is not None else zeros_like(view.outer(variable))
 
@@ -80,7 +80,7 @@ def _outer(view: ScanView, variable: LoopVariable, given: Mapping[LoopVariable, 
 def _tangent_of(
     variable: LoopVariable, inner: Mapping[Variable, Variable], pushed: Tangents
 ) -> LoopVariable | None:
-    """Return the loop variable that carries another's tangent, None where it is zero at every step."""
+    """Return the loop variable that carries another's tangent, or None if it is zero at every step."""
     name = f"tangent_{variable.name}"
 
     def tangent(result: Variable) -> Variable:
@@ -102,7 +102,7 @@ def _tangent_of(
 
 
 def _undefined(op: Scan, moving: Sequence[LoopVariable], pushed: Tangents) -> dict[LoopVariable, Undefined]:
-    """Return the results that have no tangent: their own, or because of a state that has none."""
+    """Return the results without a tangent: their own, or because of a state without one."""
     found: dict[LoopVariable, Undefined] = {}
     for variable in moving:
         for result in inner_outputs(variable):

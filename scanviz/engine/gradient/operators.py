@@ -323,7 +323,7 @@ def vjp(f: Any, wrt: Any, disconnected_inputs: Disconnection = "raise") -> tuple
         called = _called(f, wrt, "vjp")
 
     def pullback(cotangents: Any) -> Any:
-        """Return vectors times the Jacobian, like what it was taken with respect to."""
+        """Return vectors times the Jacobian, in the structure of ``wrt``."""
         with building("gradient"):
             slopes = Lop(called.values, called.wrt, cotangents, disconnected_inputs=disconnected_inputs)
             return called.given(slopes)
@@ -332,14 +332,14 @@ def vjp(f: Any, wrt: Any, disconnected_inputs: Disconnection = "raise") -> tuple
 
 
 class _Called(NamedTuple):
-    """A graph, what to differentiate it with respect to, and what stands for that in the end."""
+    """A graph, the variables to differentiate it with respect to, and their values at the end."""
 
     values: Any
     wrt: Any
     mapping: Mapping[Variable, Variable]
 
     def given(self, results: Any) -> Any:
-        """Return results with what was given in place of a function's own arguments."""
+        """Replace a function's own arguments in results by the given values."""
         if not self.mapping:
             return results
         variables, pack = structure(results, "what a function returned", constants=True)

@@ -93,7 +93,7 @@ def _of_primitive(
 def inlined(
     declaration: ElementwiseDeclaration, inputs: Sequence[Variable], *output: Variable
 ) -> tuple[Block, dict[int, Variable]]:
-    """Return the formula of an operation for inputs, and its values as variables; the result is ``output`` where it is given."""
+    """Return the formula of an operation for inputs, and its values as variables; ``output`` is used for the result if given."""
     computed, block = declaration.block(*(tensor_type(variable).dtype for variable in inputs))
     given = [e.cast(variable, dtype) for variable, dtype in zip(inputs, computed, strict=True)]
     known = values_of(block, given, output)
@@ -156,7 +156,7 @@ _BITS = {"bit_and": "and", "bit_or": "or", "bit_xor": "xor"}
 
 
 def operation_of(line: Statement, block: Block) -> ElementwiseDeclaration | None:
-    """Return the elementwise operation that does what a line does, None where there is none."""
+    """Return the elementwise operation of a line, or None."""
     if line.op in _BITS:
         truths = block.dtypes[line.inputs[0]] == BOOLEAN
         name = f"{'logical' if truths else 'bitwise'}_{_BITS[line.op]}"
@@ -171,7 +171,7 @@ def operation_of(line: Statement, block: Block) -> ElementwiseDeclaration | None
 def values_of(
     block: Block, arguments: Sequence[Variable], results: Sequence[Variable] = ()
 ) -> dict[int, Variable] | None:
-    """Return the values of a block as variables, None where a line is no elementwise operation.
+    """Return the values of a block as variables, or None if a line is no elementwise operation.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Derivatives of random draws, one row a distribution: for each parameter how the values move with it, or why they do not.
+"""Derivatives of random draws, one row a distribution: how values move with each parameter, or why they do not.
 
 Uniform, normal, lognormal, exponential, laplace and gumbel values are drawn as smooth functions of their parameters and of noise
 that does not depend on them (``low + (high - low) * noise``, ``loc + scale * noise``, ``scale * noise``), so they have derivatives
@@ -93,7 +93,7 @@ def _noise(node: Apply) -> Variable:
 
 
 def _moves(node: Apply) -> list[Moves | None]:
-    """Return how the values move with each parameter, None where it holds whole numbers."""
+    """Return how the values move with each parameter; None for whole numbers."""
     moves, names = DRAWS[node.op.declaration.name].moves, r.parameter_names(node.op.declaration)
     return [
         moves[name] if name in moves and is_floating(given) else None

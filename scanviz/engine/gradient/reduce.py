@@ -62,7 +62,7 @@ def _to_shape(node: Apply, cotangent: Variable) -> Variable:
 
 
 def _factors(node: Apply) -> Variable:
-    """Return what a product multiplies: its input in the dtype that it computes in, which may have a larger range."""
+    """Return the factors of a product: its input in the dtype of the computation, which may have a larger range."""
     return cast(node.inputs[0], tensor_type(node.outputs[0]).dtype)
 
 
@@ -131,7 +131,7 @@ def _extreme_forward(node: Apply, tangent: Variable) -> Variable:
 
 
 def _in_a_line(value: Variable, node: Apply) -> tuple[Variable, int]:
-    """Return what a cumulative operation runs over and the axis: the flattened array for axis None."""
+    """Return the array and axis of a cumulative operation: the flattened array for axis None."""
     axis = node.op.parameters.axis
     return (reshape(value, [-1]), 0) if axis is None else (value, axis)
 

@@ -34,7 +34,7 @@ def _op(node: Apply) -> Subgraph:
 
 @CONNECTIONS.row(SUBGRAPH)
 def _connection(node: Apply) -> Sequence[Sequence[bool]]:
-    """Return what derivatives pass: by the user's rule, from any result to the inputs that it reads and that are its own."""
+    """Return the connection pattern; with the user's rule, each result reaches the own inputs that it reads."""
     op = _op(node)
     if op.pullback is None:
         return [[is_connected(variable, [result]) for result in op.results] for variable in op.inputs]
@@ -57,7 +57,7 @@ def _flow(node: Apply) -> Sequence[Sequence[bool]]:
 
 @CHOICES.row(SUBGRAPH)
 def _chosen(node: Apply) -> list[Choice]:
-    """Return what draws inside choose by an input."""
+    """Return the random choices inside that depend on an input."""
     op = _op(node)
     nodes = toposort(op.results)
     made = [(inner, choice) for inner in nodes for choice in choices_of(inner)]
@@ -87,7 +87,7 @@ def _at(node: Apply, inner: Derivatives, seeds: dict[Variable, Variable]) -> lis
 def _seeds(
     own: Sequence[Variable], given: Arriving
 ) -> tuple[dict[Variable, Variable], dict[Variable, Variable]]:
-    """Return variables that stand for seeds: by what they are seeds of, and what they stand for."""
+    """Return placeholder variables for seeds, by their variable and by their value."""
     by: dict[Variable, Variable] = {}
     stands: dict[Variable, Variable] = {}
     for variable, seed in zip(own, given, strict=True):
@@ -110,7 +110,7 @@ def _pullback(node: Apply, cotangents: Arriving, wanted: Sequence[bool]) -> Deri
 def _by_rule(
     op: Subgraph, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
 ) -> list[Derivative]:
-    """Return what the user's rule gives, in the dtypes of the inputs; captured ones are constants to it."""
+    """Apply the user's rule, in the dtypes of the inputs; captured inputs are constants to it."""
     assert op.pullback is not None
     own = range(op.parameters.own)
     found = list(op.pullback([inputs[k] for k in own], list(outputs), list(cotangents)))

@@ -1,4 +1,4 @@
-"""The tables of derivatives: what every operation does to a cotangent (reverse mode) and to a tangent (forward mode).
+"""Tables of derivatives: how every operation maps a cotangent (reverse mode) and a tangent (forward mode).
 
 For ``y = f(x)`` with Jacobian J, a *pullback* maps a cotangent of y to Jᵀ times it, a *pushforward* maps a tangent of x to
 J times it.  Rows are written in the file of the op's family in this package and found by declaration.
@@ -80,7 +80,7 @@ def connection(node: Apply) -> Sequence[Sequence[bool]]:
 
 
 def only(*positions: int) -> Connection:
-    """Return the connection pattern of an op of which only inputs at these positions count."""
+    """Return the connection pattern of an op that depends only on the inputs at these positions."""
 
     def pattern(node: Apply) -> Sequence[Sequence[bool]]:
         return [[k in positions] * len(node.outputs) for k in range(len(node.inputs))]
@@ -106,7 +106,7 @@ OfOne = Callable[[Apply, Variable], Derivative]
 def _kept(
     table: MeaningTable[Row], declarations: Sequence[Declaration], as_row: Callable[[Rule], Row]
 ) -> Callable[[Rule], Rule]:
-    """Return a decorator that keeps in a table what a rule is as a row of it."""
+    """Return a decorator that stores a rule as a row of a table."""
 
     def keep(rule: Rule) -> Rule:
         table.row(*declarations)(as_row(rule))

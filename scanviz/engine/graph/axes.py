@@ -1,4 +1,4 @@
-"""Which axes of its inputs an operation's result goes along, for the field ``axes`` of declarations.
+"""The axes of inputs that an operation's result keeps, for the field ``axes`` of declarations.
 
 ``{0: 1, 2: 0}`` of an axis of a result: its element i is made of element i along axis 1 of input 0, and of element i along axis 0
 of input 2; of all other inputs anything may count.  An axis of an input that no axis of a result goes along is mixed.  Sizes that
@@ -21,7 +21,7 @@ def _alike(one: int | None, other: int | None) -> bool:
 
 
 def broadcast(given: Shapes, made: Shape) -> list[Along]:
-    """Return what shapes that broadcast to another go along, the last axes together."""
+    """Return the axes kept by shapes that broadcast to another, aligned at the last axis."""
     found: list[Along] = []
     for axis, size in enumerate(made):
         places = [axis - len(made) + len(shape) for shape in given]
@@ -117,13 +117,13 @@ def tensor_product(op: Op, given: Shapes, made: Shapes) -> Sequence[Sequence[Alo
 
 
 def stacked(op: Op, given: Shapes, made: Shapes) -> Sequence[Sequence[Along]]:
-    """Return those of matrices in stacks of which the first input holds one: the axes of the stack."""
+    """Return the axes kept by operations on stacks of matrices in the first input: those of the stack."""
     count = len(given[0]) - 2
     return [[{0: axis} if axis < count else {} for axis in range(len(shape))] for shape in made]
 
 
 def solved(op: Op, given: Shapes, made: Shapes) -> Sequence[Sequence[Along]]:
-    """Return those of systems: stacks of matrices and of right sides, and the columns of right sides."""
+    """Return the axes kept by solving systems: stacks of matrices and right sides, and the columns of right sides."""
     matrices, sides = given[0], given[-1]
     if len(sides) < 2:
         return ([*({0: axis} for axis in range(len(matrices) - 2)), {}],)
@@ -134,17 +134,17 @@ def solved(op: Op, given: Shapes, made: Shapes) -> Sequence[Sequence[Along]]:
 
 
 def sought(op: Op, given: Shapes, made: Shapes) -> Sequence[Sequence[Along]]:
-    """Return those of what is looked up in the first input: all axes of the second."""
+    """Return the axes kept by a search in the first input: all axes of the second."""
     return ([{1: axis} for axis in range(len(given[1]))],)
 
 
 def nowhere(op: Op, given: Shapes, made: Shapes) -> Sequence[Sequence[Along]]:
-    """Return none: of everything anything counts."""
+    """Return no axes: every element of the result depends on all elements."""
     return [[{} for _ in shape] for shape in made]
 
 
 def rows_below(op: Op, given: Shapes, made: Shapes) -> Sequence[Sequence[Along]]:
-    """Return those within rows, of inputs which are stacks of them, or one: not the axis of the rows, the first."""
+    """Return the axes kept within rows of stacked inputs: all but the first, the axis of the rows."""
     rows = max(map(len, given)) - 1  # axes of a row
     stacks = len(made[0]) - rows
     within = broadcast([shape[len(shape) - rows :] if len(shape) >= rows else () for shape in given], made[0])

@@ -56,7 +56,7 @@ def is_in_use(module: dict[str, Any]) -> bool:
 
 
 class Declaration:
-    """What an operation is, whatever its parameters.
+    """An operation's definition, independent of its parameters.
 
     Attributes
     ----------
@@ -218,7 +218,7 @@ class GraphPart(NamedTuple):
 
 
 class Held(NamedTuple):
-    """What an op that holds a graph consists of, and how it is made again: ``make(about, parts, node_ids)``.
+    """Parts of an op that holds a graph, and how it is rebuilt: ``make(about, parts, node_ids)``.
 
     Attributes
     ----------
@@ -288,12 +288,12 @@ class Op:
 
     @property
     def asked_as(self) -> str:
-        """What a message calls it: by what the user called, where that is something else."""
+        """Name in messages: the function that the user called, if it has another name."""
         return getattr(self.parameters, "asked_as", self.name)
 
     @property
     def facts(self) -> Facts:
-        """What the layers above may count on of it: found the first time, where it depends on parameters."""
+        """Facts about the operation for other layers, found at first use if they depend on parameters."""
         found = self._facts
         if found is None:
             given = self.declaration.facts
@@ -302,7 +302,7 @@ class Op:
         return found
 
     def nodes_inside(self) -> Sequence[Apply] | None:
-        """Return the nodes of the one graph that it holds, in order of computation, where it keeps a list of them."""
+        """Return the nodes of the graph that it holds, in order of computation, if it keeps a list of them."""
         return None
 
     def infer(self, inputs: Sequence[Variable]) -> Sequence[Type]:

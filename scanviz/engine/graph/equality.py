@@ -1,4 +1,4 @@
-"""Structural equality: do two graphs compute the same, node by node?
+"""Structural equality: compare two graphs node by node.
 
 Names and provenance do not count, nor do the words of messages.  Constants are equal if dtype, shape and every bit are (so NaN
 equals NaN and 0.0 differs from -0.0).  Ops compare by :meth:`~scanviz.engine.graph.declaration.Op.does_the_same`; one that holds

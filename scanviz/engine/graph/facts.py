@@ -1,4 +1,4 @@
-"""What the layers above may count on of an operation, whatever its inputs hold: fields of its declaration.
+"""Facts about an operation that other layers rely on, for any inputs: fields of its declaration.
 
 Rules, plans and derivatives ask these facts and never for a list of operations of their own, so that an operation which is
 declared tomorrow is treated rightly by what was written yesterday.  The defaults say nothing: an operation about which nothing
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
             """Return the number of elements of the first output."""
 
         def size(self, position: int, axis: int) -> Any:
-            """Return the size of an input along an axis, 1 where it has none."""
+            """Return the size of an input along an axis, or 1 without that axis."""
 
 
 Flops = Callable[["Op", "Sizes"], Any]

@@ -1,4 +1,4 @@
-"""The names that variables have in the user's functions: ``gates = T.dot(x, W)`` is called ``gates`` wherever it is shown.
+"""Names of variables from the user's functions: ``gates = T.dot(x, W)`` is shown as ``gates``.
 
 When a step has been called, the local variables of the functions that built it are read: the frames that made nodes are known
 from looking for the user's line, and a frame that is held keeps its local variables after its function has returned.  So no

@@ -1,4 +1,4 @@
-"""Tables of one further meaning of many operations: a pullback, a batched form, code for a backend.
+"""Tables of one meaning of many operations: a pullback, a batched form, code for a backend.
 
 Rows are keyed by declaration and stand in the file of the operation's family in the layer that has the meaning, which is imported
 when an operation of its family is first asked for.
@@ -65,7 +65,7 @@ class MeaningTable(Generic[Row]):
         return found
 
     def get(self, key: Declaration) -> Row | None:
-        """Return the row of an op, or None where it has none."""
+        """Return the row of an op, or None."""
         if key.family not in self._imported:
             for place in self.places:
                 _import_where_it_is(

@@ -1,4 +1,4 @@
-"""How an expression is written as mathematics: ``1 - h²``, ``f * c + i * tanh(gates[:, 192:])``.
+"""Write expressions as mathematics: ``1 - h²``, ``f * c + i * tanh(gates[:, 192:])``.
 
 An operation's declaration says how it is written over operands that are written already: as a call unless it has a symbol, or a
 notation of its own from this file.  Parentheses stand where the order of precedence (that of Python) asks for them.  Operations
@@ -47,7 +47,7 @@ class WrittenTerm(NamedTuple):
     rank: int | None = None
 
     def inside(self, precedence: int, also_equal: bool = False) -> str:
-        """Return the text as an operand of an operation, in parentheses where it needs them."""
+        """Return the text as an operand of an operation, in parentheses if needed."""
         bare = self.precedence > precedence or (also_equal and self.precedence == precedence)
         return self.text if bare else f"({self.text})"
 

@@ -103,7 +103,7 @@ class SourceLine:
         return (intern_line, (self.file, self.line, self.function))
 
     def text(self) -> str:
-        """Return the source text of the line, stripped; empty where it cannot be read.
+        """Return the source text of the line, stripped; empty if it cannot be read.
 
         The one place that reads a source file: of code of this process, a regular file of at most ``LARGEST`` bytes.
         """
@@ -126,7 +126,7 @@ def _is_source(file: str) -> bool:
 
 
 def short_path(file: str) -> str:
-    """Return a file name relative to the working folder where that is shorter and inside it."""
+    """Return a file name relative to the working folder if that is shorter and inside it."""
     try:
         relative = os.path.relpath(file)
     except (ValueError, OSError):

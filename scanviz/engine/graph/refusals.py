@@ -78,7 +78,7 @@ def no_length(x: Any) -> ScanvizTypeError:
 
 
 def no_number(x: Any, ours: Callable[[str], str | None]) -> ScanvizTypeError:
-    """Return the error of ``float(x)``, ``int(x)`` and the functions of ``math``; ``ours`` says what those are called here."""
+    """Return the error of ``float(x)``, ``int(x)`` and the functions of ``math``; ``ours`` are scanviz's names for these."""
     name = _short(x)
     called = _CALLED.search(source_text(user_line()) or "")
     here = ours(called[1]) if called is not None else None

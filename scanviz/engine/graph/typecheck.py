@@ -1,4 +1,4 @@
-"""Checking that a graph is sound: every node's outputs have the types its op infers, and nothing is free.
+"""Check that a graph is sound: every node's outputs have the types its op infers, and nothing is free.
 
 A node whose types were inferred when it was built has them for good, for neither it nor what it reads ever changes; those that
 were given types are asked.  It runs after each phase of rewrites and before a function's graph is lowered, so a rule that breaks a

@@ -134,7 +134,7 @@ class TensorType(AnyType):
         raise AttributeError(f"types are immutable: make a new TensorType instead of setting {name}")
 
     def __call__(self, name: str | None = None) -> NoReturn:
-        """Raise for a type that is called like Theano's, and say what makes a variable."""
+        """Raise for a type that is called as in Theano, naming the function to use instead."""
         given = "" if name is None else f', "{name}"'
         raise ScanvizTypeError.here(
             "a type makes no variables", fix=f'T.tensor("{self.dtype}", {self.shape}{given})'
@@ -209,7 +209,7 @@ MOST_KNOWN = 4096
 
 
 def known_type(dtype: str, shape: Shape) -> TensorType:
-    """Return a type, the one that was made before where there is one: the variables of a graph have few."""
+    """Intern a type: the variables of a graph have few."""
     found = _KNOWN.get((dtype, shape))
     if found is None:
         found = TensorType(dtype, shape)

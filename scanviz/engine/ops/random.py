@@ -233,7 +233,7 @@ def is_draw(op: Op) -> bool:
 
 
 def words_of_element(op: Op) -> int | None:
-    """Return the 32-bit words of the generator that each element of a draw takes; None where it is not so much for each.
+    """Return the 32-bit words of the generator that each element of a draw takes; None if it is not so much for each.
 
     Element ``i`` takes words ``i * words`` and following, counted from the state on, and the next state begins with a new block of
     eight.  So a longer draw goes on with more elements, whatever its shape.

@@ -105,7 +105,7 @@ class ConstantOf(Constant):
 
 
 def dimension(value: Any, axis: int) -> Variable:
-    """Return the size of a variable along an axis: an int64 scalar, a constant where it is known."""
+    """Return the size of a variable along an axis: an int64 scalar, a constant if known."""
     variable = as_variable(value)
     kind = tensor_type(variable)
     inside = type(axis) is int and -kind.ndim <= axis < kind.ndim

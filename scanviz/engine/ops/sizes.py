@@ -168,7 +168,7 @@ def _compares(variable: Variable) -> bool:
 
 
 def calculated(name: str, args: Sequence[Dim]) -> Dim:
-    """Return what the operation of a name gives of dimensions, None where that is not known or an error."""
+    """Return what the operation of a name gives of dimensions, or None if unknown or an error."""
     for arg in args:
         if arg is None:  # asked of what is equal to it, a polynomial would be compared
             return None
@@ -234,7 +234,7 @@ def _variable(unknown: Unknown | Call) -> Variable:
 def substituted(
     size: Dim, value: Callable[[Unknown], Dim], known: dict[Polynomial, Dim] | None = None
 ) -> Dim:
-    """Return a size with other sizes in place of its unknowns; None where one of those is None.
+    """Return a size with other sizes in place of its unknowns; None if one of those is None.
 
     ``known`` is kept between sizes that are asked for with the same ``value``: many are made of the same ones.
 

@@ -165,7 +165,7 @@ def _is_whole(value: Any) -> bool:
 
 
 def constant_integer(variable: Variable) -> int | None:
-    """Return the value of a constant integer scalar, None if it is not known when building."""
+    """Return the value of a constant integer scalar, None if unknown when building."""
     if isinstance(variable, Constant) and variable.value.ndim == 0 and variable.value.dtype.kind in "iub":
         return int(variable.value)
     return None

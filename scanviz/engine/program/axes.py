@@ -1,4 +1,4 @@
-"""Which axes a step of a loop never mixes: row r of every result depends on row r of every state and sequence alone.
+"""Axes that a step of a loop never mixes: row r of every result depends on row r of every state and sequence alone.
 
 Such rows can be computed apart from one another: in strips, by threads over a batch, in one kernel on a GPU.  Axes of registers
 that an operation goes along (:mod:`scanviz.engine.graph.axes`) are one *class*, as are those of a state that is read and written.
@@ -188,7 +188,7 @@ class AxisClasses:
         return self._root((id(program), *axis))
 
     def mixings(self, program: Program, axis: Axis) -> Sequence[Mixing]:
-        """Return the instructions that mix the class of an axis; none where it is kept."""
+        """Return the instructions that mix the class of an axis; none if it is kept."""
         return self._by_class().get(self.root(program, axis), ())
 
     def step(self, loop: LoopInstruction, shapes: Sequence[Partial], varying: Iterable[int]) -> None:
@@ -278,7 +278,7 @@ class AxisClasses:
         self._marks.append(((id(program), *place), mixing))
 
     def _join(self, program: Program, number: int, other: Program, its: int, rows: int = 0) -> None:
-        """Let the axes of two registers that vary belong together; the first has so many in front."""
+        """Unite the axes of two varying registers; the first has that many extra axes in front."""
         if self._varies(program, number) and self._varies(other, its):
             for axis in range(rank_of(other, its)):
                 self._unite((id(program), number, axis + rows), (id(other), its, axis))

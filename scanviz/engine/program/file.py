@@ -59,7 +59,7 @@ class _Content(Strict, frozen=True):
 
 
 def to_bytes(program: Program, place: Callable[[str], str] = str) -> bytes:
-    """Return a program as the content of a file; ``place`` says how the files of the user's lines are named in it.
+    """Return a program as the content of a file; ``place`` names the files of the user's lines in it.
 
     Examples
     --------
@@ -159,7 +159,7 @@ def _array(archive: zipfile.ZipFile, k: int, entry: _ArrayOfFile) -> Array:
 
 
 def _class_of_parameters(name: str) -> Any:
-    """Return the named tuple of operations' parameters of this name, None if there is none in the modules that declare them.
+    """Return the named tuple of operations' parameters of this name, or None if no declaring module has it.
 
     An operation that is written or read is declared: nothing is imported here, where a script may have ended.
     """

@@ -29,7 +29,7 @@ else:
     from typing import Protocol
 
     class HasRegisters(Protocol):
-        """A Program, or one that is being made."""
+        """A Program, finished or in the making."""
 
         @property
         def registers(self) -> Sequence[Register]:
@@ -283,7 +283,7 @@ class Program(Strict, frozen=True, eq=False):
 
 
 def rank_of(program: Program, number: int) -> int:
-    """Return how many axes a register's values have; none where it holds a random state."""
+    """Return the number of axes of a register's values; none for a random state."""
     kind = program.registers[number].type
     return kind.ndim if isinstance(kind, TensorType) else 0
 

@@ -1,4 +1,4 @@
-"""What is known of a Program before a call: shapes, the single numbers that follow from inputs, and what earlier calls were given.
+"""Facts about a Program before a call: shapes, numbers that follow from inputs, and arguments of earlier calls.
 
 A plan knows shapes alone, since it serves calls with any numbers.  What a call will hold also follows from numbers: from a number
 of steps, and from single numbers computed of sizes and numbers by operations without an effect, such as the rounded root of a
@@ -50,11 +50,11 @@ class Known(Struct, frozen=True):
     all_steps: bool = False
 
     def shape(self, number: int) -> ConcreteShape:
-        """Return the shape of a register, None where one of its sizes is not known."""
+        """Return the shape of a register, or None if a size is unknown."""
         return complete(self.shapes[number])
 
     def inside(self, program: Program, pairs: Mapping[int, int], shapes: Sequence[Partial]) -> Known:
-        """Return the same of a program inside of this one; ``pairs`` maps its inputs to registers around it."""
+        """Return the same facts for an inner program; ``pairs`` maps its inputs to registers around it."""
         values = {inner: self.numbers[outer] for inner, outer in pairs.items() if outer in self.numbers}
         return known_of(program, shapes, values, self.all_steps)
 
@@ -102,7 +102,7 @@ def is_number(value: Any) -> bool:
 
 
 def _computed(program: Program, instruction: AnyInstruction, values: Sequence[Any]) -> Sequence[Any]:
-    """Return the results of an instruction over single numbers, for which no array is made."""
+    """Compute the results of an instruction on single numbers without making arrays."""
     kinds = [program.registers[number].type for number in (*instruction.inputs, *instruction.outputs)]
     single = all(getattr(kind, "ndim", None) == 0 for kind in kinds)
     if not single or not isinstance(instruction, Instruction) or instruction.op.facts.effect:
@@ -118,7 +118,7 @@ def planned_call(
     emits: Emits,
     all_steps: bool = False,
 ) -> tuple[Program, Plan]:
-    """Return a Program with the whole numbers that are known for constants, and its plan for arrays of these shapes in C order.
+    """Return a Program with known whole numbers as constants, and its plan for C-ordered arrays of these shapes.
 
     With ``all_steps``, loops that may end early are taken to do all their steps, and numbers that follow from that are known.
     """
@@ -130,7 +130,7 @@ def planned_call(
 
 
 def c_order(program: Program, number: int, shape: ConcreteShape) -> tuple[int, ...] | None:
-    """Return the strides of a register's array of a shape in C order, None where the shape is not known."""
+    """Return the strides of a register's array in C order, or None if its shape is unknown."""
     return None if shape is None else packed(shape, itemsize_of(program, number))
 
 
@@ -225,7 +225,7 @@ class CallMet(Struct):
             self.others.append(before)
 
     def work(self) -> list[Work | None]:
-        """Return the work of instructions outside of loops, None where it is unknown or differs between the calls.
+        """Return the work of instructions outside of loops, or None if it is unknown or differs between the calls.
 
         Times of instructions are sums over all calls, which the work of one call says nothing about.
         """

@@ -56,7 +56,7 @@ def _viewed(instruction: AnyInstruction, program: Program) -> Sequence[tuple[Seq
 
 
 def _taken(loop: LoopInstruction) -> Iterator[tuple[list[int], int]]:
-    """Iterate over the results of a loop that lie in an array that it was given, and that array."""
+    """Iterate over results of a loop that lie in an array that it received, with that array."""
     for state in loop.states:
         if state.in_place:
             yield [number for number in (state.result, state.history) if number is not None], state.outer
@@ -66,7 +66,7 @@ def _taken(loop: LoopInstruction) -> Iterator[tuple[list[int], int]]:
 
 
 def gives_own(program: Program) -> bool:
-    """Return whether each output is an array that a run makes anew, in memory that no input, constant or other output lies in."""
+    """Return whether each output is a new array that shares no memory with inputs, constants or other outputs."""
     made: dict[int, tuple[int, ...]] = {}  # by register the memory that it is made in
     for index, instruction in enumerate(program.instructions):
         if isinstance(instruction, LoopInstruction):
@@ -92,7 +92,7 @@ def last_uses(
     shared: dict[int, frozenset[int]] | None = None,
     time: Sequence[int] | None = None,
 ) -> dict[int, int]:
-    """Return for each register when its memory is needed last; outputs last for good.
+    """Return when each register's memory is last needed; outputs are never released.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ def with_frees(
 
 
 def with_frees_inside(program: Program) -> Program:
-    """Return a program, and those inside it, with the registers found anew that each instruction is the last to read."""
+    """Recompute the registers that each instruction is the last to read, in a program and those inside it."""
     inside = [with_programs(instruction, with_frees_inside) for instruction in program.instructions]
     fresh = with_frees(inside, program.outputs, program.inputs)
     return with_fields(program, instructions=tuple(fresh))
@@ -176,7 +176,7 @@ def owned_registers(
 def taken_over(
     instructions: Sequence[AnyInstruction], outputs: Sequence[int], inputs: Sequence[int]
 ) -> list[AnyInstruction]:
-    """Return instructions with the mitmots marked that may work in the array they are given."""
+    """Mark the mitmots that may work in the array they receive."""
     ours = owned_registers(instructions, outputs, inputs)
 
     def taken(slot: StateSlot) -> bool:

@@ -84,7 +84,7 @@ def lower(inputs: Sequence[Variable], outputs: Sequence[Variable], name: str) ->
 
 
 class _Lowering:
-    """Registers and instructions of one program as they are collected."""
+    """Registers and instructions of one program while lowering."""
 
     def __init__(self, name: str, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> None:
         self.name = name
@@ -98,7 +98,7 @@ class _Lowering:
         self.outputs = outputs
 
     def place(self, variable: Variable) -> int:
-        """Return the register of a variable, a new one where it has none."""
+        """Return the register of a variable, a new one if needed."""
         number = self.number.get(variable)
         if number is None:
             number = self.number[variable] = len(self.registers)
@@ -229,7 +229,7 @@ class _Lowering:
 
 
 class _Slots:
-    """Makes the slots of one loop; states, step outputs and carries take the body's outputs in this order."""
+    """Make the slots of one loop; states, step outputs and carries take the body's outputs in this order."""
 
     def __init__(self, lowering: _Lowering, view: ScanView, body: Program) -> None:
         self.lowering, self.view = lowering, view
@@ -241,7 +241,7 @@ class _Slots:
         return self.lowering.place(self.view.outer(variable))
 
     def result(self, variable: LoopVariable) -> int | None:
-        """Return the register of a loop variable's result, None where nothing reads it."""
+        """Return the register of a loop variable's result, or None if nothing reads it."""
         given = self.view.outer_output(variable)
         return self.lowering.place(given) if given is not None and given in self.lowering.read else None
 
@@ -294,7 +294,7 @@ def _body(op: Scan) -> Program:
 
 
 def _reads_first(program: Program) -> list[AnyInstruction]:
-    """Return instructions in an order in which an array is read before an assignment to it, so that no copy is kept.
+    """Reorder instructions so that an array is read before an assignment to it, which saves a copy.
 
     What depends on the assignment stays behind it, and so does what stands behind an instruction with an effect.
     """

@@ -1,4 +1,4 @@
-"""What plans say, in words: what memory rules did when shapes were met, and where registers live."""
+"""Plans in words: effects of the memory rules for the shapes met, and where registers live."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows that a loop writes over those of a sequence that nothing else needs.
+"""Write rows of a loop over rows of a sequence that nothing else needs.
 
 Back through time a loop reads rows that were kept for it, each once, and gives as many rows of gradients.  Where the rows that it
 reads are needed by nobody after, each row of the result may lie where the row was that the step has read: that is half the

@@ -67,7 +67,7 @@ class KnownValues(Struct, frozen=True):
     def _results(
         self, program: Program, instruction: AnyInstruction, more: Mapping[int, Any]
     ) -> Sequence[Any] | None:
-        """Return the results of an instruction, None where something that it reads is not known, or is an error."""
+        """Return the results of an instruction, or None if one of its inputs is unknown or an error."""
         known = {**program.constants, **self.values, **more}
         if not all(number in known for number in instruction.inputs):
             return None
@@ -78,7 +78,7 @@ class KnownValues(Struct, frozen=True):
             return None
 
     def inside(self, pairs: Mapping[int, int]) -> KnownValues:
-        """Return what is known in a program inside: ``pairs`` holds its inputs with registers around it."""
+        """Return the known facts of an inner program; ``pairs`` maps its inputs to registers around it."""
         known = {inner: self.values[outer] for inner, outer in pairs.items() if outer in self.values}
         return KnownValues(known, self.run, self.empty, self.all_steps)
 
@@ -86,7 +86,7 @@ class KnownValues(Struct, frozen=True):
 def shapes_and_sizes(
     program: Program, inputs: Sequence[ConcreteShape], given: Mapping[int, int] | None = None
 ) -> tuple[list[ConcreteShape], dict[int, int]]:
-    """Return the shape of each register, None where it depends on values, and the registers that hold sizes with their values.
+    """Return the shape of each register, or None if it depends on values, and the values of registers that hold sizes.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def shapes_and_sizes(
 
 
 def complete(shape: Partial) -> ConcreteShape:
-    """Return a shape, None where one of its sizes is not known: a negative one is an error when run.
+    """Return a shape, or None if a size is unknown, or negative, which raises at run time.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Lines of a Program as text, before they are aligned with others; and set below one another, for a narrow terminal.
+"""Lines of a Program as text: aligned in columns, or wrapped for a narrow terminal.
 
 There the user's lines stand above what is of them, and what is too long goes on below.
 """
@@ -23,7 +23,7 @@ class TextLine(NamedTuple):
 
 
 def source_text(line: SourceLine | None, shown: set[SourceLine]) -> str:
-    """Return a user's line as a comment, with its text where it comes for the first time."""
+    """Return a user's line as a comment, with its text at its first occurrence."""
     if line is None:
         return ""
     text = "" if line in shown else " ".join(line.text().split())
@@ -57,7 +57,7 @@ def narrow(lines: Sequence[TextLine], with_sources: bool, width: int, indent: st
 
 
 def _fitted(text: str, rest: str, wide: int, width: int, below: str) -> Iterator[str]:
-    """Iterate over a line with its columns, which go below it where there is no room."""
+    """Iterate over a line with its columns, which move below it if they do not fit."""
     whole = f"{text:<{wide}}  {rest}".rstrip() if rest else text
     if len(whole) <= width:
         yield whole

@@ -147,7 +147,7 @@ def _memory(plan: Plan, location: Location) -> object:
 
 
 def _written(plan: Plan, number: int) -> object:
-    """Return the memory that a result is written into, None where it is no buffer and no row."""
+    """Return the memory that a result is written into, or None if it is no buffer and no row."""
     location = plan.places[number].location
     return _memory(plan, location) if isinstance(location, Buffer | Row) else None
 

@@ -49,7 +49,7 @@ UNTIL_STEPS = 1_000  # that a loop with a stop condition usually takes at most
 def work_of(
     program: Program, plan: Plan, counts: Literal["floating", "all"] = "floating"
 ) -> list[Work | None]:
-    """Return the work of each instruction, None where it is unknown.
+    """Return the work of each instruction, or None if unknown.
 
     Parameters
     ----------
@@ -156,7 +156,7 @@ def _beside(instruction: Instruction, plan: Plan) -> float:
 
 
 def _lines(instruction: Instruction, plan: Plan) -> int:
-    """Return the number of runs in which NumPy visits unevenly laid out operands; 0 where it is one.
+    """Return the number of runs in which NumPy visits unevenly laid out operands; 0 for one run.
 
     Some operands are repeated along the last axes, or reduced, and others are not: short axes cost more than their elements.
     """
@@ -273,7 +273,7 @@ class _Walk:
         return 0 if number in self.in_group else self._in_memory(number)
 
     def _in_memory(self, number: int) -> int | None:
-        """Return the bytes of an array that lie apart in memory, None where that is not known."""
+        """Return the bytes of an array that lie apart in memory, or None if unknown."""
         place = self.plan.places[number]
         if (
             is_scalar(self.program, number)
@@ -298,7 +298,7 @@ class _Walk:
         return self.plan.places[number].shape if constant is None else tuple(constant.shape)
 
     def _size(self, number: int) -> int | None:
-        """Return the whole number that a register holds, None where it is not known."""
+        """Return the whole number in a register, or None if unknown."""
         location, constant = self.plan.places[number].location, self.program.constants.get(number)
         if constant is not None:
             return int(constant)
@@ -328,6 +328,6 @@ class _Shapes(Struct, frozen=True):
         return prod(self.shapes[self.inputs])
 
     def size(self, position: int, axis: int) -> int:
-        """Return the size of an input along an axis, 1 where it has none."""
+        """Return the size of an input along an axis, or 1 without that axis."""
         shape = self.shapes[position]
         return shape[axis] if shape else 1

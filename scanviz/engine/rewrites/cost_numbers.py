@@ -96,7 +96,7 @@ class _Walk:
         self.names: dict[Unknown, str] = {}
 
     def size(self, size: Dim) -> Polynomial | None:
-        """Return a size in sizes of inputs; None where it depends on values of arrays."""
+        """Return a size in sizes of inputs; None if it depends on values of arrays."""
         if not isinstance(size, Polynomial):
             return Polynomial.of(size)
         known: dict[Polynomial, Dim] = {}
@@ -196,14 +196,14 @@ class SizesMet:
         self.used: dict[str, int] = {}
 
     def size(self, name: str) -> int | None:
-        """Return a named size; None where it is not known."""
+        """Return a named size; None if unknown."""
         if name not in self._known:
             found = {self._value(meaning) for meaning in self._named.meanings.get(name, ())}
             self._known[name] = found.pop() if len(found) == 1 else None
         return self._known[name]
 
     def number(self, cost: Polynomial) -> int | None:
-        """Return a cost in numbers; None where a size is not known."""
+        """Return a cost in numbers; None if a size is not known."""
         total: Number = 0
         for product, factor in cost.terms.items():
             sizes = [size for name in product if (size := self.size(name)) is not None]
@@ -213,7 +213,7 @@ class SizesMet:
         return round(total)
 
     def _value(self, size: Polynomial) -> int | None:
-        """Return a size made of sizes of inputs; None where an input has no such size, or sizes contradict one another."""
+        """Return a size made of sizes of inputs; None if an input has no such size, or sizes contradict one another."""
         known: dict[Polynomial, Dim] = {}
 
         def value(unknown: Unknown | Call | Calculated) -> Dim:

@@ -52,7 +52,7 @@ class TargetTier(Struct, frozen=True):
         return self if mode is None or mode == self.tier else replace(self, tier=mode)
 
     def why_numpy(self, op: Scan) -> str | None:
-        """Return why a loop is rewritten for NumPy; None where it is rewritten for machine code."""
+        """Return why a loop is rewritten for NumPy; None if it is rewritten for machine code."""
         inside = self.inside(op)
         if inside.tier not in NATIVE_TIERS:
             return f"`{op.scan_name}` runs on the tier {inside.tier!r}"
@@ -83,7 +83,7 @@ NUMPY = TargetTier()
 
 
 def _values_in_shape(node: Apply) -> str | None:
-    """Return that the shape of a result follows from values; None where it follows from shapes alone."""
+    """Return that the shape of a result follows from values; None if it follows from shapes alone."""
     for output in node.outputs:
         if None not in getattr(output.type, "shape", ()):
             continue

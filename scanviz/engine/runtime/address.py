@@ -30,7 +30,7 @@ def _read(array: Array) -> int:
 
 
 def _can_be_read() -> bool:
-    """Return whether the pointer is where it is read: for arrays that own memory, and for views."""
+    """Return whether the data pointer stands at the expected offset, for arrays that own memory and for views."""
     if sys.implementation.name != "cpython":
         return False
     whole = np.arange(24.0).reshape(4, 6)

@@ -167,7 +167,7 @@ def run_plain(arena: LoopArena, code: LoopCode) -> int:
 
 
 def take_steps(arena: LoopArena, code: RunSteps, first: int, last: int) -> int:
-    """Run steps ``first`` to ``last`` and return where it stopped; a stop condition that held ends the loop.
+    """Run steps ``first`` to ``last`` and return the number of steps done; a true stop condition ends the loop.
 
     Raises
     ------

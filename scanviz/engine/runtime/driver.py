@@ -59,7 +59,7 @@ class LoopRunner:
         raise NotImplementedError
 
     def enter(self, values: Sequence[Any]) -> list[Any] | FailedRun | None:
-        """Run the loop without an arena; return its results or how it failed, None where it needs an arena."""
+        """Run the loop without an arena; return its results or failure, or None if it needs an arena."""
 
     def hand_over(self, arena: LoopArena, step: int) -> LoopCode:
         """Return the code of a loop with a stop condition from a step on at which rows grow."""

@@ -119,7 +119,7 @@ class _ObservedRun:
                 first = self._steps(code, name, variant, first, last)
 
     def _steps(self, code: LoopCode, name: Variant, variant: RunSteps, first: int, last: int) -> int:
-        """Run steps whose code takes the times; return where it stopped."""
+        """Run steps by code that takes the times; return the number of steps done."""
         arena, stamps = self.arena, code.stamps(name, first, last, self.own)
         arena.record = stamps.record
         begun = perf_counter_ns()
@@ -132,7 +132,7 @@ class _ObservedRun:
         return first
 
     def _blocks(self, code: LoopCode, plain: RunSteps, first: int, last: int, block: int) -> int:
-        """Run plain steps with one time per block of steps, or a control block if ``block`` is 0; return where it stopped."""
+        """Run plain steps with one time per block, or a control block if ``block`` is 0; return the number of steps done."""
         arena, probe, level, is_control = self.arena, self.probe, self.probe.level, not block
         clock = code.clock if self.own is None else self.own.clock(code.clock)
         lost = Preemption() if is_control and code.clock is perf_counter_ns else None

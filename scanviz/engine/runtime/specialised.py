@@ -156,7 +156,7 @@ class Specialised(LoopCode):
             return self._code[name]
 
     def made_entry(self, write: WriteEntry) -> Entry | None:
-        """Return what runs the loop without an arena, None where it needs one."""
+        """Return a function that runs the loop without an arena, or None if it needs one."""
         return write(self.plan)
 
     def stamps(self, name: Variant, first: int, last: int, own: ObserverOverhead | None) -> Stamps:
@@ -239,7 +239,7 @@ class SpecialisedLoop(LoopRunner):
         return found
 
     def enter(self, values: Sequence[Any]) -> list[Any] | FailedRun | None:
-        """Run the loop without an arena, where that can be, and return its results, or how it failed.
+        """Run the loop without an arena if possible; return its results or failure.
 
         An arena, with all that observers and errors want of it, takes longer to make than a few short steps.
         """
@@ -263,7 +263,7 @@ class SpecialisedLoop(LoopRunner):
         return None
 
     def made_entry(self, code: Specialised, write: WriteEntry) -> Entry | None:
-        """Return what runs code without an arena, None where it needs one."""
+        """Return a function that runs code without an arena, or None if it needs one."""
         return code.made_entry(write)
 
     def _for_shapes(

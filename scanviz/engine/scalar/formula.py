@@ -40,7 +40,7 @@ class Formula(NamedTuple):
     ulp: float = 0
 
     def of(self, dtypes: Sequence[str]) -> Expression | None:
-        """Return the expression for dtypes that inputs are computed in, None where there is none."""
+        """Return the expression for dtypes that inputs are computed in, or None."""
         kinds = [KINDS[dtype] for dtype in dtypes]
         if self.mixed is not None and kinds in (["signed", "unsigned"], ["unsigned", "signed"]):
             return self.mixed[kinds[0] == "unsigned"]

@@ -1,4 +1,4 @@
-"""A state's initial value and what the step returns for it must agree in dtype and shape.
+"""Check that a state's initial value and its step result agree in dtype and shape.
 
 Nothing is cast in silence but up: a step that returns a smaller dtype than its state starts with is cast to that, floats to floats
 and whole numbers to whole numbers, truth values among these.  Any other dtype is an error that shows the line and the cast.
@@ -22,7 +22,7 @@ from scanviz.engine.scan.step import BuiltStep
 
 
 def check_counts(outputs: Sequence[OutputArgument], step: BuiltStep) -> None:
-    """Check that the step returns one output for each item of ``outputs_info``, where there are any."""
+    """Check that the step returns one output for each item of ``outputs_info``, if given."""
     returned = step.returned.outputs
     if not outputs or len(returned) == len(outputs):
         return
@@ -48,7 +48,7 @@ def check_counts(outputs: Sequence[OutputArgument], step: BuiltStep) -> None:
 
 
 def check_kind(info: OutputArgument, name: str, value: Variable, where: SourceLine | None) -> None:
-    """Check that the step returns a random state where it is given one, and nowhere else."""
+    """Check that the step returns a random state exactly where it received one."""
     random = info.initial is not None and info.initial.type == RANDOM_STATE
     if (value.type == RANDOM_STATE) == random:
         return

@@ -1,4 +1,4 @@
-"""Canonical arguments of scan: whatever form the caller used, as lists of described arguments.
+"""Canonical arguments of scan: every accepted form as lists of described arguments.
 
 Nothing of the caller's is modified.  A sequence with several taps becomes one cut sequence a tap
 (``reference/003_scan_internals_older.txt``): tap k of a sequence of length L with smallest tap a (at most 0) and largest
@@ -44,7 +44,7 @@ class SequenceArgument(Struct, frozen=True):
 
     @property
     def label(self) -> str:
-        """What to call it in a message."""
+        """Name in messages."""
         return f"`{self.variable.name}`" if self.variable.name else f"number {self.position}"
 
 

@@ -58,7 +58,7 @@ from scanviz.engine.scan.weak import WeakDtypes, WeakState, retype, weak_dtypes
 
 
 class ScanRequest(Struct, frozen=True):
-    """What a loop was asked for, in canonical form."""
+    """Arguments of a loop in canonical form."""
 
     fn: Callable[..., Any]
     sequences: list[SequenceArgument]

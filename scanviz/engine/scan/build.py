@@ -166,7 +166,7 @@ def loop_settings(
 
 
 def _unrolled(parts: assemble.ScanParts, name: str) -> tuple[list[Variable], Updates] | None:
-    """Return the results of a loop of one step without a loop, None where only a loop checks that there are rows for it."""
+    """Return the results of a one-step loop without a loop, or None if only a loop checks its rows."""
     from scanviz.engine.scan.unroll import (  # few loops have one step
         unchecked_sequence,
         unchecked_state,

@@ -117,7 +117,7 @@ def outputs_of(nodes: Collection[Apply]) -> list[Variable]:
 
 
 def needed_variables(view: ScanView, is_read: Callable[[Variable], bool]) -> set[LoopVariable]:
-    """Return the loop variables that someone needs: after the loop, for its end, or for another that is needed.
+    """Return the loop variables that are needed: after the loop, by its stop condition, or by another needed one.
 
     ``is_read`` says of a result whether anything after the loop needs it.  If any is needed, so are those
     whose step prints or checks something.

@@ -33,7 +33,7 @@ from scanviz.engine.scan.variables import (
 def run_plainly(
     name: str, variables: SequenceOf[LoopVariable], until: Until | None, values: SequenceOf[Array]
 ) -> list[Array]:
-    """Run a loop in the plainest way there is and return its results: each step's graph evaluated, rows in Python lists.
+    """Run a loop by evaluating each step's graph with rows in Python lists; return its results.
 
     Raises
     ------
@@ -64,7 +64,7 @@ def _steps(
     outer: Mapping[LoopVariable, Array],
     rows: dict[LoopVariable, list[Array]],
 ) -> int:
-    """Do the steps, which fill ``rows``, and return how many were done."""
+    """Run the steps, filling ``rows``; return the number of steps done."""
     if n_steps < 0:
         raise ScanvizValueError(f"loop `{name}` cannot do {n_steps} steps", fix="go_backwards=True")
     outputs = [output for variable in variables for output in inner_outputs(variable)]

@@ -1,4 +1,4 @@
-"""Building a loop again with some of its loop variables changed, taken out or put in.
+"""Rebuild a loop with loop variables changed, removed or added.
 
 Rules, gradients and edits say what is other than before, by loop variable; :func:`rebuilt_loop` makes the new Apply and says which
 old results have become which.  Loop variables that do not change stay the same objects, so that two loops made of one loop are

@@ -1,4 +1,4 @@
-"""What a loop was asked for beside its computation, and which loops it stands for.
+"""Options of a loop besides its computation, and the loops it stands for.
 
 A backward loop knows the loop that it is the back-propagation of, and a loop that rewrites made of several knows those, by the ids
 of their nodes: a loop that is loaded from a pickle refers to the nodes' new ids.
@@ -18,14 +18,14 @@ class GradientOf(NamedTuple):
 
 
 class Member(NamedTuple):
-    """A loop that runs as a part of another: the node id that its node had, and which loop it is the back-propagation of."""
+    """A loop merged into another: its node id, and the loop it is the back-propagation of."""
 
     node_id: int
     gradient_of: GradientOf | None
 
 
 class ScanSettings(NamedTuple):
-    """What a loop was asked for beside its computation.
+    """Options of a loop besides its computation.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ class ScanSettings(NamedTuple):
 
     @property
     def label(self) -> str:
-        """What the loop is called: its name, with its number where it has one."""
+        """The loop's displayed name, with its number if it has one."""
         return f"{self.name}#{self.number}" if self.number else self.name
 
     def renamed(self, name: str) -> ScanSettings:

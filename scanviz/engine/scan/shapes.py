@@ -81,7 +81,7 @@ def _result_shape(
 
 
 def row_shape(value: Variable, view: ScanView, sizes: dict[Variable, Shape]) -> Shape:
-    """Return the shape of a variable of a step in sizes around the loop; None for each that may change from step to step.
+    """Return the shape of a step's variable in sizes around the loop; None for sizes that may change between steps.
 
     ``sizes`` are those of the step's inputs, from :func:`inner_sizes`.
     """
@@ -89,7 +89,7 @@ def row_shape(value: Variable, view: ScanView, sizes: dict[Variable, Shape]) -> 
 
 
 def size_outside(size: Dim, view: ScanView, sizes: dict[Variable, Shape]) -> Dim:
-    """Return a size of the step in sizes around the loop, found once for all variables that have it; None where it may change."""
+    """Return a size of the step in sizes around the loop, found once per size; None if it may change."""
     if not isinstance(size, Polynomial):
         return size
     if size not in view.sizes:
@@ -114,7 +114,7 @@ def _rows(steps: Dim, last: int | None) -> Dim:
 
 
 def _outside(unknown: Unknown, view: ScanView, sizes: dict[Variable, Shape]) -> Dim:
-    """Return an unknown size of the step in sizes around the loop; None where it needs a value that changes with the step."""
+    """Return an unknown size of the step in sizes around the loop; None if it needs a value that changes with the step."""
     source, axis, fixed = *unknown, view.fixed
     if axis is not None:
         return sizes[source][axis] if source in sizes else _computed(unknown, view, sizes)

@@ -1,4 +1,4 @@
-"""Calling the user's step function once, on symbolic slices, and naming what goes in and out.
+"""Call the user's step function once, on symbolic slices, and name its inputs and outputs.
 
 Names come from the outer variable where it has one, else from the parameter of ``fn`` that receives it, less the usual
 endings (``x_t``, ``h_tm1``, ``h_prev``), so that messages and pictures speak the user's language.
@@ -148,7 +148,7 @@ class StepInputs(Struct, frozen=True):
 
     @property
     def origins(self) -> list[tuple[str, str]]:
-        """What each argument is called, with the argument of scan that it comes from."""
+        """The name of each argument, with the argument of scan that it comes from."""
         given = [(tap.name, tap, "sequences") for taps in self.slices for tap in taps.values()]
         for position, taps in enumerate(self.reads):
             given += [(tap.name, tap, f"outputs_info[{position}]") for tap in taps.values()]
@@ -255,7 +255,7 @@ def call_step(fn: Callable[..., Any], inputs: StepInputs, scan_name: str) -> Bui
 
 
 def line_of(fn: Callable[..., Any]) -> SourceLine | None:
-    """Return the line on which a step function is defined, or the line that calls scan where it has none."""
+    """Return the line that defines a step function, or the line that calls scan if it has none."""
     code = getattr(inspect.unwrap(fn), "__code__", None)
     if code is None:
         return user_line()
@@ -275,7 +275,7 @@ _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_O
 
 
 def positional_parameters(fn: Callable[..., Any]) -> list[inspect.Parameter]:
-    """Return the parameters of a function that take arguments by position; none where Python does not know them."""
+    """Return the positional parameters of a function; none if Python does not know them."""
     try:
         parameters = inspect.signature(fn).parameters.values()
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""One step known when building: the step itself in the outer graph, with no loop around it.
+"""Unroll a loop of one step: the step itself in the outer graph.
 
 ``scan`` does so where it knows when building that there is one step, and the rule :mod:`scanviz.engine.rewrites.loops.inline`
 where that is found out later.  What the loop would have checked stays checked: the shape of a state by an operation in its place;
@@ -103,7 +103,7 @@ def unchecked_sequence(
 def unchecked_state(
     variables: Iterable[LoopVariable], outer: Callable[[LoopVariable], Variable | None]
 ) -> State | None:
-    """Return a state that may start from too few or too many rows for its taps, which the loop alone looks at."""
+    """Return a state that may have too few or too many initial rows for its taps, which only the loop would check."""
     for variable in variables:
         if isinstance(variable, State) and variable.kind == "mitsot":
             rows = outer(variable)

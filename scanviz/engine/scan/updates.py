@@ -1,4 +1,4 @@
-"""What scan returns: outputs and updates, a pair to unpack that says so where it is taken for the outputs.
+"""The result of scan: outputs and updates, with an error for use of the pair as a variable.
 
 ``h = scan(…)`` without ``return_updates=False`` gives the pair.  It is a tuple, so that it unpacks and indexes as one, but
 ``h * 2`` would repeat it and ``T.sum(h)`` would try to stack it; both are errors that say what to write.

@@ -1,4 +1,4 @@
-"""Loop variables: what a loop reads, carries and gives, as typed descriptions that hold inner variables.
+"""Loop variables: the inputs, states and results of a loop as typed descriptions that hold inner variables.
 
 The documents number a Scan's inputs and outputs in flat lists; here every loop variable is one object that holds the
 *variables* of the step it belongs to, never positions.  The flat lists are derived in
@@ -41,7 +41,7 @@ VariableKind = Literal["sequence", "mitmot", "mitsot", "sitsot", "nitsot", "carr
 
 
 class Keep(NamedTuple):
-    """How many rows of a result are kept: the last ``last``, or all where it is None."""
+    """Number of kept rows of a result: the last ``last``, or all for None."""
 
     last: int | None = None
 

@@ -273,7 +273,7 @@ class Call:
 
 
 def _made_of(unknowns: Iterable[Unknown | Call]) -> tuple[Unknown, ...] | None:
-    """Return unknowns and those inside of calls; None where there are many."""
+    """Return unknowns and those inside of calls; None if there are many."""
     found: dict[Unknown, None] = {}
     for unknown in unknowns:
         inside = unknown.made_of if isinstance(unknown, Call) else (unknown,)
@@ -284,7 +284,7 @@ def _made_of(unknowns: Iterable[Unknown | Call]) -> tuple[Unknown, ...] | None:
 
 
 def unknowns_in(size: Polynomial) -> tuple[Unknown, ...] | None:
-    """Return the unknown sizes that a size is made of, those in calls too; None where there are many."""
+    """Return the unknown sizes that a size is made of, those in calls too; None if there are many."""
     return _made_of(size.unknowns)
 
 

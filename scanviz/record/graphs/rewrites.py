@@ -231,7 +231,7 @@ class RewritesRecord(Strict, frozen=True):
     sizes: dict[str, int] = field(default_factory=dict)
 
     def effect(self, rule: str) -> EffectRecord | None:
-        """Return the measured effect of a rule; None where it was not measured."""
+        """Return the measured effect of a rule; None if it was not measured."""
         return next((effect for effect in self.effects if effect.rule == rule), None)
 
     @property
@@ -268,7 +268,7 @@ class RewritesRecord(Strict, frozen=True):
         return [*found, *([] for _ in range(count - len(found)))]
 
     def snapshot(self, after: int) -> GraphSnapshot | None:
-        """Return the graph after so many applications, for pictures; None where it was not kept.
+        """Return the graph after so many applications, for pictures; None if it was not kept.
 
         Raises
         ------
@@ -316,7 +316,7 @@ class RewritesRecord(Strict, frozen=True):
         return RewritesRecord(self.selection, applications=tuple(listed), graphs=last)
 
     def numbers(self, after: int) -> CostNumbersRecord | None:
-        """Return the cost of the graph in numbers after so many applications; None where it is unknown.
+        """Return the cost of the graph in numbers after so many applications; None if it is unknown.
 
         Examples
         --------

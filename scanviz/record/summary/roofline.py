@@ -55,7 +55,7 @@ class Bounded(NamedTuple):
 
 
 def bound_of(limits: Mapping[str, float], operation: OperationRecord, native: bool = False) -> Bound | None:
-    """Return the bound of an operation, None where its work, its time or the machine's limits are not known.
+    """Return the bound of an operation, or None if its work, its time or the machine's limits are not known.
 
     Parameters
     ----------

@@ -53,7 +53,7 @@ def sum_in_words(whole_ns: float, parts_ns: Sequence[float]) -> tuple[str, list[
 
 
 def typical_step(loop: LoopRecord) -> str:
-    """Return the parts of a loop's typical step in words, or why it is not divided; nothing where no step was timed.
+    """Return the parts of a loop's typical step in words, or why it is not divided; nothing if no step was timed.
 
     Examples
     --------

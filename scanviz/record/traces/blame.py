@@ -119,7 +119,7 @@ class _Chain:
         return first_bad_of(trace for trace in self.record.traces if trace.loop == loop)
 
     def _inner(self, trace: TraceRecord, bad: FirstBad) -> int | None:
-        """Return the loop inside the step that made it; None where an operation did."""
+        """Return the loop inside the step that made it; None if an operation did."""
         place = bad.variable.operation
         operations = self.loops[trace.loop].operations
         return operations[place].loop if place is not None and place < len(operations) else None
@@ -127,7 +127,7 @@ class _Chain:
     # a step in its Program
 
     def _step(self, trace: TraceRecord, step: int) -> _Step | None:
-        """Return a step in its Program; None where the record has no Program that fits it."""
+        """Return a step in its Program; None if the record has no Program that fits it."""
         known = self.loops[trace.loop]
         program, placed = _program(self.functions[known.function].program), self._in_program(known.function)
         if program is None or not placed:
@@ -149,7 +149,7 @@ class _Chain:
         return _Step(tuple(frames), registers, variables)
 
     def _in_program(self, function: int) -> dict[int, LoopInstruction]:
-        """Return the loops of a function's Program by their keys in the record; nothing where the two do not fit."""
+        """Return the loops of a function's Program by their keys in the record; nothing if the two do not fit."""
         if function not in self._placed:
             program = _program(self.functions[function].program)
             keys = [loop.key for loop in self.record.loops if loop.function == function]
@@ -320,7 +320,7 @@ def _place_of(variable: TracedVariableRecord) -> tuple[object, ...]:
 
 
 def _where(variable: TracedVariableRecord, place: int) -> Place | None:
-    """Return where in a value the first number is that is none; None where it was not kept, or each is one."""
+    """Return where in a value the first number is that is none; None if it was not kept, or each is one."""
     bad = np.flatnonzero(~np.isfinite(variable.values[place])) if variable.values.size else np.zeros(0)
     if not len(bad):
         return None

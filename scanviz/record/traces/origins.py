@@ -72,7 +72,7 @@ class Frame:
         self.steps_done: dict[int, int] = {}
 
     def value(self, register: int) -> Any:
-        """Return the value of a register, None where it is not known any more."""
+        """Return the value of a register, or None if no longer known."""
         if register in self.program.constants:
             return self.program.constants[register]
         if register not in self.values and self.inputs and register in self.program.inputs:
@@ -314,7 +314,7 @@ def _along_axes(frame: Frame, maker: Instruction, numbers: _Numbers) -> dict[int
 
 
 def _shown_place(frame: Frame, maker: Instruction, place: Place) -> Place | None:
-    """Return which row of its input an operation shows at a place, None where that is none or several.
+    """Return which row of its input an operation shows at a place, or None if that is none or several.
 
     The operation is applied to the numbers of rows.  Sizes that are unknown by now are tried with two values: they must not matter.
     """

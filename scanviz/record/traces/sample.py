@@ -82,7 +82,7 @@ class StepSample:
         return self._kept()[:, [0, 1, 2, 4]]
 
     def covers(self) -> tuple[int, ...]:
-        """Return of how many steps the time of each row is the average; nothing where it is always one."""
+        """Return of how many steps the time of each row is the average; nothing if it is always one."""
         found = self._kept()[:, 3]
         return tuple(found.tolist()) if (found > 1).any() else ()
 

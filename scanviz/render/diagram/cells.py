@@ -263,7 +263,7 @@ def _first_row(graph: GraphSnapshot, variable: str) -> tuple[int | None, int]:
 
 
 def _through(row: int, start: str, stop: str, stride: int) -> int | None:
-    """Return which row of an array is a row of ``array[start:stop:stride]``; None where that depends on its length."""
+    """Return which row of an array is a row of ``array[start:stop:stride]``; None if that depends on its length."""
     if row >= 0:
         begin = int(start) if start else (0 if stride == 1 else -1)
         found = begin + stride * row

@@ -124,7 +124,7 @@ def connection_matrix(loop: LoopRecord) -> ConnectionMatrix:
 def connecting_path(
     graph: GraphSnapshot, loop: LoopRecord, row: int | str, column: int | str
 ) -> ConnectingPath | None:
-    """Return how an outer input reaches an outer output; None where it does not.
+    """Return how an outer input reaches an outer output; None if it does not.
 
     Parameters
     ----------

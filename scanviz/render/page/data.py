@@ -140,7 +140,7 @@ def _blame(record: ProfileRecord) -> dict[str, Any]:
 
 
 def _roofline(record: ProfileRecord) -> dict[str, Any]:
-    """Return the machine's limits, and how far the operations that take most are from them; empty where they were not measured."""
+    """Return the machine's limits, and how far the operations that take most are from them; empty if they were not measured."""
     return {
         "limits": [{**_measure(measure), "value": value} for measure, value in known_limits(record)],
         "operations": [

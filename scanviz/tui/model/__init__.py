@@ -1,1 +1,1 @@
-"""What is looked at: the record and where it comes from, the state of the views, and where one is in them."""
+"""The model of the application: records and their sources, the state of the views, and positions in them."""

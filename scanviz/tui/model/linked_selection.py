@@ -57,7 +57,7 @@ class LinkedSelection(Struct, frozen=True):
 
 
 def linked_selection(state: ViewState) -> LinkedSelection:
-    """Return the names, operations and lines of the chosen loop variable; nothing where none is chosen."""
+    """Return the names, operations and lines of the chosen loop variable; none without a choice."""
     loop = state.loop_record
     if loop is None or state.variable is None or state.variable >= len(loop.variables):
         return LinkedSelection()
@@ -114,7 +114,7 @@ class OriginLine(NamedTuple):
 
 
 def origin(state: ViewState, index: int) -> OriginLine:
-    """Return the line that built a loop variable's value: in the step, or around the loop where it comes from there.
+    """Return the line that built a loop variable's value, in the step or around the loop.
 
     It distinguishes two ``sigmoid(…)``.
     """
@@ -126,7 +126,7 @@ def origin(state: ViewState, index: int) -> OriginLine:
 
 
 def _written(step: GraphSnapshot, variable: LoopVariableRecord) -> OriginLine | None:
-    """Return the line of the operation that computes a variable in a step; None where none does."""
+    """Return the line of the operation that computes a variable in a step, or None."""
     wanted = set(variable.inner_outputs)
     return next((_line(step, node) for node in step.nodes if wanted & set(node.outputs)), None)
 

@@ -99,7 +99,7 @@ class LiveSource(Source):
         return self._process.pid
 
     def update(self) -> bool:
-        """Take a newer record, if there is one; may be called in a thread of its own."""
+        """Take a newer record, if any; may be called from another thread."""
         if self.finished:
             return False
         running = self.running  # asked first: what was written before the end is then read after it
@@ -124,7 +124,7 @@ class LiveSource(Source):
         return True
 
     def _keep(self) -> None:
-        """Say in the record how the script ended, and save it where the script could not: os._exit, a crash, a kill."""
+        """Record how the script ended, and save the record if the script could not: os._exit, a crash, a kill."""
         if self.record.outcome.status == "running":
             self.record = replace(self.record, outcome=_outcome(self._process.returncode or 0))
         if not self.was_saved() and self.record.functions:

@@ -9,7 +9,7 @@ APART = 2  # columns between a line's beginning and its end
 
 
 class Scrolled(Message):
-    """What has a place shows another part of itself, or has its cursor elsewhere."""
+    """A scrolled widget shows another part, or its cursor has moved."""
 
     bubble = True
 
@@ -35,7 +35,7 @@ def place_words(row: int, rows: int, hidden: int = 0, aside: int = 0) -> str:
 
 
 def with_end(begin: str, end: str, width: int) -> str:
-    """Return a line with a text at its end, where both fit.
+    """Return a line with a text at its end if both fit.
 
     Examples
     --------

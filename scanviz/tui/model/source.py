@@ -1,4 +1,4 @@
-"""Sources of records: a file, or a script that runs in a process of its own; and values computed again on request.
+"""Sources of records: a file, or a script in its own process; and values recomputed on request.
 
 The views know no engine: the command line passes in a function from a loop, a run and steps to a record of values.  A thread
 calls it for one window of steps at a time, and a timer of the view takes the result: no thread keeps the application from ending.
@@ -38,7 +38,7 @@ class Recomputed:
         return [window for window in self._windows if window.loop == loop]
 
     def error(self, loop: int, run: int, step: int) -> str:
-        """Return why a step cannot be computed; empty where no error is known."""
+        """Return why a step cannot be computed; empty if no error is known."""
         return self._errors.get((loop, run, step), "")
 
     def ask(self, service: Recompute, record: ProfileRecord, loop: int, run: int, step: int) -> None:

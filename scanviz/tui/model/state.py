@@ -19,7 +19,7 @@ from scanviz.record.values import SourceRecord
 
 
 class ViewState(Struct, frozen=True):
-    """What is looked at.
+    """The selection that all views share: record, function, loop, step and more.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class ViewState(Struct, frozen=True):
 
     @property
     def steps(self) -> int:
-        """How many steps the longest run of the loop had."""
+        """The number of steps of the loop's longest run."""
         loop = self.loop_record
         return loop.longest_run if loop is not None else 0
 
@@ -173,11 +173,11 @@ class ViewState(Struct, frozen=True):
         return int(rows[rows[:, 2].argmax(), 1]) if len(rows) else None
 
     def first_bad(self) -> tuple[TraceRecord, FirstBad] | None:
-        """Return where a value that was kept is first NaN or infinite: in the earliest run, the earliest step, computed first."""
+        """Return the position of the first NaN or infinity kept: in the earliest run, the earliest step, computed first."""
         return first_bad_of(self.traces)
 
     def at_first_bad(self) -> ViewState | None:
-        """Look at the first NaN or infinity: of this loop, else of the first loop that has one; None where there is none."""
+        """Select the first NaN or infinity of this loop, else of the first loop that has one; None if there is none."""
         for key in (self.loop, *(loop.key for loop in self.record.loops)):
             state = self.at_loop(key) if key is not None else self
             found = state.first_bad()
@@ -211,7 +211,7 @@ class ViewState(Struct, frozen=True):
 
 
 def start(record: ProfileRecord) -> ViewState:
-    """Return the state to begin with: the loop that took the most time, or a function whose operations outside took more.
+    """Return the initial state: the loop that took the most time, or a function whose operations outside of loops took more.
 
     Examples
     --------

@@ -1,1 +1,1 @@
-"""What views draw as text: charts, bars, rulers, pictures, and what a script prints."""
+"""Texts that views draw: charts, bars, rulers, pictures, and a script's output."""

@@ -61,7 +61,7 @@ class Window(Struct, frozen=True):
 
 
 class Cells(Struct, frozen=True):
-    """Times of steps by cell: what is drawn alike, a cell being one column, or several where there are fewer steps.
+    """Step times by cell: a cell is one column, or several if there are fewer steps than columns.
 
     Attributes
     ----------
@@ -119,7 +119,7 @@ def _ranked(places: np.ndarray, times: np.ndarray, count: int, part: float) -> n
 
 
 def cell_of(step: Any, window: Window, cells: int) -> Any:
-    """Return the cell in which a step stands.
+    """Return the cell of a step.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Colours of texts: in the middle between black and white, so that they are seen on light and dark and as greys (``NO_COLOR``).
+"""Colours of texts: of medium brightness, so that they are readable on light and dark and as greys (``NO_COLOR``).
 
 The names of a terminal's colours are no good here: as greys, its red is as dark as a dark background.
 """

@@ -21,7 +21,7 @@ _FRAMES = "║╔╚═"
 
 
 class PicturePart(Struct, frozen=True):
-    """What a row shows.
+    """The element that a row shows.
 
     Attributes
     ----------

@@ -26,7 +26,7 @@ _EIGHTHS = "▁▂▃▄▅▆▇█"
 
 
 class Beat(Struct, frozen=True):
-    """What a record had counted.
+    """Counts of a record at one time.
 
     Attributes
     ----------

@@ -173,7 +173,7 @@ def rulers(
 
 
 class Contents(Struct, frozen=True):
-    """What is known of the rows of a buffer.
+    """Known contents of a buffer's rows.
 
     Attributes
     ----------

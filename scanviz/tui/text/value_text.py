@@ -53,7 +53,7 @@ def value_text(
 
 
 def _axis(steps: Sequence[int], here: int) -> str:
-    """Return the numbers of the first, of the chosen and of the last of some steps, each below its column where it has room.
+    """Return the numbers of the first, chosen and last step, each below its column if it fits.
 
     Examples
     --------

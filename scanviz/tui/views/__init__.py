@@ -1,4 +1,4 @@
-"""The tabs, in their order: a new one is a file and a line here."""
+"""The tabs, in their order: add a file and a line here for a new one."""
 
 from scanviz.tui.views.base import TabView
 from scanviz.tui.views.graph import GraphView

@@ -1,4 +1,4 @@
-"""What every tab is: a widget that shows the state, and says which command line shows the same."""
+"""Base of all tabs: a widget that shows the state and names the command line that prints the same."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def quoted(name: str) -> str:
 
 
 class TextBlock(Static):
-    """A text of a view, which is drawn only where it differs from the one before, and laid out only where its size does.
+    """A text of a view, redrawn only if it differs, and laid out only if its size does.
 
     Attributes
     ----------
@@ -170,7 +170,7 @@ class TabView(Widget):
         return f"scanviz report FILE{self.scan_option()}"
 
     def scan_option(self) -> str:
-        """Return the option that names the chosen loop; nothing where none is chosen."""
+        """Return the option that names the chosen loop; nothing without a choice."""
         loop = self.state.loop_record
         return f" --scan {quoted(self.state.title(loop))}" if loop is not None else ""
 
@@ -198,7 +198,7 @@ class TabView(Widget):
     # searching: a table shows the rows that match alone; elsewhere a view says what its rows are, and n and N go through them
 
     def table(self) -> SortedTable | None:
-        """Return the table that ``/`` filters; None where there is none."""
+        """Return the table that ``/`` filters, or None."""
         return None
 
     def rows(self) -> list[str]:
@@ -226,7 +226,7 @@ class TabView(Widget):
 
     @property
     def filtered(self) -> str:
-        """What the rows of the table are filtered by; empty for nothing."""
+        """The text that the rows of the table are filtered by; empty for none."""
         table = self.table()
         return table.filter if table is not None else ""
 

@@ -1,4 +1,4 @@
-"""The film of a function's rewrites: the picture frame by frame, where everything keeps its row, and the curve of costs below."""
+"""The film of a function's rewrites: a picture per frame in which everything keeps its row, and the curve of costs below."""
 
 from __future__ import annotations
 

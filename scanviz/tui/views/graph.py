@@ -81,12 +81,12 @@ class GraphView(TabView):
 
     @property
     def pane(self) -> GraphPane:
-        """Where the picture is."""
+        """The picture's widget."""
         return self.query_one("#graph-pane", GraphPane)
 
     @property
     def _picture(self) -> tuple[object, ...]:
-        """What the picture is of: loops are closed and opened in each on its own."""
+        """Key of the picture; each keeps its own open loops."""
         loop = self.state.loop_record
         name = loop.name if loop is not None and self.own else None
         return id(self.state.function_record), name, self.built, self.plumbing
@@ -177,7 +177,7 @@ class GraphView(TabView):
         self._explain()
 
     def on_lines_pane_clicked(self, event: LinesPane.Clicked) -> None:
-        """Open or close the loop that the cursor stands on; of anything else show the user's line."""
+        """Open or close the loop under the cursor; for other rows show the user's line."""
         event.stop()
         part = self._parts.get(self._here())
         if part is None:

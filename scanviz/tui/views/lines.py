@@ -1,4 +1,4 @@
-"""Lines of text that scroll both ways, with a cursor on one of them: pictures in characters are shown so."""
+"""Lines of text, such as pictures in characters, that scroll both ways and have a cursor."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class LinesPane(ScrollView, can_focus=True):
 
     @property
     def count(self) -> int:
-        """How many lines there are."""
+        """The number of lines."""
         return len(self.lines)
 
     def place(self) -> str:

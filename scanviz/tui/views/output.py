@@ -1,4 +1,4 @@
-"""Output: everything that the program prints, as a terminal would show it, and a line to write to it."""
+"""Output: the program's output, as a terminal would show it, and an input line for it."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def coloured(line: Text) -> Text:
 
 
 class PrintedPane(LinesPane):
-    """The lines that a script has printed: they scroll both ways, grow while one looks, and follow the end until one scrolls up."""
+    """The lines that a script printed: they scroll both ways and follow the end until the user scrolls up."""
 
     CURSOR: ClassVar[bool] = False
 
@@ -116,7 +116,7 @@ class PrintedPane(LinesPane):
 
     @property
     def count(self) -> int:
-        """How many lines there are."""
+        """The number of lines."""
         return len(self.printed.lines)
 
     @property
@@ -137,7 +137,7 @@ class PrintedPane(LinesPane):
         self.post_message(Scrolled())
 
     def on_resize(self, event: Resize) -> None:
-        """Keep the end in sight where it was."""
+        """Keep the end in sight if it was."""
         before, self._height = self._height, event.size.height
         if self.scroll_offset.y >= self.count - before:
             self.scroll_to(y=self.count, animate=False, force=True)
@@ -200,7 +200,7 @@ class OutputView(TabView):
         return self.query_one("#output-log", PrintedPane)
 
     def redraw(self) -> None:
-        """Say where output comes from."""
+        """Show the source of the output."""
         if not self._live:
             self.query_one("#output-about", TextBlock).show(
                 "A saved profile holds no output: scanviz tui SCRIPT shows it while the script runs."
@@ -232,7 +232,7 @@ class OutputView(TabView):
         return [line.plain for line in self.pane.printed.lines]
 
     def search(self, text: str) -> int:
-        """Find lines, and mark the text in them; return how many."""
+        """Find lines and mark the text in them; return their number."""
         self.pane.wanted, self.pane.found = text, None
         self.pane.refresh()
         return super().search(text)
@@ -260,7 +260,7 @@ class OutputView(TabView):
         ask.ask("a line for the script: enter writes it, escape gives up", self.focus_inside)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Write the line to the script, and show it where the script's words have ended, as a terminal does."""
+        """Write the line to the script, and show it after the script's output, as a terminal does."""
         event.stop()
         self.query_one("#output-ask", SearchInput).action_close()
         failed = self.source.write_input(event.value + "\n") if self.source is not None else ""

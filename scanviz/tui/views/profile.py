@@ -62,7 +62,7 @@ def table_columns(operations: Sequence[OperationRecord], limited: bool = False) 
 
 
 def limits_of(record: ProfileRecord) -> Mapping[str, float] | None:
-    """Return the machine's limits; None where they were not measured."""
+    """Return the machine's limits, or None if they were not measured."""
     return record.measures if known_limits(record) else None
 
 
@@ -281,7 +281,7 @@ def function_summary(function: FunctionRecord) -> Text:
 
 
 def _pair(state: ViewState, width: int) -> Table | None:
-    """Return the forward loop beside its loops of back-propagation; None where there is no pair."""
+    """Return the forward loop beside its backward loops, or None without a pair."""
     loop = state.loop_record
     if loop is None:
         return None

@@ -1,4 +1,4 @@
-"""What the list of rewrites says of each, and of all together."""
+"""Cells of the list of rewrites, and the summary of all together."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def with_signs(text: Text, chosen: LinkedSelection) -> Text:
 
 
 def measured_cell(effect: EffectRecord | None) -> Cell:
-    """Return how many times faster a rule was measured to make the function; noise as noise, nothing where it was not measured."""
+    """Return the measured speedup of a rule; noise is marked, and the cell is empty if it was not measured."""
     if effect is None:
         return Cell("", 0.0)
     if effect.low <= 1 <= effect.high:
@@ -57,7 +57,7 @@ def measured_cell(effect: EffectRecord | None) -> Cell:
 
 
 def counts_of(history: RewritesRecord) -> dict[int, str]:
-    """Return the change in operations per step by rewrite, where there is one."""
+    """Return the change in operations per step by rewrite, if any."""
     now, found = dict(history.steps(0)), dict[int, str]()
     for rewrite in history.applications:
         cost = rewrite.cost
@@ -106,7 +106,7 @@ def _short(rule: str) -> str:
 
 
 def rewrite_row(entry: RewriteRecord, marked: bool, a_step: str) -> Row:
-    """Return the row of a rewrite, but for how much faster it was measured to make the function."""
+    """Return the row of a rewrite without its measured speedup."""
     changed = f"-{entry.removed} +{entry.added}" if entry.removed or entry.added else ""
     return (
         Cell(str(entry.index), entry.index),

@@ -93,7 +93,7 @@ class RewritesView(TabView):
 
     @property
     def history(self) -> RewritesRecord | None:
-        """What rules did to the function."""
+        """The applied rules of the function."""
         function = self.state.function_record
         return function.rewrites if function is not None else None
 
@@ -167,7 +167,7 @@ class RewritesView(TabView):
         return Size(room.width - round(0.5 * room.width) - BAR + 1, room.height)  # as in app.tcss
 
     def _marked(self) -> frozenset[int]:
-        """Return the applications whose lines name the loop variable that was chosen in Variables."""
+        """Return the applications whose lines name the loop variable chosen in Variables."""
         history, chosen = self.history, linked_selection(self.state)
         if history is None or not chosen.names:
             return frozenset()
@@ -221,7 +221,7 @@ class RewritesView(TabView):
         focus_now(self.query_one("#rewrites-pane"))
 
     def on_data_table_row_highlighted(self, event: DataTable.RowHighlighted) -> None:
-        """Look at the application that the cursor stands on."""
+        """Select the application under the cursor."""
         event.stop()
         table = self._list
         if table.has_focus and table.chosen is not None and table.chosen != self.state.rewrite:
@@ -243,7 +243,7 @@ class RewritesView(TabView):
         self._toggle("why not")
 
     def action_origins(self) -> None:
-        """Show where the loop's operations come from, or the difference again."""
+        """Show the origins of the loop's operations, or the difference again."""
         self._toggle("why")
 
     def _toggle(self, other: str) -> None:

@@ -1,4 +1,4 @@
-"""A function's time as rows that add up to it, and the whole run's beside them, with shares of the run, for the Profile tab."""
+"""Rows for the Profile tab: the parts of a function's time and of the whole run's, with shares of the run."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _is_of(part: RunPart, function: FunctionRecord) -> bool:
 def bound_cells(
     operation: OperationRecord | None, limits: Mapping[str, float] | None, native: bool = False
 ) -> list[Cell]:
-    """Return how near an operation is to the machine's limit and which limit that is; nothing where limits were not measured."""
+    """Return how near an operation is to the machine's limit, and which limit; empty if limits were not measured."""
     if limits is None:
         return []
     found = None if operation is None else bound_of(limits, operation, native)

@@ -28,7 +28,7 @@ COLUMNS = (
 
 
 class LineTime(Struct):
-    """A line and the time of all that it made."""
+    """A source line and the time of its operations."""
 
     source: SourceRecord
     time_ns: float = 0.0

@@ -174,7 +174,7 @@ class StepsView(TabView):
             self.move(self.state.at_step(step))
 
     def on_click(self, event: Click) -> None:
-        """Put the cursor where the chart was clicked."""
+        """Put the cursor at the click."""
         canvas = self.query_one("#steps-chart", TextBlock)
         if event.widget is canvas:
             width = max(1, canvas.size.width - AXIS)

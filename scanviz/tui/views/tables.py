@@ -43,7 +43,7 @@ class Column(Struct, frozen=True):
 
 
 class Cell(Struct, frozen=True):
-    """A cell: its text, and the value that it is sorted by."""
+    """A cell: its text and its sort key."""
 
     text: str
     value: float | str = ""
@@ -88,7 +88,7 @@ class SortedTable(DataTable[Text]):
         self._write()
 
     def on_resize(self) -> None:
-        """Cut for another width, and keep the row of the cursor in sight where the table became smaller."""
+        """Cut for another width, and keep the cursor's row in sight if the table became smaller."""
         if self.row_count:
             self.call_after_refresh(self.move_cursor, row=self.cursor_row)
         if self.size.width != self._written_for and any(column.flexible for column in self._titles):
@@ -104,7 +104,7 @@ class SortedTable(DataTable[Text]):
             self._write()
 
     def filter_by(self, text: str) -> int:
-        """Show the rows that have a text, all for an empty one; return how many there are."""
+        """Show the rows that contain a text, all for an empty one; return their number."""
         if text != self.filter:
             self.filter = text
             self._write()
@@ -148,7 +148,7 @@ class SortedTable(DataTable[Text]):
             self.scroll_to(place.x, place.y, animate=False)
 
     def _widths(self, rows: Sequence[Row]) -> list[int | None]:
-        """Return to how many columns the cells of each column are cut; None where they are whole."""
+        """Return the widths that the cells of each column are cut to; None for uncut ones."""
         found: list[int | None] = [None] * len(self._titles)
         cut = next((k for k, column in enumerate(self._titles) if column.flexible), None)
         self._written_for = self.size.width
@@ -164,7 +164,7 @@ class SortedTable(DataTable[Text]):
 
     @property
     def chosen(self) -> Any:
-        """What the row of the cursor stands for."""
+        """The key of the cursor's row."""
         return self.order[self.cursor_row] if 0 <= self.cursor_row < len(self.order) else None
 
     def place(self) -> str:

@@ -41,7 +41,7 @@ class Scrubber(Struct, frozen=True):
     steps: int
 
     def step_at(self, column: int) -> int | None:
-        """Return the step of a column; None beside the cells."""
+        """Return the step of a column; None outside of the cells."""
         inside = 0 <= column - self.before < self.cells and self.steps
         return cell_step(column - self.before, self.steps, self.cells) if inside else None
 
@@ -58,7 +58,7 @@ def scrubber(
 
 
 def cell_step(cell: int, steps: int, cells: int) -> int:
-    """Return the step that a cell stands for.
+    """Return the step of a cell.
 
     Examples
     --------
@@ -172,7 +172,7 @@ def watch_value(expression: str, values: Mapping[str, Any], cut: Collection[str]
 
 
 def _spelled(name: str) -> str:
-    """Return a name as Python's parser would write it back, so that ``h[ t-1 ]`` and ``h[t - 1]`` are one."""
+    """Return a name as Python's parser writes it, so that ``h[ t-1 ]`` and ``h[t - 1]`` are the same."""
     try:
         return ast.unparse(ast.parse(name, mode="eval"))
     except (SyntaxError, ValueError, RecursionError):
@@ -260,14 +260,14 @@ def about_step(state: ViewState, loop: LoopRecord) -> Text:
 
 
 def line_of(state: ViewState, variable: TracedVariableRecord) -> str:
-    """Return the user's line that a variable stands in; empty where none is known."""
+    """Return the user's line that built a variable; empty if none is known."""
     if variable.source is not None:
         return str(variable.source)
     return origin(state, variable.variable).source if variable.variable is not None else ""
 
 
 def _first_bad(state: ViewState) -> str:
-    """Describe where the first NaN or infinity appeared, and its operands."""
+    """Describe the position of the first NaN or infinity, and its operands."""
     chain = state.blame()
     if not chain:
         return "no NaN or infinity was kept"

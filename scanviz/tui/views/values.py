@@ -1,4 +1,4 @@
-"""Values: any step in either direction; each buffer as a ruler, values as numbers, a line over time or a heat map; watches."""
+"""Values: the values of any step, as numbers, a ruler of the buffer, a line over time or a heat map; watch expressions."""
 
 from __future__ import annotations
 
@@ -206,11 +206,11 @@ class ValuesView(TabView):
 
     @property
     def plays(self) -> bool:
-        """Whether it goes through the steps by itself."""
+        """Whether playback is on."""
         return self._plays
 
     def action_play(self) -> None:
-        """Go through the steps by itself, or stop."""
+        """Start or stop playback through the steps."""
         self._plays = not self._plays and self.state.steps > 1
         if self._plays and self.state.step >= self.state.steps - 1:
             self.move(self.state.at_step(0))
@@ -253,7 +253,7 @@ class ValuesView(TabView):
         return self._lines[1]
 
     def _one(self, trace: TraceRecord | None) -> None:
-        """Show the variable that the cursor stands on, in the chosen way."""
+        """Show the variable under the cursor in the chosen form."""
         box = self.query_one("#values-one", TextBlock)
         chosen = self.query_one("#values-table", SortedTable).chosen
         if trace is None or chosen is None or chosen >= len(trace.variables):
@@ -272,7 +272,7 @@ class ValuesView(TabView):
         self.query_one("#values-watches", TextBlock).show(text)
 
     def on_data_table_row_highlighted(self, event: DataTable.RowHighlighted) -> None:
-        """Show the variable that the cursor stands on."""
+        """Show the variable under the cursor."""
         event.stop()
         self._one(self._trace())
 

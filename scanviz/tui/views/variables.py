@@ -1,4 +1,4 @@
-"""Variables: loop variables, their counterparts in the four lists, why each is of its kind, and who reaches whom."""
+"""Variables: loop variables, their counterparts in the four lists, the reason for each kind, and the connections."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ class VariablesView(TabView):
         self.query_one("#variables-mappings", TextBlock).show(mappings_text(loop, chosen))
 
     def on_data_table_row_highlighted(self, event: DataTable.RowHighlighted) -> None:
-        """Choose the loop variable that the cursor stands on."""
+        """Choose the loop variable under the cursor."""
         event.stop()
         table = self.query_one("#variables-table", SortedTable)
         if event.data_table is not table or table.chosen is None or not table.has_focus:
@@ -198,7 +198,7 @@ class ConnectionTable(DataTable[Text]):
             self.add_row(*texts, label=Text(sanitize(entry.label)))
 
     def on_data_table_cell_highlighted(self, event: DataTable.CellHighlighted) -> None:
-        """Show the path of the cell that the cursor stands on."""
+        """Show the path of the cell under the cursor."""
         event.stop()
         if self.has_focus:
             self.post_message(self.Asked(event.coordinate.row, event.coordinate.column))

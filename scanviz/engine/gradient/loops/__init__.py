@@ -1,4 +1,4 @@
-"""What the rule of a loop is made of: its adjoint taps, the rows it reads and writes, what it needs of the forward steps.
+"""Parts of a loop's derivative: adjoint taps, connections, residuals, invariants and rows of the forward loop.
 
 :mod:`scanviz.engine.gradient.loop` is the rule, and the file to read first.
 """

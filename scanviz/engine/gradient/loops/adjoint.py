@@ -1,4 +1,4 @@
-"""The adjoint of a recurrent state: which taps a backward loop reads and writes, and which of its rows are defined.
+"""The adjoint of a recurrent state: the taps a backward loop reads and writes, and its defined rows.
 
 A state is a buffer B of rows.  With ``offset`` rows before the row of step 0, step t reads ``B[offset+t+k]`` for k in the
 reads R, computes f, and stores ``f_w`` in ``B[offset+t+w]`` for w in the writes W.  Let G be the cotangent of the buffer as the
@@ -83,5 +83,5 @@ def survives(state: State, tap: int) -> bool:
 
 
 def rows_after(state: State) -> int:
-    """Return how many rows a buffer has beyond ``offset + steps``: those of taps ahead of the step."""
+    """Return the number of rows of a buffer beyond ``offset + steps``: those of taps ahead of the step."""
     return max((0, *state.reads, *state.writes))

@@ -1,4 +1,4 @@
-"""Which loop variables have a derivative with respect to which, in one step and over all, and what draws in a step choose.
+"""Derivatives between loop variables, in one step and over all, and random choices in a step.
 
 The value pattern of :mod:`scanviz.engine.scan.layout` says what can change what; the differentiable pairs leave out what has no
 derivative: integers, shapes, indices, conditions, random states.  A draw chooses where a parameter of one step depends on an
@@ -22,7 +22,7 @@ Edges = Mapping[LoopVariable, Collection[LoopVariable]]
 
 
 def differentiable_sources(op: Scan) -> Mapping[Variable, frozenset[LoopVariable]]:
-    """Return for each variable of the step the loop variables with respect to whose reads it has a derivative."""
+    """Map each variable of the step to the loop variables whose reads it has a derivative with respect to."""
     return op.once(_sources)
 
 
@@ -57,22 +57,22 @@ def _pairs(op: Scan) -> Pairs:
 
 
 def own_pairs(op: Scan) -> Pairs:
-    """Return the mitmots, each with itself: rows of their buffers that no step writes are their results as they were."""
+    """Pair each mitmot with itself: unwritten rows of its buffer are its result unchanged."""
     return frozenset((variable, variable) for variable in op.of_kind("mitmot"))
 
 
 def downstream(op: Scan, sources: Collection[LoopVariable]) -> set[LoopVariable]:
-    """Return ``sources`` and all states and outputs that have a derivative with respect to one, over any number of steps."""
+    """Return ``sources`` and all states and outputs with a derivative with respect to one, over any number of steps."""
     return closure(sources, op.once(_onwards))
 
 
 def upstream(op: Scan, targets: Collection[LoopVariable]) -> set[LoopVariable]:
-    """Return ``targets`` and all loop variables with respect to which one of them has a derivative."""
+    """Return ``targets`` and all loop variables that one of them has a derivative with respect to."""
     return closure(targets, op.once(_back))
 
 
 def _onwards(op: Scan) -> Edges:
-    """Return what one step hands on from loop variable to loop variable."""
+    """Return the edges of one step, from loop variable to loop variable."""
     return edges_of(op.once(_pairs))
 
 
@@ -89,7 +89,7 @@ def edges_of(pairs: Iterable[tuple[LoopVariable, LoopVariable]]) -> Edges:
 
 
 def closure(start: Collection[LoopVariable], following: Edges) -> set[LoopVariable]:
-    """Return what following edges leads to, ``start`` included; only states pass on what reached them, to the next step."""
+    """Return the loop variables reachable by edges, ``start`` included; only states pass on to the next step."""
     reached, stack = set(start), list(start)
     while stack:
         for variable in following.get(stack.pop(), ()):
@@ -119,7 +119,7 @@ def _own(op: Scan, variable: LoopVariable) -> bool:
 
 
 class StepChoice(NamedTuple):
-    """A choice in one step: the loop variables that its parameter depends on, those that its value goes into, and why."""
+    """A random choice in one step: the loop variables of its parameter, those that its value goes into, and the reason."""
 
     sources: frozenset[LoopVariable]
     targets: frozenset[LoopVariable]
@@ -127,7 +127,7 @@ class StepChoice(NamedTuple):
 
 
 def _flows(op: Scan, nodes: Sequence[Apply]) -> dict[Variable, frozenset[LoopVariable]]:
-    """Return for each variable of the step the loop variables that its value goes into, in this step."""
+    """Map each variable of the step to the loop variables that its value goes into in this step."""
     found: dict[Variable, set[LoopVariable]] = {}
     for variable in op.variables:
         for result in inner_outputs(variable):

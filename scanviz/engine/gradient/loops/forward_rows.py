@@ -1,4 +1,4 @@
-"""Rows of a forward loop as a backward loop reads them, and what it gives as the gradients of the forward loop's inputs.
+"""Rows of a forward loop for its backward loop, and the gradients of the forward loop's inputs.
 
 Step s of the backward loop belongs to step ``n - 1 - s`` of the forward one, so all rows are reversed: those of
 sequences and results are views, those of a cotangent are the upper part of a mitmot's buffer, where they are written over.

@@ -1,4 +1,4 @@
-"""What a step computes of its non-sequences alone: its derivative is taken once, outside of the loop.
+"""Loop-invariant values of a step: their derivative is computed once, outside of the loop.
 
 A step that makes its weights positive, ``T.dot(h, T.softplus(W))``, computes the same at every step.  With ``V = softplus(W)``, all
 steps' contributions to the cotangent of ``W`` are one linear map of theirs to the cotangent of ``V``; so the backward loop adds up
@@ -79,7 +79,7 @@ class Invariants:
 
 
 def _edge(op: Scan) -> list[Variable]:
-    """Return the invariant values that the rest of the step reads, or that the loop gives as they are."""
+    """Return the invariant values that the rest of the step reads, or that the loop returns unchanged."""
     inside = _invariant(op)
     return [
         variable
@@ -89,7 +89,7 @@ def _edge(op: Scan) -> list[Variable]:
 
 
 def _invariant(op: Scan) -> dict[Apply | None, bool]:
-    """Return the nodes that are computed of non-sequences alone, with whether that costs more than another look at one."""
+    """Return the nodes computed from non-sequences alone, and whether each costs more than a read."""
     needed = always_computed(op.inner_outputs)
     sure = [node for node in toposort(op.inner_outputs) if node in needed and _may_leave(node)]
     found: dict[Apply | None, bool] = {}

@@ -1,4 +1,4 @@
-"""What a backward loop must know of the forward one, and how it comes to know it.
+"""Residuals: the forward values that a backward loop needs, kept or recomputed.
 
 The step of the backward loop reads values of the forward step.  Each is had in the cheapest of four ways:
 
@@ -49,12 +49,12 @@ RowOf = Callable[[LoopVariable, int], Variable]
 
 
 def is_cheap(node: Apply) -> bool:
-    """Return whether computing a node again costs less than keeping its result of every step."""
+    """Return whether recomputing a node costs less than keeping its result of every step."""
     return node.op.facts.cheap
 
 
 class Residuals:
-    """Finds values of a forward step for the backward one.
+    """Find values of a forward step for the backward step.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ class Residuals:
         self._sizes: dict[Variable, Shape] | None = None
 
     def provide(self, wanted: Sequence[Variable]) -> dict[Variable, Variable]:
-        """Return forward variable → variable of the backward step, for each of ``wanted``."""
+        """Map each wanted forward variable to a variable of the backward step."""
         return {variable: self._value(variable) for variable in wanted}
 
     def _value(self, variable: Variable) -> Variable:
@@ -96,7 +96,7 @@ class Residuals:
         return self.known[variable]
 
     def _missing(self, variable: Variable) -> Sequence[Variable]:
-        """Return what a variable is computed of again; nothing for one that is there or kept: its value is known then."""
+        """Return the inputs to recompute a variable from; none if it is available or kept, after noting its value."""
         found = self._without_computing(variable)
         if found is not None:
             self.known[variable] = found
@@ -106,7 +106,7 @@ class Residuals:
         return variable.owner.inputs
 
     def _without_computing(self, variable: Variable) -> Variable | None:
-        """Return a value that is there or kept, None for one to compute again."""
+        """Return an available or kept value, or None if it must be recomputed."""
         if isinstance(variable, Constant):
             return variable
         place = self._there.get(variable)
@@ -132,7 +132,7 @@ class Residuals:
         )
 
     def _worth_keeping(self, node: Apply) -> bool:
-        """Return whether the forward step computes a node anyway; what only the gradient needs is left to its own step."""
+        """Return whether the forward step computes a node anyway; nodes for the gradient alone stay in the backward step."""
         if node.node_id not in self._node_ids:
             return False
         return not (isinstance(node.op, Scan) and node.op.settings.recompute)
@@ -148,7 +148,7 @@ class Residuals:
         return None not in row_shape(variable, self.view, self._sizes)
 
     def _is_free(self, variable: Variable, made_by: Apply) -> bool:
-        """Return whether what a node makes follows from what is there by cheap operations alone."""
+        """Return whether a node follows from available values by cheap operations alone."""
         for node in in_turn(made_by, self._undecided, lambda node: node.outputs[0] in self._free):
             again = self._is_size(node) or is_cheap(node)
             for output in node.outputs:
@@ -159,7 +159,7 @@ class Residuals:
         return self._free[variable]
 
     def _undecided(self, node: Apply) -> list[Apply]:
-        """Return what makes that which a node reads, the first last, where it is neither there nor known whether it is free."""
+        """Return the makers of a node's inputs that are neither available nor decided, in reverse."""
         return [
             given.owner
             for given in reversed(node.inputs)
@@ -167,7 +167,7 @@ class Residuals:
         ]
 
     def _is_size(self, node: Apply) -> bool:
-        """Return whether a node gives a number that follows from sizes: of a row of such numbers no shape would be known.
+        """Return whether a node computes a number from sizes alone: its row's shape would be unknown.
 
         It is asked of what it reads first.
         """
@@ -201,7 +201,7 @@ class Residuals:
 
 
 def _buffers(op: Scan) -> frozenset[Variable]:
-    """Return the rows of states of which a step changes parts: those read, and those written."""
+    """Return the rows of partially updated states: those read, and those written."""
     found: set[Variable] = set()
     for state in op.of_type(State):
         made = next(iter(state.writes.values()))
@@ -213,7 +213,7 @@ def _buffers(op: Scan) -> frozenset[Variable]:
 
 
 def _there(op: Scan) -> dict[Variable, tuple[LoopVariable, int]]:
-    """Return the variables of a step whose values the loop has for every step: the loop variable and tap to read."""
+    """Map variables of a step that the loop keeps for every step to their loop variable and tap."""
     found: dict[Variable, tuple[LoopVariable, int]] = {}
     for variable in op.variables:
         match variable:

@@ -72,7 +72,7 @@ def _parts_of_zeros(variable: Variable) -> list[Apply]:
 
 
 def _joined(parts: Sequence[Apply]) -> Variable | None:
-    """Return what was added to zeros as one array, where it is slices that follow one another from end to end of an axis.
+    """Return slices added to zeros as one array, if they follow one another along one whole axis.
 
     Such slices part an array of any size, where their bounds all count from its first row, or all from its last.
     """
@@ -104,7 +104,7 @@ def _joined(parts: Sequence[Apply]) -> Variable | None:
 
 
 def gradient_name(name: str) -> str:
-    """Return what the gradient of something is called.
+    """Return the name of a gradient.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Draws whose values choose: a poisson number, a category.  Nothing computed from one has a derivative by way of its parameters.
+"""Draws of discrete values, such as a poisson number: results computed from one have no derivative by its parameters.
 
 The values are whole numbers, and whole numbers have no derivative, so a gradient would simply stop there, and what a cost owes to
 the parameter by way of the draw would be missing without a word.  Instead the parameter's derivative is Undefined wherever what is
@@ -38,13 +38,13 @@ FLOWS.row(ZERO_GRAD)(lambda node: [[False]])
 
 
 def flow(node: Apply) -> Sequence[Sequence[bool]]:
-    """Return ``pattern[input][output]`` of a node: which outputs depend on the value of which inputs, selections apart."""
+    """Return ``pattern[input][output]`` of a node: whether an output depends on an input's value, selections excluded."""
     row = FLOWS.get(node.op.declaration)
     return row(node) if row is not None else connection(node)
 
 
 def choices_of(node: Apply) -> Sequence[Choice]:
-    """Return what a node chooses."""
+    """Return the random choices of a node."""
     row = CHOICES.get(node.op.declaration)
     return () if row is None else row(node)
 

@@ -68,7 +68,7 @@ def _through(node: Apply, found: Mapping[Variable, Derivative]) -> Derivatives:
 
 
 def _undefined(node: Apply, tangents: Derivatives) -> Iterator[tuple[int, Undefined]]:
-    """Yield the outputs without a derivative, of whatever dtype: chosen by the node, or computed from what is chosen."""
+    """Yield the outputs without a derivative, of any dtype: chosen by the node, or computed from a choice."""
     for choice in choices_of(node):
         if tangents[choice.input] is not None:
             yield choice.output, choice.why

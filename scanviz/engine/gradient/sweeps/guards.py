@@ -1,4 +1,4 @@
-"""Where a cotangent that is exactly zero meets a slope that is not finite: there it stays zero.
+"""Guards: a cotangent that is exactly zero stays zero where the slope is not finite.
 
 ``where(x > 0, sqrt(x), 0)`` is 0 for all x below 0, and so is its derivative; but the cotangent of the branch that was not
 taken, 0, times the slope of the square root, infinity or NaN, is NaN, which then spreads to everything that x is computed
@@ -41,7 +41,7 @@ from scanviz.engine.scan.variables import LoopVariable, State, inner_inputs, inn
 
 
 class Guards(Struct):
-    """What is known of the variables of a graph that cotangents are pulled back through.
+    """Facts about the variables of a graph in a reverse sweep.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class Guards(Struct):
             self.chosen.update(node.inputs)
 
     def holds(self, node: Apply, position: int) -> bool:
-        """Return whether a derivative with respect to an input may be zero times what is not finite."""
+        """Return whether a derivative with respect to an input may be zero times infinity or NaN."""
         output = node.outputs[0]
         if node.op.facts.unit_slope or not (output in self.chosen or output in self.last):
             return False
@@ -108,7 +108,7 @@ def may_be_infinite(node: Apply, position: int) -> bool:
 def _wild(
     nodes: Sequence[Apply], known: Collection[Variable] = (), begins: Test | None = None
 ) -> set[Variable]:
-    """Return the floating variables that may not be finite, or what is computed from nodes of which ``begins`` is true."""
+    """Return the floating variables that may not be finite, or that descend from nodes for which ``begins`` is true."""
     found = set(known)
     begins = has_pole if begins is None else begins
     for node in nodes:
@@ -244,7 +244,7 @@ def surely_positive(variable: Variable, depth: int = 0) -> bool:
 
 
 def surely_not_negative(variable: Variable, depth: int = 0) -> bool:
-    """Return whether a variable is 0 or above, and finite where its inputs are, but for overflow."""
+    """Return whether a variable is at least 0, and finite for finite inputs, overflow aside."""
     node = variable.owner
     if isinstance(variable, Constant):
         return is_finite_constant(variable) and bool((variable.value >= 0).all())
@@ -262,7 +262,7 @@ def surely_not_negative(variable: Variable, depth: int = 0) -> bool:
 
 
 def is_size(variable: Variable, depth: int = 0) -> bool:
-    """Return whether a whole number is a size, or a product of sizes: 0 only where there is no element to divide."""
+    """Return whether a whole number is a size or a product of sizes: 0 only if there is no element to divide."""
     if isinstance(variable, Constant):
         return bool((variable.value > 0).all())
     node = variable.owner

@@ -1,4 +1,4 @@
-"""Reverse mode over any graph: cotangents of outputs are pulled back to what the outputs were computed from.
+"""Reverse mode over any graph: cotangents of outputs are pulled back to inputs.
 
 One sweep from the outputs to the inputs.  Only nodes on a path from a wanted variable to an output take part, and a
 pullback receives the wanted inputs, so it builds no other gradients.  Cotangents that meet in one variable are
@@ -27,7 +27,7 @@ from scanviz.engine.ops.sizes import sizes_kept
 
 
 class Cotangents(Struct):
-    """What has arrived at each variable of a graph so far."""
+    """Cotangents that have arrived at each variable of a graph."""
 
     terms: dict[Variable, list[Variable]] = field(default_factory=dict)
     undefined: dict[Variable, Undefined] = field(default_factory=dict)
@@ -41,7 +41,7 @@ class Cotangents(Struct):
             self.terms.setdefault(variable, []).append(_fitting(variable, value))
 
     def total(self, variable: Variable) -> Derivative:
-        """Return the sum of what arrived: None for nothing, an Undefined if any of it is."""
+        """Return the sum of the arrived cotangents: None for none, an Undefined if one of them is."""
         if variable in self.undefined:
             return self.undefined[variable]
         terms = self.terms.get(variable)

@@ -1,4 +1,4 @@
-"""The memory of one run of a loop: the arena, one piece of memory with all that its plan places for a number of steps.
+"""The arena of one run of a loop: one block of memory for everything that the plan places for a number of steps.
 
 Buffers come first, then the rows of each slot, then room for the loops inside, which run one at a time and share it.  Every part
 begins at a multiple of :data:`~scanviz.engine.program.plan.location.ALIGNMENT`.  A loop inside whose number of steps or shapes
@@ -18,7 +18,7 @@ from scanviz.engine.program.shapes import ConcreteShape
 
 
 class Arena(Struct, frozen=True):
-    """Where the rows of a loop lie in memory.
+    """Offsets of a loop's rows and buffers in memory.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class Arena(Struct, frozen=True):
 
 
 def arena_of(loop: LoopInstruction, plan: Plan, steps: int, taken: Mapping[int, int]) -> Arena:
-    """Return where everything lies for a number of steps; ``taken`` has the rows of each mitmot by its number."""
+    """Lay out memory for a number of steps; ``taken`` has the rows of each mitmot by its number."""
     rows = {key: _rows(loop, plan, key, steps, taken) for key in plan.stores}
     starts: dict[SlotKey, int] = {}
     end = plan.arena
@@ -68,7 +68,7 @@ def _rows(loop: LoopInstruction, plan: Plan, key: SlotKey, steps: int, taken: Ma
 
 
 def inner_bytes(program: Program, plan: Plan) -> int:
-    """Return how much room the loops inside need, as far as their plans and numbers of steps are known."""
+    """Return the memory that the inner loops need, as far as their plans and numbers of steps are known."""
     return max(
         (inner_arena(program, plan, index).bytes for index in plan.inner if _sized(program, plan, index)),
         default=0,
@@ -81,7 +81,7 @@ def _sized(program: Program, plan: Plan, index: int) -> bool:
 
 
 def inner_steps(program: Program, plan: Plan, loop: LoopInstruction) -> int | None:
-    """Return the number of steps of a loop inside, None where it is not known; with a stop condition the most."""
+    """Return the number of steps of an inner loop, or None if unknown; with a stop condition its maximum."""
     location, value = plan.places[loop.n_steps].location, program.constants.get(loop.n_steps)
     return location.value if isinstance(location, Size) else None if value is None else int(value)
 

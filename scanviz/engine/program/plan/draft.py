@@ -1,4 +1,4 @@
-"""A plan while it is made: what is decided so far, who needs whose memory until when, and where views begin.
+"""A plan in the making: decisions so far, lifetimes of memory, and offsets of views.
 
 The parts of planning (rows, views, buffers) each decide for some registers and read what the ones before them decided; the draft
 is what they hand on.  How far the elements of a view lie apart is NumPy's own answer: the operation's meaning on an array of that
@@ -86,7 +86,7 @@ class Draft(Struct):
         return None if index is None else self.program.instructions[index]
 
     def writable(self, number: int) -> Instruction | None:
-        """Return the instruction that fills a register, if it can write the array into memory that it is given."""
+        """Return the instruction that fills a register if it can write into given memory."""
         maker = self.maker(number)
         one = (
             isinstance(maker, Instruction) and len(maker.outputs) == 1 and not is_scalar(self.program, number)
@@ -98,18 +98,18 @@ class Draft(Struct):
         return maker if self.leaves_group(maker) or self.emits.writes(maker, self.program) else None
 
     def leaves_group(self, instruction: Instruction) -> bool:
-        """Return whether a result is in memory with the elements of a register that is not: its group writes them there."""
+        """Return whether a result in memory has the elements of a register that is not: its group writes them there."""
         apart = bool(instruction.inputs) and instruction.inputs[0] in self.local
         stays = instruction.outputs[0] in self.local
         return apart and not stays and is_unchanged(instruction, self.shapes)
 
     def take_over(self, number: int, old: int) -> None:
-        """Note that a result is written over a register."""
+        """Record that a result is written over a register."""
         self.over[number] = old
         self.given_up.add(old)
 
     def may_take_over(self, number: int, old: int) -> bool:
-        """Return whether a result may be written over a register: its group is the last to need that, and may do so.
+        """Return whether a result may be written over a register: its group reads that last, and allows it.
 
         Every instruction of the group that reads it must be one that may write over that input, and none may read a view of it:
         but one that changes the register itself may read a view as an input that may overlap it.
@@ -156,7 +156,7 @@ Strides = tuple[int, ...] | None
 
 
 def is_whole(draft: Draft, instruction: Instruction) -> bool:
-    """Return whether an instruction gives the very array that it takes, for the shapes that are known."""
+    """Return whether an instruction returns its input array itself, for the known shapes."""
     if instruction.outputs[0] in draft.located or draft.leaves_group(instruction):
         return False
     return is_unchanged(instruction, draft.shapes)
@@ -168,7 +168,7 @@ def is_surely_view(draft: Draft, instruction: Instruction) -> bool:
 
 
 def view_of(draft: Draft, instruction: Instruction, strides: Strides) -> tuple[int | None, Strides] | None:
-    """Return where a view begins, in bytes from the start of its source, and its strides; None if it may be no view.
+    """Return a view's offset in bytes from its source and its strides, or None if it may be no view.
 
     Parameters
     ----------
@@ -204,7 +204,7 @@ def view_of(draft: Draft, instruction: Instruction, strides: Strides) -> tuple[i
 
 
 def _number(draft: Draft, number: int) -> Any:
-    """Return the value of an input of an index where it is known, None elsewhere."""
+    """Return the known value of an index's input, or None."""
     size = draft.sizes.get(number)
     return draft.program.constants.get(number) if size is None else np.int64(size)
 

@@ -1,4 +1,4 @@
-"""Groups: instructions that are done as one.  NumPy does each alone; code that is compiled fuses elementwise chains.
+"""Groups of instructions that run as one: single instructions in NumPy, fused elementwise chains in compiled code.
 
 Time in a plan is the number of a group: what a group reads lives until all of it is done, and its results are stored together at
 its end.  A register that only its own group reads is never in memory.
@@ -31,7 +31,7 @@ def single(program: Program, shapes: Sequence[ConcreteShape]) -> Grouped:
 
 
 def chains(program: Program, shapes: Sequence[ConcreteShape]) -> Grouped:
-    """Return elementwise instructions of one shape that a register connects as groups, each other instruction alone.
+    """Group connected elementwise instructions of one shape, and each other instruction alone.
 
     Where the rule ``fuse_elementwise`` is not used, each is alone.
 
@@ -88,7 +88,7 @@ def _read_by_both(program: Program, shapes: Sequence[ConcreteShape]) -> Iterator
 
 
 def _why_apart(program: Program, shapes: Sequence[ConcreteShape], first: int, second: int) -> Refusal | None:
-    """Return why two instructions cannot be one group wherever they stand; None if they can."""
+    """Return why two instructions cannot be in one group wherever they stand, or None if they can."""
     one, other = program.instructions[first], program.instructions[second]
     for instruction, role in ((one, "gives"), (other, "reads")):
         if not is_elementwise(instruction, shapes):

@@ -1,4 +1,4 @@
-"""What a plan says: where each register of a Program lives for given shapes, and where the rows of a loop lie.
+"""Contents of a plan: where each register of a Program lives for given shapes, and how the rows of a loop lie.
 
 Emitters read it and decide nothing about memory; the reference tier never reads it, so that a wrong plan cannot be wrong in the
 oracle too.  Nothing here depends on the number of steps.
@@ -38,13 +38,13 @@ class Where(Enum):
 
 
 class Size(Struct, frozen=True):
-    """A size that follows from the shapes: the register needs no memory and its instruction nothing to be done."""
+    """A size that follows from the shapes: its register needs no memory and its instruction no work."""
 
     value: int
 
 
 class Row(Struct, frozen=True):
-    """The row of a slot that a tap means in each step: step + tap of a sequence, offset + step + tap of a state's store."""
+    """The row of a slot at a tap: step + tap of a sequence, offset + step + tap of a state's store."""
 
     slot: SlotKey
     tap: int = 0
@@ -151,7 +151,7 @@ class Store(Struct, frozen=True):
 
     @property
     def row_bytes(self) -> int:
-        """Bytes of a row, 0 where its shape is not known."""
+        """Bytes of a row, or 0 if its shape is unknown."""
         return 0 if self.row is None else prod(self.row) * np.dtype(self.dtype).itemsize
 
 
@@ -183,7 +183,7 @@ SHORTEST_OVER = 1 << 16
 
 
 def are_worth_over(rows: int, size: int, there: int) -> bool:
-    """Return whether it pays to write rows of ``size`` bytes over those of a sequence that has ``there`` rows.
+    """Return whether writing rows of ``size`` bytes over a sequence of ``there`` rows pays.
 
     Whoever keeps few of many would keep all.
     """
@@ -194,7 +194,7 @@ Group = tuple[int, ...]  # instructions done as one, by index, in order
 
 
 class Fusion(Struct, frozen=True):
-    """Whether two instructions are done as one, which a register connects: one makes it and the other reads it, or both read it.
+    """The decision whether two instructions connected by a register run as one group.
 
     Attributes
     ----------
@@ -271,7 +271,7 @@ class Plan(Struct, frozen=True):
 
     @property
     def in_place(self) -> int:
-        """How many operations write into the buffer of one of their inputs."""
+        """Number of operations that write into the buffer of one of their inputs."""
         return sum(place.over is not None and isinstance(place.location, Buffer) for place in self.places)
 
     def placed(self, kind: type[Row] | type[Buffer]) -> list[int]:

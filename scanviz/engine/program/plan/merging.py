@@ -1,4 +1,4 @@
-"""Instructions merged into groups such that an order is left in which the groups can be done.
+"""Merge instructions into groups that can still run in some order.
 
 Two groups can become one where no third has to be done between them.  Instructions are taken up one after another, and for each
 group the set of groups that come before it, at any distance, is kept as bits of an int.  What may raise an error keeps its order,
@@ -30,7 +30,7 @@ class Merging:
         return self._group[one] == self._group[other]
 
     def merge(self, one: int, other: int) -> int | None:
-        """Put the groups of two instructions together; return an instruction that has to stand between them, if there is one."""
+        """Join the groups of two instructions; return an instruction that must run between them, if any."""
         if self.together(one, other):
             return None
         a, b = sorted((self._group[one], self._group[other]))
@@ -64,7 +64,7 @@ class Merging:
             self._members[index], self._before[index] = [index], before
 
     def groups(self) -> tuple[Group, ...]:
-        """Return the groups in an order in which they can be done, as near to the program's as that goes."""
+        """Return the groups in an executable order, as near to the program's as possible."""
         self._take_up(len(self._needs) - 1)
         found: list[Group] = []
         done = 0
@@ -95,7 +95,7 @@ def _needs(program: Program, shapes: Sequence[ConcreteShape]) -> list[set[int]]:
 
 
 def may_raise(instruction: AnyInstruction, shapes: Sequence[ConcreteShape]) -> bool:
-    """Return whether an instruction may raise an error that its shapes do not say before; sizes and sums over nothing do not."""
+    """Return whether an instruction may raise an error that its shapes do not predict; sizes and sums over nothing cannot."""
     if not isinstance(instruction, Instruction):
         return True
     facts = instruction.op.facts

@@ -1,4 +1,4 @@
-"""Where results are written: straight into rows of states and outputs, or into buffers that they share one after another."""
+"""Placement of results: in rows of states and outputs, or in buffers that they share one after another."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def wraps(slot: StateSlot) -> bool:
 def stores_of(
     loop: LoopInstruction, draft: Draft, rows: Sequence[ConcreteShape], known: bool
 ) -> dict[SlotKey, Store]:
-    """Return how the rows of each slot lie.
+    """Choose how the rows of each slot lie.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ def _place_in_mitmot(draft: Draft, k: int, slot: StateSlot) -> None:
 
 
 def _taken_over(draft: Draft, new: int, old: int, row: Row) -> bool:
-    """Let a row be written over the row as it was, where it may be: by one operation, or by several on end."""
+    """Let a row be written over the previous row, by one operation or several consecutive ones."""
     chain = [new]
     while not draft.may_take_over(chain[-1], old):
         before = _written_over(draft, chain[-1])

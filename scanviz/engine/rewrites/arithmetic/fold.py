@@ -43,7 +43,7 @@ def constant_folding(level: Level) -> Rewritten | None:
 
 
 def _folded(node: Apply) -> Constant | None:
-    """Return the value of a node, None where it is not known, not small, or an error that belongs to run time."""
+    """Return the value of a node, or None if unknown, not small, or an error that belongs to run time."""
     values = []
     for variable in node.inputs:
         if not isinstance(variable, Constant):

@@ -58,7 +58,7 @@ def rewritten(node: Apply, new: Variable, message: str) -> Answer:
 
 
 def unfit(new: Variable, old: Variable, level: Level) -> str | None:
-    """Return why one variable cannot stand for another, None where it surely can."""
+    """Return why one variable cannot stand for another, or None if it surely can."""
     mine, theirs = new.type, old.type
     if not isinstance(mine, TensorType) or not isinstance(theirs, TensorType):
         return None if mine == theirs else "the types differ"
@@ -75,7 +75,7 @@ def unfit(new: Variable, old: Variable, level: Level) -> str | None:
 
 
 def number_of(variable: Variable) -> Any:
-    """Return the one number that a variable holds, as a NumPy scalar, whatever its shape; None if it is not known.
+    """Return the one number that a variable holds, as a NumPy scalar, whatever its shape; None if unknown.
 
     Examples
     --------

@@ -35,7 +35,7 @@ from scanviz.engine.scan.variables import (
 
 @RESULTS.row(SCAN)
 def batched_loop(node: Apply, given: Sequence[BatchedRows], count: Variable) -> list[BatchedRows] | None:
-    """Return a loop's results over other inputs, None where the loops of the rows end at different steps."""
+    """Return a loop's results over other inputs, or None if the loops of the rows end at different steps."""
     view = ScanView(node)
     op = view.op
     if given[0].batched:

@@ -32,7 +32,7 @@ BATCHING: MeaningTable[Row] = MeaningTable("batched meaning", "engine/rewrites/b
 
 
 def batched(node: Apply, inputs: Sequence[Variable], rows: Sequence[bool]) -> Variable | None:
-    """Return the output of a node over a new leading axis, None where it has no batched meaning.
+    """Return the output of a node over a new leading axis, or None if it has no batched meaning.
 
     Parameters
     ----------

@@ -69,7 +69,7 @@ def with_entry(entries: Sequence[IndexEntry], axis: int, entry: IndexEntry) -> t
 
 
 def whole_number(number: Any) -> int | None:
-    """Return a number of a pattern that is known, None where nothing is written."""
+    """Return a number of a pattern that is known, or None if nothing is written."""
     return number if isinstance(number, int) else None
 
 

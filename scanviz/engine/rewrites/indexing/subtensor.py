@@ -86,7 +86,7 @@ NOT_MERGED = Refusal("how the slices lie depends on how many rows there are", 1)
 
 
 def one_index(node: Apply, source: Apply, level: Level) -> Variable | Refusal | None:
-    """Return what an index picks of an index, by one; None where one of them is by arrays."""
+    """Return what an index picks of an index, by one; None if one of them is by arrays."""
     inner, outer = index_parts(source), index_parts(node)
     if any(part.entry.kind == "array" for part in (*inner, *outer)):
         return None
@@ -233,5 +233,5 @@ def one_row(first: slice, index: int, sizes: Sequence[int]) -> int | Refusal | N
 
 
 def _row(rows: range, index: int) -> int | None:
-    """Return the row with an index, None where there is none."""
+    """Return the row with an index, or None."""
     return rows[index] if -len(rows) <= index < len(rows) else None

@@ -72,7 +72,7 @@ SIZES_DIFFER = Refusal("arrays that are joined may not fit, which would be an er
 
 
 def lift_of(declaration: Declaration) -> Lift | None:
-    """Return what picks rows before an operation, None where nothing does."""
+    """Return what picks rows before an operation, or None if nothing does."""
     if declaration.family == "join":
         from scanviz.engine.ops.join import CONCATENATE  # it is there: there is one of its operations
 
@@ -236,7 +236,7 @@ def _part_with(sizes: Sequence[Any], index: int) -> tuple[int, int] | Refusal:
 
 
 def _parts_of_slice(sizes: Sequence[Any], entry: IndexEntry) -> tuple[int, int, IndexEntry] | None:
-    """Return from which to which of several arrays a slice reaches, and the slice of these; None where it may be all."""
+    """Return from which to which of several arrays a slice reaches, and the slice of these; None if it may be all."""
     if entry.step not in (None, 1):
         return None
     first, last = 0, len(sizes)

@@ -85,7 +85,7 @@ def batch_draws(node: Apply, level: Level) -> Match | Refusal | None:
 
 
 def _too_much(chain: Chain, view: ScanView, level: Level) -> Refusal | None:
-    """Return why the numbers of all steps would take too much memory, or as much time as the loop; None where it is well."""
+    """Return why the numbers of all steps would take too much memory, or as much time as the loop; None if it is well."""
     steps, most = constant_integer(view.n_steps), most_dimensions(view, level)
     total = 0
     for draw in chain.draws:

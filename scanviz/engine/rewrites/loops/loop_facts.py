@@ -215,13 +215,13 @@ def is_short(row: Variable) -> bool:
 
 
 def elements(row: Variable) -> int | None:
-    """Return the number of elements of a row, None where it is not known."""
+    """Return the number of elements of a row, or None if unknown."""
     shape = tensor_type(row).shape
     return None if None in shape else math.prod(size or 0 for size in shape)
 
 
 def bytes_of_rows(row: Variable, steps: int | None) -> int | None:
-    """Return the bytes of as many rows as there are steps, None where it is not known."""
+    """Return the bytes of as many rows as there are steps, or None if unknown."""
     size = elements(row)
     return None if size is None or steps is None else size * steps * tensor_type(row).itemsize
 
@@ -233,7 +233,7 @@ MOST_MEMORY_GROWTH = 4  # times as many bytes as there are in all that the loop 
 def too_much_memory(
     view: ScanView, level: Level, held: Sequence[Variable], passing: Sequence[Variable] = ()
 ) -> str | None:
-    """Return why rows would take too much memory, None where they do not.
+    """Return why rows would take too much memory, or None if they do not.
 
     Where sizes are not known, rows may have as many dimensions as those of a sequence, or of a result that is kept whole.
 
@@ -273,7 +273,7 @@ def _bytes(row: Variable, steps: int | None) -> int:
 
 
 def _bytes_there(view: ScanView, steps: int | None) -> int | None:
-    """Return the bytes of all that a loop reads and gives, None where they are not known."""
+    """Return the bytes of all that a loop reads and gives, or None if unknown."""
     found: list[int | None] = []
     for variable in view.op.variables:
         match variable:

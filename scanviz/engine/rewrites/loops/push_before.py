@@ -131,7 +131,7 @@ def _without(
     values: Mapping[Variable, Variable],
     added: Mapping[LoopVariable, Variable],
 ) -> tuple[ScanView | None, dict[Variable, Variable]]:
-    """Return the loop without some results and with inputs added; None where it has no results left."""
+    """Return the loop without some results and with inputs added; None if it has no results left."""
     if not results_left(view.op, gone):
         return None, {}
     return rebuilt_loop(view, dict.fromkeys(gone), added=list(added), outer=dict(added), values=values)

@@ -108,7 +108,7 @@ def _first_rows(entry: IndexEntry) -> tuple[int | None, int | None]:
 
 
 def _bound(found: Mapping[int, int], entry: IndexEntry, sizes: Sequence[int]) -> int | None:
-    """Return the most that is found for any number of rows, None where it grows with that."""
+    """Return the most that is found for any number of rows, or None if it grows with that."""
     if not sizes:
         return None
     last = sizes[-1] - (abs(entry.step) if isinstance(entry.step, int) else 1)
@@ -202,7 +202,7 @@ def save_memory(node: Apply, level: Level) -> Match | Refusal:
 
 
 def _rows_read(variable: LoopVariable, view: ScanView, level: Level) -> Keep | Refusal | None:
-    """Return how many last rows of a result are read, fewer than it keeps now; None where there is no question."""
+    """Return how many last rows of a result are read, fewer than it keeps now; None if there is no question."""
     result = view.outer_output(variable)
     if not isinstance(variable, State | StepOutput) or result is None or not level.is_read(result):
         return None
@@ -242,7 +242,7 @@ def _depth(node: Apply, position: int, level: Level) -> int | None:
 
 
 def _last_rows(entry: IndexEntry) -> int | None:
-    """Return how many last rows a part by known numbers picks from, whatever their number; None where it counts from the start."""
+    """Return how many last rows a part by known numbers picks from, whatever their number; None if it counts from the start."""
     sizes = sizes_to_try(0, entry)
     found = {n: rows for n in sizes if (rows := rows_at(entry, n)) is not None}
     kept = _bound({n: n - min(rows) for n, rows in found.items() if rows}, entry, sizes)
@@ -270,7 +270,7 @@ def _falling_depth(node: Apply, first: IndexEntry, level: Level) -> int | None:
 
 
 def _front(node: Apply, position: int, level: Level) -> int | None:
-    """Return how many first rows a reader takes at most, None if that is not known: as many as a loop has steps."""
+    """Return how many first rows a reader takes at most, None if unknown: as many as a loop has steps."""
     if node.op.name == "first_rows" and position == 0:
         return _at_most(size_of(node.inputs[1]))
     if node.op.declaration is SCAN and position:
@@ -285,6 +285,6 @@ def _at_most(size: Dim) -> int | None:
 
 
 def _greatest(rows: Variable, level: Level, of: Callable[[Apply, int, Level], int | None]) -> int | None:
-    """Return the greatest answer of a function over all readers of rows, at least 1; None where one answer is None."""
+    """Return the greatest answer of a function over all readers of rows, at least 1; None if one answer is None."""
     found = [None] if rows in level.wanted else [of(node, k, level) for node, k in level.readers(rows)]
     return None if None in found else max([1, *(number for number in found if number is not None)])

@@ -58,7 +58,7 @@ class Plugin(NamedTuple):
             raise PluginFailure(self.failed(f"{type(error).__name__}: {error}")) from error
 
     def failed(self, why: str) -> str:
-        """Return in words that it cannot be used, and who adds it."""
+        """Say that the plugin cannot be used, and which distribution adds it."""
         by = f" of the distribution {self.distribution}" if self.distribution else ""
         return f"the {GROUPS[self.group]} {self.name!r}{by} could not be loaded ({why})"
 
@@ -68,7 +68,7 @@ class PluginFailure(Exception):  # noqa: N818  # callers turn it into an error
 
 
 def plugins(group: str) -> dict[str, Plugin]:
-    """Return what is installed for a group, by name; of one name in several distributions the first that is found.
+    """Return the installed plugins of a group, by name; of one name in several distributions the first found.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Forecast how much memory the calls of a script need, and show beside it what they held.
+"""Forecast how much memory the calls of a script need, and show the measured memory beside it.
 
 One line per function is printed on standard output when the script ends: the call with the largest forecast. The script's own
 output goes to standard error. Counted are arrays of scanviz: rows and buffers of loops, results of operations and of calls. With

@@ -62,7 +62,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _of_profile(path: Path) -> str:
-    """Return why a profile has no code, and what to write instead."""
+    """Explain that a profile has no code, and what to write instead."""
     from scanviz.cli.files import loaded
 
     script = loaded(path).script

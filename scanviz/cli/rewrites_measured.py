@@ -367,5 +367,5 @@ def _put_into(path: Path, measured: Function, effects: list[EffectRecord]) -> Re
 
 
 def _done(history: RewritesRecord) -> list[tuple[str, str]]:
-    """Return what rules did to a function, apart from its memory."""
+    """Return the effects of rules on a function, apart from its memory."""
     return [(one.rule, one.message) for one in history.applications if one.phase != "memory"]

@@ -17,7 +17,7 @@ _KIND = {int: "a whole number", float: "a number"}
 
 
 def _from_environment(variable: str, usual: Number) -> Number:
-    """Return the number that a variable of the environment says, the usual one where it is not set."""
+    """Return the number in an environment variable, or the default if it is not set."""
     text = os.environ.get(variable)
     if not text:
         return usual

@@ -1,4 +1,4 @@
-"""The cost of an operation: floating-point operations, bytes, and estimated times on NumPy and in machine code.
+"""Costs of operations: floating-point operations, bytes, and approximate times in NumPy and machine code.
 
 Declarations give their operations by the rules of this file, in sizes that may be numbers or polynomials.  What a graph costs adds
 :mod:`scanviz.engine.rewrites.cost` up, what a Program does for the shapes of a plan :mod:`scanviz.engine.program.work`.

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
         """A line of source."""
 
         def text(self) -> str:
-            """Return what stands there, empty where nobody knows."""
+            """Return the source text, empty if unknown."""
             ...
 
 
@@ -128,11 +128,11 @@ class ScanvizValueError(ScanvizError, ValueError):
 
 
 class MisfitError(ScanvizValueError):
-    """Data that are not what they must be: the place, what was expected and what was found."""
+    """Data of the wrong form: the place, the expected form and the value found."""
 
     @classmethod
     def at(cls, place: str, refused: Exception) -> MisfitError:
-        """Return the error of what msgspec refused in the data of ``place``."""
+        """Return the error for data of ``place`` that msgspec refused."""
         what, *paths = str(refused).split(" - at `$")  # the innermost first
         path = "".join(reversed(paths)).replace("`", "")
         return cls(f"{place}{path} is not what it should be: {what[:1].lower()}{what[1:]}")
@@ -143,7 +143,7 @@ class ShapeError(ScanvizError, ValueError):
 
 
 class ScanvizIndexError(ScanvizError, IndexError):
-    """An index or tap outside of what there is."""
+    """An index or tap out of bounds."""
 
 
 class ScanvizAttributeError(ScanvizError, AttributeError):

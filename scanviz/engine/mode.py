@@ -103,7 +103,7 @@ def _no_argument(backend: str, rewrites: object, others: dict[str, object]) -> S
 
 
 def _usual_rewrites(backend: str) -> Selection:
-    """Return the rules that a tier uses where none are asked for: an oracle shares nothing with what it judges."""
+    """Return a tier's default rules; the oracle uses none, to stay independent of the rules it judges."""
     return Selection("none") if backend == "reference" else Selection("all")
 
 

@@ -1,4 +1,4 @@
-"""Keywords and imports of Theano, PyTensor, JAX and PyTorch that are called otherwise here, or are not needed: what to write.
+"""Answers for keywords and imports of Theano, PyTensor, JAX and PyTorch that have other names here, or are not needed.
 
 Python itself refuses a keyword that a function does not have, with an ordinary ``TypeError``, and a call pays nothing for that.
 It turns the ``AttributeError`` of ``from scanviz import name`` into an ``ImportError`` of its own, without our words.
@@ -125,7 +125,7 @@ _WORDS: dict[str, dict[str, str]] = {
 
 
 def keyword_answer(error: BaseException, names: Mapping[str, object]) -> str | None:
-    """Return what to write where Python refused a keyword of another system, a size that stands first, or a call of a variable.
+    """Advise about a refused keyword of another system, a size in first place, or a call of a variable.
 
     Parameters
     ----------
@@ -163,7 +163,7 @@ def keyword_answer(error: BaseException, names: Mapping[str, object]) -> str | N
 
 
 def import_answer(error: BaseException) -> str | None:
-    """Return what to write where a name of scanviz, or a library of another system, is not there; None of other errors.
+    """Advise about an import that failed for a name of scanviz or another system's library; None for other errors.
 
     Examples
     --------

@@ -368,7 +368,7 @@ def missing(module: str, name: str, instead: str | None = None) -> AttributeErro
 
 
 def _row(module: str, name: str) -> str | None:
-    """Return what to write for a name that a module does not have: its own row, or that of a module around it."""
+    """Return the advice for a name that a module lacks: its own row, or that of a module around it."""
     while module:
         if name in OTHER_NAMES.get(module, ()):
             return OTHER_NAMES[module][name]

@@ -11,7 +11,7 @@ __all__ = ["Session", "profile"]
 
 
 def __getattr__(name: str) -> Any:
-    """Import what is asked for: a program that is run without being recorded does not wait for the recorder."""
+    """Import names on demand: a program that runs without recording does not wait for the recorder."""
     if name not in __all__:
         raise AttributeError(f"module 'scanviz.profiler' has no attribute {name!r}")
     from scanviz.profiler.recording import session

@@ -104,7 +104,7 @@ KIND_TEXT = {
 
 
 def heat_level(share: float | None) -> int | None:
-    """Return the step on the scale of heat for a part of the time, None where none is known.
+    """Return the heat level of a share of the time, or None if it is unknown.
 
     The scale is a square root: a tenth of the time is visibly warm.
 

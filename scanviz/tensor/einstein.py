@@ -233,7 +233,7 @@ class Request(NamedTuple):
 
 
 def requested(operands: Sequence[Any]) -> Request:
-    """Return what a call asks for, written with letters or with lists of numbers.
+    """Return the operands and labels of a call, written with letters or with lists of numbers.
 
     Raises
     ------
@@ -301,7 +301,7 @@ def _sublist(given: Any) -> Written:
 
 
 def name_of(label: int) -> str:
-    """Return what a label is called in messages."""
+    """Return a label's name in messages."""
     if label < 0:
         return f"axis {label} of '...'"
     return f"letter '{chr(label)}'" if chr(label).isalpha() and label > 52 else f"label {label}"

@@ -1,4 +1,4 @@
-"""Attributes and methods of variables that are no function of their own, and what NumPy's functions do with a variable.
+"""Attributes and methods of variables without a function of their own, and NumPy's functions applied to a variable.
 
 ``array * v`` and ``np.float64(2) @ v`` reach the variable as NumPy's ufuncs: those that are Python operators are carried out
 (:data:`_OPERATORS`).  Any other function of NumPy's, such as ``np.tanh``, would make arrays of Python objects.  It is refused by a
@@ -140,7 +140,7 @@ def _array(x: Variable) -> NoReturn:
 
 @meaning("function_name")
 def _here(name: str, group: str = "") -> str | None:
-    """Return what a function of NumPy is called here, or None."""
+    """Return scanviz's name of a NumPy function, or None."""
     if name in _RENAMED and name not in _AS_METHODS:
         return _RENAMED[name]
     from scanviz import tensor

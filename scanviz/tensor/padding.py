@@ -141,7 +141,7 @@ def _check_mode(mode: Any, constant_values: Any, reflect_type: Any) -> None:
 
 
 def _pairs(given: Any, rank: int, what: str) -> list[Pair]:
-    """Return what comes before and after each axis."""
+    """Return the padding before and after each axis."""
     if isinstance(given, dict):
         found: list[Pair] = [(0, 0)] * rank
         for axis, counts in given.items():

@@ -1,4 +1,4 @@
-"""Medians and quantiles under NumPy's names: elements of what is sorted, and numbers between two of them.
+"""Medians and quantiles under NumPy's names: sorted elements, and numbers between two of them.
 
 They are compositions of ``sort``, so each has the derivative of the elements that it is made of.
 """
@@ -89,7 +89,7 @@ def _last_place(size: Variable, known: int | None) -> Variable:
 
 
 def _or_nan(found: Variable, last: Variable) -> Variable:
-    """Return what was found, and the last of the sorted elements where that is NaN."""
+    """Return the result, or the last of the sorted elements if that is NaN."""
     if tensor_type(last).dtype not in FLOATS:
         return found
     return e.where(e.isnan(last), e.cast(last, tensor_type(found).dtype), found)

@@ -291,7 +291,7 @@ def at_least_3(x: Any) -> Variable:
 
 
 def _of_all(arrays: Sequence[Any], function: Callable[[Any], Variable]) -> Variable | tuple[Variable, ...]:
-    """Return what a function gives of the only array, or a tuple of what it gives of several."""
+    """Apply a function to the only array, or to each of several as a tuple."""
     return function(arrays[0]) if len(arrays) == 1 else tuple(function(array) for array in arrays)
 
 

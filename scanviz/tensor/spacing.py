@@ -174,7 +174,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = _NOT_GIVEN, append: 
 
 
 def _edge(value: Any, variable: Variable, axis: int) -> Variable:
-    """Return what is put before or after along an axis; a scalar as one element a line."""
+    """Return the values put before or after along an axis; a scalar as one element a line."""
     given = as_variable(value)
     if tensor_type(given).ndim:
         return given

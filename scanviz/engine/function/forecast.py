@@ -188,7 +188,7 @@ class _Held(NamedTuple):
 
 
 class _Walk:
-    """Goes through programs as they will be run, and notes loops and what has no known size."""
+    """Walk through programs in order of execution, noting loops and values of unknown size."""
 
     def __init__(self, emits: Emits, tiers: Mapping[int, tuple[Grouping, Emits]]) -> None:
         self._emits, self._tiers = emits, tiers
@@ -198,7 +198,7 @@ class _Walk:
     def program(
         self, program: Program, planned: Plan, known: Known, is_whole: bool = False
     ) -> dict[int, int]:
-        """Return what is held of what a program makes while each instruction runs; with ``is_whole``, at last, of results."""
+        """Return the bytes held by a program's results during each instruction; with ``is_whole``, finally those of its outputs."""
         # arrays that are there, by the register that they were made for, with their bytes
         alive: dict[int, int] = {}
         bases: dict[int, int] = {}  # registers, with the array that they look into
@@ -226,7 +226,7 @@ class _Walk:
         return most
 
     def _copies(self, program: Program, planned: Plan, known: Known, users: Mapping[int, int]) -> int:
-        """Return the bytes of results that are copied: they look into what was given, or into one another."""
+        """Return the bytes of results that are copied because they share memory with inputs or one another."""
         seen: set[int | None] = {None}
         total = 0
         for number in program.outputs:
@@ -238,7 +238,7 @@ class _Walk:
     def _instruction(
         self, program: Program, planned: Plan, known: Known, index: int, instruction: AnyInstruction
     ) -> _Held:
-        """Return what is held beside everything before while an instruction runs, and the bytes of what it makes."""
+        """Return the additional bytes held while an instruction runs, and the bytes of its results."""
         if isinstance(instruction, LoopInstruction):
             return self._loop(known, planned.inner.get(index), instruction)
         made = {number: self._bytes(program, planned, known, number) for number in instruction.outputs}
@@ -261,7 +261,7 @@ class _Walk:
         return prod(shape) * itemsize_of(program, number)
 
     def _loop(self, known: Known, plans: Sequence[Plan] | None, loop: LoopInstruction) -> _Held:
-        """Return what a loop holds while it runs, and the bytes of its results.
+        """Return the bytes held while a loop runs, and those of its results.
 
         It is planned as it will be, for shapes alone: with what surrounds it or, where they depend on numbers, when it is run.
         """
@@ -288,7 +288,7 @@ class _Walk:
         return _Held(whole, made, _shared_rows(loop) | over)
 
     def _planned(self, loop: LoopInstruction, given: Sequence[Partial]) -> Plan | None:
-        """Return the plan of a loop whose inputs have these shapes, in C order; None if one is not known."""
+        """Return the plan of a loop for inputs of these shapes in C order; None if a shape is unknown."""
         shapes = [complete(shape) for shape in given]
         if None in shapes:
             return None
@@ -296,7 +296,7 @@ class _Walk:
         return plan_loop(loop, shapes, groups, emits, strides=_given_strides(loop, shapes))
 
     def program_in_step(self, body: Program, planned: Plan, known: Known) -> list[int]:
-        """Return what each loop and branch inside of a step holds while it runs."""
+        """Return the bytes held by each loop and branch inside of a step while it runs."""
         return [
             self._instruction(body, planned, known, index, instruction).bytes
             for index, instruction in enumerate(body.instructions)
@@ -305,7 +305,7 @@ class _Walk:
 
 
 def _given_strides(loop: LoopInstruction, shapes: Sequence[ConcreteShape]) -> list[tuple[int, ...] | None]:
-    """Return the strides of what a step is given, for arrays in C order: those of rows that the steps write are not known."""
+    """Return the strides of a step's inputs, for arrays in C order; those of rows written by the steps are unknown."""
     return [
         c_order(loop.body, read.inner, shape)
         if isinstance(read.slot, SequenceSlot | NonSequenceSlot)
@@ -342,7 +342,7 @@ def _base(
     bases: Mapping[int, int],
     in_order: Collection[int],
 ) -> int | None:
-    """Return the array that a register looks into, by the register it was made for; None if that is no array of the call's."""
+    """Return the array that a register views, by the register it was made for; None if it is no array of the call."""
     place = planned.places[number]
     if place.over is not None:
         return bases.get(place.over, number)

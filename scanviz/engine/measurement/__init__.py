@@ -1,4 +1,4 @@
-"""Effects of rewrites, measured on real inputs: values, gradients, time and memory.
+"""Effects of rewrites on real inputs: values and gradients compared, time and memory measured.
 
 It stands above ``function``, whose plans, tiers and histories it reads, and knows nothing of records and scripts: a test, a
 notebook and ``scanviz rewrites`` use it alike.

@@ -1,4 +1,4 @@
-"""Sample what is observed closely: calls of a function, runs of a loop, steps of a run, and their operations.
+"""Sample closely observed events: calls of a function, runs of a loop, steps of a run, and their operations.
 
 If observers allow sampling, most of many short calls and runs are only counted, and most very short steps run unobserved.  What is
 not measured is estimated from what was.

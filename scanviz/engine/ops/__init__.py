@@ -1,4 +1,4 @@
-"""Operations, one file a family; a file declares its own when it is imported, and all do when somebody asks for all.
+"""Operations, one file per family; importing a file declares its operations, and asking for all imports all.
 
 A declaration says what an operation means on NumPy arrays and what types and shapes it gives.  Its derivative, its batched form
 and its code for a backend stand in the file of the same family in those packages.  :mod:`~scanviz.engine.ops.support` has what

@@ -31,7 +31,7 @@ from scanviz.engine.ops.support import as_value, as_variable, constant, kept_sha
 
 
 class AssignParameters(NamedTuple):
-    """The index to write at, and whether to add to what is there."""
+    """The index to write at, and whether to add to the old values."""
 
     pattern: IndexParameters
     increment: bool

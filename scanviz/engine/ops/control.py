@@ -1,4 +1,4 @@
-"""Control of evaluation and of gradients: ``ifelse``, ``disconnected_grad``, ``zero_grad``, ``grad_clip``.
+"""Choices of values and of derivatives: ``ifelse``, and the barriers ``disconnected_grad``, ``zero_grad``, ``grad_clip``.
 
 ``ifelse`` computes only the chosen one of two values.  In a graph it is an operation of three inputs; lowering makes a branch of
 it.  Work in a branch may never be computed, and must not fail or cost anything where it is not chosen: rules that move work ask

@@ -40,7 +40,7 @@ _silent: ContextVar[bool] = ContextVar("silent", default=False)
 
 
 class PrintParameters(NamedTuple):
-    """The message, what is printed of the value (nothing: the value itself), the number of the file, and the loops around it."""
+    """The message, the attributes to print (none: the value itself), the number of the file, and the loops around it."""
 
     message: str
     attributes: tuple[str, ...]
@@ -52,7 +52,7 @@ class PrintParameters(NamedTuple):
 
 
 class AssertParameters(NamedTuple):
-    """The message, and what the conditions are called."""
+    """The message, and the names of the conditions."""
 
     message: str
     conditions: tuple[str, ...]
@@ -140,7 +140,7 @@ def _assert(op: Op, values: Sequence[Array]) -> Sequence[Array]:
 
 
 def _condition(value: Array) -> str:
-    """Return what a condition is, of an array where it does not hold first."""
+    """Describe a condition; for an array, at its first false element."""
     if not value.ndim:
         return str(value[()])
     wrong = np.argwhere(~value.astype(bool))

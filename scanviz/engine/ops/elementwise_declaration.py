@@ -124,7 +124,7 @@ class ElementwiseDeclaration(Declaration):
 
     @property
     def formula(self) -> Formula:
-        """The formula of one element, in the scalar language."""
+        """The formula of one element in the scalar language."""
         given = self._formula
         if callable(given):
             given = self._formula = given(self.name)
@@ -135,7 +135,7 @@ class ElementwiseDeclaration(Declaration):
         return tuple(computed), self.formula.block(computed, made)
 
     def _by_formula(self, *values: Any, out: Array | None = None) -> Array:
-        """Return what the formula gives of arrays: the meaning where NumPy has none."""
+        """Evaluate the formula on arrays: the meaning if NumPy has none."""
         from scanviz.engine.scalar.array_source import on_arrays  # when one is run: most are ufuncs
 
         arrays = [np.asarray(value) for value in values[: self.arity]]

@@ -220,7 +220,7 @@ def _of_shape(variable: Variable, parameters: IndexParameters) -> Variable | Non
 
 
 def index_inputs(variable: Variable) -> tuple[Variable, IndexParameters, tuple[Variable, ...]]:
-    """Return what a variable made by indexing was taken from, with the pattern and its inputs.
+    """Return the source of a variable made by indexing, with the pattern and its inputs.
 
     Raises
     ------

@@ -230,7 +230,7 @@ def picked(op: Op, given: Shapes, made: Shapes) -> Sequence[Sequence[Along]]:
 
 
 def _of_pattern(parameters: IndexParameters, given: Shapes, before: int, part: Shape) -> list[Along]:
-    """Return what the part that an index picks goes along; the arrays of places are inputs from ``before`` on."""
+    """Return the axes that the result of an index keeps; index arrays are inputs from ``before`` on."""
     found: list[Along] = []
     arrays: list[int] = []
     places: list[int] = []  # of entries that take part in advanced indexing
@@ -256,7 +256,7 @@ def _of_pattern(parameters: IndexParameters, given: Shapes, before: int, part: S
 
 
 def _of_places(parameters: IndexParameters, given: Shapes, arrays: Sequence[int], made: Shape) -> list[Along]:
-    """Return what the axes that arrays of places make go along: those arrays, unless one is a mask."""
+    """Return the axes kept by index arrays: their own, unless one is a mask."""
     if any(entry.kind == "array" and entry.stop == "mask" for entry in parameters.entries):
         return [{} for _ in made]
     along = broadcast([given[k] for k in arrays], made)

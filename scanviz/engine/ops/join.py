@@ -105,7 +105,7 @@ def concatenate(arrays: Sequence[Any], axis: int = 0, *, dtype: object = None) -
 
 
 def _alike(arrays: Sequence[Any], what: str, least: int) -> tuple[list[Variable], int]:
-    """Return what is joined, and its number of dimensions."""
+    """Return the arrays to join, and their number of dimensions."""
     parts = [as_variable(array) for array in listed(arrays, f"{what}: what to join")]
     if not parts:
         raise ScanvizValueError.here(f"there is nothing to {what}")

@@ -1,4 +1,4 @@
-"""Products of matrices, and tensors of any rank; and what all operations on matrices share.
+"""Products of matrices and tensors of any rank, and helpers of all operations on matrices.
 
 ``dot`` and ``matmul`` are the hot operations of loops: their meaning is NumPy's function of that name and nothing
 else.  What solves and factorises matrices is in :mod:`scanviz.engine.ops.factorise` and :mod:`scanviz.engine.ops.decompose`: there
@@ -39,7 +39,7 @@ class TensordotParameters(NamedTuple):
 
 
 def contracted(dims: Dims, first: Dim, second: Dim, what: str) -> Dim:
-    """Return the dimension that two are summed over together, or raise what does not fit."""
+    """Return the dimension that two arrays are summed over together, or raise for dimensions that differ."""
     try:
         return dims.same(first, second)
     except ShapeError as error:
@@ -363,7 +363,7 @@ def matrix_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
 
 
 def check_square(matrices: Array, error: np.linalg.LinAlgError) -> None:
-    """Raise the error of matrices that have to be square, where that is what NumPy found wrong."""
+    """Raise the error of matrices that have to be square, if NumPy refused them for that."""
     if "square" in str(error):
         raise ShapeError("the matrix must be square", found=f"shape {matrices.shape}") from None
 
@@ -389,7 +389,7 @@ def of_matrices(
     failure: str = "",
     outputs: int = 1,
 ) -> Declaration:
-    """Declare what is computed of each matrix of a batch.
+    """Declare an operation on each matrix of a batch.
 
     Parameters
     ----------

@@ -39,7 +39,7 @@ class DrawParameters(NamedTuple):
 
 
 class _Signature(NamedTuple):
-    """Signature of a distribution: its name, its parameters in order and their constraints."""
+    """The build-time description of a distribution: its name, and its parameters in order with their requirements."""
 
     name: str
     result: Literal["real", "whole", "any"]
@@ -81,7 +81,7 @@ def _static_shape(op: Op, inputs: Sequence[Variable]) -> tuple[int | None, ...]:
 def _check_parameter(
     signature: _Signature, name: str, variable: Variable, sizes: tuple[int | None, ...]
 ) -> None:
-    """Raise what is known to be wrong before there are values: the rest is found when they are drawn."""
+    """Raise for parameters known to be wrong when building; others are checked when values are drawn."""
     kind = tensor_type(variable)
     if name in signature.whole and kind.dtype not in INTEGERS:
         found = f"`{describe(variable)}`, {kind}"

@@ -226,7 +226,7 @@ any = ReductionDeclaration("any", np.logical_or, _truth, "Whether an element alo
 
 
 def count(value: Any, axes: Sequence[int]) -> Variable:
-    """Return how many elements there are along axes: an int64 scalar, a constant if known."""
+    """Return the number of elements along axes: an int64 scalar, a constant if known."""
     return product_of(dimension(value, axis) for axis in axes)
 
 

@@ -93,7 +93,7 @@ def by_scipy(name: str, arity: int) -> Callable[..., Array]:
 
 
 def _given(value: Array, dtype: Any, out: Array | None) -> Array:
-    """Return what SciPy gave, which is float32 for float16, in the dtype that is wanted, or in an array."""
+    """Convert a SciPy result, which is float32 for float16, to the wanted dtype, or write it into an array."""
     if out is None:
         return value.astype(dtype, copy=False)
     np.copyto(out, value, casting="same_kind")

@@ -48,7 +48,7 @@ def _no_shape(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
 
 
 def normal_axis(axis: Any, ndim: int, what: str) -> int:
-    """Return an axis as a number from 0, or raise what does not fit."""
+    """Return an axis as a number from 0, or raise for one out of range."""
     if isinstance(axis, bool) or not isinstance(axis, int | np.integer):
         raise ScanvizTypeError.here(f"{what}: an axis must be an integer", found=repr(axis))
     if not -ndim <= axis < ndim:

@@ -33,7 +33,7 @@ from scanviz.engine.sizes.dims import Dims
 
 
 class PromisedParameters(NamedTuple):
-    """For messages: the variable's name, what the user called, and which argument of that the first size is of."""
+    """Parts of the error message: the variable, the user's function, and its argument that the first size belongs to."""
 
     name: str
     asked_as: str = "specify_shape"
@@ -112,7 +112,7 @@ def specify_shape(
 
 
 class StateParameters(NamedTuple):
-    """Names of the state and its loop for messages, and whether a smaller value is broadcast to it."""
+    """Names of the state and its loop in a message, and whether a smaller value is spread over it."""
 
     state: str
     loop: str
@@ -125,7 +125,7 @@ class StateParameters(NamedTuple):
 def shape_remedy(
     state: str, started: Sequence[int | None], returned: Sequence[int | None], joined: bool
 ) -> str:
-    """Return what to write where a step returns a state in another shape.
+    """Advise about a step that returns a state in another shape.
 
     Parameters
     ----------
@@ -217,7 +217,7 @@ def state_shape(
 
 
 class FirstRowsParameters(NamedTuple):
-    """Names of the sequence and the loop for messages, and the loop's line."""
+    """Names of the sequence and the loop in a message, and the loop's line."""
 
     sequence: str
     loop: str

@@ -1,4 +1,4 @@
-"""Sizes as graphs and graphs as sizes: what of a graph of integers is arithmetic on sizes, and variables that compute sizes.
+"""Sizes as graphs and graphs as sizes: recognize size arithmetic in integer graphs, and build variables that compute sizes.
 
 A size (:mod:`scanviz.engine.sizes.dims`) is compared without building anything; a variable is built of it only where a graph
 reads it (:func:`as_size`), and one that was read from a graph is that graph again.
@@ -51,7 +51,7 @@ _ARITHMETIC: dict[str, Callable[..., Dim]] = {
 
 
 class KnownSizes(NamedTuple):
-    """Cache of known sizes: integer scalars, shapes, equal graphs, substituted sizes."""
+    """A cache of facts about sizes: scalars as sizes, shapes, equal graphs, substituted sizes."""
 
     of_scalars: dict[Variable, Dim]
     shapes: dict[Variable, tuple[Dim, ...]]
@@ -68,7 +68,7 @@ _known: ContextVar[KnownSizes | None] = ContextVar("known_sizes", default=None)
 
 @contextmanager
 def sizes_kept() -> Iterator[None]:
-    """Share what is found about sizes between all questions asked in the block; else each would walk the graph again."""
+    """Share facts about sizes between all questions asked in the block, so that each graph is walked once."""
     if _known.get() is not None:
         yield
         return
@@ -80,7 +80,7 @@ def sizes_kept() -> Iterator[None]:
 
 
 def known_sizes() -> KnownSizes:
-    """Return what is known of sizes in this run of rewrites or block; nothing outside of these."""
+    """Return the cache of sizes of this run of rewrites or block; an empty one elsewhere."""
     run = found_in_run()
     if run is None:
         return _known.get() or _nothing_known()
@@ -135,7 +135,7 @@ def _unknown(variable: Variable, left: list[int], memory: dict[Variable, Dim]) -
 
 
 def _read_node(node: Apply, left: list[int], memory: dict[Variable, Dim]) -> Dim:
-    """Return what a node computes as a size, None if it is no arithmetic on sizes."""
+    """Return the result of a node as a size, or None if it is no arithmetic on sizes."""
     op, given = node.op, node.inputs
     kind = given[0].type if given else None
     if op.declaration is DIMENSION and isinstance(kind, TensorType):
@@ -162,13 +162,13 @@ def is_whole(variable: Variable) -> bool:
 
 
 def _compares(variable: Variable) -> bool:
-    """Return whether a variable is what a comparison of numbers gives."""
+    """Return whether a variable is the result of a comparison of numbers."""
     node = variable.owner
     return node is not None and node.op.facts.compares and all(map(is_integer_scalar, node.inputs))
 
 
 def calculated(name: str, args: Sequence[Dim]) -> Dim:
-    """Return what the operation of a name gives of dimensions, or None if unknown or an error."""
+    """Apply the operation of a name to dimensions; None if the result is unknown or an error."""
     for arg in args:
         if arg is None:  # asked of what is equal to it, a polynomial would be compared
             return None
@@ -307,7 +307,7 @@ def surely_at_most(first: Any, second: Any) -> bool:
 
 
 def size_key(size: Any, numbers: Numbers) -> Hashable:
-    """Return what sizes that are surely equal share: among many, those of one key are equal.
+    """Return a key that surely equal sizes share.
 
     ``numbers`` is kept between sizes that are compared.
 

@@ -1,4 +1,4 @@
-"""Sorting along an axis, searching in what is sorted, and counting.
+"""Sorting along an axis, searching in sorted arrays, and counting.
 
 ``argsort`` is stable on every backend, so that it gives one answer for equal elements everywhere.  ``sort`` need not be: equal
 elements are the same but for the sign of zero, and the quick way is up to fifty times quicker.  NaN comes last, as in NumPy.
@@ -203,7 +203,7 @@ def _bincount(op: Op, values: Sequence[Array]) -> Sequence[Array]:
 
 
 def check_counted(smallest: int, count: int, least: int, weights: Sequence[Any]) -> None:
-    """Raise what ``bincount`` refuses: numbers and lengths below 0, and weights that are not one for each number."""
+    """Raise for arguments that ``bincount`` refuses: negative numbers or lengths, or not one weight per number."""
     if smallest < 0:
         raise ScanvizValueError("a number is negative", expected="0 or more", found=smallest)
     if least < 0:

@@ -234,7 +234,7 @@ def _argument(mine: Variable, given: Any) -> Variable:
 
 
 def _check(own: Sequence[Any], results: Sequence[Any], name: Any, pullback: Any) -> None:
-    """Raise where what was given makes no graph."""
+    """Raise if the arguments make no graph."""
     if not isinstance(name, str) or not name:
         raise ScanvizTypeError.here("a named subgraph needs a name", found=repr(name))
     for variable in (*own, *results):

@@ -1,4 +1,4 @@
-"""Shared helpers of op families: variables from Python values, types from dtype and shape rules.
+"""Helpers of the op families: variables from Python values, and types from dtype and shape rules.
 
 Whatever a user writes beside a variable, a number, a list, an array, becomes a variable by :func:`as_variable`; what cannot is an
 error in the user's words.  A family gives :func:`infer_by` its dtype rule, and the shape rule of the declaration does the rest.

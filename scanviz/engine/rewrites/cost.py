@@ -1,4 +1,4 @@
-"""The cost of a graph: operations, floating-point operations, bytes moved and bytes of rows kept, as far as sizes are known.
+"""Costs of a graph: operations, floating-point operations, bytes moved and bytes of rows kept, as far as sizes are known.
 
 Sizes that are known only when a function runs stay symbols, named in the user's words (``x.shape[0]``), so a cost is a
 polynomial in them; two graphs of one function name them alike, and their costs can be compared.  A loop's step counts as
@@ -35,7 +35,7 @@ Meanings = dict[
 
 
 class StepCost(Struct, frozen=True):
-    """The cost of one step of a loop.
+    """Costs of one step of a loop.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class StepCost(Struct, frozen=True):
 
 
 class Cost(Struct, frozen=True):
-    """The cost of a graph.
+    """Costs of a graph.
 
     Attributes
     ----------
@@ -103,7 +103,7 @@ _NO_STEP = StepCost(0, ZERO, ZERO)
 
 
 class TotalCost:
-    """Costs of nodes that are computed as often as one another, added up; of other nodes later, by what changed."""
+    """The sum of costs of nodes that are computed equally often; updated by the nodes that changed."""
 
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
@@ -117,7 +117,7 @@ class TotalCost:
         self._steps: dict[Path, StepCost] = {}  # of several loops of one name all together
 
     def become(self, nodes: Sequence[Apply]) -> None:
-        """Be the sum of these nodes; what new ones cost is found."""
+        """Become the sum of these nodes; costs of new ones are computed."""
         before, now = self._nodes, dict.fromkeys(nodes)
         for node in [node for node in before if node not in now]:
             self._add(before.pop(node), -1)
@@ -276,7 +276,7 @@ class Scope:
 
 
 def _given(view: ScanView) -> dict[Variable, tuple[str, Variable]]:
-    """Return what the inputs of a loop's step are given around the loop, and how."""
+    """Map the inputs of a loop's step to their outer values, and how they are passed."""
     return {
         inner: (kind_of(variable), outer)
         for variable in view.op.readers
@@ -286,7 +286,7 @@ def _given(view: ScanView) -> dict[Variable, tuple[str, Variable]]:
 
 
 def size_name(size: Unknown) -> str:
-    """Return what a size of a variable, or a whole number, is called; a loop's result often has the name of what it starts from."""
+    """Return the name of a variable's size or of a whole number; a loop's result often has the name of its initial value."""
     source, owner = describe(size.source), getattr(size.source, "owner", None)
     if size.axis == 0 and owner is not None and isinstance(owner.op, Scan):
         return f"rows of {source}"
@@ -294,7 +294,7 @@ def size_name(size: Unknown) -> str:
 
 
 def _named(size: Polynomial, meanings: Meanings) -> Polynomial:
-    """Return a size in names of sizes of inputs; what is no sum or product of them has a name of its own."""
+    """Return a size in names of input sizes; a size that is no sum or product of them has its own name."""
     known: dict[Polynomial, Dim] = {}
 
     def name(unknown: Unknown | Call) -> Polynomial:
@@ -317,7 +317,7 @@ def _named(size: Polynomial, meanings: Meanings) -> Polynomial:
 
 
 def cost_of(outputs: Sequence[Variable]) -> Cost:
-    """Return what a graph costs.
+    """Return the costs of a graph.
 
     Examples
     --------
@@ -332,7 +332,7 @@ def cost_of(outputs: Sequence[Variable]) -> Cost:
 
 
 def node_cost(node: Apply, scope: Scope) -> Cost:
-    """Return what one node costs each time it is computed; a loop with all of its steps."""
+    """Return the cost of one computation of a node; of a loop with all its steps."""
     if isinstance(node.op, Scan):
         return _loop_cost(node, scope)
     if not node.op.facts.counted or is_view(node):
@@ -342,7 +342,7 @@ def node_cost(node: Apply, scope: Scope) -> Cost:
 
 
 def _loop_cost(node: Apply, scope: Scope) -> Cost:
-    """Return what a loop costs: its steps, and the rows it keeps."""
+    """Return the cost of a loop: its steps, and the rows it keeps."""
     view = ScanView(node)
     steps, inside = scope.size(view.n_steps), scope.inside(view)
     inside.total.become(view.op.once(nodes_of))

@@ -1,4 +1,4 @@
-"""Costs in numbers: what a graph costs after each rewrite with the sizes of a call put in.
+"""Costs in numbers: those of a graph after each rewrite, with the sizes of a call.
 
 Costs are sums of products of named sizes (:mod:`scanviz.engine.rewrites.cost`).  What a name stands for is written in sizes of a
 function's inputs, without a variable, so no array is kept alive; a size that a graph computes is followed back to the inputs, and
@@ -44,7 +44,7 @@ class Calculated(NamedTuple):
 
 
 class NamedSizes(NamedTuple):
-    """Named sizes in terms of sizes of inputs.
+    """The meaning of named sizes, in sizes of inputs.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class NamedSizes(NamedTuple):
 
 
 def named_sizes(meanings: Meanings, inputs: Sequence[Variable], names: Iterable[str]) -> NamedSizes:
-    """Return what names of sizes stand for, in sizes of a function's inputs.
+    """Return the meaning of named sizes, in sizes of a function's inputs.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ class _Walk:
 
 
 def _whole_numbers(variable: Variable) -> Sequence[Variable]:
-    """Return what a whole number is calculated of, if that is whole numbers alone."""
+    """Return the operands of a whole number, if all are whole numbers."""
     node = variable.owner
     if node is None or len(node.outputs) > 1 or not node.op.facts.foldable or node.op.facts.raises:
         return ()
@@ -153,7 +153,7 @@ def _whole_numbers(variable: Variable) -> Sequence[Variable]:
 
 
 class CostNumbers(NamedTuple):
-    """The cost of a graph in numbers; None where it depends on values.
+    """Costs of a graph in numbers; None for those that depend on values.
 
     Attributes
     ----------

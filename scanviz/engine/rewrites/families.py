@@ -45,7 +45,7 @@ def all_rules() -> list[Rule]:
 
 
 def load_outside(name: str | None = None) -> list[str]:
-    """Load the rules that other distributions add, or the one of a name, and return in words what could not be loaded."""
+    """Load the rules of other distributions, or the one of a name; describe those that could not be loaded."""
     failed: list[str] = []
     from scanviz.plugins import PluginFailure, plugins
 

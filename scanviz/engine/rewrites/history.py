@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Record(Application, frozen=True, kw_only=True):
-    """One application, with what it did to the graph, found when it is asked for.
+    """One application and its effect on the graph, found on demand.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class Record(Application, frozen=True, kw_only=True):
 
 
 class Version(NamedTuple):
-    """A graph, as what changed from the one before it; the first is all new.
+    """A graph as its changes from the version before; the first is all new.
 
     Attributes
     ----------
@@ -96,7 +96,7 @@ class Version(NamedTuple):
 
 
 class _Replay(Struct, frozen=True, eq=False):
-    """The rules applied once more: what each sweep did, and what was refused."""
+    """A second application of the rules: the result of each sweep, and the refusals."""
 
     sweeps: list[Swept]
     refused: list[Refused]
@@ -211,7 +211,7 @@ class RewriteHistory(Sequence[Record]):
         return self._costs
 
     def versions(self) -> Iterator[Version]:
-        """Go through the graph as it was built and after each application, by what each changed."""
+        """Iterate over the graph as built and after each application, as changes."""
         from scanviz.engine.rewrites.cost import Scope
         from scanviz.engine.rewrites.versions import Changes, Versions
 

@@ -1,4 +1,4 @@
-"""One graph as rules see it, and the tier that runs it: its nodes, who reads what, and what is known of shapes.
+"""One graph as rules see it, with its tier: its nodes, the readers of variables, and known shapes.
 
 A function's graph is one level; the step of each loop in it is another, inside.
 
@@ -184,7 +184,7 @@ class Level:
         return Level(outputs, self.path, self.loop, target=self.target)
 
     def once(self, find: Callable[[Level], T]) -> T:
-        """Return what a function finds out about this graph; it is asked once."""
+        """Return a function's answer about this graph, computed once."""
         if find not in self._found:
             self._found[find] = find(self)
         found: T = self._found[find]  # what was kept under a function is what it gave

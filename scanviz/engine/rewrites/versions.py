@@ -1,4 +1,4 @@
-"""A function's graph from one rewrite to the next: the nodes that each rewrite changed, and what that means to people.
+"""A function's graph from one rewrite to the next: the changed nodes, and a description for people.
 
 A node is known by its node id, which it keeps when it is only rebuilt.  So a rewrite changes the nodes that it makes or takes
 away, and those that read something else afterwards, but not all that are computed from these.  An operation that left a loop is

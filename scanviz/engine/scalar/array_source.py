@@ -40,7 +40,7 @@ NAMES = {
 
 
 class Target(Struct, frozen=True):
-    """The target of generated source.
+    """The array library and names that the source is written for.
 
     Attributes
     ----------
@@ -201,7 +201,7 @@ def _where(xp: Any, body: Arrays) -> Callable[..., Any]:
 def _loop(
     xp: Any, going: Arrays, step: Arrays, dtypes: Sequence[str], read: Sequence[int], limit: int
 ) -> Callable[..., Sequence[Any]]:
-    """Return the function of a loop that carries values of these dtypes, of which the results ``read`` are wanted."""
+    """Return the function of a loop with carried values of these dtypes; only the results ``read`` are wanted."""
 
     def run(*given: Any) -> Sequence[Any]:
         shape = _common_shape(*given)

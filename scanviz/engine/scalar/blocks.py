@@ -1,4 +1,4 @@
-"""Typed expressions: a block of lines, each an operation on numbered values of known dtypes.  This is what printers print.
+"""Typed expressions: blocks of lines, each an operation on numbered values of known dtypes; printers print these.
 
 A block is what :func:`typed` makes of expressions and the dtypes of their arguments.  Equal operations on equal operands are one
 line (there are no effects, so each is computed once), operands come before what reads them, and what a loop's step computes of
@@ -102,7 +102,7 @@ class _Builder:
         self._equal: dict[tuple[Any, ...], tuple[int, ...]] = {}
 
     def block(self, results: Sequence[int]) -> Block:
-        """Return what has grown."""
+        """Return the block built so far."""
         return Block(self.count, tuple(self.dtypes), tuple(self.lines), tuple(results))
 
     def line(
@@ -133,7 +133,7 @@ class _Builder:
         return self.line("constant", (), (dtype,), number.tobytes())[0]
 
     def value(self, expr: Expression, want: str | None = None) -> int:
-        """Return the number of an expression's value; ``want`` is the dtype of what is weak."""
+        """Return the number of an expression's value; ``want`` is the dtype of weak constants."""
         if expr.weak:
             if want is None:
                 raise ScanvizTypeError(f"the number {expr} has nothing to take its dtype from")
@@ -224,7 +224,7 @@ class _Builder:
         return self.line("when", (condition, otherwise, *captured), dtypes[:1], None, (body,))[0]
 
     def _at_hand(self, wanted: Expression) -> list[Expression]:
-        """Return the parts of an expression that have their values here: arguments, carried values, what was computed."""
+        """Return the parts of an expression that have values here: arguments, carried and computed values."""
 
         def is_given(expr: Expression) -> bool:
             given = expr.op == "argument" or (expr.op == "carried" and expr.free <= self.scope)
@@ -253,7 +253,7 @@ class _Builder:
         return self.line("table", (index,), (dtype,), np.array(values, dtype).tobytes())[0]
 
     def _several(self, expr: Expression) -> tuple[int, ...]:
-        """Return the values of what has several: a loop, or a function."""
+        """Return the values of an expression with several: a loop, or a function."""
         if isinstance(expr.data, ScalarFunction):
             return self._call(expr, expr.data)
         assert isinstance(expr.data, Repetition)
@@ -291,7 +291,7 @@ class _Builder:
 
 
 def _outside(results: Sequence[Expression], names: frozenset[str], scope: frozenset[str]) -> list[Expression]:
-    """Return what expressions of a loop take from outside: the largest parts that depend on nothing that it carries.
+    """Return the loop-invariant inputs of a loop's expressions: the largest parts that depend on no carried value.
 
     ``scope`` has the names that are carried around it; others are those of loops within it.
     """

@@ -115,7 +115,7 @@ Operand = Expression | float
 
 
 class Repetition:
-    """Names of what a loop carries, and the most steps it takes; inputs are initial values, the condition, new values."""
+    """Names of a loop's carried values, and its most steps; inputs are initial values, the condition, new values."""
 
     __slots__ = ("limit", "names")
 
@@ -154,7 +154,7 @@ class ScalarFunction:
 
 
 def expression(value: Operand) -> Expression:
-    """Return an expression itself, a Python number as a constant that takes the dtype of what stands beside it."""
+    """Return an expression itself, or a Python number as a constant that takes the dtype of its neighbour."""
     return value if isinstance(value, Expression) else constant(value)
 
 
@@ -228,14 +228,14 @@ def table(index: Expression, values: Sequence[float], dtype: str) -> Expression:
 
 
 def carried(name: str) -> Expression:
-    """Return what a loop carries under a name, within its condition and its new values."""
+    """Return a loop's carried value by name, within its condition and its new values."""
     return Expression("carried", data=name)
 
 
 def loop(
     start: Mapping[str, Expression], going: Expression, step: Mapping[str, Expression], limit: int
 ) -> dict[str, Expression]:
-    """Return what a loop carries at its end.
+    """Return a loop's final carried values.
 
     Parameters
     ----------

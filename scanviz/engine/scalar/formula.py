@@ -1,4 +1,4 @@
-"""Formulas of elementwise operations: an expression for each kind of dtype that an operation computes in."""
+"""Formulas of elementwise operations: an expression for each kind of dtype."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The operations of the scalar language: names, operands, results, and what each means.
+"""The operations of the scalar language: names, operands, results and meanings.
 
 Every operation works on numbers of one dtype and gives one of the same dtype, or a truth value.  Integers are those of the
 machine: fixed width, modulo two to the width.  Floating-point results are rounded to their dtype after every operation, in

@@ -34,7 +34,7 @@ def rows_kept(place: SourcePlace) -> Iterator[Advice]:
 
 
 def _unread(readers: list[NodeRecord], is_free: bool) -> tuple[str, str] | None:
-    """Return which few rows of a result are read, and what to do; None if all are needed."""
+    """Return which few rows of a result are read, and the advice; None if all are needed."""
     lasts = [_LAST.match(reader.op) for reader in readers]
     sizes = [reader for reader in readers if reader.op == "dimension{axis=0}"]
     depth = max((int(last.group(1)) for last in lasts if last), default=0)

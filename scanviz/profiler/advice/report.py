@@ -19,7 +19,7 @@ from scanviz.record.summary.verdict import VerdictSentence, verdict
 
 
 def largest(record: ProfileRecord) -> list[VerdictSentence]:
-    """Return what takes most of the run, and its slowest line: shown if no advice promises a gain.
+    """Return the most expensive part of the run and its slowest line, shown if no advice promises a gain.
 
     Examples
     --------

@@ -223,7 +223,7 @@ def _run(record: ProfileRecord) -> str:
 
 
 def _changes(comparison: Comparison, top: int) -> Iterator[ReportLine]:
-    """Yield what is slower, faster, new or gone, but not the parts of new and gone loops."""
+    """Yield slower, faster, new and gone items, but not the parts of new and gone loops."""
     shown = [row for row in comparison.rows if row.verdict in CHANGES and not row.of_new]
     functions = (row for row in comparison.rows if not row.figure.owner)
     least = _WORTH * sum(abs(row.b_ns or 0) * row.figure.count for row in functions)

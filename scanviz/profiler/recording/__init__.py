@@ -1,1 +1,1 @@
-"""Recording: what the engine notifies, kept as a record in bounded memory."""
+"""Recording: the engine's events, kept as a record in bounded memory."""

@@ -1,1 +1,1 @@
-"""Graphs as records: one form for all versions of a graph, and what each rewrite did."""
+"""Graphs as records: one form for all versions of a graph, and the effect of each rewrite."""

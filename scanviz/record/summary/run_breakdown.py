@@ -163,7 +163,7 @@ class OperationTimes:
         return self._times.get((*place, operation.index), 0)
 
     def most_of(self, owner: FunctionRecord | LoopRecord) -> OperationRecord | None:
-        """Return the operation that takes most of all; None where none has a time."""
+        """Return the most expensive operation, or None if none has a time."""
         timed = [operation for operation in owner.operations if self.of(owner, operation)]
         return max(timed, key=lambda operation: self.of(owner, operation), default=None)
 

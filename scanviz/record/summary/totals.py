@@ -108,7 +108,7 @@ class RemovedScan(Struct, frozen=True):
 
 
 def totals(parts: Sequence[RunPart]) -> list[PartTotal]:
-    """Return what the run time is made of, the longest first; unattributed time is last and always there.
+    """Return the parts of the run time, the longest first; unattributed time is last and always there.
 
     Profiler overhead is not part of it.
 
@@ -135,7 +135,7 @@ def title(part: RunPart) -> str:
 
 
 def lines(parts: Sequence[RunPart]) -> list[LineTotal]:
-    """Return the run time by line, the longest first, and last what has no line."""
+    """Return the run time by line, the longest first, and last the time without a line."""
     found: dict[tuple[str, int] | None, list[int]] = {}
     sources: dict[tuple[str, int] | None, SourceRecord | None] = {None: None}
     for part in parts:

@@ -1,4 +1,4 @@
-"""The findings of a run, in sentences: its slowest line, why that is slow, what was unusual, what rewriting did.
+"""The findings of a run, in sentences: its slowest line and the cause, unusual events, and the effect of rewriting.
 
 Each sentence comes from numbers of the record and names the place to look at next.
 """
@@ -110,7 +110,7 @@ class SlowLine(Struct, frozen=True):
 
     @property
     def loop(self) -> int | None:
-        """Key of the loop in which it took most; None where that was outside of loops."""
+        """Key of the loop in which it took most; None for time outside of loops."""
         spent: Counter[int | None] = Counter()
         for part in self.parts:
             spent[part.loop] += part.own_ns
@@ -196,7 +196,7 @@ def _slowest(record: ProfileRecord, line: SlowLine, whole: int) -> VerdictSenten
 
 
 def _why(record: ProfileRecord, loop: LoopRecord, line: SlowLine) -> Iterator[VerdictSentence]:
-    """Iterate over what is known of why a line of a loop is slow: the code that ran it, its calls, the machine's limits."""
+    """Iterate over known causes of a slow line of a loop: the code that ran it, its calls, the machine's limits."""
     if other_code_ns(loop) > MOST_OF_IT * loop.total_ns:
         yield VerdictSentence(
             "why", f"{_capital(in_other_code(loop))}.", loop.function, loop.key, line.source
@@ -219,7 +219,7 @@ def _why(record: ProfileRecord, loop: LoopRecord, line: SlowLine) -> Iterator[Ve
 
 
 def _rewriting(record: ProfileRecord, parts: Sequence[RunPart]) -> Iterator[VerdictSentence]:
-    """Iterate over what rewriting did to the slowest function: operations per step, and the effect where it was measured."""
+    """Iterate over effects of rewriting on the slowest function: operations per step, and the measured speedup if any."""
     took = {part.function: part.total_ns for part in parts if part.kind == "function"}
     functions = [
         function for function in record.functions if function.rewrites is not None and took.get(function.key)
@@ -347,7 +347,7 @@ def _waiting_products(record: ProfileRecord, parts: Sequence[RunPart]) -> Iterat
 
 
 def _short(text: str) -> str:
-    """Return a name or an operation made harmless, and cut where it is too long for a sentence."""
+    """Return a sanitised name or operation, cut to fit in a sentence."""
     text = sanitize(text)
     return text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME - 1] + "…"
 

@@ -173,7 +173,7 @@ def origins(frames: Sequence[Frame], register: int, place: Place | None = None) 
 
 
 def _before(numbers: _Numbers, seen: set[tuple[int, int, Place]]) -> Iterator[Origin | _Numbers]:
-    """Iterate over what gave numbers: values of which they are, or origins."""
+    """Iterate over the sources of numbers: values they come from, or origins."""
     frame, register = numbers.frames[-1], numbers.register
     program = frame.program
     if register in program.constants:
@@ -205,7 +205,7 @@ def moves_only(instruction: AnyInstruction) -> bool:
 
 
 def _given(frame: Frame, register: int) -> tuple[str, str]:
-    """Return what an input of a function's program is, and what the caller calls it."""
+    """Describe an input of a function's program, with the caller's name for it."""
     place = frame.program.inputs.index(register)
     kind = "input" if place < frame.given else "shared variable"
     return kind, frame.program.registers[register].name or f"number {place}"
@@ -214,7 +214,7 @@ def _given(frame: Frame, register: int) -> tuple[str, str]:
 def _into_step(
     numbers: _Numbers, loop: LoopInstruction, seen: set[tuple[int, int, Place]]
 ) -> Iterator[_Numbers]:
-    """Iterate over what an input of a step is of: of values around the loop, or of what an earlier step wrote."""
+    """Iterate over the sources of a step's input: values around the loop, or those that an earlier step wrote."""
     frame, register, place = numbers.frames[-1], numbers.register, numbers.place
     around = numbers._replace(frames=numbers.frames[:-1])
     if frame.linked:
@@ -238,7 +238,7 @@ def _into_step(
 def _earlier(
     numbers: _Numbers, write: int, tap: int, outer: int, initial: Place, seen: set[tuple[int, int, Place]]
 ) -> Iterator[_Numbers]:
-    """Iterate over what an earlier step wrote, or what the loop began with."""
+    """Iterate over the values that an earlier step wrote, or the loop's initial values."""
     frame = numbers.frames[-1]
     before = None if frame.step is None else frame.step + tap
     if before is None or before >= 0:
@@ -251,7 +251,7 @@ def _earlier(
 
 
 def _out_of_loop(numbers: _Numbers, loop: LoopInstruction) -> Iterator[Origin | _Numbers]:
-    """Iterate over the step of a loop that wrote numbers of its result, and over what it only passed on."""
+    """Iterate over the step of a loop that wrote numbers of its result, and over values that it only passed on."""
     frame, place = numbers.frames[-1], numbers.place
     inner, rows = _held(frame, loop)[numbers.register]
     row = place[0] if place and rows is not None else None
@@ -288,7 +288,7 @@ def _held(frame: Frame, loop: LoopInstruction) -> dict[int, tuple[int | None, ra
 
 
 def _read(numbers: _Numbers, maker: Instruction) -> Iterator[_Numbers]:
-    """Iterate over what an operation computed numbers of; outside of loops as far as it goes along axes."""
+    """Iterate over an operation's operands for some numbers; outside of loops as far as it goes along axes."""
     frame = numbers.frames[-1]
     moved = numbers.moved and is_added_cast(maker)
     places = _along_axes(frame, maker, numbers)
@@ -299,7 +299,7 @@ def _read(numbers: _Numbers, maker: Instruction) -> Iterator[_Numbers]:
 
 
 def _along_axes(frame: Frame, maker: Instruction, numbers: _Numbers) -> dict[int, Place]:
-    """Return, by input, where an operation reads what it computes numbers of."""
+    """Return, by input, the places that an operation reads to compute some numbers."""
     axes, registers = maker.op.facts.axes, frame.program.registers
     if axes is None or all(at is None for at in numbers.place):
         return {}
@@ -344,7 +344,7 @@ def _shown_place(frame: Frame, maker: Instruction, place: Place) -> Place | None
 
 
 def _shape(frame: Frame, register: int) -> tuple[int | None, ...]:
-    """Return the shape of a value that was let go of: None where nobody knows a size."""
+    """Return the shape of a freed value, or None if a size is unknown."""
     kind = frame.program.registers[register].type
     if not isinstance(kind, TensorType):
         return ()

@@ -249,7 +249,7 @@ def rows_of_sequences(graph: GraphSnapshot) -> dict[str, SequenceRows]:
 
 
 def _first_row(graph: GraphSnapshot, variable: str) -> tuple[int | None, int]:
-    """Return the first row of an array that a part of it shows, and the direction; None where unknown."""
+    """Return the first row of an array that a part of it shows, and the direction; None if unknown."""
     made = {output: node for node in graph.nodes for output in node.outputs}
     first: int | None = 0
     direction = 1

@@ -1,4 +1,4 @@
-"""Eigenvalues, orthogonal factors, singular values and what is made of them, under NumPy's names.
+"""Eigenvalues, orthogonal factors, singular values and functions built on them, under NumPy's names.
 
 Leading axes of matrices are batches.  Ints are computed in float64; there is no float16.
 """

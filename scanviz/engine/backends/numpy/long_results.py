@@ -108,7 +108,7 @@ def _added_statements(emitter: Emitter, instruction: Instruction, zeros: str) ->
     if not parameters.increment or not all(_counts_up(entry) for entry in parameters.pattern.entries):
         return None
     found = _found(emitter)
-    if not _is_zeros(found.makers.get(source), program) or not _is_nobody_elses(found, instruction, value):
+    if not _is_zeros(found.makers.get(source), program) or not _is_unshared(found, instruction, value):
         return None
     place = parameters.pattern.written([emitter.name(number) for number in numbers])
     added = emitter.bind(_added, "added_to_zeros")
@@ -138,7 +138,7 @@ def _is_zeros(maker: Any, program: Program) -> bool:
     return value is not None and value.dtype.kind in "fiuc" and value.shape == () and is_positive_zero(value)
 
 
-def _is_nobody_elses(found: _Found, instruction: Instruction, value: int) -> bool:
+def _is_unshared(found: _Found, instruction: Instruction, value: int) -> bool:
     """Return whether a register views a loop's output that nothing needs after an instruction."""
     reached = [value]
     while isinstance(maker := found.makers.get(reached[-1]), Instruction):

@@ -113,7 +113,7 @@ class SourceExecutable:
 
     @property
     def emits(self) -> Emits:
-        """The memory abilities of the tier."""
+        """The tier's abilities with memory."""
         return self.library.tier.emits
 
     def tiers(self) -> dict[int, tuple[Grouping, Emits]]:

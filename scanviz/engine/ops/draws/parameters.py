@@ -1,4 +1,4 @@
-"""Checking what a distribution is asked for: its shape, dtype and parameters.
+"""Check the shape, dtype and parameters of a distribution.
 
 Messages name the distribution and the parameter as the user wrote them, and show the first value that is
 wrong.

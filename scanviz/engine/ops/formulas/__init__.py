@@ -1,1 +1,1 @@
-"""Formulas in the scalar language: of elementwise operations and of random draws."""
+"""Formulas of one element in the scalar language: of elementwise operations and random draws."""

@@ -1,4 +1,4 @@
-"""Formulas of elementwise operations, by name: what one element is, in the scalar language; special values are NumPy's.
+"""Formulas of elementwise operations, by name, in the scalar language; special values are NumPy's.
 
 A function that has no formula here is a primitive of its name.  The file is imported when the first formula is asked for: machine
 code, CuPy and derivatives ask, a short loop on NumPy does not.  Where NumPy computes float16 in float32 and rounds once, so do

@@ -1,4 +1,4 @@
-"""Arithmetic that gives what it was given: ``x * 1``, ``--x``, ``a - (-b)``, ``where(True, a, b)``.
+"""Arithmetic that returns its operand: ``x * 1``, ``--x``, ``a - (-b)``, ``where(True, a, b)``.
 
 What is done, and only where every bit of the result, its dtype and its shape stay:
 

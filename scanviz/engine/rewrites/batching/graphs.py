@@ -50,7 +50,7 @@ RESULTS: MeaningTable[Callable[[Apply, Sequence[BatchedRows], Variable], list[Ba
 
 
 def batched_graph(outputs: Sequence[Variable], known: Known, count: Variable) -> list[BatchedRows]:
-    """Return what outputs are where variables are replaced by others, some of which have a leading axis more.
+    """Return outputs for replaced variables, some of which have one more leading axis.
 
     Parameters
     ----------
@@ -164,7 +164,7 @@ def _is_ragged(variable: Variable, known: Known) -> bool:
 
 
 def looped(outputs: Sequence[Variable], known: Known, count: Variable, name: str) -> list[BatchedRows]:
-    """Return what outputs are in each row, by a loop over the rows that computes all that depends on them."""
+    """Compute outputs for each row by a loop over the rows."""
     depending = depending_on([old for old, rows in known.items() if rows.batched], outputs)
     variables: list[LoopVariable] = []
     outer: list[Variable] = []

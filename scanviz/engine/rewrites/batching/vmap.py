@@ -95,7 +95,7 @@ def _axes_of(what: str, axes: Any, count: int) -> list[int | None]:
 
 
 def _each(tree: Any, convert: Callable[[Any], Any]) -> Any:
-    """Return lists, tuples and dicts with what stands in them converted."""
+    """Convert the items of lists, tuples and dicts."""
     if isinstance(tree, Mapping):
         return {key: _each(value, convert) for key, value in tree.items()}
     if type(tree) in (list, tuple):
@@ -164,7 +164,7 @@ def _checked_rows(
 
 
 def _name_of(inner: Variable, rows: Variable) -> str:
-    """Return what the user calls an argument, wherever its axis was."""
+    """Return the user's name of an argument."""
     return inner.name or describe(rows)
 
 
@@ -204,7 +204,7 @@ def _note(value: Any, axis: int | None, found: list[tuple[Variable, int | None]]
 
 
 def _placed(rows: BatchedRows, result: Variable, axis: int | None, count: Variable) -> Variable:
-    """Return a result with its axis where it is wanted."""
+    """Return a result with its batch axis moved to the requested place."""
     if axis is None:
         if rows.batched:
             raise ScanvizValueError.here(

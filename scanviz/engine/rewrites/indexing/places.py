@@ -1,4 +1,4 @@
-"""Indices as lists of parts, each with its own inputs: what rules about indexing share.
+"""Indices as lists of parts, each with its own inputs: helpers of rules about indexing.
 
 An :class:`IndexPart` is one axis' entry with the variables it reads, so that parts can be dropped, joined and put in other places
 before one index is made of them again.
@@ -59,7 +59,7 @@ def indexed(variable: Variable, parts: Sequence[IndexPart]) -> Variable | None:
 
 
 def picked(variable: Variable, entries: Sequence[IndexEntry]) -> Variable | None:
-    """Return a variable at entries of which none takes an input (see :func:`indexed`)."""
+    """Return a variable at entries without inputs (see :func:`indexed`)."""
     return indexed(variable, [IndexPart(entry) for entry in entries])
 
 

@@ -86,7 +86,7 @@ NOT_MERGED = Refusal("how the slices lie depends on how many rows there are", 1)
 
 
 def one_index(node: Apply, source: Apply, level: Level) -> Variable | Refusal | None:
-    """Return what an index picks of an index, by one; None if one of them is by arrays."""
+    """Combine two indices, one applied after the other; None if one of them is by arrays."""
     inner, outer = index_parts(source), index_parts(node)
     if any(part.entry.kind == "array" for part in (*inner, *outer)):
         return None
@@ -101,7 +101,7 @@ def one_index(node: Apply, source: Apply, level: Level) -> Variable | Refusal | 
 def _merged(
     inner: Sequence[IndexPart], outer: Sequence[IndexPart], size_of: SizeOf
 ) -> list[IndexPart] | Refusal:
-    """Return the parts of an index that picks what two, one after the other, pick."""
+    """Return the parts of an index equal to two, one applied after the other."""
     found: list[IndexPart] = []
     rest = iter(outer)
     axis = 0
@@ -146,7 +146,7 @@ def _of_one(part: IndexPart) -> list[IndexPart] | None:
 
 
 def _both(first: IndexPart, second: IndexPart, axis: int, size_of: SizeOf) -> IndexPart | Refusal:
-    """Return the part that picks what a part of a slice picks."""
+    """Combine a part of an index with a part that picks from its slice."""
     if is_whole(second.entry):
         return first
     if is_whole(first.entry):

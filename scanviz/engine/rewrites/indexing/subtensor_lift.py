@@ -72,7 +72,7 @@ SIZES_DIFFER = Refusal("arrays that are joined may not fit, which would be an er
 
 
 def lift_of(declaration: Declaration) -> Lift | None:
-    """Return what picks rows before an operation, or None if nothing does."""
+    """Return the rewrite that picks rows before an operation, or None."""
     if declaration.family == "join":
         from scanviz.engine.ops.join import CONCATENATE  # it is there: there is one of its operations
 
@@ -98,7 +98,7 @@ def _is_less(entries: Sequence[IndexEntry], shape: Sequence[Any]) -> bool:
 
 
 def _operand(operand: Variable, entries: Sequence[IndexEntry], whole: Sequence[Any], level: Level) -> Lifted:
-    """Return what an index of a result picks of an operand that broadcasts to it."""
+    """Return an operand's part of an index of a result that it broadcasts to."""
     found: list[IndexEntry] = []
     shape = level.shape(operand)
     before = len(entries) - len(shape)

@@ -33,11 +33,11 @@ from scanviz.engine.rewrites.loops.loop_facts import (
     elements,
     is_short,
     most_dimensions,
-    nobody_checks,
     own_tier,
     random_states,
     results_left,
     stays_in_step,
+    unchecked_reason,
     unread_sequence,
 )
 from scanviz.engine.rewrites.rule import Match, Refusal, counted, rule
@@ -78,14 +78,14 @@ def batch_draws(node: Apply, level: Level) -> Match | Refusal | None:
     gone = [chain.carry for chain in fitting]
     if not results_left(op, gone):
         if (unread := unread_sequence(view)) is not None:
-            return Refusal(nobody_checks(unread), 3)
+            return Refusal(unchecked_reason(unread), 3)
         if not counts(view):
             return Refusal("nothing but the loop looks whether its number of steps is negative", 3)
     return _drawn_before(view, fitting)
 
 
 def _too_much(chain: Chain, view: ScanView, level: Level) -> Refusal | None:
-    """Return why the numbers of all steps would take too much memory, or as much time as the loop; None if it is well."""
+    """Return why drawing for all steps at once would take too much memory or time; None if it pays."""
     steps, most = constant_integer(view.n_steps), most_dimensions(view, level)
     total = 0
     for draw in chain.draws:

@@ -1,4 +1,4 @@
-"""A loop of one step and a named subgraph become what they hold, and barriers to derivatives what passes them."""
+"""Inline loops of one step and named subgraphs, and remove barriers to derivatives."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from scanviz.engine.ops.index import getitem
 from scanviz.engine.ops.subgraph import SUBGRAPH, in_place
 from scanviz.engine.ops.support import constant_integer
 from scanviz.engine.rewrites.level import Level
-from scanviz.engine.rewrites.loops.loop_facts import nobody_checks
+from scanviz.engine.rewrites.loops.loop_facts import unchecked_reason
 from scanviz.engine.rewrites.rule import Match, Refusal, rule
 from scanviz.engine.scan.dependence import effects_of
 from scanviz.engine.scan.loop import SCAN, ScanView
@@ -44,7 +44,7 @@ def inline_one_step(node: Apply, level: Level) -> Match | Refusal:
 
     unchecked = unchecked_sequence(view.op.variables, view.outer_input)
     if unchecked is not None:
-        return Refusal(nobody_checks(unchecked), 2)
+        return Refusal(unchecked_reason(unchecked), 2)
     state = unchecked_state(view.op.variables, view.outer_input)
     if state is not None:
         return Refusal(

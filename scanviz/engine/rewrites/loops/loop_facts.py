@@ -1,4 +1,4 @@
-"""Facts for rules of loops: loop variables, nodes that compute sizes, rows that surely exist, and whether a move pays.
+"""Questions of rules about loops: loop variables, nodes that compute sizes, rows that surely exist, and whether a move pays.
 
 A loop checks the lengths of its sequences.  A rule that moves work out of it, or leaves a sequence out, keeps that check: it
 reads the sequence by :func:`rows_of_steps`, and refuses where nobody else would look (:func:`unread_sequence`).
@@ -133,7 +133,7 @@ def counts(view: ScanView) -> bool:
     return surely_not_negative(view.n_steps if steps is None else steps)
 
 
-def nobody_checks(sequence: LoopSequence) -> str:
+def unchecked_reason(sequence: LoopSequence) -> str:
     """Return why a loop with an :func:`unread_sequence` stays."""
     return f"nothing but the loop looks whether `{sequence.name}`, which no step reads, is long enough"
 
@@ -221,7 +221,7 @@ def elements(row: Variable) -> int | None:
 
 
 def bytes_of_rows(row: Variable, steps: int | None) -> int | None:
-    """Return the bytes of as many rows as there are steps, or None if unknown."""
+    """Return the bytes of one row per step, or None if unknown."""
     size = elements(row)
     return None if size is None or steps is None else size * steps * tensor_type(row).itemsize
 

@@ -175,7 +175,7 @@ class OneRowState(NamedTuple):
 
 
 def one_row_state(state: State, view: ScanView, level: Level) -> OneRowState | Refusal:
-    """Return the state that hands on a row and had a buffer of zeros but for the first row, or why it does not."""
+    """Return a one-row state in place of one with a buffer of zeros but for the first row, or a refusal."""
     row = _first_row(state, view, level)
     if isinstance(row, Refusal):
         return row

@@ -30,13 +30,13 @@ from scanviz.engine.rewrites.loops.loop_facts import (
     is_heavy,
     is_short_call,
     is_view,
-    nobody_checks,
     own_tier,
     results_left,
     results_without,
     size_nodes,
     stays_in_step,
     too_much_memory,
+    unchecked_reason,
     unread_sequence,
 )
 from scanviz.engine.rewrites.rule import Match, Refusal, counted, named, rule
@@ -64,7 +64,7 @@ def push_out_non_sequences(node: Apply, level: Level) -> Match | Refusal:
     if (refusal := own_tier(view, level)) is not None:
         return refusal
     if not results_left(view.op, same) and (unread := unread_sequence(view)) is not None:
-        return Refusal(nobody_checks(unread), 3)
+        return Refusal(unchecked_reason(unread), 3)
     leaving = _frontier(movable, view.op.inner_outputs)
     wanted = list(dict.fromkeys([*leaving, *(step_output.value for step_output in same)]))
     before = dict(zip(wanted, replace(wanted, given, check=False), strict=True))
@@ -169,7 +169,7 @@ def push_out_sequences(node: Apply, level: Level) -> Match | Refusal:
     given_out = [step_output for step_output in op.of_type(StepOutput) if rows.has(step_output.value)]
     # also where only last rows are kept: moving what gives nothing but these would compute all of them
     if not results_left(view.op, given_out) and (unread := unread_sequence(view)) is not None:
-        return Refusal(nobody_checks(unread), 3)
+        return Refusal(unchecked_reason(unread), 3)
     given_out = [step_output for step_output in given_out if step_output.keep == ALL]
     if not moved and not given_out:
         return Refusal("no operation of rows has a batched meaning", 3)

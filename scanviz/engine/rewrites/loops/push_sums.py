@@ -34,7 +34,7 @@ from scanviz.engine.scan.variables import State, inner_outputs
 
 
 class RunningSum(Struct, frozen=True, eq=False):
-    """A state that only adds a term in each step, and of which only the last row is read.
+    """A state that only adds a term in each step, and whose last row alone is read.
 
     Attributes
     ----------
@@ -270,7 +270,7 @@ def _product_of_rows(a: Variable, a_turned: bool, b: Variable, b_turned: bool) -
 
 
 def _in_one_order(a: Variable, b: Variable) -> tuple[Variable, Variable]:
-    """Return rows of which none, or the second alone, is reversed: reversed rows would be copied.
+    """Return rows of which at most the second is reversed, since reversed rows would be copied.
 
     The second are those that the loop makes, mostly, which may lie in memory in any order (``lay_rows_backwards``).
     """

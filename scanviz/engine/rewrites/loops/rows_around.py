@@ -1,4 +1,4 @@
-"""Rows of a loop's variables as they are read around it: those it has anyway, and those it must give for it.
+"""Rows of a loop's variables outside of it: those it has, and those it must return additionally.
 
 Rules that move work out of a loop say which variables of the step they need for all steps.  Before it there are the rows of
 sequences.  After it there are those of results that are kept whole too; for others the loop gets a new result, whose memory is
@@ -18,10 +18,10 @@ from scanviz.engine.ops.reduce import SUM_TO_SHAPE
 from scanviz.engine.ops.shape import DIMENSION, dimension
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.loops.loop_facts import (
-    nobody_checks,
     reads_whole,
     results_left,
     rows_of_steps,
+    unchecked_reason,
     unread_sequence,
 )
 from scanviz.engine.scan.loop import ScanView
@@ -136,7 +136,7 @@ class Rows:
         return bool(read) and all(read)
 
     def need(self, variable: Variable) -> None:
-        """Ask for the rows of a variable; for a sum to a shape, for the rows of what is summed."""
+        """Request the rows of a variable; for a sum to a shape, the rows of its summand."""
         source = self._summed(variable)
         if source is not None:
             self.need(source)
@@ -194,7 +194,7 @@ class Rows:
         """Return the check that would be lost with the loop if it has no result left; None if none is."""
         left = results_left(self.view.op, gone)
         unread = None if left or self.extra else unread_sequence(self.view)
-        return None if unread is None else nobody_checks(unread)
+        return None if unread is None else unchecked_reason(unread)
 
     def rebuilt(self, gone: Sequence[LoopVariable]) -> tuple[ScanView, dict[Variable, Variable]]:
         """Return the loop with the needed rows as results and some results removed, and the replacements of its results."""

@@ -202,7 +202,7 @@ def save_memory(node: Apply, level: Level) -> Match | Refusal:
 
 
 def _rows_read(variable: LoopVariable, view: ScanView, level: Level) -> Keep | Refusal | None:
-    """Return how many last rows of a result are read, fewer than it keeps now; None if there is no question."""
+    """Return the number of last rows read of a result, fewer than it keeps now; None if that does not apply."""
     result = view.outer_output(variable)
     if not isinstance(variable, State | StepOutput) or result is None or not level.is_read(result):
         return None
@@ -242,7 +242,7 @@ def _depth(node: Apply, position: int, level: Level) -> int | None:
 
 
 def _last_rows(entry: IndexEntry) -> int | None:
-    """Return how many last rows a part by known numbers picks from, whatever their number; None if it counts from the start."""
+    """Return the number of last rows that a part with known bounds picks from; None if it counts from the start."""
     sizes = sizes_to_try(0, entry)
     found = {n: rows for n in sizes if (rows := rows_at(entry, n)) is not None}
     kept = _bound({n: n - min(rows) for n, rows in found.items() if rows}, entry, sizes)
@@ -280,7 +280,7 @@ def _front(node: Apply, position: int, level: Level) -> int | None:
 
 
 def _at_most(size: Dim) -> int | None:
-    """Return a number that a size is never above; None where none is known."""
+    """Return an upper bound of a size, or None if none is known."""
     return min((number for number in arguments_of(size, "minimum") if isinstance(number, int)), default=None)
 
 

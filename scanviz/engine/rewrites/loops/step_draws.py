@@ -1,4 +1,4 @@
-"""Positions of draws in the random states that a loop carries: the start of each draw, and the advance per step.
+"""Use of a loop's random states by draws in its step: the offset of each draw, and the advance per step.
 
 The generator counts: how many of its blocks, of four words of 64 bits each, a draw takes follows from its shape alone
 (:func:`scanviz.engine.ops.random.words_of_element`).  So the draws of one state are a chain of fixed length, the *stride* of a

@@ -1,4 +1,4 @@
-"""Removal of unused and duplicate loop variables: remove_constants_and_unused_inputs_scan and scan_merge_inouts.
+"""Remove unneeded loop variables: remove_constants_and_unused_inputs_scan and scan_merge_inouts.
 
 - A non-sequence that is a constant is written into the step.
 - Two sequences, or two non-sequences, that are the same variable around the loop become one.

@@ -1,4 +1,4 @@
-"""The arguments of a loop's code, and what the numbers that it leaves mean."""
+"""The arguments of a loop's code, and the meaning of the numbers that it writes."""
 
 from __future__ import annotations
 

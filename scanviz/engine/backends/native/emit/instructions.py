@@ -109,7 +109,7 @@ def write_chain(step: Step, group: Sequence[Instruction], local: frozenset[int])
 
 
 def each_element(step: Step, reads: Sequence[ArrayPlace], target: ArrayPlace, body: Body) -> None:
-    """Write a loop over the elements of arrays of one shape, ``body(values, lanes)`` giving what is written."""
+    """Write a loop over the elements of arrays of one shape; ``body(values, lanes)`` returns the value to write."""
     lanes = lanes_of([place.dtype for place in (*reads, target)], step.vector_bytes)
     sources = [step.operand(place) for place in reads]
     for_each(step.code, target.shape, sources, [step.operand(target)], body, lanes)

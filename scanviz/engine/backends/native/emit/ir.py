@@ -356,7 +356,7 @@ class Code:
         step: int = 1,
         most: int = 1,
     ) -> list[Value]:
-        """Fold ``turn(number, carried)`` over a range, and return what is carried at the end.
+        """Fold ``turn(number, carried)`` over a range and return the final carried values.
 
         Up to ``most`` known turns are unrolled, more become a loop.
         """

@@ -25,7 +25,7 @@ from scanviz.engine.runtime.address import address
 
 
 def must_fit(fits: bool) -> None:
-    """Raise RunError unless sizes fit: NumPy's code then says what is wrong."""
+    """Raise RunError unless sizes fit; NumPy's code then raises the user's error."""
     if not fits:
         raise RunError("sizes that do not fit are an error of the run")
 

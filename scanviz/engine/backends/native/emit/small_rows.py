@@ -22,7 +22,7 @@ ROWS = 4  # at most
 
 
 class StepsInRegisters(Protocol):
-    """Interface of a writer that keeps small rows in registers."""
+    """The part of the writer of steps that small rows use."""
 
     code: Code
     places: ArrayPlaces

@@ -110,7 +110,7 @@ def _from(parts: dict[int, StoredLanes], offset: int) -> StoredLanes | None:
 
 
 def _cut(parts: dict[int, StoredLanes], begin: int, end: int) -> None:
-    """Take what lies between two offsets out of the parts; what is left of one stays, as whole numbers."""
+    """Remove the bytes between two offsets from the parts; the rest of a part stays, as whole numbers."""
     for start, part in list(parts.items()):
         stop = start + part.bytes
         if start >= end or begin >= stop:

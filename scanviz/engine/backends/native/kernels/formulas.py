@@ -207,7 +207,7 @@ def _when(code: Code, line: Statement, given: Sequence[Value]) -> Value:
 
 
 def _loop(code: Code, line: Statement, given: Sequence[Value]) -> list[Value]:
-    """Write a bounded loop of the scalar language, and return what it carries at its end."""
+    """Write a bounded loop of the scalar language and return its final carried values."""
     going, step = line.blocks
     limit = line.data
     assert isinstance(limit, int)

@@ -13,7 +13,7 @@ from scanviz.profiler.report.gradients import gradient_lines
 from scanviz.profiler.report.loops import function_lines, loop_lines, other_loop_lines
 from scanviz.profiler.report.roofline import roofline_lines
 from scanviz.profiler.report.run_tables import by_line_lines, gone_lines, outside_lines, whole_lines
-from scanviz.profiler.report.summary import NOT_CALLED, render_summary
+from scanviz.profiler.report.summary import not_called, render_summary
 from scanviz.profiler.report.text import (
     HEADING,
     HOT,
@@ -167,7 +167,7 @@ def _body(
         key=lambda function: -function.total_ns,
     )
     if not called:
-        return [ReportLine(NOT_CALLED, WARNING, wraps=True)]
+        return [not_called(record)]
     parts = parts_of(record)
     lines = [ReportLine(sentence.text, wraps=True) for sentence in verdict(record, parts)]
     lines += [ReportLine(to_try.text, HOT, wraps=True)] if to_try is not None else []

@@ -36,6 +36,8 @@ def whole_lines(record: ProfileRecord, parts: Sequence[RunPart]) -> list[ReportL
     head = f"where the time goes: {duration(whole)}"
     if record.threads.others:
         beside = duration(record.threads.beside_ns)
+        if overhead_ns(parts):
+            head += f"; {duration(parts[0].total_ns)} with profiler overhead"
         head += f", {beside} of it in {counted(record.threads.others, 'other thread')}"
     return [
         ReportLine(""),

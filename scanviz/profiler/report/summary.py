@@ -21,6 +21,7 @@ NARROWEST = 40
 LONGEST_CALL = 160  # columns of the script and its arguments
 LONGEST_ERROR = 240  # columns of the error that ended the script; its traceback has all of it
 NOT_CALLED = "No scanviz function was called: scanviz records what scanviz.function compiles."
+ONLY_COMPILED = "No scanviz function was called, only compiled: call it in the script to time it."
 LEADS = {"why": "Why: ", "unusual": "Unusual: "}
 STYLES = {"try": HOT, "unusual": WARNING}
 LEAST = 0.01  # of run time: a smaller part is not named in the first line
@@ -68,7 +69,7 @@ def render_summary(
         sentences.insert(place, to_try)
     head = [_head(record, parts), *_ended(record)]
     if not any(function.calls or function.running for function in record.functions):
-        head.append(ReportLine(NOT_CALLED, WARNING, wraps=True))
+        head.append(not_called(record))
     split = max((k + 1 for k, sentence in enumerate(sentences) if sentence.topic == "time"), default=0)
     head += [_line(sentence) for sentence in sentences[:split]]
     others = [_line(sentence) for sentence in sentences[split:]]
@@ -88,6 +89,12 @@ def render_summary(
     return "".join(row + "\n" for row in (*first, *lines, *found, *last))
 
 
+def not_called(record: ProfileRecord) -> ReportLine:
+    """Return the line of a run that called no function: whether it compiled one."""
+    compiled = any(build.kind == "function" for build in record.building)
+    return ReportLine(ONLY_COMPILED if compiled else NOT_CALLED, WARNING, wraps=True)
+
+
 def _line(sentence: VerdictSentence) -> ReportLine:
     return ReportLine(
         LEADS.get(sentence.topic, "") + sentence.text, STYLES.get(sentence.topic, ""), wraps=True
@@ -104,7 +111,7 @@ def _head(record: ProfileRecord, parts: Sequence[RunPart]) -> ReportLine:
     ended = sanitize(record.outcome.in_short)
     text += f", {ended}" if ended else ""
     rows = [row for row in totals(parts) if row.total_ns >= LEAST * whole > 0]
-    if record.functions and rows:
+    if rows and (record.functions or record.building):
         text += ": " + ", ".join(f"{row.title} {share(row.total_ns, whole)}" for row in rows)
     return ReportLine(f"{text}.", HEADING, wraps=True)
 

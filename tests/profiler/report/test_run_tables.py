@@ -113,6 +113,12 @@ def test_times_of_other_threads_are_told_beside_the_whole():
     assert parts[0].total_ns == 140 and totals(parts)[-1].total_ns == 100
     (head,) = (line.text for line in whole_lines(record, parts) if line.text.startswith("where"))
     assert head == "where the time goes: 140 ns, 40.0 ns of it in 2 other threads"
+    record = replace(record, threads=replace(record.threads, recording_ns=35))
+    parts = parts_of(record)
+    (head,) = (line.text for line in whole_lines(record, parts) if line.text.startswith("where"))
+    assert (
+        head == "where the time goes: 105 ns; 140 ns with profiler overhead, 40.0 ns of it in 2 other threads"
+    )
 
 
 def test_the_report_of_a_real_run_names_its_parts(record):

@@ -5,6 +5,9 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
+import scanviz
+from scanviz import tensor as T
+from scanviz.profiler.report.overview import render_report
 from scanviz.profiler.report.summary import MOST_LINES, render_summary
 from scanviz.record.model import OutcomeRecord, ProfileRecord
 from scanviz.record.summary.verdict import VerdictSentence
@@ -72,6 +75,16 @@ def test_a_script_without_calls_says_so() -> None:
     assert text == (
         "x.py took 1.00 s.\nNo scanviz function was called: scanviz records what scanviz.function compiles.\n"
     )
+
+
+def test_a_script_that_only_compiles_says_so() -> None:
+    x = T.vector("x")
+    with scanviz.profile() as p:
+        scanviz.function([x], T.exp(x))
+    first, second, *_ = render_summary(p.record, width=200).splitlines()
+    assert ": compilation" in first
+    assert second == "No scanviz function was called, only compiled: call it in the script to time it."
+    assert second in render_report(p.record, width=200)
 
 
 def test_profiler_overhead_and_a_busy_machine_stand_below_the_answer() -> None:

@@ -23,7 +23,7 @@ from scanviz.engine.errors import ScanvizError
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 # Libraries that scanviz calls: their frames are hidden like scanviz's own.
-_CALLED_LIBRARIES = {"numpy", "scipy", "cupy"} | sys.stdlib_module_names
+_CALLED_LIBRARIES = {"numpy", "scipy", "cupy", "llvmlite"} | sys.stdlib_module_names
 
 
 @contextmanager

@@ -64,6 +64,14 @@ def ctrl_c_in_machine_code():
     interrupted_soon()
     f()
 
+def ctrl_c_in_llvm():
+    from llvmlite.binding import targets
+    scanviz.config.native.cache = "off"
+    exec("def emit_object(*given): raise KeyboardInterrupt", vars(targets))
+    targets.TargetMachine.emit_object = targets.emit_object
+    h, _ = scanviz.scan(T.cos, outputs_info=T.zeros(3), n_steps=9)
+    scanviz.function([], h[-1], mode="native")()
+
 def of_numpy():
     import numpy
     return numpy.tanh(x)
@@ -124,6 +132,7 @@ def test_the_users_frame_is_the_last_one(tmp_path, what, frames):
     [
         ("ctrl_c_while_building", []),
         ("ctrl_c_while_compiling", []),
+        ("ctrl_c_in_llvm", []),
         ("ctrl_c_in_machine_code", []),
         ("ctrl_c_while_running", []),
         ("ctrl_c_while_running", ["-m", "scanviz", "run"]),

@@ -6,13 +6,12 @@ The search takes at most two seconds; where they do not suffice, only the functi
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 from time import perf_counter_ns
 from typing import Any
 
 from scanviz.engine.observe import Observer
 from scanviz.profiler.values.checking import Checker, CheckOptions
-from scanviz.record.traces.finding import FirstNanRecord
+from scanviz.record.traces.finding import FindingRecord, FirstNanRecord
 
 LONGEST_NS = 2_000_000_000
 
@@ -28,28 +27,36 @@ def first_nan(function: int, again: Callable[[Observer], None]) -> FirstNanRecor
         ``again(observer)`` repeats the call.
     """
     search = _Search()
-    with suppress(Exception, _SearchEnded):  # a failure of the second computation changes nothing of the run
+    try:
         again(search)
+    except (Exception, _SearchEnded):  # a failure of the second computation changes nothing of the run
+        completed = False
+    else:
+        completed = True
     found = search.finding
     if found is None:
-        return FirstNanRecord(function)
+        return FirstNanRecord(function, was_given=completed)
     place = found.loops[-1] if found.loops else None
-    rows, was_given = ", ".join(found.rows), found.cause == "given"
-    if was_given:
-        origin = next(
-            (value.origin for value in found.inputs if value.where is not None and value.origin), ""
-        )
-        kind = "shared variable " if origin.startswith("shared variable") else "your input, "
-        rows = f"{kind}{rows}" if rows else origin
+    was_given = found.cause == "given"
     return FirstNanRecord(
         function,
         found.operation,
         found.source,
         place.loop if place is not None else "",
         place.step if place is not None else None,
-        rows,
+        _given(found) if was_given else ", ".join(found.rows),
         was_given,
     )
+
+
+def _given(found: FindingRecord) -> str:
+    """Return the value from outside that was NaN, with its rows where they are known."""
+    origin = next((value.origin for value in found.inputs if value.where is not None and value.origin), "")
+    for kind in ("your input ", "shared variable "):
+        rows = [row for row in found.rows if origin == kind + row.partition("[")[0]]
+        if rows:
+            return kind + ", ".join(rows)
+    return origin
 
 
 class _SearchEnded(BaseException):

@@ -288,6 +288,8 @@ def _first_nan(record: ProfileRecord) -> Iterator[VerdictSentence]:
     called = f"`{_short(function.name)}` returned NaN"
     if not nan.operation:
         text = f"{called}: scanviz check SCRIPT finds where it appears."
+        if nan.was_given:
+            text = f"{called} that no operation computed: look for it in the inputs of that call."
         yield VerdictSentence("unusual", text, function.key)
         return
     inside = [loop for loop in record.loops if (loop.function, loop.name) == (nan.function, nan.loop)]

@@ -130,7 +130,7 @@ class FirstNanRecord(Strict, frozen=True):
     function : int
         Key of the function.
     operation : str
-        The operation that gave it, as printed; empty if it was not found in time.
+        The operation that gave it, as printed; empty if it was not found in time, or if none computed it.
     source : SourceRecord or None
         The user's line that built the operation.
     loop : str
@@ -139,7 +139,7 @@ class FirstNanRecord(Strict, frozen=True):
         The step, counted from 0.
     rows : str
         The caller's values that it was computed from, such as ``x[731]``, or where it came from, such as
-        ``your input, x[731]``; empty where that is not known.
+        ``your input x[731]``; empty where that is not known.
     was_given : bool
         Whether it came from outside: no operation made it.
     """

@@ -208,7 +208,7 @@ def _given(frame: Frame, register: int) -> tuple[str, str]:
     """Describe an input of a function's program, with the caller's name for it."""
     place = frame.program.inputs.index(register)
     kind = "input" if place < frame.given else "shared variable"
-    return kind, frame.program.registers[register].name or f"number {place}"
+    return kind, frame.program.registers[register].name or f"input{place + 1}"
 
 
 def _into_step(

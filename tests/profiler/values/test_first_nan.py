@@ -38,22 +38,42 @@ def test_the_step_and_the_line_of_the_first_nan_are_found(mode, tmp_path) -> Non
 
 @pytest.mark.parametrize(
     ("nan_in", "told"),
-    [("input", "your input, x[3]"), ("shared", "shared variable w[3]"), ("constant", "a constant")],
+    [
+        ("input", "your input x[3]"),
+        ("unnamed", "your input input1[3]"),
+        ("shared", "shared variable w[3]"),
+        ("constant", "a constant"),
+    ],
 )
 def test_a_nan_that_came_from_outside_is_named(nan_in: str, told: str) -> None:
     given = np.ones(9)
     given[3] = np.nan
-    x = {"input": T.vector("x"), "shared": scanviz.shared(given, name="w"), "constant": T.constant(given)}[
-        nan_in
-    ]
-    s, _ = scanviz.scan(lambda x_t, s: s + x_t, x, 0.0, name="sums")
-    f = scanviz.function([x] if nan_in == "input" else [], s[-1], name="add")
+    inputs = {"input": T.vector("x"), "unnamed": T.vector()}
+    x = inputs | {"shared": scanviz.shared(given, name="w"), "constant": T.constant(given)}
+    s, _ = scanviz.scan(lambda x_t, s: s + x_t, x[nan_in], 0.0, name="sums")
+    f = scanviz.function([x[nan_in]] if nan_in in inputs else [], s[-1], name="add")
     with scanviz.profile() as p:
-        f(given) if nan_in == "input" else f()
+        f(given) if nan_in in inputs else f()
     text = verdict(p.record)[0].text
     assert text.startswith(
         f"`add` returned NaN. The first NaN of the call came from {told}, and is first read by "
     )
+
+
+def test_rows_beside_a_constant_nan_are_not_blamed() -> None:
+    x = T.vector("x")
+    s, _ = scanviz.scan(lambda x_t, s: T.switch(T.gt(x_t, 3), np.nan, s + x_t), x, 1.0, name="lit")
+    with scanviz.profile() as p:
+        scanviz.function([x], s[-1])(np.array([1.0, 5.0, 2.0]))
+    assert " came from a constant, and is first read by `where(x[t] > 3, nan" in verdict(p.record)[0].text
+
+
+def test_a_nan_that_is_only_moved_is_in_the_inputs() -> None:
+    x = T.matrix("x")
+    with scanviz.profile() as p:
+        scanviz.function([x], x.T[::-1], name="turn")(np.full((2, 3), np.nan))
+    text = "`turn` returned NaN that no operation computed: look for it in the inputs of that call."
+    assert verdict(p.record)[0].text == text
 
 
 def test_numbers_are_not_looked_into_and_the_updates_of_shared_variables_happen_once() -> None:

@@ -21,7 +21,7 @@ from scanviz.record.traces.held_calls import HeldCallRecord
 from scanviz.record.traces.model import TraceRecord
 from scanviz.record.values import DurationRecord, OutcomeRecord, SourceRecord
 
-SCHEMA = 5  # version of the data model: raised when a field's meaning changes or one is taken away
+SCHEMA = 6  # version of the data model: raised when a field's meaning changes or one is taken away
 
 
 class CallPartsRecord(Strict, frozen=True):

@@ -34,7 +34,7 @@ def test_every_record_is_in_the_tables_once() -> None:
 
 
 def test_a_new_record_has_the_version_of_the_data_model() -> None:
-    assert SCHEMA == ProfileRecord().schema == 5
+    assert SCHEMA == ProfileRecord().schema == 6
 
 
 def test_types_are_written_in_json_words() -> None:

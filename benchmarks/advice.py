@@ -70,8 +70,8 @@ def delivered(kind: str, rounds: int) -> list[tuple[int, int]]:
 
 def measured(kind: str, rounds: int, profiles: int, folder: Path) -> dict[str, Any]:
     """Return one row of the table."""
-    told = [promised(kind, folder) for _ in range(profiles)]
-    given = [time for time in told if time is not None]
+    text = [promised(kind, folder) for _ in range(profiles)]
+    given = [time for time in text if time is not None]
     times = delivered(kind, rounds)
     gain = statistics.median(before - after for before, after in times)
     promise = statistics.median(given) if given else None

@@ -202,9 +202,9 @@ def line(row: dict[str, Any]) -> str:
             f"with itself, {some}: {row['wrong']} found a difference (goal: {WRONG:.0%}),"
             f" {row['no_verdict']} without a verdict: {verdict}"
         )
-    told = "" if row["ratio"] is None else f", told ×{row['ratio']:.3f}"
+    text = "" if row["ratio"] is None else f", told ×{row['ratio']:.3f}"
     return (
-        f"{row['what']} (CPU time ×{row['cpu_ratio']:.3f}{told}), {some}: loop found {row['loop']}, line {row['line']};"
+        f"{row['what']} (CPU time ×{row['cpu_ratio']:.3f}{text}), {some}: loop found {row['loop']}, line {row['line']};"
         f" another line {row['another_line']}: {verdict}"
     )
 

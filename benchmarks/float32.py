@@ -146,8 +146,8 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=8.0, help="of the rounds of one workload, about")
     parser.add_argument("--json", help="write the rows there")
     options = parser.parse_args()
-    told = machine()
-    print(f"{told['processor']}, {told['processors']} processors; ms, and times as fast")
+    text = machine()
+    print(f"{text['processor']}, {text['processors']} processors; ms, and times as fast")
     print(
         f"{'':<38}{'f64, 1':>9} {'f64, all':>9} {'f32, 1':>9} {'f32, all':>9} {'f32, 1':>7} {'f32':>7} {'thr 64':>7} {'thr 32':>7}"
     )

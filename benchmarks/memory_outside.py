@@ -3,7 +3,7 @@
     python benchmarks/memory_outside.py [--only WORD …] [--json FILE]      # Linux, three minutes
 
 Each cell is a process of its own.  *Grew* is the most that it held in calls of a long loop beyond what it held after calls of a
-short one, without pages of libraries' files, beside what the forecast told before and after.  *Kept* is what a process holds more
+short one, without pages of libraries' files, beside the forecast before and after.  *Kept* is what a process holds more
 when it has done something many times than after a fifth of them.
 """
 
@@ -72,7 +72,7 @@ LOOPS: dict[str, Callable[[], tuple[list[Any], Any]]] = {
 }
 
 
-def told(name: str) -> float:
+def status_field(name: str) -> float:
     """Return a number of bytes in MB that the system tells of this process."""
     lines = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
     return int(lines[name].split()[0]) * 1024 / 1e6
@@ -85,11 +85,11 @@ def grown(loop: str, tier: str) -> list[float]:
     start = np.ones(WIDTH), np.full(WIDTH, 0.5)
     for _ in range(3):
         f(*start, FEW)
-    before = told("VmHWM") - told("RssFile")
+    before = status_field("VmHWM") - status_field("RssFile")
     forecast = f.memory_forecast(*start, MANY).peak_bytes / 1e6
     for _ in range(3):
         f(*start, MANY)
-    grew = told("VmHWM") - told("RssFile") - before
+    grew = status_field("VmHWM") - status_field("RssFile") - before
     return [grew, forecast, f.memory_forecast(*start, MANY).peak_bytes / 1e6]
 
 
@@ -138,10 +138,10 @@ def kept(what: str, tier: str) -> list[float]:
     act = make(tier)
     for number in range(times // 5):
         act(number)
-    before = told("RssAnon")
+    before = status_field("RssAnon")
     for number in range(times // 5, times):
         act(number)
-    return [told("RssAnon") - before]
+    return [status_field("RssAnon") - before]
 
 
 def in_a_process(kind: str, name: str, tier: str) -> list[float]:

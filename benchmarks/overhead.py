@@ -202,9 +202,9 @@ def stated(record: Any, loop: str | None) -> float:
     return float((shown - in_steps + record.cost.total_ns) / (shown - in_steps))
 
 
-def is_true(told: float, slowdown: float) -> bool:
+def is_true(reported: float, slowdown: float) -> bool:
     """Return whether what a profile says of its cost is near enough to what was measured."""
-    return abs(told - slowdown) <= max(LITTLE, TOLERANCE * (slowdown - 1))
+    return abs(reported - slowdown) <= max(LITTLE, TOLERANCE * (slowdown - 1))
 
 
 def measured(case: Case, rounds: int) -> dict[str, Any]:
@@ -221,13 +221,13 @@ def measured(case: Case, rounds: int) -> dict[str, Any]:
     pairs = [(cpu_ns(case.work), cpu_ns(profiled)) for _ in range(rounds)]
     plain = statistics.median(before for before, _ in pairs)
     slowdown = statistics.median(after / before for before, after in pairs)
-    told = stated(session.record, case.loop)
+    text = stated(session.record, case.loop)
     return {
         "what": case.name,
         "plain_us": plain / case.per / 1e3,
         "slowdown": slowdown,
-        "stated": told,
-        "stated_is_true": is_true(told, slowdown),
+        "stated": text,
+        "stated_is_true": is_true(text, slowdown),
         "goal": case.goal,
         "met": None if case.goal is None else slowdown <= case.goal,
     }

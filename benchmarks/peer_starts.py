@@ -150,7 +150,7 @@ def ratios(
     return found
 
 
-def told(rows: list[dict[str, Any]], calls: Sequence[int], than: str, clock: str) -> list[str]:
+def break_even(rows: list[dict[str, Any]], calls: Sequence[int], than: str, clock: str) -> list[str]:
     """Return what of the goals was met, in sentences."""
     found = []
     for caches in CACHES:
@@ -226,9 +226,9 @@ def main() -> None:
             }
             print(f"{name}: {'; '.join(f'{tool} {ends} s' for tool, ends in seconds.items())}", flush=True)
     print_tables(rows, options.tools, calls, clock)
-    print("\n" + "\n".join(told(rows, calls, "scanviz", clock)))
+    print("\n" + "\n".join(break_even(rows, calls, "scanviz", clock)))
     if "scanviz native" in options.tools:
-        print("\n".join(told(rows, calls, "scanviz native", clock)[:-1]))
+        print("\n".join(break_even(rows, calls, "scanviz native", clock)[:-1]))
     write_json(options.json, rows, "peer_starts")
 
 

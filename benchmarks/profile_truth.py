@@ -6,7 +6,7 @@ Stated are the typical step, the parts of it and the hottest operation, and the 
 are the CPU time of the thread, of the plain function with more and with fewer steps, and of its plain code with one operation done
 twice; for some loops also a copy by hand, each operation of which is left out in turn.  Those for the run are clocks in the script.
 What parts come to above the whole, by the same instrument, is its error.  All is measured in turn, so that a machine that drifts
-changes all.  What an instrument cannot tell to half its goal is said to be uncertain and counts for nothing.
+changes all.  A figure that an instrument cannot measure to half its goal is uncertain and does not count.
 
 Lines of loops whose steps change as they go on stand beside the same lines by hand (``--only changing``).
 

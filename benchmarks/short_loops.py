@@ -150,8 +150,8 @@ def measured(case: Case, mode: str, steps: int, most: int, number: int = 0) -> l
         finally:
             os._exit(0)
     os.close(writing)
-    with os.fdopen(reading, "rb") as told:
-        found: list[int] = pickle.loads(told.read())
+    with os.fdopen(reading, "rb") as text:
+        found: list[int] = pickle.loads(text.read())
     os.waitpid(child, 0)
     return found
 

@@ -89,14 +89,14 @@ def rows(profiles: int) -> list[dict[str, Any]]:
                 f(x, case.exponentials, case.tangents)
             pairs.append((stated(session.record), by_hand(case)))
         for name in LINES:
-            said, truth = (float(np.median([pair[k][name] for pair in pairs])) for k in range(2))
-            error = said / truth - 1
+            text, truth = (float(np.median([pair[k][name] for pair in pairs])) for k in range(2))
+            error = text / truth - 1
             found.append(
                 {
                     "loop": case.name,
                     "claim": f"share of line: {name}",
                     "instrument": "by hand",
-                    "stated_share": said,
+                    "stated_share": text,
                     "truth_share": truth,
                     "error": error,
                     "goal": MOST,

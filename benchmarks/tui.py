@@ -182,7 +182,7 @@ def main() -> None:
         loading = time.perf_counter() - begun
         opened = opening(path, chosen.rounds)
         keys, peak = answering(path, chosen.rounds)
-    told = [
+    text = [
         {
             "what": "opening",
             "steps": sum(loop.steps for loop in record.loops),
@@ -200,7 +200,7 @@ def main() -> None:
         for key, spent in pairs:
             by_key.setdefault(key, []).append(spent)
         slowest = max(by_key, key=lambda key: statistics.median(by_key[key]))
-        told.append(
+        text.append(
             {
                 "what": f"keys, {title}",
                 "keys": len(pairs),
@@ -211,9 +211,9 @@ def main() -> None:
                 "goal ms": 1e3 * GOAL_KEY,
             }
         )
-    for row in told:
+    for row in text:
         print("  ".join(f"{name}: {value}" for name, value in row.items()))
-    write_json(chosen.json, told, "tui")
+    write_json(chosen.json, text, "tui")
 
 
 if __name__ == "__main__":

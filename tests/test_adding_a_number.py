@@ -126,7 +126,7 @@ def test_two_runs_are_compared_by_it(record: ProfileRecord) -> None:
     assert "loop sums: chunks taken" in render_comparison(found) and compare(record, record).numbers == ()
 
 
-def test_a_number_that_nobody_declared_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_undeclared_number_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     def chunk_end(arena: LoopArena, first: int, wanted: int) -> int:
         arena.probe.measured(arena.loop.key, "lost", 1)
         return wanted

@@ -67,9 +67,9 @@ PROFILER_LAYERS = (
     ("advice", "compare", "export"),
     ("report",),
 )
-# Free of rank as importers (they gather everything), and imported by nobody inside the package.
+# Free of rank as importers (they gather everything), and imported by no module of the package.
 GATHERERS = ("scanviz", "scanviz.testing")
-# Told to by everyone in the engine, also by layers below it, and what they are told as data.
+# Importable by every layer of the engine: the observers, and events as data.
 FOR_EVERYONE = ("scanviz.engine.observe", "scanviz.engine.observation.events")
 # Views show records: they never see a live engine object or a symbolic tensor.
 VIEWS = (
@@ -334,7 +334,7 @@ def test_an_import_against_the_design_is_reported(module: str, source: str) -> N
             "from scanviz.engine.backends import base\nfrom scanviz.engine.mode import Mode",
         ),
         ("scanviz.engine.gradient.loop", "from scanviz.engine.scan import loop"),
-        ("scanviz.engine.graph.nodes", "from scanviz.engine.observe import tell\nfrom . import types"),
+        ("scanviz.engine.graph.nodes", "from scanviz.engine.observe import notify\nfrom . import types"),
         ("scanviz.engine.observe", "from scanviz.engine.graph.nodes import Apply"),
         ("scanviz.engine.config", "from scanviz.engine.errors import ScanvizError"),
     ],

@@ -39,7 +39,7 @@ def test_folders_are_shared_out(given, request, monkeypatch):
         dict(collectonly=True),
     ],
 )
-def test_files_named_one_by_one_and_what_somebody_looks_at_run_in_one_process(given, request, monkeypatch):
+def test_single_files_and_interactive_runs_take_one_process(given, request, monkeypatch):
     monkeypatch.chdir(request.config.rootpath)
     assert processes(**given) == 0
 

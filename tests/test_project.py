@@ -51,7 +51,7 @@ def test_the_newest_entry_of_the_changelog_is_this_version() -> None:
     assert released[0] == PROJECT["version"]
 
 
-def test_scanviz_tells_its_own_version() -> None:
+def test_scanviz_prints_its_version() -> None:
     import scanviz
 
     assert scanviz.__version__ == PROJECT["version"]

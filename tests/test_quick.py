@@ -73,8 +73,8 @@ def test_a_while(number):
 """
 
 
-@pytest.mark.parametrize("broken, code, told", [(-1, 0, " passed"), (0, 2, "1 failed")])
-def test_time_that_is_over_ends_a_run_and_is_no_failure(tmp_path, broken, code, told):
+@pytest.mark.parametrize("broken, code, expected", [(-1, 0, " passed"), (0, 2, "1 failed")])
+def test_time_that_is_over_ends_a_run_and_is_no_failure(tmp_path, broken, code, expected):
     path = tmp_path / "test_slow_one.py"
     path.write_text(SLOW_ONE.format(broken=broken))
     done = subprocess.run(
@@ -83,4 +83,4 @@ def test_time_that_is_over_ends_a_run_and_is_no_failure(tmp_path, broken, code, 
         cwd=ROOT, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == code, done.stdout + done.stderr
-    assert "s are over" in done.stdout and told in done.stdout
+    assert "s are over" in done.stdout and expected in done.stdout

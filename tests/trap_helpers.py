@@ -1,4 +1,4 @@
-"""What tests of errors share: the error of a call, whose line is told to be that of the call."""
+"""Helpers of tests of errors: the error of a call, which names the call's line."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scanviz.engine.errors import ScanvizError
 
 
 def trapped(call: Callable[[], Any], kind: type[Exception]) -> ScanvizError:
-    """Return the error of a call written on one line: of that built-in kind, and told of that line."""
+    """Return the error of a call written on one line: of that built-in kind, naming that line."""
     with pytest.raises(ScanvizError) as caught:
         call()
     error = caught.value

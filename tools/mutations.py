@@ -1,4 +1,4 @@
-"""Put wrong lines into a copy of the tree, one at a time, and tell which of some tests fail: what can these tests find?
+"""Put wrong lines into a copy of the tree, one at a time, and list the tests that fail: what can these tests find?
 
 The lines are ``[[mutation]]`` tables of ``tests/mutations.toml``.  Run it on the same tests before and after a change of theirs,
 and compare::

@@ -41,12 +41,12 @@ def search(tree: Path, minutes: float, laws: list[str], jobs: int) -> str | None
     command = [sys.executable, "-m", "tests.laws", *limits, *laws]
     environment = {**os.environ, "PYTHONPATH": str(tree)}
     done = subprocess.run(command, cwd=tree, env=environment, capture_output=True, text=True, check=False)
-    _, found, told = done.stdout.partition("FOUND by ")
+    _, found, message = done.stdout.partition("FOUND by ")
     if done.returncode not in (0, 1) or (done.returncode and not found):
         sys.exit(done.stderr)
     if not found:
         return None
-    law, _, trace = told.partition("\n")
+    law, _, trace = message.partition("\n")
     error = next(iter(re.findall(r"^[ |]*([\w.]+Error\b.*)$", trace, re.MULTILINE)), "")
     if error.startswith(BROKEN):
         sys.exit(f"{law} the edit does not run: {error}")

@@ -116,9 +116,9 @@ def _failed(module: str, *arguments: str) -> str:
 
 def _said(command: list[str]) -> str:
     done = subprocess.run([sys.executable, *command], capture_output=True, text=True, check=False)
-    told = (done.stderr.strip() or done.stdout.strip())[-400:]
+    message = (done.stderr.strip() or done.stdout.strip())[-400:]
     name = command[1] if command[0] == "-m" else Path(command[0]).name
-    return f"{name}: {told}" if done.returncode else ""
+    return f"{name}: {message}" if done.returncode else ""
 
 
 if __name__ == "__main__":

@@ -28,8 +28,8 @@ def most_held() -> int:
     status = Path("/proc/self/status")
     if not status.exists():
         return 0
-    told = dict(line.split(":", 1) for line in status.read_text().splitlines())
-    return 1024 * (int(told["VmHWM"].split()[0]) - int(told["RssFile"].split()[0]))
+    text = dict(line.split(":", 1) for line in status.read_text().splitlines())
+    return 1024 * (int(text["VmHWM"].split()[0]) - int(text["RssFile"].split()[0]))
 
 
 def main() -> None:

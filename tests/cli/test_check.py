@@ -57,8 +57,8 @@ def test_a_check_stops_at_the_first_nan_and_fails(script: Path) -> None:
 def test_a_clean_script_ends_with_0_and_says_what_was_looked_at(script: Path) -> None:
     done = command("check", "rnn.py", cwd=script)
     assert done.returncode == 0 and done.stdout == "before\nafter\n"
-    said = " ".join(done.stderr.split())  # lines are as wide as the terminal
-    assert "nothing found in" in said and "1,000 steps of loops, 1 call" in said
+    text = " ".join(done.stderr.split())  # lines are as wide as the terminal
+    assert "nothing found in" in text and "1,000 steps of loops, 1 call" in text
 
 
 def test_a_script_without_functions_says_so(tmp_path: Path) -> None:

@@ -92,7 +92,7 @@ def test_each_run_reads_what_comes_through_a_pipe(folder: Path) -> None:
         SCRIPT.replace("print(", "print(file=sys.stderr, *(").replace("[1:])", "[1:]))")
     )
     read, write = os.pipe()
-    os.write(write, b"through a pipe\n")  # its end is not told: nobody asks for it
+    os.write(write, b"through a pipe\n")  # its end is not reported: nothing asks for it
     with open(read) as given:
         done = command("profile", "-q", "--repeat", "3", "rnn.py", cwd=folder, stdin=given)
     os.close(write)
@@ -137,9 +137,9 @@ def test_exit_codes_with_and_without_a_share_to_fail_over(
 def test_unlike_runs_are_refused_unless_asked_for(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     names = saved(folder, a=run(), b=replace(run(), arguments=("--layers", "2")))
     assert main(["compare", *names]) == 2
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert "arguments: A none, B --layers 2" in told.err
+    text = capsys.readouterr()
+    assert text.out == ""
+    assert "arguments: A none, B --layers 2" in text.err
     assert main(["compare", "--anyway", *names, "--fail-over", "5"]) == 0
     shown = capsys.readouterr().out
     assert "not alike" in shown
@@ -228,7 +228,7 @@ def test_two_scripts_are_run_in_turns_with_the_same_arguments_and_compared(folde
     assert [row["name"] for row in data["rows"] if row["kind"] == "loop"] == ["rnn"]
 
 
-def test_a_program_that_fails_while_it_is_compared_is_told_with_what_it_wrote(folder: Path) -> None:
+def test_a_program_that_fails_while_compared_is_reported_with_its_output(folder: Path) -> None:
     (folder / "wrong.py").write_text("raise SystemExit('no data here')")
     done = typed(folder, "compare", "--run", "rnn.py", "wrong.py")
     assert done.returncode == 2

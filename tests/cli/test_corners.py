@@ -43,7 +43,7 @@ PROGRAMS = {
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "expected"),
     [
         (["nested.py", "a b"], "there is no command 'nested.py'; write: scanviz profile nested.py 'a b'"),
         (["nested", "8"], "write: scanviz profile nested.py 8"),
@@ -57,14 +57,14 @@ PROGRAMS = {
         (["\x1b[31mred.py"], r"write: scanviz profile '\x1b[31mred.py'"),
     ],
 )
-def test_a_script_without_a_command_is_told_the_command(tmp_path, monkeypatch, capsys, words, told):
+def test_a_script_without_a_command_gets_the_command(tmp_path, monkeypatch, capsys, words, expected):
     monkeypatch.chdir(tmp_path)
     for folder in ("folder", "package"):
         (tmp_path / folder).mkdir()
     for name in ("nested.py", "package/__main__.py"):
         (tmp_path / name).write_text("raise SystemExit('ran')")
     assert main(words) == 2
-    assert told in capsys.readouterr().err
+    assert expected in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -193,7 +193,7 @@ def test_a_report_of_a_loop_that_is_not_there_names_those_that_are(script):  # n
     assert two.returncode == 2 and "takes one FILE, a saved profile, found 2" in two.stderr
 
 
-def test_doctor_as_json_tells_how_to_get_what_is_missing(tmp_path):
+def test_doctor_as_json_says_how_to_get_missing_parts(tmp_path):
     done = launch(tmp_path, "doctor", "--json")
     found = {each["name"]: each for each in json.loads(done.stdout)}
     assert found["numpy"]["works"] and {"dot", "GPU driver", "cupy", "textual-serve"} <= set(found)

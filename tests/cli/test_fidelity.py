@@ -150,7 +150,7 @@ def test_profile_prints_a_report_and_saves_the_profile(script):
     assert done.returncode == 0 and done.stdout == "(200,)\n"
     assert (
         "wave" in done.stderr and "Saved" in done.stderr and len(done.stderr.splitlines()) <= 23
-    )  # a busy machine is told in a few lines more
+    )  # a busy machine takes a few more lines
     record = load(script.folder / "script.scanviz")
     (loop,) = record.loops
     assert (loop.name, loop.steps, record.outcome.status) == ("wave", 200, "ok")

@@ -87,7 +87,7 @@ def test_what_is_no_file_is_not_written_to_even_by_force(folder, command, force,
 @pytest.mark.parametrize(
     "command", ["report p.scanviz", "html -o - p.scanviz", "export -f json -o /dev/stdout p.scanviz"]
 )
-def test_a_full_disk_behind_standard_output_is_told(folder, command):
+def test_a_full_disk_behind_standard_output_is_reported(folder, command):
     with open("/dev/full", "wb") as full:
         done = subprocess.run(
             [sys.executable, "-m", "scanviz", *command.split()],
@@ -221,9 +221,9 @@ def test_ctrl_c_while_the_command_is_imported_is_quiet(folder, wait):
     assert process.stdout.readline() == "importing\n"
     time.sleep(wait)
     process.send_signal(signal.SIGINT)
-    said, errors = process.communicate(timeout=300)
+    message, errors = process.communicate(timeout=300)
     assert errors == ""
     if process.returncode == 0:  # all had been said before, as on a quick machine
-        assert wait > 0 and said == reported(folder)
+        assert wait > 0 and message == reported(folder)
     else:
         assert process.returncode in (130, -signal.SIGINT)

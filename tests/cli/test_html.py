@@ -41,7 +41,7 @@ def test_a_script_that_fails_still_has_its_page_and_its_exit_code(folder):
     assert "ended by" in (folder / "mine.html").read_text()
 
 
-def test_a_saved_profile_is_written_again_and_again_but_never_over_a_file_of_somebody_else(folder):
+def test_a_saved_profile_is_overwritten_but_a_foreign_file_never(folder):
     scanviz(folder, "profile", "-q", "script.py")
     for _ in range(2):
         done = scanviz(folder, "html", "script.scanviz")

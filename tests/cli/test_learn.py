@@ -40,7 +40,7 @@ def test_an_exercise_is_written_to_a_new_file_and_checked_there(tmp_path, capsys
     assert capsys.readouterr().out == "right\n"
 
 
-def test_an_error_is_told_with_the_part_and_the_line_of_the_file(tmp_path, capsys):
+def test_an_error_names_the_part_and_the_line_of_the_file(tmp_path, capsys):
     file = tmp_path / "lesson.py"
     head = f"{lesson(6).program}{DIVIDER}"
     for program, answer, place in (

@@ -51,11 +51,11 @@ def test_what_cannot_be_shown_is_refused_in_words(folder):
     assert done.returncode == 2 and "did you mean chain?" in done.stderr
 
 
-def test_options_behind_the_script_and_profiles_are_told_in_words(folder):
+def test_misplaced_options_and_profiles_are_explained(folder):
     done = command("native", "s.py", "--asm", cwd=folder, COLUMNS="")
     assert done.returncode == 0
-    told = "scanviz: --asm after s.py goes to s.py: options of scanviz stand before it"
-    assert done.stderr.splitlines() == [told, "ran"]
+    text = "scanviz: --asm after s.py goes to s.py: options of scanviz stand before it"
+    assert done.stderr.splitlines() == [text, "ran"]
     assert command("profile", "-o", "p.scanviz", "s.py", cwd=folder, COLUMNS="").returncode == 0
     done = command("native", "p.scanviz", "--scan", "chain", cwd=folder, COLUMNS="")
     assert done.returncode == 2 and not done.stdout

@@ -85,7 +85,7 @@ def test_a_program_from_anybody_shows_no_file_that_it_names(script, named):
     assert named.replace("\0", "\\x00") in done.stdout
 
 
-def test_one_loop_is_printed_and_a_name_that_is_none_is_told(script):
+def test_one_loop_is_printed_and_an_unknown_name_is_refused(script):
     done = scanviz_("program", "--scan", "rnn", "rnn.py", cwd=script)
     assert done.stdout.startswith("loop `rnn`") and "grad_of_rnn" not in done.stdout
     done = scanviz_("program", "--scan", "rnm", "rnn.py", cwd=script)
@@ -134,14 +134,14 @@ def test_what_is_no_program_is_refused_in_a_line(script):
     (script / "bad.program").write_bytes(b"PK\x03\x04 and nothing more")
     (script / "folder.program").mkdir()
     os.mkfifo(script / "fifo.program")
-    for name, told in (
+    for name, text in (
         ("fifo.program", "it is a FIFO or pipe"),
         ("folder.program", "it is a folder"),
         ("bad.program", "no program that scanviz wrote"),
         ("none.program", "cannot be read"),
     ):
         done = scanviz_("program", name, cwd=script)
-        assert done.returncode == 2 and told in done.stderr and "Traceback" not in done.stderr
+        assert done.returncode == 2 and text in done.stderr and "Traceback" not in done.stderr
     (script / "kept.program").write_text("not ours")
     done = scanviz_("program", "-o", "kept.program", "--function", "train", "rnn.py", cwd=script)
     assert done.returncode == 2 and (script / "kept.program").read_text() == "not ours"

@@ -60,7 +60,7 @@ def test_a_saved_profile_is_read(script):
     assert again.stdout == diff.stdout
 
 
-def test_functions_that_were_never_called_are_listed_and_none_at_all_is_told(script):
+def test_functions_never_called_are_listed_and_none_at_all_is_mentioned(script):
     with (script / "rnn.py").open("a") as file:
         file.write("scanviz.function([x], T.exp(x) + T.exp(x), name='unused')\n")
     done = command("rewrites", "rnn.py", cwd=script)
@@ -78,7 +78,7 @@ def test_why_and_why_not(script):
     assert "is not known when building, not 1" in why_not.stderr
 
 
-def test_groups_of_a_tier_that_makes_them_are_told_with_what_was_refused(tmp_path):
+def test_groups_of_a_tier_are_listed_with_refusals(tmp_path):
     (tmp_path / "fused.py").write_text(FUSED)
     done = command("rewrites", "--scan", "rnn", "fused.py", cwd=tmp_path)
     assert (
@@ -112,7 +112,7 @@ def test_all_rules_are_listed(tmp_path):
         assert name in done.stdout
 
 
-def test_names_that_are_not_there_are_told_with_those_that_are(script):
+def test_unknown_names_are_reported_with_the_known_ones(script):
     assert command("profile", "-q", "rnn.py", cwd=script).returncode == 0
     for option, says in (
         ("--scan=rn", "no loop named 'rn'; did you mean rnn?; loops: rnn, grad_of_rnn"),

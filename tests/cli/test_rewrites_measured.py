@@ -51,7 +51,7 @@ def test_calls_made_in_threads_are_waited_for(run, tmp_path):
 
 
 @pytest.mark.parametrize("option", ["--verify", "--bisect", "--ablate"])
-def test_functions_that_were_never_called_are_told(run, option):
+def test_functions_never_called_are_listed(run, option):
     done = run(option, "uncalled.py")
     assert done.returncode == 0
     assert "once, on the inputs of its call" in done.stderr
@@ -85,7 +85,7 @@ def test_one_rule_or_loop_alone_is_checked(run):
     assert 1 < some < every
 
 
-def test_a_function_whose_own_call_fails_is_told_apart(run, tmp_path):
+def test_a_function_whose_own_call_fails_is_distinguished(run, tmp_path):
     call = "try:\n    f(np.ones((4, 2)), np.ones((5, 3)))\nexcept Exception:\n    print('caught')\n"
     (tmp_path / "fails.py").write_text(
         SCRIPT.replace("for _ in range(3):\n    f(np.ones((4, 2)), np.ones((2, 3)))", call)

@@ -87,11 +87,11 @@ MISTAKES = {
 
 @pytest.mark.parametrize("name", MISTAKES)
 def test_the_message_names_the_line_and_the_cure(name):
-    mistake, told = MISTAKES[name]
+    mistake, message = MISTAKES[name]
     with pytest.raises(ScanvizError) as caught:
         mistake()
     text = str(caught.value)
-    assert "test_first_mistakes.py:" in text.splitlines()[0] and told in text, text
+    assert "test_first_mistakes.py:" in text.splitlines()[0] and message in text, text
 
 
 SQUARE = ("inv", "det", "slogdet", "cholesky", "eigh", "eigvalsh", "expm")

@@ -27,7 +27,7 @@ def notes_of(error):
 
 
 @pytest.mark.parametrize(("function", "keyword"), ROWS)
-def test_a_keyword_that_is_told_is_one_that_the_function_does_not_have(function, keyword):
+def test_only_keywords_that_the_function_lacks_are_answered(function, keyword):
     places = (STREAMS, scanviz, T, T.random)
     found = next(getattr(place, function) for place in places if hasattr(place, function))
     taken = inspect.signature(found).parameters
@@ -55,7 +55,7 @@ def test_the_keywords_of_scan_in_jax_show_the_call_that_stands_for_it():
     assert "go_backwards=True" in notes_of(caught.value)[0]
 
 
-def test_the_order_of_jax_is_told_where_a_number_stands_for_sequences():
+def test_the_argument_order_of_jax_is_recognized_by_a_number_for_sequences():
     with pytest.raises(TypeError, match="JAX's scan has in this place: docs/moving.md"):
         scanviz.scan(lambda carry, x: (carry + x, x), 0.0, T.vector("x"))
 
@@ -90,13 +90,13 @@ def test_an_import_of_a_name_of_another_system_says_what_to_write(line, answer):
 @pytest.mark.parametrize(
     "line", ["from scanviz import nonsense", "import nonsense", "from math import nonsense"]
 )
-def test_an_import_of_a_name_that_nobody_has_is_let_alone(line):
+def test_an_import_of_an_unknown_name_is_left_alone(line):
     with pytest.raises(ImportError) as caught:
         exec(line)
     assert notes_of(caught.value) == []
 
 
-def test_functions_of_others_and_keywords_that_nobody_has_are_let_alone():
+def test_functions_of_others_and_unknown_keywords_are_left_alone():
     def rows(shape):
         return shape
 

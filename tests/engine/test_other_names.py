@@ -222,7 +222,7 @@ def test_a_function_of_python_where_a_variable_is_expected_is_to_be_called():
             use(cost)
 
 
-def test_a_name_that_nothing_has_is_told_without_advice():
+def test_an_unknown_name_gets_no_advice():
     assert str(missing("scanviz.tensor", "abc")) == "module 'scanviz.tensor' has no attribute 'abc'"
 
 

@@ -168,7 +168,7 @@ def test_frames_come_back_when_the_traceback_is_printed():
 
 
 @pytest.mark.parametrize(
-    ("module", "told", "start"),
+    ("module", "expected", "start"),
     [
         ("theano.tensor", "from scanviz import tensor as T: docs/moving.md", []),
         ("pytensor", "from scanviz import tensor as T: docs/moving.md", ["-m", "scanviz", "run"]),
@@ -177,16 +177,16 @@ def test_frames_come_back_when_the_traceback_is_printed():
         ("jaxlib", "docs/moving.md", []),
     ],
 )
-def test_a_script_of_another_system_is_told_where_the_names_are(tmp_path, module, told, start):
+def test_a_script_of_another_system_gets_the_place_of_names(tmp_path, module, expected, start):
     script = tmp_path / "script.py"
     script.write_text(
         f"import scanviz, sys\nsys.modules[{module.partition('.')[0]!r}] = None\nimport {module}\n"
     )
     done = subprocess.run([sys.executable, *start, script], capture_output=True, text=True)
-    assert done.returncode == 1 and "\n  write:    " in done.stderr and told in done.stderr
+    assert done.returncode == 1 and "\n  write:    " in done.stderr and expected in done.stderr
 
 
-def test_a_library_that_is_there_and_lacks_a_name_is_told_nothing(tmp_path):
+def test_an_installed_library_that_lacks_a_name_gets_no_advice(tmp_path):
     (tmp_path / "jax.py").write_text("")
     script = tmp_path / "script.py"
     script.write_text("import scanviz\nfrom jax import nothing\n")

@@ -26,7 +26,7 @@ def later(taps):
 
 
 @pytest.mark.parametrize(
-    ("wrong", "told"),
+    ("wrong", "expected"),
     [
         (
             lambda: two_taps(np.ones(1)),
@@ -50,8 +50,8 @@ def later(taps):
         ),
     ],
 )
-def test_sizes_are_named_as_one_speaks(wrong, told):
+def test_sizes_are_named_as_one_speaks(wrong, expected):
     with pytest.raises(scanviz.ScanvizError) as error:
         wrong()
-    for part in told:
+    for part in expected:
         assert part in f"{error.value}\n"

@@ -63,8 +63,8 @@ def changing_steps(draw: st.DrawFn) -> ChangingSteps:
     )
 
 
-def _told(loop: ChangingSteps) -> Iterator[StepSeries]:
-    """Iterate over what an engine would tell of the loop, as its schedule has it."""
+def _series(loop: ChangingSteps) -> Iterator[StepSeries]:
+    """Iterate over the events of the loop under its schedule."""
     operations = loop.operations_ns()
     plain = operations.sum(axis=0) + REST
     schedule = StepSampler(control=True)
@@ -90,7 +90,7 @@ def profiled(loop: ChangingSteps) -> LoopRecord:
     made.detailed = True
     made.begin(0, 0, 0)
     whole = 0
-    for series in _told(loop):
+    for series in _series(loop):
         made.take(0, series)
         whole += series.span_ns
     made.end(0, loop.steps, whole, 0, failed=False)

@@ -40,7 +40,7 @@ def _pays_after(seconds: float) -> Iterator[None]:
 
 @contextmanager
 def _first_room(steps: int) -> Iterator[None]:
-    """Let loops with a stop condition have rows for so many steps at first: they may be handed over when these are done."""
+    """Give loops with a stop condition rows for that many steps at first: compiled code may take over after these."""
     before, rows.FIRST_ROOM = rows.FIRST_ROOM, steps
     try:
         yield

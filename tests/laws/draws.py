@@ -62,7 +62,7 @@ _WAYS = (
     inside=st.booleans(),
     reads_state=st.booleans(),
 )
-def a_gradient_by_way_of_a_chosen_value_is_told(
+def a_gradient_by_way_of_a_chosen_value_is_reported(
     draw: str, ways: list[_Way], inside: bool, reads_state: bool
 ) -> None:
     """A cost that depends on a chosen value has no gradient by it, and says so; one that it only selects for has the rest."""

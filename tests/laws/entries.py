@@ -1,4 +1,4 @@
-"""Laws of loops that are entered without an arena: nobody can tell but by the time it takes."""
+"""Laws of loops that are entered without an arena: only the time differs."""
 
 from __future__ import annotations
 

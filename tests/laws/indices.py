@@ -154,16 +154,16 @@ def an_index_beyond_its_axis_is_the_error_of_its_step(case: IndexCase, which: in
     # NumPy counts numbers beyond int64 from the end in arrays of them, but none alone
     places[which % places.size] = 2**64 - 1 if numbers.ndim == 1 and numbers.dtype == np.uint64 else 99
     value = np.zeros((STEPS,))
-    told = []
+    text = []
     for name in ("reference", tier):
         call = _call_of(case, parts, [source, value, *arrays], name)
         try:
             call(source, value, *arrays)
         except IndexError as error:
-            told.append(str(error))
+            text.append(str(error))
         except ValueError:
             return  # arrays that do not broadcast
         else:
             raise AssertionError("an index beyond its axis is no error")
-    assert told[0] == told[1], told
-    assert "out of bounds" not in told[0] or f"at step {STEPS - 1}" in told[0], told
+    assert text[0] == text[1], text
+    assert "out of bounds" not in text[0] or f"at step {STEPS - 1}" in text[0], text

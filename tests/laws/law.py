@@ -97,7 +97,7 @@ class Law:
         seed : int
             Another one draws others.
         shrink : bool
-            Whether an example that breaks the law is made as small as it can be before it is told.
+            Whether an example that breaks the law is minimized before it is reported.
         on_break : callable, optional
             Called, while the exception is handled, for the first example that breaks the law: making it small may take long.
 

@@ -73,13 +73,13 @@ def a_forecast_is_what_a_ledger_counts(case: LoopCase, rewrites: bool, reading: 
     """What is forecast of a call of a random loop is what its ledger counts; at least so much where values decide."""
     count = len(run_plainly(case)[0][0])
     f, given = compiled(case, rewrites, tier, lambda variable: reading.of(variable, count))
-    told = f.memory_forecast(*given[: len(f.inputs)])
+    text = f.memory_forecast(*given[: len(f.inputs)])
     held = counted(f, given[: len(f.inputs)])
-    if told.unknown:
+    if text.unknown:
         return
-    assert told.peak_bytes >= held - NARROW, (told, held)
+    assert text.peak_bytes >= held - NARROW, (text, held)
     if not _chooses(f.program):
-        assert told.peak_bytes <= held + NARROW, (told, held)
+        assert text.peak_bytes <= held + NARROW, (text, held)
 
 
 class Wide(NamedTuple):
@@ -197,8 +197,8 @@ def a_ledger_counts_what_tracemalloc_sees(wide: Wide) -> None:
     f, given = _built(wide)
     seen, held, few = traced(f, given), counted(f, given), SMALL + _buffered(wide)
     assert abs(held - seen) <= 0.05 * seen + few, (held, seen)
-    told = f.memory_forecast(*given)
-    assert abs(told.peak_bytes - seen) <= 0.05 * seen + few, (told, seen)
+    text = f.memory_forecast(*given)
+    assert abs(text.peak_bytes - seen) <= 0.05 * seen + few, (text, seen)
 
 
 class Chunked(NamedTuple):
@@ -241,11 +241,11 @@ def checkpoints_are_forecast(case: Chunked) -> None:
     f = scanviz.function([x, h0, w, n, chunk], result, mode="numpy", on_unused_input="ignore")
     size = case.chunk if isinstance(case.chunk, int) else 1
     given = (np.ones((case.steps, case.width)), np.ones(case.width), np.ones(case.width), case.steps, size)
-    told = f.memory_forecast(*(value.shape if isinstance(value, np.ndarray) else value for value in given))
+    text = f.memory_forecast(*(value.shape if isinstance(value, np.ndarray) else value for value in given))
     seen, held = traced(f, given), counted(f, given)
-    assert not told.unknown, told
+    assert not text.unknown, text
     few = NARROW + 4 * 8 * case.width  # views of single rows
-    assert abs(told.peak_bytes - held) <= 0.02 * held + few, (told, held)
+    assert abs(text.peak_bytes - held) <= 0.02 * held + few, (text, held)
     # more than was there where few steps make arrays anew
     assert 0.9 * seen - SMALL <= held <= 2.2 * seen + SMALL, (held, seen)
 

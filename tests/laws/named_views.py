@@ -84,9 +84,9 @@ def the_file_of_a_run_has_each_loop_with_its_own_numbers(cases: list[NamedFuncti
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "live.scanviz"
         LiveFile(Recorder(), path).stop(record)
-        told = load(path)
-    assert [_numbers(loop) for loop in told.loops] == [_numbers(loop) for loop in record.loops]
-    assert [(function.key, function.name, function.calls) for function in told.functions] == [
+        text = load(path)
+    assert [_numbers(loop) for loop in text.loops] == [_numbers(loop) for loop in record.loops]
+    assert [(function.key, function.name, function.calls) for function in text.functions] == [
         (function.key, function.name, function.calls) for function in record.functions
     ]
 
@@ -98,7 +98,7 @@ def _numbers(loop: LoopRecord) -> tuple[object, ...]:
 
 @law(sample=1, cases=_CASES, rewrites=_REWRITES)
 def the_applications_tree_has_each_loop_once_at_its_place(cases: list[NamedFunction], rewrites: str) -> None:
-    """The tree has each function and under it each loop, told apart by what is written there; choosing one shows that one."""
+    """The tree has each function and under it each loop, under distinct labels; choosing one shows that one."""
     record = _record(cases, rewrites)
     asyncio.run(_check_tree(record))
 

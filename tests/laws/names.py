@@ -139,11 +139,11 @@ def recorded(functions: Sequence[Any], cases: Sequence[NamedFunction]) -> Profil
     rewrites=st.sampled_from(["all,-ScanMerge", "none"]),
 )
 def each_loop_is_in_every_view_once_with_its_own_numbers(cases: list[NamedFunction], rewrites: str) -> None:
-    """Loops of one name are told apart in records, reports, exports, comparisons and pages, and by whoever asks for one."""
+    """Loops of one name are distinguished in records, reports, exports, comparisons, pages and queries."""
     functions = [named_function.build(Mode("numpy", rewrites)) for named_function in cases]
     record = recorded(functions, cases)
-    for f, case, told in zip(functions, cases, record.functions, strict=True):
-        mine = [loop for loop in record.loops if loop.function == told.key]
+    for f, case, text in zip(functions, cases, record.functions, strict=True):
+        mine = [loop for loop in record.loops if loop.function == text.key]
         _check_counts(mine, case)
         _check_engine(f)
     _check_titles(record)
@@ -167,7 +167,7 @@ def _check_counts(loops: list[LoopRecord], case: NamedFunction) -> None:
 
 
 def _unnumbered(name: str) -> str:
-    """Return a name without the numbers that tell loops apart: ``rnn#1`` that a user gave to two is ``rnn#1#1`` and ``rnn#1#2``."""
+    """Return a name without loop numbers: ``rnn#1`` that a user gave to two is ``rnn#1#1`` and ``rnn#1#2``."""
     return re.sub(r"(#\d+)+$", "", name)
 
 

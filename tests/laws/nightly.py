@@ -55,7 +55,7 @@ def run_here(law: Law, seed: int, seconds: float) -> SearchSlice:
     tried, examples, finding = 0, max(law.sample, 10), None
     for turn in itertools.count():
         try:
-            tried += law.run(examples, seed * 1_000 + turn, on_break=_tell_first)
+            tried += law.run(examples, seed * 1_000 + turn, on_break=_print_first)
         except Exception:
             finding = traceback.format_exc()
             break
@@ -64,7 +64,7 @@ def run_here(law: Law, seed: int, seconds: float) -> SearchSlice:
     return SearchSlice(law.name, seed, tried, time.monotonic() - begun, finding)
 
 
-def _tell_first() -> None:
+def _print_first() -> None:
     """Tell how a law broke first, for the case that nobody waits until its smallest example has been found."""
     print(f"broken first by:\n{traceback.format_exc()}", file=sys.stderr, flush=True)
 
@@ -77,14 +77,14 @@ def run_apart(law: Law, seed: int, seconds: float, patience: float) -> SearchSli
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=patience, check=False)
     except subprocess.TimeoutExpired as error:
-        said = getattr(error, "stderr", None) or b""  # bytes here, even where text was asked for
-        told = f"no end after {patience:.0f} s\n{said.decode('utf-8', 'replace')}"
-        return SearchSlice(law.name, seed, 0, time.monotonic() - begun, told)
+        words = getattr(error, "stderr", None) or b""  # bytes here, even where text was asked for
+        message = f"no end after {patience:.0f} s\n{words.decode('utf-8', 'replace')}"
+        return SearchSlice(law.name, seed, 0, time.monotonic() - begun, message)
     for line in reversed(done.stdout.splitlines()):
         if line.startswith(_RESULT):
             return SearchSlice(**json.loads(line.removeprefix(_RESULT)))
-    told = f"the process ended with {done.returncode}\n{done.stdout}{done.stderr}"
-    return SearchSlice(law.name, seed, 0, time.monotonic() - begun, told)
+    message = f"the process ended with {done.returncode}\n{done.stdout}{done.stderr}"
+    return SearchSlice(law.name, seed, 0, time.monotonic() - begun, message)
 
 
 def print_slice(one: SearchSlice) -> None:

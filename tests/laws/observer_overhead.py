@@ -76,7 +76,7 @@ CLOCK = Clock()
 
 
 class Slow(Observer):
-    """Moves the clock whenever it is notified of a loop or a call, and keeps all times that it is told."""
+    """Moves the clock at each event of a loop or a call, and keeps all reported times."""
 
     weighs = True
 
@@ -84,7 +84,7 @@ class Slow(Observer):
         self.detail, self.samples = detail, control
         self.times: dict[str, list[int]] = {}
 
-    def told(self, name: str, given: tuple[Any, ...]) -> None:
+    def notified(self, name: str, given: tuple[Any, ...]) -> None:
         """Take a notification."""
         found = self.times.setdefault(name, [])
         match name:
@@ -105,7 +105,7 @@ class Slow(Observer):
 
 
 def _event(name: str) -> Any:
-    return lambda self, *given: self.told(name, given)
+    return lambda self, *given: self.notified(name, given)
 
 
 for _name in _EVENTS:
@@ -154,7 +154,7 @@ class SlowAtCalls(Observer):
     """Moves the clock when it is notified of a call, by so much at its begin, at its end and when it returns."""
 
     def __init__(self, takes: tuple[int, int, int]) -> None:
-        self.takes, self.told = takes, [0, 0, 0]
+        self.takes, self.notified = takes, [0, 0, 0]
 
     def function_begin(self, function: int, call: int) -> None:
         """Take the begin of a call."""
@@ -167,7 +167,9 @@ class SlowAtCalls(Observer):
 
     def function_returned(self, function: int, checks_ns: int, copies_ns: int, observing_ns: int) -> None:
         """Take the parts of a call."""
-        self.told = [a + b for a, b in zip(self.told, (checks_ns, copies_ns, observing_ns), strict=True)]
+        self.notified = [
+            a + b for a, b in zip(self.notified, (checks_ns, copies_ns, observing_ns), strict=True)
+        ]
         CLOCK.ns += self.takes[2]
 
 
@@ -175,10 +177,10 @@ _TAKES = st.tuples(*[st.integers(0, 10**6)] * 3)
 
 
 @law(sample=6, takes=_TAKES, others=st.none() | _TAKES, before=st.integers(0, 2), calls=st.integers(1, 5))
-def all_that_watching_a_call_takes_is_told(
+def all_observer_overhead_of_a_call_is_reported(
     takes: tuple[int, int, int], others: tuple[int, int, int] | None, before: int, calls: int
 ) -> None:
-    """What notifying of calls takes is told, by their returns and that after each: all but that of the last, and of nobody else's.
+    """The overhead of notifying of calls is reported, by their returns and that after each: all but that of the last, and no other.
 
     Another observer may have been there before, and may be there beside.
     """
@@ -194,4 +196,4 @@ def all_that_watching_a_call_takes_is_told(
             for _ in range(calls):
                 f(np.ones(3))
             took = CLOCK.ns - begun
-    assert observer.told == [0, 0, took - takes[2] - other.takes[2]]
+    assert observer.notified == [0, 0, took - takes[2] - other.takes[2]]

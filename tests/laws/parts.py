@@ -212,8 +212,8 @@ def every_view_gives_an_operation_the_same_share_of_the_run(record: ProfileRecor
             assert each.share == (min(1.0, (each.time_ns or 0) / times.run_ns) if times.run_ns else None)
         in_application = dict(loop_rows(loop, times))
         assert [in_application[each.index][1].text for each in timed] == expected
-        told = [line.text for line in loop_lines(loop, "l", times, 400, 99)]
-        rows = told[next((k for k, text in enumerate(told) if "of run" in text), len(told)) + 1 :]
+        message = [line.text for line in loop_lines(loop, "l", times, 400, 99)]
+        rows = message[next((k for k, text in enumerate(message) if "of run" in text), len(message)) + 1 :]
         shown = [re.findall(r"(?:<?[\d.,]+ %|–)(?=  |$)", text)[0] for text in rows[: len(timed)]]
         assert Counter(shown) == Counter("–" if text == "0 %" else text for text in expected)
 
@@ -301,7 +301,7 @@ class _Script:
 
     def _call(self, did: Did) -> None:
         failed = did.kind == "failed call"
-        checks = 0 if failed else self._spend("checks", did.ns // 3)  # what is before an error is not told
+        checks = 0 if failed else self._spend("checks", did.ns // 3)  # time before an error is not reported
         begun = self.now
         self.recorder.function_begin(1, 0)
         around = self._spend("function" if failed else "entry", did.ns // 4)
@@ -336,7 +336,7 @@ class _Script:
 
 @law(sample=60, script=_scripts())
 def parts_are_what_a_script_spent(script: list[Did]) -> None:
-    """Times that a script is known to have spent stand in the parts of their kinds, exactly; what was not told is unattributed.
+    """Times that a script is known to have spent stand in the parts of their kinds, exactly; unreported time is unattributed.
 
     Operations of calls that failed were not timed: where there are such calls, these kinds share their room.
     """

@@ -1,4 +1,4 @@
-"""The law of what is passed over: of many short calls and runs most are only counted, and nothing is lost or told out of order."""
+"""The law of counted calls: most of many short calls and runs are only counted, and no event is lost or out of order."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from scanviz.profiler.recording.recorder import Recorder
 from scanviz.record.model import ProfileRecord
 from tests.laws.frame import TIERS
 from tests.laws.law import law
-from tests.laws.watching import Expected, Walk, walks
+from tests.laws.observers import Expected, Walk, walks
 
 
 class Nesting(observe.Observer):
-    """Checks that what it is told of calls, runs and building lies within one another."""
+    """Checks that events of calls, runs and building nest."""
 
     samples = True
 
@@ -73,7 +73,7 @@ class Nesting(observe.Observer):
         self.calls += len(elapsed_ns)
 
     def loop_begin(self, function: int, loop: int, n_steps: int, buffer_bytes: int) -> None:
-        """Open a run, in a call that was told."""
+        """Open a run, in a reported call."""
         assert self.open
         self.open.append(("run", loop))
 
@@ -175,14 +175,14 @@ def what_is_passed_over_is_counted(case: Walk, tier: str, kinds: list[str], clos
 
 
 def _check(record: ProfileRecord, expected: Expected, printed: int, walk: int) -> None:
-    for told in record.functions:
-        calls, errors = (expected.calls, expected.errors) if told.key == walk else (printed, 0)
-        assert (told.calls, told.errors, told.running) == (calls, errors, 0), told.name
-        assert told.call_times.count == calls
-        loops = [loop for loop in record.loops if loop.function == told.key and loop.parent is None]
-        assert min([told.total_ns, *(loop.total_ns for loop in loops)]) >= 0
-        if not errors:  # where one ended a call its runs are told as they were
-            assert sum(loop.total_ns for loop in loops) <= told.total_ns + calls * len(loops)
+    for text in record.functions:
+        calls, errors = (expected.calls, expected.errors) if text.key == walk else (printed, 0)
+        assert (text.calls, text.errors, text.running) == (calls, errors, 0), text.name
+        assert text.call_times.count == calls
+        loops = [loop for loop in record.loops if loop.function == text.key and loop.parent is None]
+        assert min([text.total_ns, *(loop.total_ns for loop in loops)]) >= 0
+        if not errors:  # an error that ends a call leaves its runs as they were
+            assert sum(loop.total_ns for loop in loops) <= text.total_ns + calls * len(loops)
     expected.check_loops(record)
     parts = [made.call_parts for made in record.functions]
     spent = sum(made.total_ns for made in record.functions) + sum(stage.total_ns for stage in record.building)

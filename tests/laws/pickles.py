@@ -102,19 +102,19 @@ def written(program: Program) -> list[Any]:
 
 
 def _instruction(line: AnyInstruction, program: Program, place: dict[int, int]) -> list[Any]:
-    told: list[Any] = [str(line.op), line.inputs, line.outputs, line.frees, str(line.provenance)]
+    text: list[Any] = [str(line.op), line.inputs, line.outputs, line.frees, str(line.provenance)]
     match line:
         case LoopInstruction():
             forward = forward_loop(line, program)
             slots = [line.sequences, line.states, line.step_outputs, line.carries, line.non_sequences]
             asked = [line.name, line.n_steps, line.until, line.allow_gc, line.mode, line.profile, line.reuse]
-            told += [asked, str(slots), None if forward is None else place[forward], written(line.body)]
+            text += [asked, str(slots), None if forward is None else place[forward], written(line.body)]
         case BranchInstruction():
-            told += [line.condition, line.then_inputs, line.else_inputs]
-            told += [written(line.then_program), written(line.else_program)]
+            text += [line.condition, line.then_inputs, line.else_inputs]
+            text += [written(line.then_program), written(line.else_program)]
         case _:
             pass
-    return told
+    return text
 
 
 @law(

@@ -113,7 +113,7 @@ def _stretches(picture: Diagram, placed: Placed) -> Iterator[tuple[str, bool, fl
 
 
 @law(sample=5, case=LOOPS, rewritten=st.booleans(), plumbing=st.booleans())
-def inputs_beside_their_readers_tell_what_lines_from_them_told(
+def inputs_beside_their_readers_say_the_same_as_edges(
     case: LoopCase, rewritten: bool, plumbing: bool
 ) -> None:
     """With inputs beside what reads them every operation reads the same, and each of these inputs has one reader."""

@@ -102,17 +102,20 @@ def only_files_are_read_and_only_what_may_be_is_replaced(there: str, words: str,
         place = _put(there, folder, _WRITING.get(words, ".scanviz"), _MINE if writes else real)
         before = _what_is_there(folder)
         command = f"{words} PLACE{' --force' if force and writes else ''}{' REAL' if writes else ''}"
-        code, said = said_by(command, Path(around), {"REAL": "real.scanviz", "PLACE": str(place)})
+        code, message = said_by(command, Path(around), {"REAL": "real.scanviz", "PLACE": str(place)})
         after = _what_is_there(folder)
-        assert code in (0, 1, 2) and "Traceback" not in said and (code == 0 or said.strip()), (code, said)
-        assert_harmless(said)
+        assert code in (0, 1, 2) and "Traceback" not in message and (code == 0 or message.strip()), (
+            code,
+            message,
+        )
+        assert_harmless(message)
         if not writes:
-            assert before == after and (code == 0) == (there == "ours"), (code, said)
+            assert before == after and (code == 0) == (there == "ours"), (code, message)
             return
         same = {key: value for key, value in after.items() if before.get(key) == value}
         changed = set(before) - set(same)
         may_change = force and there in ("a file", "ours", "a link to a file")
-        assert not changed or may_change, (changed, said)
+        assert not changed or may_change, (changed, message)
         news = set(after) - set(before)
         assert len(news) <= 1 and not any(text.startswith(".scanviz-") for text in news), news
-        assert (code == 0) == bool(changed or news), (code, said, changed, news)
+        assert (code == 0) == bool(changed or news), (code, message, changed, news)

@@ -83,7 +83,7 @@ def what_is_not_done_as_one_could_not_be(case: LoopCase, rewrites: bool) -> None
     """Chains hold elementwise instructions of one shape; two that a register connects are one, or no order would be left."""
     f, given = compiled(case, rewrites, "reference")
     seen: list[tuple[Program, Plan]] = []
-    ArenaBackend(chains, told=lambda loop, plan: seen.append((loop.body, plan))).run(f.program, given)
+    ArenaBackend(chains, on_plan=lambda loop, plan: seen.append((loop.body, plan))).run(f.program, given)
     for program, plan in seen:
         group_of = {index: k for k, group in enumerate(plan.groups) for index in group}
         for group in plan.groups:

@@ -192,9 +192,9 @@ def no_text_of_a_record_steers_a_terminal_or_a_file(
 ) -> None:
     """Whatever texts a record holds, no command prints or writes a control character of theirs, or fails."""
     with _folder_with(hostile.archive_of(hostile.changed(found))):
-        code, said = _said(words, terminal)
-        _assert_whole(code, said)
-        assert_harmless(said)
+        code, text = _said(words, terminal)
+        _assert_whole(code, text)
+        assert_harmless(text)
         for path in Path.cwd().rglob("out*"):
             if path.is_file() and path.suffix in (".svg", ".html", ".dot", ".txt", ".graphml"):
                 assert_harmless(path.read_text("utf-8"))
@@ -210,18 +210,18 @@ def no_name_in_a_command_line_steers_a_terminal(name: str, words: str, terminal:
     with _folder_with(b"") as path:
         named = [word.replace("NAME", name).replace("REAL", "real.scanviz") for word in words.split()]
         meant = {str(place): word for place, word in enumerate(named)}
-        code, said = said_by(" ".join(meant), path.parent, meant, terminal)
-        assert code in (0, 1, 2) and "Traceback" not in said, (code, said)
-        assert_harmless(said)
+        code, text = said_by(" ".join(meant), path.parent, meant, terminal)
+        assert code in (0, 1, 2) and "Traceback" not in text, (code, text)
+        assert_harmless(text)
 
 
 @law(sample=25, found=hostile.changes(), words=st.sampled_from(_READING))
 def a_changed_record_is_refused_in_words_or_shown(found: list[hostile.Damage], words: str) -> None:
     """Whatever stands in a record's fields, a command says why it cannot be shown, or shows it."""
     with _folder_with(hostile.archive_of(hostile.changed(found))):
-        code, said = _said(words)
-        _assert_whole(code, said)
-        assert_harmless(said)
+        code, text = _said(words)
+        _assert_whole(code, text)
+        assert_harmless(text)
 
 
 @law(sample=50, found=hostile.damaged_arrays())
@@ -238,10 +238,10 @@ def entries_that_are_no_part_of_a_profile_are_refused(extra: list[tuple[str, byt
     """An archive with an entry twice, or one with another name, is refused, and nothing is unpacked anywhere."""
     with _folder_with(hostile.archive_of(hostile.entries(), tuple(extra))) as path:
         before = sorted(entry.name for entry in path.parent.iterdir())
-        code, said = _said("report")
-        _assert_whole(code, said)
-        assert code == 1, said
-        assert_harmless(said)
+        code, text = _said("report")
+        _assert_whole(code, text)
+        assert code == 1, text
+        assert_harmless(text)
         assert sorted(entry.name for entry in path.parent.iterdir()) == before
 
 
@@ -251,9 +251,9 @@ def a_damaged_archive_is_refused_in_words_or_taken(where: int, piece: bytes, len
     data = hostile.archive_of(hostile.entries())
     where = len(data) - where % 2_000 if where % 2 else where % len(data)  # often in the directory at the end
     with _folder_with(data[:where] + piece + data[where + length :]):
-        code, said = _said("report")
-        _assert_whole(code, said)
-        assert_harmless(said)
+        code, text = _said("report")
+        _assert_whole(code, text)
+        assert_harmless(text)
 
 
 @law(sample=12, found=hostile.changes() | hostile.changes_of_texts())
@@ -272,8 +272,8 @@ def a_record_that_is_taken_comes_back_from_its_file_as_it_was(found: list[hostil
 def no_text_of_a_record_gets_into_a_page_as_code(found: list[hostile.Damage]) -> None:
     """The HTML page of any record has our scripts and no others, and no control characters."""
     with _folder_with(hostile.archive_of(hostile.changed(found))):
-        code, said = _said("html -o out.html")
-        _assert_whole(code, said)
+        code, message = _said("html -o out.html")
+        _assert_whole(code, message)
         if code == 0:
             text = Path("out.html").read_text("utf-8")
             assert_harmless(text)
@@ -317,8 +317,8 @@ class _Elements(HTMLParser):
         if tag in ("img", "iframe", "object", "embed", "base", "form", "foreignobject"):
             self.found.append(tag)
         for name, value in attrs:
-            told = (value or "").strip().lower()
-            leads_out = told.startswith(("javascript:", "http:", "https:", "file:")) and name[:5] != "xmlns"
+            text = (value or "").strip().lower()
+            leads_out = text.startswith(("javascript:", "http:", "https:", "file:")) and name[:5] != "xmlns"
             if name.startswith("on") or leads_out:
                 self.found.append(f"{tag} {name}={value}")
 

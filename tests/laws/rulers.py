@@ -101,12 +101,12 @@ def a_row_is_shown_with_what_it_holds_or_not_at_all(seen: SeenLoop) -> None:
     after, _ = seen.run()
     trace = trace_of(seen)
     for step in range(-1, STEPS):
-        told = rows_held([trace], seen.variable, 0, step)
-        assert told == {row: after[step + 1][row] for row in told}, (step, told)
+        text = rows_held([trace], seen.variable, 0, step)
+        assert text == {row: after[step + 1][row] for row in text}, (step, text)
         if step in seen.kept:
-            assert set(seen.rows(seen.writes, step)) <= told.keys()
+            assert set(seen.rows(seen.writes, step)) <= text.keys()
         if step + 1 in seen.kept:
-            assert set(seen.rows(seen.reads, step + 1)) <= told.keys()
+            assert set(seen.rows(seen.reads, step + 1)) <= text.keys()
 
 
 @law(sample=40, seen=SEEN)
@@ -119,6 +119,6 @@ def the_page_shows_of_rows_what_the_terminal_shows(seen: SeenLoop) -> None:
     trace = trace_of(seen)
     spans = spans_of(trace, seen.variable, 0)
     for step in range(STEPS):
-        told = {row: mean for row, first, end, mean in spans if first <= step and (end is None or step < end)}
-        assert told == {row: after[step + 1][row] for row in told}, (step, told)
-        assert told == rows_held([trace], seen.variable, 0, step), step
+        text = {row: mean for row, first, end, mean in spans if first <= step and (end is None or step < end)}
+        assert text == {row: after[step + 1][row] for row in text}, (step, text)
+        assert text == rows_held([trace], seen.variable, 0, step), step

@@ -63,7 +63,7 @@ def _check_no_row(
     chosen: Reads, results: list[Variable], rows: list[Array], inputs: list[tuple[Variable, Any]]
 ) -> None:
     """Check that reading a row that is not there is an IndexError, when built or when run, after fewer steps too."""
-    told = []
+    text = []
     for rewrites in ("none,+ScanSaveMem,+fewer_steps", "none", "all"):
         given = list(inputs)
         try:
@@ -71,13 +71,13 @@ def _check_no_row(
             computed(dict(given), wanted, Mode("numpy", rewrites), no_default_updates=True)
         except IndexError as error:
             assert isinstance(error, ScanvizError), error
-            told.append(str(error).splitlines()[0])
+            text.append(str(error).splitlines()[0])
         else:
             raise AssertionError(
                 f"no IndexError with rewrites={rewrites!r}: {[len(row) for row in rows]} rows"
             )
     if len(chosen) == 1:  # of several, another may be met first
-        assert told[0] == told[1], told
+        assert text[0] == text[1], text
 
 
 def _check_steps(f: Any, case: LoopCase, chosen: Reads, done: int, updates: bool, exact: bool) -> None:
@@ -148,7 +148,7 @@ def gradients_with_respect_to_computed_inputs_are_those_of_plain_ones(
 
 
 def _computed(variable: Variable, how: str) -> Variable:
-    """Return something of the variable's type that is computed from a fresh one, in a way that sizes can be told of."""
+    """Return an expression of the variable's type over a fresh one, whose sizes are known."""
     leaf = T.tensor(variable.type.dtype, (None,) * variable.ndim, "leaf")
     if how == "double" or (variable.ndim == 0 and how != "none"):
         return leaf + leaf

@@ -65,11 +65,11 @@ def a_signal_loses_no_profile(
         (Path(folder) / "wave.py").write_text(_SCRIPT, "utf-8")
         if earlier:
             save(_EARLIER, place)
-        code, told, errors = _interrupted(folder, words.split(), moment, name, again)
+        code, text, errors = _interrupted(folder, words.split(), moment, name, again)
         saved = place.exists() and load(place).script != _EARLIER.script
-        seen = f"exit code {code}, printed {told!r}, errors {errors!r}"
+        seen = f"exit code {code}, printed {text!r}, errors {errors!r}"
         assert saved or code != 0, f"no profile, and {seen}"
-        assert saved or "ended" not in told, f"the run is over and its profile is lost: {seen}"
+        assert saved or "ended" not in text, f"the run is over and its profile is lost: {seen}"
         assert place.exists() or not earlier, f"the earlier profile is lost: {seen}"
         of_python = "wave.py" in errors or _came_before_scanviz(
             errors
@@ -100,7 +100,7 @@ def _interrupted(
     )
     assert process.stdout is not None
     word, wait = moment
-    told = _read_until(process.stdout, word)
+    text = _read_until(process.stdout, word)
     time.sleep(wait)
     for _ in range(1 + again):
         if process.poll() is None:
@@ -112,18 +112,18 @@ def _interrupted(
         process.kill()
         process.communicate()
         raise AssertionError(f"no end {_PATIENCE:.0f} s after {name}") from None
-    return process.returncode, told + rest.decode(), errors.decode()
+    return process.returncode, text + rest.decode(), errors.decode()
 
 
 def _read_until(stream: IO[bytes], word: str) -> str:
     """Return what is printed up to a word, or to the end."""
-    told = ""
-    while word and word not in told:
+    text = ""
+    while word and word not in text:
         line = stream.readline().decode()
         if not line:
             break
-        told += line
-    return told
+        text += line
+    return text
 
 
 @law(

@@ -33,13 +33,11 @@ from scanviz.testing.loop_case import LoopCase
 from scanviz.testing.loops import random_loops
 from tests.laws.frame import MODES, built, modes
 from tests.laws.law import law
-from tests.laws.watching import Expected, Walk, walks
+from tests.laws.observers import Expected, Walk, walks
 from tests.support.at_once import at_once
 from tests.support.by_turns import Turns, by_turns
 from tests.support.drawing import assert_each_drawn_once, drawer
-from tests.support.own_locks import own_locks
-from tests.support.touched import Touched
-from tests.support.watched_calls import (
+from tests.support.observed_calls import (
     WATCHING,
     check_call,
     check_record,
@@ -47,6 +45,8 @@ from tests.support.watched_calls import (
     observers_for,
     with_other_values,
 )
+from tests.support.own_locks import own_locks
+from tests.support.touched import Touched
 
 Runner = Callable[[Sequence[Callable[[], Any]]], list[Any]]  # does works, and returns what they gave
 Example = Callable[[Runner], None]
@@ -202,7 +202,7 @@ def profiled_calls_in_threads_take_each_step_once(
         counts, _ = scanviz.scan(lambda x_t, count: count + x_t, x, T.constant(0.0), name="counting")
         f, recorder = function([x], counts, mode=Mode("numpy")), Recorder(detail, calibration=FREE)
         with observe.observed_by(recorder):
-            f(np.ones(0))  # what is told of the function itself takes longest
+            f(np.ones(0))  # reporting the function itself takes longest
             found = together(
                 [partial(lambda mine: [f(np.ones(rows)) for rows in mine], mine) for mine in lengths]
             )

@@ -241,7 +241,7 @@ def what_python_says_of_identity_is_never_a_number(
     tier=st.sampled_from(["numpy", "reference"]),
     rewrites=st.booleans(),
 )
-def an_index_out_of_bounds_is_told_of_its_loop_and_step(
+def an_index_out_of_bounds_names_its_loop_and_step(
     places: list[int],
     wrong: tuple[int, int],
     go_backwards: bool,

@@ -144,8 +144,8 @@ def imagined(draw: st.DrawFn) -> Imagined:
     )
 
 
-def _told(loop: Imagined) -> list[StepSeries]:
-    """Return what an engine would tell of the loop: again and again a pause, plain steps, stamped ones, timed ones."""
+def _series(loop: Imagined) -> list[StepSeries]:
+    """Return the events of the loop: repeatedly a pause, plain steps, stamped ones, timed ones."""
     random, recording = np.random.default_rng(loop.seed), loop.recording or 0
     found, first = list[StepSeries](), 0
 
@@ -200,12 +200,12 @@ def what_stamps_and_interruptions_cost_is_no_part_of_a_step(loop: Imagined) -> N
         "loop" if k == 0 and loop.recording is not None else "operation" for k in range(len(loop.operations))
     ]
     made = _watched(kinds, loop.stamp * loop.calibrated)
-    told = _told(loop)
-    for series in told:
+    text = _series(loop)
+    for series in text:
         made.take(0, series)
     record = made.snapshot(0)
     check_division(record)
-    assert record.steps == sum(series.steps for series in told)
+    assert record.steps == sum(series.steps for series in text)
     assert record.step_times.count + record.control_steps == record.steps
     near = 0.02 * (loop.step + loop.tick) + 2  # the median of steps is read from a histogram
     if not record.in_place:  # too many blocks were interrupted
@@ -237,9 +237,9 @@ def means_are_of_all_steps_that_were_timed(chunks: list[list[list[int]]], stamp:
     made, first = _watched(["operation"] * (len(chunks[0][0]) - 2), stamp), 0
     for chunk in chunks:
         parts = np.array(chunk).T
-        told = StepSeries(1, first, parts.sum(axis=0), op_ns=parts[:-2], copy_ns=parts[-2])
-        made.take(0, told)
-        first += told.steps
+        text = StepSeries(1, first, parts.sum(axis=0), op_ns=parts[:-2], copy_ns=parts[-2])
+        made.take(0, text)
+        first += text.steps
     record, rows = made.snapshot(0), np.concatenate(chunks)
     assert record.sampled_steps == len(rows) and record.stamp_ns <= LARGEST_PRICE * stamp
     check_division(record)
@@ -332,7 +332,7 @@ def what_a_thread_loses_to_others_is_in_no_time_of_a_block(
 ) -> None:
     """Blocks that are compared have the times that their steps took, and their span all that passed.
 
-    Where the thread waited, nobody can tell what was lost: then times are those of the clock.
+    Where the thread waited, the lost time is unknown: then times are those of the clock.
     """
     wall, used, waits = 0, 0, 0
 

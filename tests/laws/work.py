@@ -1,4 +1,4 @@
-"""Laws of the work of operations: bytes and floating-point operations told from shapes are those of the arrays that there were."""
+"""Laws of the work of operations: bytes and floating-point operations from shapes equal those of the arrays."""
 
 from __future__ import annotations
 

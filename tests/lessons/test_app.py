@@ -36,7 +36,7 @@ def draw(program: str, options, width: int, stopped) -> str:
     return "the picture\x1b[2J"
 
 
-def told(app: LearnApp) -> str:
+def message_of(app: LearnApp) -> str:
     return "\n".join(line.text for line in app.query_one("#message", RichLog).lines)
 
 
@@ -103,24 +103,26 @@ def test_a_lesson_is_read_run_solved_with_hints_and_checked():
         app.query_one("#program", TextArea).focus()  # an editor, which has uses of its own for some keys
         app.query_one("#program", TextArea).load_text("print('changed', 6 * 7)")
         await press(pilot, "f5")
-        assert "changed 42" in told(app)
+        assert "changed 42" in message_of(app)
         app.query_one("#program", TextArea).load_text(lesson(6).program)
         await press(pilot, "f6")
-        assert "Not yet" in told(app) and "still open" in told(app)
+        assert "Not yet" in message_of(app) and "still open" in message_of(app)
         for k in range(4):
             await press(pilot, "f7")
-            assert f"Hint {k + 1} of 4" in told(app)
-            assert lesson(6).hints[k] in " ".join(told(app).split())
-            assert all(len(line) <= app.query_one("#message").size.width for line in told(app).splitlines())
-        assert "F7 once more shows the solution" in " ".join(told(app).split())
+            assert f"Hint {k + 1} of 4" in message_of(app)
+            assert lesson(6).hints[k] in " ".join(message_of(app).split())
+            assert all(
+                len(line) <= app.query_one("#message").size.width for line in message_of(app).splitlines()
+            )
+        assert "F7 once more shows the solution" in " ".join(message_of(app).split())
         await pilot.resize_terminal(200, 40)
         await pilot.pause()
-        assert max(map(len, told(app).splitlines())) > app.query_one("#message").size.width / 2
+        assert max(map(len, message_of(app).splitlines())) > app.query_one("#message").size.width / 2
         await press(pilot, "f7")
-        assert "after_step_0 = [8, 8, 4, 2, 1]" in told(app)
+        assert "after_step_0 = [8, 8, 4, 2, 1]" in message_of(app)
         app.query_one("#answer", TextArea).load_text(lesson(6).solution)
         await press(pilot, "f6")
-        assert told(app).startswith("Right.")
+        assert message_of(app).startswith("Right.")
 
     use(6, walk)
 
@@ -144,7 +146,7 @@ def test_the_picture_is_of_the_program_as_it_is_now_and_cannot_steer_the_termina
         app.query_one("#program", TextArea).load_text("x = 1")
         await press(pilot, "f8")
         assert drawn == [("x = 1", lesson(5).picture)]
-        assert "the picture" in told(app) and "\x1b" not in told(app)
+        assert "the picture" in message_of(app) and "\x1b" not in message_of(app)
         editor = app.query_one("#program")
         assert not editor.display  # the picture has its place
         await press(pilot, "f8")
@@ -199,7 +201,7 @@ def test_the_backward_cells_are_stepped_through_beside_the_text():
     use(6, walk)
 
 
-def test_f1_everywhere_and_question_mark_outside_of_editors_tell_keys_and_words():
+def test_f1_everywhere_and_question_mark_outside_of_editors_show_keys_and_words():
     async def walk(app: LearnApp, pilot: Pilot[None]) -> None:
         for opening, closing in (("f1", "f1"), ("question_mark", "escape")):
             await press(pilot, opening)
@@ -239,13 +241,13 @@ def test_no_number_that_is_typed_for_a_step_ends_the_lessons():
     use(6, walk)
 
 
-def test_a_program_that_does_not_end_is_ended_when_nobody_waits_for_it(monkeypatch):
+def test_an_endless_program_is_ended_when_it_is_left(monkeypatch):
     async def walk(app: LearnApp, pilot: Pilot[None]) -> None:
         app.query_one("#program", TextArea).load_text("while True: pass")
         await pilot.press("f5")
         app.query_one("#program", TextArea).load_text("print('another')")
         await press(pilot, "f5")
-        assert told(app) == "another"
+        assert message_of(app) == "another"
         app.query_one("#program", TextArea).load_text("while True: pass")
         await pilot.press("f5")
 
@@ -256,11 +258,11 @@ def test_a_program_that_does_not_end_is_ended_when_nobody_waits_for_it(monkeypat
     assert time.monotonic() - begun < seconds / 2
 
 
-def test_a_program_that_cannot_be_stepped_through_is_told_where_it_is_written():
+def test_a_program_that_cannot_be_stepped_through_shows_its_error_beside_it():
     async def walk(app: LearnApp, pilot: Pilot[None]) -> None:
         app.query_one("#program", TextArea).load_text("broken")
         await press(pilot, "f9")
-        assert "NameError: broken" in told(app) and "desk" in seen(app)
+        assert "NameError: broken" in message_of(app) and "desk" in seen(app)
         assert "Folding the backward walk" in str(app.query_one("#text").children[0].render())
 
     use(6, walk, app_type=Lessons)
@@ -272,11 +274,11 @@ def test_a_program_that_fails_says_its_own_error_where_there_is_nothing_to_show(
         for key in ("f8", "f9"):
             program.load_text("x = 1\nmissing\n# nothing to show")
             await press(pilot, key)
-            assert told(app).startswith("line 2 of the program: NameError: name 'missing'"), key
+            assert message_of(app).startswith("line 2 of the program: NameError: name 'missing'"), key
             assert program.display and program.cursor_location == (1, 0) and app.focused is program
             program.load_text("x = 1\n# nothing to show")
             await press(pilot, key)
-            assert told(app) == {"f8": "there is no loop", "f9": "No loop ran in this program."}[key]
+            assert message_of(app) == {"f8": "there is no loop", "f9": "No loop ran in this program."}[key]
 
     use(6, walk)
 
@@ -359,13 +361,13 @@ def test_an_editor_gets_back_what_the_lesson_has_and_that_can_be_undone():
     use(6, walk)
 
 
-def test_what_is_told_has_the_lines_that_it_needs_and_the_editors_the_rest():
+def test_messages_have_the_lines_they_need_and_the_editors_the_rest():
     async def walk(app: LearnApp, pilot: Pilot[None]) -> None:
         log = app.query_one("#message", RichLog)
         least = log.outer_size.height
         for _ in range(4):
             await press(pilot, "f7")
-        assert "return slope_w, slope" in told(app)
+        assert "return slope_w, slope" in message_of(app)
         assert least < log.outer_size.height == len(log.lines) + 1
         app.query_one("#program", TextArea).load_text("print(*range(99), sep='\\n')")
         await press(pilot, "f5")

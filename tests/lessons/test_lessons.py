@@ -63,7 +63,7 @@ def test_an_exercise_is_wrong_until_it_is_solved(one: Lesson):
 
 
 @pytest.mark.parametrize("one", ALL)
-def test_a_page_tells_neither_the_solution_nor_the_check(one: Lesson):
+def test_a_page_shows_neither_the_solution_nor_the_check(one: Lesson):
     assert len(one.hints) >= 3
     for given_away in (one.check, one.solution, *one.hints):
         assert given_away not in one.page
@@ -108,13 +108,13 @@ def test_a_wrong_answer_gets_a_word_of_help():
 
 
 @pytest.mark.parametrize("one", ALL)
-def test_a_natural_wrong_answer_is_told_what_is_wrong(one: Lesson):
-    for right, wrong, told in WRONG_ANSWERS[one.number]:
+def test_a_natural_wrong_answer_gets_its_reason(one: Lesson):
+    for right, wrong, text in WRONG_ANSWERS[one.number]:
         assert right in one.solution
         try:
             check(one, one.solution.replace(right, wrong, 1))
         except AssertionError as said:
-            assert told in str(said), wrong
+            assert text in str(said), wrong
         else:
             pytest.fail(f"{wrong} is taken for right")
 
@@ -150,19 +150,19 @@ def test_the_cells_to_be_predicted_are_those_of_the_loop():
         assert held == dict(enumerate(map(float, reversed(names[predicted]))))
 
 
-def test_what_is_still_open_is_told_with_its_line():
+def test_an_open_place_is_named_with_its_line():
     one = lesson(5)
     assert check_exercise(one, one.exercise).problem == "line 8 of your answer: its `...` is still open"
     met_by_the_check = check_exercise(lesson(1), "def averaged(x):\n    return ...\n")
     assert met_by_the_check.problem == "line 2 of your answer: its `...` is still open"
 
 
-def test_an_answer_that_cannot_be_run_is_told_with_its_line():
+def test_an_answer_that_cannot_run_is_reported_with_its_line():
     outcome = check_exercise(lesson(6), "before = 1\nafter = 1 / 0\n")
     assert not outcome.right and outcome.problem.startswith("line 2 of your answer: ZeroDivisionError")
 
 
-def test_an_error_in_a_changed_program_is_told_as_a_line_of_the_program():
+def test_an_error_in_a_changed_program_names_its_line():
     one = lesson(6)
     outcome = check_exercise(one, one.solution, one.program + "f(1)\n")
     assert outcome.part == "the program" and outcome.line == one.program.count("\n") + 1
@@ -170,13 +170,13 @@ def test_an_error_in_a_changed_program_is_told_as_a_line_of_the_program():
     assert cut.problem.startswith("line 2 of the program: SyntaxError")
 
 
-def test_an_error_that_the_check_meets_is_told_as_the_line_that_made_it():
+def test_an_error_met_by_the_check_names_the_line_that_made_it():
     one = lesson(4)
     outcome = check_exercise(one, one.solution.replace("rows - (", "row - ("))
     assert outcome.problem.startswith("line 5 of your answer: NameError")
     one = lesson(1)
-    told = check_exercise(one, one.solution.replace("lambda x_t, old:", "lambda x_t:")).problem
-    assert told.startswith(
+    text = check_exercise(one, one.solution.replace("lambda x_t, old:", "lambda x_t:")).problem
+    assert text.startswith(
         "line 3 of your answer: ScanvizTypeError: the step function `<lambda>` takes 1 argument"
     )
 

@@ -39,10 +39,10 @@ def test_a_notebook_has_all_of_a_lesson_and_its_cells_run_and_check(one: Lesson,
     exec(text["picture"], names)
     assert drawn == [(one.program, one.picture)]
     with np.errstate(all="ignore"):
-        for answer, told in ((text["exercise"], "Not yet: "), (one.solution, "Right.")):
+        for answer, message in ((text["exercise"], "Not yet: "), (one.solution, "Right.")):
             exec(answer, names)
             exec(text["check"], names)
-            assert capsys.readouterr().out.startswith(told)
+            assert capsys.readouterr().out.startswith(message)
 
 
 def test_a_notebook_is_valid_and_shows_its_outputs_before_it_is_run():
@@ -59,7 +59,7 @@ def test_a_notebook_is_valid_and_shows_its_outputs_before_it_is_run():
         assert outputs["picture"][0]["data"]["image/svg+xml"][0] == "<svg>\n"
 
 
-def test_a_learners_own_error_is_told_with_its_line(capsys):
+def test_a_learners_own_error_names_its_line(capsys):
     names = dict(run_program_of(lesson(4))[1])
     exec("def number_of_steps(sequences):\n    return missing", names)
     in_cells.check(4, names)
@@ -67,7 +67,7 @@ def test_a_learners_own_error_is_told_with_its_line(capsys):
 
 
 @pytest.mark.parametrize("number", [1, 5, 9])
-def test_what_is_still_open_is_told_whatever_error_it_causes(number: int, capsys):
+def test_an_open_place_is_named_for_any_error_it_causes(number: int, capsys):
     one = lesson(number)
     names = dict(run_program_of(one)[1])
     exec(compile(one.exercise, "a cell", "exec"), names)
@@ -75,7 +75,7 @@ def test_what_is_still_open_is_told_whatever_error_it_causes(number: int, capsys
     assert capsys.readouterr().out.startswith("Not yet: a `...` is still open")
 
 
-def test_an_error_of_scanviz_is_told_without_the_file_of_the_cell(capsys):
+def test_an_error_of_scanviz_hides_the_file_of_the_cell(capsys):
     one = lesson(1)
     names = dict(run_program_of(one)[1])
     exec(compile(one.solution.replace("lambda x_t, old:", "lambda x_t:"), "/tmp/cell.py", "exec"), names)

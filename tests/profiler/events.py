@@ -1,4 +1,4 @@
-"""What an engine tells, made by hand: a program with a nested loop, and a clock that goes when it is told to."""
+"""Events of an engine, made by hand: a program with a nested loop, and a clock that the test moves."""
 
 from __future__ import annotations
 

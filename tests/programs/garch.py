@@ -32,7 +32,7 @@ def model(free):
 
 
 def variances(returns, garch, start):
-    """Return the variance of each return, as the ones before tell."""
+    """Return the variance of each return from the previous ones."""
 
     def step(r_before, h_before, mu, omega, alpha, beta):
         return omega + alpha * (r_before - mu) ** 2 + beta * h_before

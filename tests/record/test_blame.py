@@ -87,7 +87,7 @@ def test_a_loop_that_reads_another_is_traced_into_it_and_to_the_step_that_wrote_
     ]  # fmt: skip
 
 
-def test_a_nan_that_came_in_is_told_from_one_that_was_made() -> None:
+def test_a_nan_in_the_input_is_distinguished_from_a_computed_one() -> None:
     links = chain(two_loops(), planted(17, np.nan), loop="second")
     assert links[-2].startswith("step 17 of first read it from v[t]")
     assert links[-1].startswith("it came from your input v[17] = nan")

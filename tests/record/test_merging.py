@@ -104,7 +104,7 @@ def test_origins_that_make_no_sense_are_refused(wrong: ProfileRecord, tmp_path: 
         load(tmp_path / "wrong.scanviz")
 
 
-def test_what_only_one_of_them_ended_badly_is_told() -> None:
+def test_a_failure_of_only_one_program_is_reported() -> None:
     bad = replace(SMALL, outcome=replace(SMALL.outcome, status="error", code=1))
     assert merged([("a", SMALL), ("b", bad)]).outcome.status == "error"
     assert (

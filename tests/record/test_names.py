@@ -1,4 +1,4 @@
-"""What functions and loops of a record are called, and what whoever asks by a name is told."""
+"""Names of functions and loops of a record, and answers to queries by name."""
 
 import numpy as np
 import pytest
@@ -40,7 +40,7 @@ def test_functions_of_one_name_have_numbers(record):
     assert list(function_titles(record).values()) == ["same#1", "same#2", "other"]
 
 
-def test_loops_of_one_name_are_told_apart_by_their_functions_and_numbers(record):
+def test_loops_of_one_name_are_distinguished_by_functions_and_numbers(record):
     assert sorted(loop_titles(record).values()) == ["lone", "rnn#1", "rnn#2", "same#1/rnn", "same#2/rnn"]
     steps = {title: loops_called(record, title)[0].steps for title in loop_titles(record).values()}
     assert steps == {"same#1/rnn": 2, "same#2/rnn": 3, "rnn#1": 4, "rnn#2": 4, "lone": 4}

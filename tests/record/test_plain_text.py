@@ -82,12 +82,12 @@ def _writes(source: str) -> list[int]:
     for node in ast.walk(ast.parse(source)):
         if not isinstance(node, ast.Call):
             continue
-        told = ast.unparse(node.func)
+        text = ast.unparse(node.func)
         if re.fullmatch(
             r"print|json\.dump|(sys\.|self\.)?_*(std\w+|stream|out|said|file|own)(\.buffer)?\.write(lines)?",
-            told,
+            text,
         ):
-            binary = told == "stream.write" and any(
+            binary = text == "stream.write" and any(
                 re.search(r"encode|marked|data|bytes", ast.unparse(arg)) for arg in node.args
             )  # a file that replacing() has opened
             lines += [] if binary else [node.lineno]

@@ -45,7 +45,7 @@ def test_lines_keep_their_names_and_say_what_is_in_a_loop():
     assert last[-1].startswith("return cost, ")
 
 
-def test_what_a_rule_bought_is_told_in_named_sizes():
+def test_the_gain_of_a_rule_is_given_in_named_sizes():
     record = rewrites_of(rnn())
     (pushed,) = [
         application
@@ -141,7 +141,7 @@ def test_lines_that_stay_are_not_told_again_because_others_came():
         assert not gone & new, application.rule
 
 
-def test_operations_that_leave_a_loop_as_they_are_are_told():
+def test_operations_that_leave_a_loop_unchanged_are_listed():
     x, u = T.vector("x"), T.vector("u")
     h, _ = scanviz.scan(lambda x_t, h, u: h * T.sum(T.exp(u)) + x_t, x, T.constant(0.0), u, name="rnn")
     record = rewrites_of(scanviz.function([x, u], h))
@@ -204,11 +204,11 @@ def test_where_there_is_no_room_for_graphs_the_list_is_kept():
     (whole,), (small,) = (recorded(size).functions for size in (64 * 2**20, 100_000))
     assert whole.rewrites is not None and small.rewrites is not None
     assert whole.rewrites.lines(0) and any(whole.rewrites.edits())
-    told = [
+    text = [
         [(application.rule, application.message) for application in one.rewrites.applications]
         for one in (whole, small)
     ]
-    assert told[0] == told[1] and len(told[0]) > 5
+    assert text[0] == text[1] and len(text[0]) > 5
     assert not small.rewrites.has_versions and small.rewrites.lines(0) == ()
     assert small.calls == 1
 

@@ -63,7 +63,7 @@ def test_arithmetic_of_machine_code_is_bound_by_that_of_products_for_it_keeps_nu
     assert native is not None and (native.kind, native.least_ns) == ("arithmetic", 200.0)
 
 
-def test_of_what_has_no_time_work_or_limits_nothing_is_told() -> None:
+def test_operations_without_time_work_or_limits_have_no_bound() -> None:
     assert bound_of(LIMITS, operation(0.0, bytes=800.0)) is None
     assert bound_of(LIMITS, operation(600.0)) is None
     assert bound_of({}, operation(600.0, bytes=800.0)) is None
@@ -84,8 +84,8 @@ def test_the_report_says_why_more_than_the_limit_is_reached() -> None:
     loop = LoopRecord(1, 1, None, "h", None, operations=(fast,), runs=1, steps=10, total_ns=40_000)
     loop = replace(loop, sampled_steps=10, body_ns=10.0, tiers=(TierRecord("native", "", 1, 0),))
     record = ProfileRecord(functions=(function,), loops=(loop,), measures=dict(LIMITS))
-    told = [line.text for line in roofline_lines(record, 90, 8)]
-    assert "800 %" in told[3] and "reading alone is faster" in told[4]
+    text = [line.text for line in roofline_lines(record, 90, 8)]
+    assert "800 %" in text[3] and "reading alone is faster" in text[4]
     slower = replace(record, loops=(replace(loop, operations=(operation(100.0, bytes=8_000.0),)),))
     assert not any("100 %:" in line.text for line in roofline_lines(slower, 90, 8))
 

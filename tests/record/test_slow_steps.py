@@ -31,7 +31,7 @@ def sampled(slow: list[int], runs: int = 1) -> LoopRecord:
 
 
 @pytest.mark.parametrize("period", [2, 7, 100, 1000])
-def test_steps_that_are_slow_at_a_period_are_told_by_it(period: int) -> None:
+def test_periodically_slow_steps_are_reported_with_their_period(period: int) -> None:
     assert period_of(sampled(list(range(3, STEPS, period)))) == period
     disturbed = [*list(range(3, STEPS, period))[:20], 17, 4711]  # two that something else interrupted
     assert period_of(sampled(disturbed)) == period
@@ -54,15 +54,15 @@ def test_the_operation_that_took_longer_in_slow_steps_is_named() -> None:
     operations = tuple(
         OperationRecord(k, label, "operation", "", None) for k, label in enumerate(("dot(h, U)", "sort(row)"))
     )
-    told = LoopAggregate(LoopRecord(1, 1, None, "h", None, operations=operations), FREE)
-    told.begin(1, 0, 0)
+    text = LoopAggregate(LoopRecord(1, 1, None, "h", None, operations=operations), FREE)
+    text.begin(1, 0, 0)
     loop: Any = SimpleNamespace(key=1)
     for first in range(0, 640, 64):
         times = np.full((2, 64), 500)
         times[1, 40] = 9_000 if first else 500
         whole = times.sum(axis=0) + 100
-        told.take(1, StepSeries(loop.key, first, whole, times))
-    record = told.snapshot(0)
+        text.take(1, StepSeries(loop.key, first, whole, times))
+    record = text.snapshot(0)
     assert record.measures["slow_timed_steps"] == 9
     words = slow_in_words(record, 1e5)
     assert words == "sort(row) took 100 % of the excess in the 9 slow steps whose operations were timed"
@@ -82,17 +82,17 @@ def test_missing_pages_and_a_lost_processor_are_reasons_and_nothing_is_made_up()
 
 def test_steps_of_two_codes_have_no_typical_step_together() -> None:
     operations = (OperationRecord(0, "tanh(h)", "operation", "", None),)
-    told = LoopAggregate(LoopRecord(1, 1, None, "h", None, operations=operations), FREE)
-    told.detailed = True
-    told.begin(1, 0, 0)
+    text = LoopAggregate(LoopRecord(1, 1, None, "h", None, operations=operations), FREE)
+    text.detailed = True
+    text.begin(1, 0, 0)
     no_times = np.empty(0, np.int64)
     for tier, ns, untimed in (("numpy", 14_000, 0), ("native", 200, 5_000)):
         for first in range(0, 1280, 64):
             times = np.full((1, 64), ns)
-            told.take(1, StepSeries(1, first, times.sum(axis=0) + 10, times, np.full(64, 5), tier=tier))
-            told.take(1, StepSeries(1, first, np.full(500 if tier == "numpy" else 20, ns + 10), tier=tier))
-            told.take(1, StepSeries(1, first, no_times, steps=untimed, span_ns=untimed * ns, tier=tier))
-    record = told.snapshot(0)
+            text.take(1, StepSeries(1, first, times.sum(axis=0) + 10, times, np.full(64, 5), tier=tier))
+            text.take(1, StepSeries(1, first, np.full(500 if tier == "numpy" else 20, ns + 10), tier=tier))
+            text.take(1, StepSeries(1, first, no_times, steps=untimed, span_ns=untimed * ns, tier=tier))
+    record = text.snapshot(0)
     assert record.step_times.p50_ns == pytest.approx(
         210, abs=15
     )  # though most of those with a time ran on NumPy
@@ -101,21 +101,21 @@ def test_steps_of_two_codes_have_no_typical_step_together() -> None:
     assert "11,280 steps ran in other code, 14.0 µs each" in slow_in_words(record, 1e8)
 
 
-def test_steps_of_runs_that_are_told_as_a_whole_are_of_the_code_that_was_made_last() -> None:
+def test_steps_of_counted_runs_belong_to_the_latest_code() -> None:
     operations = (OperationRecord(0, "tanh(h)", "operation", "", None),)
-    told = LoopAggregate(LoopRecord(1, 1, None, "h", None, operations=operations), FREE)
-    told.detailed = True
+    text = LoopAggregate(LoopRecord(1, 1, None, "h", None, operations=operations), FREE)
+    text.detailed = True
     for tier, ns, closely, passed_over in (("numpy", 14_000, 20, 5), ("native", 200, 4, 900)):
-        told.made(tier, "machine code for the shapes met", 0)
-        told.begin(1, 0, 0)
+        text.made(tier, "machine code for the shapes met", 0)
+        text.begin(1, 0, 0)
         for first in range(0, 64 * closely, 64):
             times = np.full((1, 64), ns)
-            told.take(1, StepSeries(1, first, times.sum(axis=0) + 10, times, np.full(64, 5), tier=tier))
-            told.take(1, StepSeries(1, first, np.full(64, ns + 10), tier=tier))
-        told.end(1, 128 * closely, 128 * closely * ns, 0, False)
+            text.take(1, StepSeries(1, first, times.sum(axis=0) + 10, times, np.full(64, 5), tier=tier))
+            text.take(1, StepSeries(1, first, np.full(64, ns + 10), tier=tier))
+        text.end(1, 128 * closely, 128 * closely * ns, 0, False)
         for _ in range(passed_over):
-            told.count((1, 1, 100, 100, 0, 100 * ns, ""))
-    record = told.snapshot(0)
+            text.count((1, 1, 100, 100, 0, 100 * ns, ""))
+    record = text.snapshot(0)
     assert record.step_times.p50_ns == pytest.approx(210, abs=15)  # though fewer of those with a time
     assert record.measures["other_code_steps"] == 20 * 128 + 5 * 100
 

@@ -21,10 +21,10 @@ BESIDE = ThreadTimesRecord(inside_ns=5_000_000, beside_ns=75_000_000, others=2)
 
 def test_calls_in_threads_that_take_more_than_the_clock_are_explained_in_the_report_and_on_the_page() -> None:
     record = replace(SMALL, functions=(ONE,), threads=BESIDE, loops=())
-    told = "functions were called in 2 threads beside the first one"
-    assert told in beyond_the_clock(record) and "160 % in all" in beyond_the_clock(record)
+    message = "functions were called in 2 threads beside the first one"
+    assert message in beyond_the_clock(record) and "160 % in all" in beyond_the_clock(record)
     for text in (" ".join(render_report(record).split()), page_of(record)):
-        assert told in text
+        assert message in text
 
 
 def test_nothing_is_said_where_the_clock_has_room_for_all() -> None:

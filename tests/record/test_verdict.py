@@ -110,7 +110,7 @@ def test_steps_of_short_numpy_operations_are_said_to_be_overhead():
         assert texts(record, "why") == expected
 
 
-def test_steps_on_numpy_before_machine_code_are_told_as_that():
+def test_steps_on_numpy_before_machine_code_are_reported_as_numpy():
     numbers = {"other_code_steps": 8.0, "other_code_ns": 9_000.0}
     record = run(loop_ns=80_000, measures=numbers)
     tiers = TierRecord("numpy", "", 1, 0), TierRecord("native", "", 1, 0)
@@ -125,8 +125,8 @@ def test_steps_on_numpy_before_machine_code_are_told_as_that():
     assert lines == ["  slow: 8 steps ran on NumPy before there was machine code, 9.00 µs each"]
     assert tail_lines(replace(loop, measures={**numbers, "other_code_ns": 150.0})) == []
     times = OperationTimes(parts_of(record))
-    told = [line.text for line in loop_lines(replace(loop, steps=100), "rnn", times, 100, 5)]
-    assert any(line.startswith("  steps that have a time: mean 8.00 µs") for line in told), told
+    text = [line.text for line in loop_lines(replace(loop, steps=100), "rnn", times, 100, 5)]
+    assert any(line.startswith("  steps that have a time: mean 8.00 µs") for line in text), text
 
 
 @pytest.mark.parametrize(
@@ -173,7 +173,7 @@ def test_the_hottest_operation_is_the_one_that_takes_most_of_all_steps():
     assert "mostly `dot(h, W)`" in found.text
 
 
-def test_work_that_left_a_loop_is_told_with_the_loop():
+def test_work_pushed_out_of_a_loop_is_listed_with_the_loop():
     outside = [operation("dot(E[x], W)", 6_000, moved_from="encoder", rule="PushOutSeqScan")]
     (text,) = texts(run(outside=outside), "time")
     assert text == (
@@ -198,7 +198,7 @@ def test_what_rewriting_did_is_counted_and_what_was_measured_comes_before():
     )
 
 
-def test_what_rewriting_did_is_told_with_the_shapes_of_the_last_call_where_they_are_known():
+def test_effects_of_rewriting_use_the_shapes_of_the_last_call_if_known():
     numbers = [
         CostNumbersRecord(per_step={"rnn": StepNumbersRecord(*each)}) for each in ((28, 9000), (12, 4500))
     ]
@@ -229,14 +229,14 @@ def test_an_effect_that_may_be_noise_is_not_told():
     assert texts(run(rewrites=rewrites), "rewriting") == []
 
 
-def test_the_first_nan_is_told_with_its_line():
+def test_the_first_nan_is_named_with_its_line():
     rows = np.array([[0.0, 1, 0.5, 0, 0], [0.0, 1, 0.5, 2, 0]])
     bad = TracedVariableRecord("gate", "operation", source=LINE, statistics=rows)
     found = texts(run(loop_ns=50_000, traces=[TraceRecord(2, 0, 9, (0, 7), variables=(bad,))]), "unusual")
     assert found == ["The first NaN in `rnn` is `gate` at step 7 (rnn.py:7)."]
 
 
-def test_slow_steps_are_told_where_they_take_much():
+def test_slow_steps_are_reported_if_they_take_much():
     assert texts(run(loop_ns=50_000, measures={"slowest_hundredth_ns": 30_000.0}), "unusual") == [
         "The slowest 1 % of the steps of `rnn` take 60 % of its time: cause unknown."
     ]
@@ -244,7 +244,7 @@ def test_slow_steps_are_told_where_they_take_much():
 
 
 @pytest.mark.parametrize("share", [0.02, 0.09, 0.11, 0.24])
-def test_the_verdict_tells_of_slow_steps_where_the_report_does(share):
+def test_the_verdict_mentions_slow_steps_if_the_report_does(share):
     record = run(loop_ns=50_000, measures={"slowest_hundredth_ns": share * 50_000})
     assert bool(texts(record, "unusual")) == bool(tail_lines(record.loops[0])) == (share > 0.1)
 

@@ -134,7 +134,7 @@ def with_graphs(graphs):
     return ProfileRecord(functions=(function,))
 
 
-def test_a_graph_between_that_makes_no_sense_is_told_where_it_is_shown():
+def test_an_invalid_intermediate_graph_is_reported_where_it_is_shown():
     graphs = versions(node("y"), replace(node("z", "z"), versions=(1, 2)), last=2)
     check(with_graphs(graphs))
     rewrites = RewritesRecord(graphs=graphs, applications=(RewriteRecord(0, "a", "b", "c", "d"),) * 2)

@@ -35,8 +35,8 @@ def test_what_a_later_step_reads_is_said_on_both_sides():
 
 def test_an_operation_that_writes_a_cell_further_up_says_which_and_whether_it_adds():
     lines = drawing_text(unrolled(history(several_taps()).snapshot(0), "rnn", 3), 100).splitlines()
-    said = [line.partition(" → ")[2].split(", ") for line in lines if " → " in line and "▫" not in line]
-    written = [cell for cells in said for cell in cells]
+    text = [line.partition(" → ")[2].split(", ") for line in lines if " → " in line and "▫" not in line]
+    written = [cell for cells in text for cell in cells]
     for line in lines:
         cell, arrow, writers = line.partition(" ← ↓ ")
         if arrow:
@@ -82,8 +82,8 @@ def test_times_stay_in_sight_where_words_are_cut(width, words):
     box = Cluster("loop", f"a loop with {long}", None, time_ns=5e6, share=0.5)
     picture = Diagram("f", nodes, (box,), (Edge("n1", "n2"), Edge("n2", "n3")))
     lines = [line.text for line in CharacterDrawing(picture, width, words=words).lines()]
-    for told in ("· 5.00 ms · 50%", "· 1.00 ms · 10%", "· 2.00 ms · 20%", "· 3.00 ms · 30%"):
-        [line] = [line for line in lines if told in line]
+    for text in ("· 5.00 ms · 50%", "· 1.00 ms · 10%", "· 2.00 ms · 20%", "· 3.00 ms · 30%"):
+        [line] = [line for line in lines if text in line]
         assert len(line) <= width
 
 

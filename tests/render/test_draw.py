@@ -57,7 +57,7 @@ def test_a_loop_that_is_not_there_is_named_with_those_that_are():
 
 
 @pytest.mark.parametrize("form", ["svg", "dot", "txt", "json", "graphml", "html"])
-def test_a_picture_is_written_again_but_never_over_a_file_of_somebody_else(tmp_path, form):
+def test_a_picture_is_overwritten_but_a_foreign_file_never(tmp_path, form):
     file = tmp_path / f"x.{form}"
     _, sums = loop()
     scanviz.draw(sums, file)

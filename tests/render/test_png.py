@@ -22,7 +22,7 @@ def svg(text="", width="40", height="20"):
     return SIZE.format(width, height, text).encode()
 
 
-def told(monkeypatch):
+def asked_renderer(monkeypatch):
     """Return what resvg is asked."""
     asked = {}
 
@@ -38,7 +38,7 @@ def test_letters_are_drawn_in_the_font_that_scanviz_brings(monkeypatch):
     blank = to_png(svg())[0]
     usual, bold = (to_png(svg(WORD.format("h[t-1] ← θ")))[0], to_png(svg(WORD.format("i")))[0])
     assert len({blank, usual, bold}) == 3
-    asked = told(monkeypatch)
+    asked = asked_renderer(monkeypatch)
     to_png(svg(WORD.format("h[t-1] ← θ")))
     assert len(asked["font_files"]) == 2
     assert 'font-family="scanviz Sans"' in asked["svg_string"] and "Helvetica" not in asked["svg_string"]
@@ -57,7 +57,7 @@ def test_a_large_picture_is_drawn_smaller_and_says_so(monkeypatch):
 
 
 def test_names_that_look_like_an_attribute_stay_as_they_are(monkeypatch):
-    asked = told(monkeypatch)
+    asked = asked_renderer(monkeypatch)
     to_png(drawn(Diagram("f", (Node("x", "input", 'a font-family="b"'),)), engine="own").data)
     assert 'a font-family="b"' in asked["svg_string"].replace("&quot;", '"').replace("\xa0", " ")
 

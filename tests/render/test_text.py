@@ -118,7 +118,7 @@ def test_brackets_in_names_are_text_and_no_markup(monkeypatch):
     assert "[red]x[/red]" in re.sub(r"\x1b\[[0-9;]*m", "", coloured(x + 1, monkeypatch))
 
 
-def test_the_outputs_of_a_draw_are_told_apart():
+def test_the_outputs_of_a_draw_are_distinguished():
     x = T.matrix("x")
     sign, logarithm = T.linalg.slogdet(x)
     shown = text([sign, logarithm])

@@ -28,17 +28,17 @@ from scanviz.engine.runtime.interpreter import Interpreter
 from tests.support.addresses import address, array_at, fill, memory
 
 Values = Mapping[int, Array]
-EVERYTHING = Emits(  # what gives a new array may as well be told where to put it
+EVERYTHING = Emits(  # operations with a new array can write it in a given place
     lambda instruction, program: instruction.op.declaration.views is None, overwritable
 )
 
 
 class ArenaBackend(NamedTuple):
-    """The tier: which instructions are done as one, what may be done with memory, and who is told the plan of each loop."""
+    """The tier: which instructions are done as one, what may be done with memory, and who receives the plan of each loop."""
 
     groups: Grouping = single
     emits: Emits = EVERYTHING
-    told: Callable[[LoopInstruction, Plan], None] = lambda loop, plan: None
+    on_plan: Callable[[LoopInstruction, Plan], None] = lambda loop, plan: None
 
     def run(self, program: Program, inputs: Sequence[Any]) -> list[Array]:
         """Return the outputs for inputs of a program that is written to bytes and read again."""
@@ -111,14 +111,14 @@ class Frame:
                 fill(self.value(number))
         for index in group:
             outputs = self.program.instructions[index].outputs
-            if self.computed or not (len(outputs) == 1 and self.is_told(outputs[0])):
+            if self.computed or not (len(outputs) == 1 and self.has_place(outputs[0])):
                 self.computed.update(zip(outputs, self.results(index), strict=True))
         found, self.computed = self.computed, {}
         for number, value in found.items():
-            if not self.is_told(number):
+            if not self.has_place(number):
                 self.store(number, value)
 
-    def is_told(self, number: int) -> bool:
+    def has_place(self, number: int) -> bool:
         """Return whether the plan says all of a register: a size, or a view by its address, shape and strides."""
         place = self.plan.places[number]
         view = isinstance(place.location, View) and place.location.offset is not None
@@ -170,15 +170,15 @@ class Loop:
         begun = [array[None] if slot.kind == "sitsot" else array for slot, array in starts]
         self.carries = [values[slot.outer] for slot in loop.carries]
         self.fixed = {slot.inner: values[slot.outer] for slot in loop.non_sequences}
-        told: list[Any] = [(sequence.shape[1:], sequence.strides[1:]) for sequence in self.sequences]
-        told += [(begun[k].shape[1:], None) for k, slot in enumerate(loop.states) for _ in slot.reads]
-        told += [(carry.shape, None) for carry in self.carries]
-        told += [(array.shape, array.strides) for array in self.fixed.values()]
-        self.shapes, strides = [shape for shape, _ in told], [apart for _, apart in told]
+        text: list[Any] = [(sequence.shape[1:], sequence.strides[1:]) for sequence in self.sequences]
+        text += [(begun[k].shape[1:], None) for k, slot in enumerate(loop.states) for _ in slot.reads]
+        text += [(carry.shape, None) for carry in self.carries]
+        text += [(array.shape, array.strides) for array in self.fixed.values()]
+        self.shapes, strides = [shape for shape, _ in text], [apart for _, apart in text]
         rows = [array.shape[1:] for array in begun]
         plan = plan or planning.plan_loop(loop, self.shapes, tier.groups, tier.emits, rows, strides)
         verify_plan(loop.body, plan)
-        tier.told(loop, plan)
+        tier.on_plan(loop, plan)
         self.plan = plan
         self.layout = arena_of(loop, plan, self.steps, {k: len(array) for k, array in enumerate(begun)})
         self.arena = memory(self.layout.bytes) if room is None else room[: self.layout.bytes]

@@ -25,15 +25,15 @@ class ArenaExecutable:
         self._plans: dict[int, Plan] = {}
 
     def run(self, inputs: Sequence[Any], probe: Probe | None) -> list[Array]:
-        """Return the outputs for inputs; who watches is told of plans, and not of steps."""
+        """Return the outputs for inputs; observers receive plans, and not steps."""
 
-        def told(loop: LoopInstruction, plan: Plan) -> None:
+        def planned(loop: LoopInstruction, plan: Plan) -> None:
             self._plans[loop.key] = plan
             if probe is not None:
                 probe.specialised(loop.key, 0, "arena", "planned for the shapes met")
 
         with np.errstate(all="ignore"):
-            tier = ArenaBackend(self.groups, told=told)
+            tier = ArenaBackend(self.groups, on_plan=planned)
             found = run_once(self.program, [np.asarray(array) for array in inputs], None, tier)
         return [np.array(array) for array in found]
 

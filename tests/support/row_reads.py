@@ -59,7 +59,7 @@ class RowRead(NamedTuple):
 
     @property
     def is_tight(self) -> bool:
-        """Return whether the rows it looks at are told by its bounds alone: strides may end before them."""
+        """Return whether its bounds alone determine the rows it reads: strides may end before them."""
         return self.row or self.step in (None, 1, -1)
 
 

@@ -56,7 +56,7 @@ def test_operators_of_numpys_numbers_and_variables_are_symbolic(operate):
 
 
 @pytest.mark.parametrize(
-    ("call", "told"),
+    ("call", "expected"),
     [
         (lambda: np.tanh(x), "T.tanh instead of np.tanh"),
         (lambda: np.maximum(x, 0), "T.maximum instead of np.maximum"),
@@ -82,8 +82,8 @@ def test_operators_of_numpys_numbers_and_variables_are_symbolic(operate):
         (lambda: np.multiply(x, 2, where=row > 1), "T.multiply"),
     ],
 )
-def test_numpys_functions_name_ours(call, told):
-    assert told in trapped(call, TypeError).fix
+def test_numpys_functions_name_ours(call, expected):
+    assert expected in trapped(call, TypeError).fix
 
 
 def test_an_array_cannot_hold_a_variable():

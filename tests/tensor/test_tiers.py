@@ -32,7 +32,7 @@ def test_tiers_agree_for_sizes_that_change_between_calls(name):
 
 
 @pytest.mark.parametrize("name", EXPRESSIONS)
-def test_tiers_agree_in_loops_and_rows_have_the_shape_that_is_told(name):
+def test_tiers_agree_in_loops_and_rows_have_the_forecast_shape(name):
     inputs = inputs_of()
     rows, _ = scanviz.scan(lambda k: EXPRESSIONS[name](*inputs) + k, sequences=T.arange(3))
     found = [
@@ -40,5 +40,5 @@ def test_tiers_agree_in_loops_and_rows_have_the_shape_that_is_told(name):
         for mode in ("numpy", "reference")
     ]
     _same(*found)
-    told = scanviz.function(inputs, rows.shape, on_unused_input="ignore")(*values_of(4, 3, 2))
-    assert tuple(told) == found[0].shape
+    text = scanviz.function(inputs, rows.shape, on_unused_input="ignore")(*values_of(4, 3, 2))
+    assert tuple(text) == found[0].shape

@@ -35,13 +35,13 @@ def test_a_broken_law_is_a_finding_with_its_example():
     assert "1 findings" in summary(total) and "never_seven" in summary(total)
 
 
-def test_how_a_law_broke_first_is_told_before_its_smallest_example_is_sought(capsys):
+def test_the_first_break_of_a_law_is_reported_before_its_smallest_example_is_sought(capsys):
     run_here(BROKEN, seed=1, seconds=20)
-    told = capsys.readouterr().err
-    assert told.count("broken first by") == 1 and "assert number != 7" in told
+    text = capsys.readouterr().err
+    assert text.count("broken first by") == 1 and "assert number != 7" in text
 
 
-def test_a_law_whose_examples_are_slow_is_told_broken_before_its_example_is_as_small_as_it_can_be(
+def test_a_slow_broken_law_is_reported_before_its_example_is_minimal(
     monkeypatch,
 ):
     monkeypatch.setattr(sys.modules[Law.__module__], "SHRINKING", 0.0)
@@ -73,7 +73,7 @@ def test_an_unknown_law_is_refused_with_those_that_there_are():
     assert done.returncode == 2 and "loops" in done.stderr
 
 
-def test_a_law_that_is_not_broken_twice_is_told_by_what_broke_it():
+def test_a_law_broken_only_once_is_reported_with_its_first_error():
     calls = []
 
     def once(number):

@@ -1,4 +1,4 @@
-"""Wrong lines that tell what tests find (``tests/mutations.toml``): each still fits the code, which then still is Python."""
+"""Mutations that show which faults tests find (``tests/mutations.toml``): each fits the code and stays valid Python."""
 
 import ast
 import tomllib

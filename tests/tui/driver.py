@@ -22,7 +22,7 @@ async def opened(record=None, size=(120, 40)):
     """Open a record, at its first loop that is no back-propagation; what comes of a test is drawn once, at its end."""
     app = unseen(ScanvizApp(Source(record if record is not None else traced_record(), "p.scanviz")))
     async with app.run_test(size=size) as pilot:
-        await pilot.pause()  # the tree has told where its cursor is
+        await pilot.pause()  # the tree has posted its cursor's position
         forward = next((loop.key for loop in app.state.record.loops if loop.gradient_of is None), None)
         if forward is not None:
             app.state = app.state.at_loop(forward)

@@ -16,8 +16,8 @@ from tests.tui.records_for_tui import gradient_record, traced_record
 def test_a_loop_has_its_times_its_variables_its_gradient_and_its_lines():
     record = gradient_record()
     forward = next(loop for loop in record.loops if loop.gradient_of is None)
-    told = facts(ViewState(record).at_loop(forward.key), 44, 40).plain
-    assert told.startswith("rnn ") and ":20\n" in told
+    text = facts(ViewState(record).at_loop(forward.key), 44, 40).plain
+    assert text.startswith("rnn ") and ":20\n" in text
     for word in (
         "took ",
         "a step ",
@@ -26,21 +26,21 @@ def test_a_loop_has_its_times_its_variables_its_gradient_and_its_lines():
         "reads ",
         "rewrites 5 → 4",
     ):
-        assert word in told, word
+        assert word in text, word
     parts = parts_of(record)
     took = {}
     for part in parts:
         if part.loop == forward.key and part.kind in ("operation", "rows", "round", "around"):
             took[part.source.line] = took.get(part.source.line, 0) + part.own_ns
     for line, time in took.items():
-        assert re.search(rf"{share(time, run_time_ns(parts))} .*records_for_tui.py:{line}\n", told + "\n"), (
-            told
+        assert re.search(rf"{share(time, run_time_ns(parts))} .*records_for_tui.py:{line}\n", text + "\n"), (
+            text
         )
     backward = next(loop for loop in record.loops if loop.gradient_of is not None)
     assert "gradient of rnn" in facts(ViewState(record).at_loop(backward.key), 44, 40).plain
 
 
-def test_the_first_nan_is_told_and_the_cursor_is_in_the_chart_of_steps():
+def test_the_first_nan_is_named_and_the_cursor_is_in_the_chart_of_steps():
     record = traced_record()
     state = ViewState(record).at_loop(record.loops[0].key)
     if state.first_bad() is None:
@@ -91,7 +91,7 @@ async def test_facts_follow_the_cursor_and_give_way_to_a_narrow_or_low_terminal(
 
 
 @waits
-async def test_the_edge_of_a_panel_tells_where_one_is_and_whether_keys_go_there():
+async def test_the_edge_of_a_panel_shows_the_position_and_the_focus():
     async with opened(gradient_record()) as (app, pilot):
         left, right = app.query_one("#left"), app.query_one("#right")
         await pilot.press("1", "g", "down")

@@ -117,7 +117,7 @@ async def test_a_chosen_loop_variable_is_marked_in_every_tab():
         assert "▶ h: reads row 3 as h[t-2], row 4 as h[t-1]; writes row 5" in text_of(app, "#steps-here")
 
 
-def test_two_values_of_the_same_operation_are_told_apart_by_their_names_and_lines():
+def test_two_values_of_the_same_operation_are_distinguished_by_name_and_line():
     x, w, v = T.matrix("x"), T.matrix("w"), T.matrix("v")
 
     def step(x_t, h):

@@ -106,7 +106,7 @@ def test_options_of_profile_go_on_to_it(tmp_path):
 )
 def test_however_a_script_ends_its_record_is_kept_and_saved(tmp_path, end, status, code):
     with running(tmp_path, LOOP + end.replace('"seen"', repr(str(tmp_path / "seen")))) as source:
-        if end.startswith(WHEN_SEEN):  # what is not told yet when it is killed is lost
+        if end.startswith(WHEN_SEEN):  # unreported events are lost when it is killed
             until(lambda: source.update() and [loop.steps for loop in source.record.loops] == [50], "loop")
             (tmp_path / "seen").touch()
         ended(source)
@@ -119,14 +119,14 @@ def test_however_a_script_ends_its_record_is_kept_and_saved(tmp_path, end, statu
         assert "saved " in source.farewell() and status in source.farewell()
 
 
-def test_what_failed_is_told_again_when_the_application_has_gone(tmp_path):
+def test_errors_are_printed_again_after_the_application(tmp_path):
     with running(
         tmp_path, LOOP + "print('the loss is \\x1b[31m17')\nraise ValueError('no such thing')"
     ) as source:
         ended(source)
         source.close()
-        told = source.farewell()
-        assert "the loss is 17" in told and "ValueError: no such thing" in told and "\x1b" not in told
+        text = source.farewell()
+        assert "the loss is 17" in text and "ValueError: no such thing" in text and "\x1b" not in text
 
 
 def test_a_script_that_is_not_there_leaves_nothing_behind(tmp_path):
@@ -310,14 +310,14 @@ def test_q_asks_what_is_to_become_of_a_script_that_runs(tmp_path, key, stop, lea
     watched(tmp_path, "import time; time.sleep(600)", steps)
 
 
-def test_the_screen_is_told_at_most_ten_times_a_second(tmp_path):
+def test_the_screen_is_notified_at_most_ten_times_a_second(tmp_path):
     async def steps(app, pilot, source):
-        told = []
+        text = []
         take = source.output
-        source.output = lambda: told.append(time.monotonic()) or take()
+        source.output = lambda: text.append(time.monotonic()) or take()
 
         def slow_enough():  # where the machine stands still for a while some are late, and the next follow at once
-            lately = told[-5:]
+            lately = text[-5:]
             return len(lately) == 5 and lately[-1] - lately[0] > 3.5 * EVERY
 
         await until_shown(pilot, slow_enough, "pause between two looks")

@@ -16,10 +16,10 @@ class Played(Source):
 
     def __init__(self):
         super().__init__(ProfileRecord(script="played.py"), "played.scanviz")
-        self.told, self.taken = [], []
+        self.texts, self.taken = [], []
 
     def output(self):
-        return self.told.pop(0) if self.told else ""
+        return self.texts.pop(0) if self.texts else ""
 
     def status(self):
         return "running"
@@ -43,8 +43,8 @@ async def played(steps, size=(80, 24)):
         await steps(app, pilot, app.query_one(PrintedPane))
 
 
-async def tell(app, pilot, text):
-    app.source.told.append(text)
+async def feed(app, pilot, text):
+    app.source.texts.append(text)
     app.news.take()
     await pilot.pause()
 
@@ -55,14 +55,14 @@ def screen(app):
 
 def test_the_end_stays_in_sight_until_one_scrolls_up_and_is_followed_again_from_there():
     async def steps(app, pilot, pane):
-        await tell(app, pilot, "".join(f"line {k}\n" for k in range(100)))
+        await feed(app, pilot, "".join(f"line {k}\n" for k in range(100)))
         assert pane.follows and "line 99" in screen(app) and "running · 100 lines" in screen(app)
         await pilot.press("g")
-        await tell(app, pilot, "line 100\n")
+        await feed(app, pilot, "line 100\n")
         assert pane.scroll_offset.y == 0 and "line 0" in screen(app)
         assert f"{pane.size.height} of 101" in screen(app)
         await pilot.press("G")
-        await tell(app, pilot, "line 101\n")
+        await feed(app, pilot, "line 101\n")
         assert pane.follows and "line 101" in screen(app)
 
     played(steps)
@@ -70,7 +70,7 @@ def test_the_end_stays_in_sight_until_one_scrolls_up_and_is_followed_again_from_
 
 def test_the_end_stays_in_sight_in_a_smaller_window():
     async def steps(app, pilot, pane):
-        await tell(app, pilot, "".join(f"line {k}\n" for k in range(100)))
+        await feed(app, pilot, "".join(f"line {k}\n" for k in range(100)))
         await pilot.resize_terminal(80, 15)
         await pilot.pause()
         assert pane.follows and "line 99" in screen(app)
@@ -80,8 +80,8 @@ def test_the_end_stays_in_sight_in_a_smaller_window():
 
 def test_a_progress_bar_is_one_line_that_changes():
     async def steps(app, pilot, pane):
-        await tell(app, pilot, "epoch 1\n 10 %|#         |")
-        await tell(app, pilot, "\r 20 %|##        |")
+        await feed(app, pilot, "epoch 1\n 10 %|#         |")
+        await feed(app, pilot, "\r 20 %|##        |")
         assert app.view.rows() == ["epoch 1", " 20 %|##        |"]
         assert " 20 %|##" in screen(app) and " 10 %" not in screen(app)
 
@@ -90,7 +90,7 @@ def test_a_progress_bar_is_one_line_that_changes():
 
 def test_a_line_is_written_to_the_script_and_stands_where_it_would_on_a_terminal():
     async def steps(app, pilot, pane):
-        await tell(app, pilot, "(Pdb) ")
+        await feed(app, pilot, "(Pdb) ")
         await pilot.press("enter", *"p q 8", "enter")
         await pilot.pause()
         assert app.source.taken == ["p q 8\n"] and app.view.rows() == ["(Pdb) p q 8"]
@@ -106,7 +106,7 @@ def test_a_line_is_written_to_the_script_and_stands_where_it_would_on_a_terminal
 def test_errors_and_what_is_searched_are_found():
     async def steps(app, pilot, pane):
         trouble = "Traceback (most recent call last):\n  File 'a'\nValueError: no such thing\n"
-        await tell(app, pilot, "fine\n" * 50 + trouble + "fine\n" * 50 + "KeyError: 'x'\n" + "fine\n" * 50)
+        await feed(app, pilot, "fine\n" * 50 + trouble + "fine\n" * 50 + "KeyError: 'x'\n" + "fine\n" * 50)
         for key, line in (("e", 50), ("e", 52), ("e", 103), ("e", 50), ("E", 103)):
             await pilot.press(key)
             assert app.view.found[app.view.found_at] == line, key

@@ -10,8 +10,8 @@ from tests.tui.records_for_tui import gradient_record
 from tests.tui.test_output import Played, screen
 
 
-def told(record, seconds, part):
-    """Return what a script would have told of a record when a part of its steps was counted."""
+def record_after(record, seconds, part):
+    """Return a script's record after a part of its steps was counted."""
     loops = tuple(
         replace(loop, steps=round(part * loop.steps), total_ns=round(part * loop.total_ns))
         for loop in record.loops
@@ -42,20 +42,20 @@ def test_the_course_counts_every_step_once_however_seldom_it_was_read():
 
 def test_the_loop_at_work_is_the_one_that_took_most_since_the_record_before():
     record = gradient_record()
-    pulse = Pulse().after(told(record, 1.0, 0.1)).after(told(record, 2.0, 0.5))
+    pulse = Pulse().after(record_after(record, 1.0, 0.1)).after(record_after(record, 2.0, 0.5))
     slowest = max(record.loops, key=lambda loop: loop.total_ns)
     assert pulse.at_work[0] == slowest.key
     assert f"in {slowest.name}" in line(pulse, record) and "steps/s" in line(pulse, record)
-    still = pulse.after(told(record, 2.5, 0.5))
+    still = pulse.after(record_after(record, 2.5, 0.5))
     assert still.at_work == () and still.turns == pulse.turns
-    assert "no step for 3 s" in line(still.after(told(record, 5.0, 0.5)), record)
+    assert "no step for 3 s" in line(still.after(record_after(record, 5.0, 0.5)), record)
 
 
 def test_the_line_fits_any_terminal_and_says_first_what_is_at_work():
     record = gradient_record()
     pulse = Pulse()
     for k in range(1, 41):
-        pulse = pulse.after(told(record, k / 2, k / 40))
+        pulse = pulse.after(record_after(record, k / 2, k / 40))
     for width in (20, 40, 60, 78, 118, 198):
         assert "0:03" in line(pulse, record, width=width)
         if width >= 60:
@@ -94,7 +94,7 @@ async def test_a_script_that_runs_visibly_lives_and_one_that_has_ended_does_not(
     async with app.run_test(size=(120, 40)) as pilot:
         app.news.stop()
         for seconds, part in ((1.0, 0.2), (2.0, 0.5)):
-            source.next = told(record, seconds, part)
+            source.next = record_after(record, seconds, part)
             app.news.take()  # asks for it
             await app.workers.wait_for_complete()
             app.news.take()  # shows it

@@ -73,8 +73,8 @@ async def test_why_is_my_loop_slow_and_what_did_the_rewriter_do_about_it():
         table = app.view.table()
         assert {row.split()[2] for row in app.view.rows()} == {"PushOutSeqScan"}
         assert app.view.rows()[0].split()[1] == "1.70×"
-        told = text_of(app, "#rewrites-difference")
-        assert "PushOutSeqScan" in told and "operations a step" in told and "→" in told
+        text = text_of(app, "#rewrites-difference")
+        assert "PushOutSeqScan" in text and "operations a step" in text and "→" in text
         # what it did not do, and why
         await press(pilot, "x")
         assert "rnn" in text_of(app, "#rewrites-difference")
@@ -110,9 +110,9 @@ async def test_three_questions_are_answered_within_two_keys_of_the_first_screen(
         # 3. which results depend on which inputs, and how: the variables, and one key more the matrix with a path
         await press(pilot, "4 m")
         seen = screen_of(app)
-        told = text_of(app, "#variables-path").split("\n")[0]
+        text = text_of(app, "#variables-path").split("\n")[0]
         assert app.query_one("#variables-matrix").display
-        assert " → " in told and ("no path" in told or ":" in told) and " ".join(told.split())[:60] in seen
+        assert " → " in text and ("no path" in text or ":" in text) and " ".join(text.split())[:60] in seen
 
 
 @waits
@@ -120,11 +120,11 @@ async def test_at_which_step_did_it_become_nan_and_from_what():
     async with opened(planted_record()) as (app, pilot):
         await press(pilot, "7 f")
         assert app.state.step == 23
-        told = text_of(app, "#values-about")
-        assert "first NaN or infinity (f): step 23 of tank made it: outflow with level[t-1] = -0.3495" in told
-        assert "test_linked_selection.py:" in told
-        assert "← step 22 of tank wrote that input" in told  # two keys from the first screen
-        assert "← computed from your input inflow[22] = -1" in told
+        text = text_of(app, "#values-about")
+        assert "first NaN or infinity (f): step 23 of tank made it: outflow with level[t-1] = -0.3495" in text
+        assert "test_linked_selection.py:" in text
+        assert "← step 22 of tank wrote that input" in text  # two keys from the first screen
+        assert "← computed from your input inflow[22] = -1" in text
         rows = app.view.rows()
         assert "! outflow" in rows[app.view.table().cursor_row]
         assert next(row for row in rows if "!" in row) == rows[app.view.table().cursor_row]
@@ -218,7 +218,7 @@ def test_where_most_of_the_time_goes_is_read_off_the_first_screen_of_any_termina
 
 
 @waits
-async def test_what_made_the_nan_is_on_the_first_screen_and_two_keys_tell_the_whole_chain():
+async def test_the_cause_of_a_nan_is_on_the_first_screen_and_two_keys_show_the_chain():
     async with opened(planted_record(), (80, 24)) as (app, pilot):
         seen = screen_of(app)
         assert "The first NaN in `tank` is" in seen and "at step 23" in seen

@@ -30,15 +30,15 @@ def with_effects(record):
 def test_counts_of_a_step_go_from_the_graph_as_built_to_the_one_that_runs():
     history = gradient_record().functions[0].rewrites
     counts, now = counts_of(history), dict(history.steps(0))
-    for told in counts.values():
-        for part in filter(None, told.split(", ")):
+    for text in counts.values():
+        for part in filter(None, text.split(", ")):
             loop, before, _, after = part.split()
             assert str(now.get(loop, 0)) == before
             now[loop] = int(after) if after != "gone" else after
     assert now == history.steps(len(history.applications))
 
 
-def test_a_ratio_that_is_not_sure_is_told_as_noise():
+def test_an_uncertain_ratio_is_shown_as_noise():
     assert measured_cell(effect("a", 1.01, 0.95, 1.07)).text == "noise ±6 %"
     assert measured_cell(effect("a", 3.0, 0.9, 68.0)).text == "noise 0.9 to 68×"
     assert measured_cell(effect("a", 1.7, 1.6, 1.8)).text == "1.70×"
@@ -58,24 +58,24 @@ async def test_the_tab_begins_with_what_rewriting_did_to_a_step():
     before, after = (history.steps(k)["grad_of_rnn"] for k in (0, len(history.applications)))
     async with opened(gradient_record()) as (app, pilot):
         await at(app, pilot, "Rewrites")
-        told = text_of(app, "#rewrites-about")
-        assert told.startswith("operations a step: ") and f"grad_of_rnn {before} → {after}" in told
+        text = text_of(app, "#rewrites-about")
+        assert text.startswith("operations a step: ") and f"grad_of_rnn {before} → {after}" in text
         assert before > after
         assert any("→" in row for row in app.view.rows())
 
 
 @waits
-async def test_costs_are_told_with_the_shapes_of_the_run():
+async def test_costs_are_shown_with_the_shapes_of_the_run():
     record = gradient_record()
     async with opened(record, size=(160, 60)) as (app, pilot):
         await at(app, pilot, "Rewrites")
         await pilot.press("v", "v", "v")
         await pilot.pause()
-        told = " ".join(text_of(app, "#rewrites-difference").split())
-        assert "with the shapes of the last call" in told
+        text = " ".join(text_of(app, "#rewrites-difference").split())
+        assert "with the shapes of the last call" in text
         for loop in record.loops:
             flops = sum(operation.measures.get("flops", 0) for operation in loop.operations)
-            assert f"{loop.name}, a step: {flops:,.0f} floating-point operations" in told and flops > 0
+            assert f"{loop.name}, a step: {flops:,.0f} floating-point operations" in text and flops > 0
 
 
 @waits
@@ -149,8 +149,8 @@ async def test_the_film_goes_through_the_rewrites_and_nothing_moves_but_the_curs
             assert film.frame == number
             seen = film.film.frames[number]
             assert app.state.rewrite == max(0, seen.after - 1)
-            told = text_of(app, "#film-caption")
-            assert seen.caption in told and (seen.text in " ".join(told.split()) or not seen.text)
+            text = text_of(app, "#film-caption")
+            assert seen.caption in text and (seen.text in " ".join(text.split()) or not seen.text)
             for place, line in enumerate(film._drawing.lines(film._moments[number])):
                 if line.part in seen.shown and line.text.strip():
                     assert places.setdefault(line.part, place) == place

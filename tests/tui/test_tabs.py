@@ -251,8 +251,8 @@ async def fold_and_open():
         assert sum("▣" in row for row in app.view.rows()) == 1
         place = next(k for k, row in enumerate(app.view.rows()) if "▣" in row)
         assert app.view.pane.cursor == place  # the cursor stays on the loop
-        told = text_of(app, "#graph-here")
-        assert "loop grad_of_rnn" in told and "opens it" in told
+        text = text_of(app, "#graph-here")
+        assert "loop grad_of_rnn" in text and "opens it" in text
         await pilot.click("#graph-pane", offset=(30, place - app.view.pane.scroll_offset.y))
         await pilot.pause()
         assert app.view.rows() == opened_rows
@@ -290,7 +290,7 @@ async def test_slash_filters_and_escape_gives_up():
 
 
 @waits
-async def test_help_tells_each_key_once_and_tabs_by_their_names():
+async def test_help_lists_each_key_once_and_tabs_by_name():
     async with opened() as (app, pilot):
         await at(app, pilot, "Rewrites")
         await pilot.press("f", "question_mark")

@@ -35,7 +35,7 @@ class Gone(io.StringIO):
         return super().write(text)
 
 
-def test_what_nobody_can_read_is_dropped():
+def test_unreadable_output_is_dropped():
     terminal = Gone()
     stream = TerminalStream(terminal)
     for text in ("first", "second", "third"):
@@ -69,7 +69,7 @@ def test_applications_write_to_a_terminal_that_may_go(app, monkeypatch):
     assert issubclass(found, LinuxDriver) and issubclass(app, TerminalApp)
 
 
-def test_a_terminal_has_gone_when_nobody_is_at_its_other_end():
+def test_a_terminal_is_gone_when_its_other_end_is_closed():
     other_end, terminal = pty.openpty()
     assert not terminal_module._has_gone(terminal)
     os.close(other_end)

@@ -139,7 +139,7 @@ def test_a_walk_through_a_profile_in_a_real_terminal(terminal, tmp_path):
     )
 
 
-def test_ctrl_c_and_q_leave_a_script_running_until_it_is_told_otherwise(terminal, tmp_path):
+def test_ctrl_c_and_q_leave_a_script_running_until_the_user_stops_it(terminal, tmp_path):
     (tmp_path / "slow.py").write_text(
         "import time\nprint('begun')\ntry:\n    time.sleep(600)\nfinally:\n    print('tidied')\n"
     )

@@ -45,9 +45,9 @@ class Served:
             stderr=subprocess.PIPE,
             text=True,
         )
-        told = self.process.stderr.readline()
-        found = re.search(r"http://\S+", told)
-        assert found, told + self.process.stderr.read()
+        message = self.process.stderr.readline()
+        found = re.search(r"http://\S+", message)
+        assert found, message + self.process.stderr.read()
         self.address = found.group()
         self.url = self.address.split("?")[0]
 
@@ -120,7 +120,7 @@ def test_the_application_is_drawn_and_answers_keys(served):
         assert listening(served.port) == [f"0100007F:{served.port:04X}"]
 
 
-def test_nobody_else_is_let_in(served):
+def test_other_visitors_are_refused(served):
     async def run():
         async with aiohttp.ClientSession(cookie_jar=jar()) as stranger:
             assert (await get(stranger, served.url))[0] == 403
@@ -207,7 +207,7 @@ def _is_drawn(browser, picture):
     return picture.stat().st_size > 5_000
 
 
-def test_a_real_browser_shows_it_and_asks_nobody_else(served, tmp_path):
+def test_a_real_browser_shows_it_and_contacts_no_other_host(served, tmp_path):
     required()
     with Browser((1200, 700)) as browser:
         browser.call("Page.navigate", url=served.address)

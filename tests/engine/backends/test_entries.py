@@ -42,7 +42,7 @@ def test_threads_that_count_a_run_at_the_same_time_do_not_lose_the_entry():
     assert made(f).entry is not None
 
 
-def test_an_error_in_a_step_is_told_as_with_an_arena():
+def test_an_error_in_a_step_reads_as_with_an_arena():
     f, x, places = looked_up(), np.arange(3.0), np.array([0, 1, 7, 1])
     with pytest.raises(IndexError) as before:
         f(x, places)
@@ -64,7 +64,7 @@ def test_other_lengths_go_by_the_entry_and_no_step_by_an_arena():
     np.testing.assert_array_equal(f(np.arange(5.0), np.array([4, 0])), [4.0, 4.0])
 
 
-def test_a_sequence_too_short_is_told_by_name():
+def test_a_sequence_that_is_too_short_is_named():
     x, y = T.vector("x"), T.vector("y")
     n = T.lscalar("n")
     rows, _ = scanviz.scan(lambda x_t, y_t: x_t * y_t, [x, y], n_steps=n, name="both")

@@ -65,15 +65,15 @@ def test_a_long_result_is_what_a_short_one_is(case: str) -> None:
 
 @pytest.mark.usefixtures("all_is_long")
 @pytest.mark.parametrize("case", ["sum", "joined side by side", "product"])
-def test_what_does_not_fit_is_told_as_of_short_ones(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_misfits_are_reported_as_for_short_results(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
     make, (first, second) = MADE[case]
-    told = []
+    text = []
     for longest in (-1, long_results.LONG << 40, 1 << 40):
         monkeypatch.setattr(long_results, "LONG", longest)
         with pytest.raises(scanviz.ScanvizError) as raised:
             built(make, (first, second), "numpy")(first, second[1:, 1:])
-        told.append(str(raised.value))
-    assert len(set(told)) == 1
+        text.append(str(raised.value))
+    assert len(set(text)) == 1
 
 
 @pytest.mark.parametrize("mode", ["numpy", "native"])
@@ -100,16 +100,16 @@ def test_long_results_use_the_memory_of_earlier_ones(mode: str) -> None:
 
 
 @pytest.mark.parametrize("case", ["sum of a row and a column", "product"])
-def test_what_has_no_room_is_told_with_the_shape_of_the_result(case: str) -> None:
+def test_lack_of_memory_is_reported_with_the_shape_of_the_result(case: str) -> None:
     make = MADE[case][0] if case != "product" else lambda x, y: T.dot(x[:, None], y[None])
     long = np.zeros(5_000_000)  # the result is more than a process can address
-    told = []
+    text = []
     for mode in ("reference", "numpy"):
         with pytest.raises(OutOfMemoryError) as raised:
             built(make, (long, long), mode)(long, long)
-        told.append(str(raised.value))
-    assert told[0] == told[1]
-    assert "(an array of shape (5000000, 5000000))" in told[1]
+        text.append(str(raised.value))
+    assert text[0] == text[1]
+    assert "(an array of shape (5000000, 5000000))" in text[1]
 
 
 def test_only_what_no_computer_can_address_is_said_to_be_that(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -31,19 +31,19 @@ def message_of(tier, inputs, outputs, values, kind):
 def test_shapes_that_do_not_go_together_name_the_inputs_and_the_step(tier):
     rows, w = T.matrix("rows"), T.matrix("w")
     out, _ = scanviz.scan(lambda row, w: T.dot(row, w), rows, None, [w], name="products")
-    told = message_of(tier, [rows, w], [out], [np.ones((3, 2)), np.ones((4, 4))], ShapeError)
-    assert "test_run_time_errors.py:" in told
-    assert "T.dot(row, w)" in told
-    assert "in loop `products`, at step 0" in told
-    assert "`w` float64[4, 4]" in told
+    text = message_of(tier, [rows, w], [out], [np.ones((3, 2)), np.ones((4, 4))], ShapeError)
+    assert "test_run_time_errors.py:" in text
+    assert "T.dot(row, w)" in text
+    assert "in loop `products`, at step 0" in text
+    assert "`w` float64[4, 4]" in text
 
 
 def test_a_singular_matrix_is_a_numerical_error(tier):
     m = T.tensor3("m")
     out, _ = scanviz.scan(lambda each: T.inv(each), m, name="inverses")
     values = np.stack([np.eye(2), np.zeros((2, 2))])
-    told = message_of(tier, [m], [out], [values], NumericalError)
-    assert "in loop `inverses`, at step 1" in told
+    text = message_of(tier, [m], [out], [values], NumericalError)
+    assert "in loop `inverses`, at step 1" in text
 
 
 def test_an_error_in_an_inner_loop_names_both_loops_and_steps(tier):
@@ -53,70 +53,70 @@ def test_an_error_in_an_inner_loop_names_both_loops_and_steps(tier):
         return scanviz.scan(lambda place: x[place], row, name="inner")[0].sum()
 
     out, _ = scanviz.scan(inner, m, name="outer")
-    told = message_of(tier, [m, x], [out], [[[0, 1], [1, 7]], [1.0, 2.0]], ScanvizIndexError)
-    assert "in loop `inner`, at step 1" in told
-    assert "in loop `outer`, at step 1" in told
+    text = message_of(tier, [m, x], [out], [[[0, 1], [1, 7]], [1.0, 2.0]], ScanvizIndexError)
+    assert "in loop `inner`, at step 1" in text
+    assert "in loop `outer`, at step 1" in text
 
 
 def test_an_operation_outside_of_loops_names_its_line(tier):
     x, y = T.vector("x"), T.vector("y")
-    told = message_of(tier, [x, y], [x + y], [[1.0, 2.0], [1.0, 2.0, 3.0]], ShapeError)
-    assert "test_run_time_errors.py:" in told
-    assert "`x` float64[2]" in told
-    assert "`y` float64[3]" in told
-    assert "loop" not in told
+    text = message_of(tier, [x, y], [x + y], [[1.0, 2.0], [1.0, 2.0, 3.0]], ShapeError)
+    assert "test_run_time_errors.py:" in text
+    assert "`x` float64[2]" in text
+    assert "`y` float64[3]" in text
+    assert "loop" not in text
 
 
-def test_the_values_of_names_used_twice_are_told_apart(tier):
+def test_values_of_names_used_twice_are_distinguished(tier):
     x, again = T.vector("x"), T.vector("x")
-    told = message_of(tier, [x, again], [T.dot(x, again)], [[1.0, 2.0], [1.0, 2.0, 3.0]], ShapeError)
-    assert "`x` float64[2], `x` float64[3]" in told
+    text = message_of(tier, [x, again], [T.dot(x, again)], [[1.0, 2.0], [1.0, 2.0, 3.0]], ShapeError)
+    assert "`x` float64[2], `x` float64[3]" in text
 
 
 def test_a_negative_number_of_steps_says_what_to_write(tier):
     x = T.vector("x")
     out, _ = scanviz.scan(lambda v: v + 1, x, n_steps=N, name="back")
-    told = message_of(tier, [x, N], [out], [[1.0], -2], ScanvizValueError)
-    assert "loop `back`" in told
-    assert "go_backwards" in told
+    text = message_of(tier, [x, N], [out], [[1.0], -2], ScanvizValueError)
+    assert "loop `back`" in text
+    assert "go_backwards" in text
 
 
 def test_a_sequence_that_is_too_short_is_named_with_both_lengths(tier):
     x, y = T.vector("x"), T.vector("y")
     out, _ = scanviz.scan(lambda a, b: a + b, [x, y], n_steps=N, name="pairs")
-    told = message_of(tier, [x, y, N], [out], [[1.0, 2.0, 3.0], [1.0, 2.0], 3], ScanvizValueError)
-    assert "`y`" in told
-    assert "3" in told
-    assert "2 rows" in told
+    text = message_of(tier, [x, y, N], [out], [[1.0, 2.0, 3.0], [1.0, 2.0], 3], ScanvizValueError)
+    assert "`y`" in text
+    assert "3" in text
+    assert "2 rows" in text
 
 
 def test_an_initial_state_with_too_few_rows_is_named(tier):
     a, start = T.vector("a"), T.matrix("start")
     results = loop([State("deep", {-3: a}, {0: a * 2})], N, [start])
-    told = message_of(tier, [N, start], results, [2, np.ones((2, 2))], ScanvizValueError)
-    assert "`deep`" in told
-    assert "expected: 3 rows" in told
-    assert "2 rows" in told
+    text = message_of(tier, [N, start], results, [2, np.ones((2, 2))], ScanvizValueError)
+    assert "`deep`" in text
+    assert "expected: 3 rows" in text
+    assert "2 rows" in text
 
 
 def test_a_buffer_with_too_few_rows_is_named(tier):
     now, start = T.vector("now"), T.matrix("start")
     results = loop([State("wide", {0: now}, {0: now * 2, 1: now})], N, [start])
-    told = message_of(tier, [N, start], results, [4, np.ones((4, 2))], ScanvizValueError)
-    assert "`wide`" in told
-    assert "at least 5 rows" in told
+    text = message_of(tier, [N, start], results, [4, np.ones((4, 2))], ScanvizValueError)
+    assert "`wide`" in text
+    assert "at least 5 rows" in text
 
 
 def test_a_state_that_would_broadcast_is_refused(tier):
     x, h0 = T.matrix("x"), T.vector("h0")
     out, _ = scanviz.scan(lambda row, h: h + row, x, h0, name="sums")
-    told = message_of(tier, [x, h0], [out], [np.ones((3, 4)), np.ones(1)], ShapeError)
-    assert "state `" in told
-    assert "loop `sums`" in told
-    assert "at step 0" in told
-    assert "(1,)" in told
-    assert "(4,)" in told
-    assert "h + row" in told
+    text = message_of(tier, [x, h0], [out], [np.ones((3, 4)), np.ones(1)], ShapeError)
+    assert "state `" in text
+    assert "loop `sums`" in text
+    assert "at step 0" in text
+    assert "(1,)" in text
+    assert "(4,)" in text
+    assert "h + row" in text
 
 
 def test_a_failed_call_leaves_the_next_one_right(tier):

@@ -78,7 +78,7 @@ def test_a_buffer_used_again_after_its_view_is_no_trouble():
 
 
 @pytest.mark.parametrize("mode", ["numpy", "reference"])
-def test_an_index_of_a_non_sequence_that_fails_tells_its_line_and_step(mode):
+def test_a_failed_index_of_a_non_sequence_names_its_line_and_step(mode):
     x, W, k = T.matrix("x"), T.matrix("W"), T.lscalar("k")
     rows, _ = scanviz.scan(lambda x_t, W, k: x_t + W[k], x, non_sequences=[W, k], name="placed")
     f = scanviz.function(

@@ -127,12 +127,12 @@ def test_what_is_said_of_a_program_is_so_when_it_is_run(seed, monkeypatch):
         "get",
         lambda table, key: None if table is CUPY and key.name in hidden else whole(table, key),
     )
-    told = {
+    text = {
         found.instruction.op.name
         for instruction in program.instructions
         for found in unsupported(instruction, program, "cupy", CupyBackend().supports)
     }
-    assert told == hidden
+    assert text == hidden
     for build in (compile_for, device_executable):  # the second looks at nothing before it needs it
         if hidden:
             with pytest.raises(ScanvizNotImplementedError):

@@ -103,7 +103,7 @@ def test_long_loops_and_steps_that_depend_on_other_values_stay_by_parts():
     assert not is_whole(f) and not is_whole(g)
 
 
-def test_a_call_that_fails_is_told_by_the_operation_that_failed():
+def test_a_failed_call_names_the_failed_operation():
     x, k = T.vector("x"), T.lscalar("k")
     total, _ = scanviz.scan(lambda x_t, s: s + x_t, x, 0.0, name="total")
     f = scanviz.function([x, k], total[-1] * x[k])
@@ -165,9 +165,9 @@ def test_calls_that_are_passed_over_stay_one_piece_of_machine_code_and_every_run
     assert len(whole) > asked / 2
     loops = [loop for loop in session.record.loops if loop.runs]
     assert sum(loop.runs for loop in loops) == 2 * asked == sum(loop.steps for loop in loops) / 20
-    told = session.record.functions
-    assert sum(each.calls for each in told) == asked
-    assert sum(loop.total_ns for loop in loops) <= sum(each.total_ns for each in told)
+    text = session.record.functions
+    assert sum(each.calls for each in text) == asked
+    assert sum(loop.total_ns for loop in loops) <= sum(each.total_ns for each in text)
 
 
 def test_calls_that_have_no_machine_code_are_decided_once(monkeypatch):

@@ -1,4 +1,4 @@
-"""What a call will hold, told from shapes alone: arrays, shapes and numbers are taken, and what is wrong is told in words."""
+"""Forecasts of a call's memory from shapes alone: arrays, shapes and numbers are accepted, and errors explained."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ def rnn(steps: object = None) -> scanviz.Function:
     return scanviz.function(inputs, rows, name="f")
 
 
-def test_a_shape_an_array_and_a_name_tell_the_same() -> None:
+def test_a_shape_an_array_and_a_name_give_the_same_forecast() -> None:
     f = rnn()
-    told = f.memory_forecast((1000, 64))
-    assert told == f.memory_forecast(np.zeros((1000, 64))) == f.memory_forecast(x=(1000, 64))
-    assert told.at == "rnn" and told.loops["rnn"] == pytest.approx(1001 * 64 * 8, rel=0.01)
-    assert told.where is not None and told.where.file.endswith("test_forecast.py")
+    text = f.memory_forecast((1000, 64))
+    assert text == f.memory_forecast(np.zeros((1000, 64))) == f.memory_forecast(x=(1000, 64))
+    assert text.at == "rnn" and text.loops["rnn"] == pytest.approx(1001 * 64 * 8, rel=0.01)
+    assert text.where is not None and text.where.file.endswith("test_forecast.py")
 
 
 def test_a_number_of_steps_is_taken_into_account() -> None:
@@ -55,9 +55,9 @@ def test_checkpoints_whose_distance_is_computed_are_forecast_as_they_are_measure
     )
     for steps in (100, 1000):
         given = np.ones((steps, 64)), np.ones(64), steps
-        told = f.memory_forecast(*given)
-        assert not told.unknown
-        assert told.peak_bytes == pytest.approx(counted(f, given), rel=0.02)
+        text = f.memory_forecast(*given)
+        assert not text.unknown
+        assert text.peak_bytes == pytest.approx(counted(f, given), rel=0.02)
 
 
 @pytest.mark.parametrize("mode", ["numpy", "native"])
@@ -73,14 +73,14 @@ def test_the_gradient_of_a_loop_that_may_end_early_is_forecast_for_all_its_steps
     cost = T.sum(rows[-1] if last else rows)
     f = scanviz.function([h0, w, limit], scanviz.grad(cost, [h0, w]), mode=mode)
     given = np.ones(64), np.eye(64) * 0.5
-    told = f.memory_forecast(*given, 1e9)
-    assert not told.unknown
-    assert told.peak_bytes == pytest.approx(counted(f, (*given, 1e9)), rel=0.02)
+    text = f.memory_forecast(*given, 1e9)
+    assert not text.unknown
+    assert text.peak_bytes == pytest.approx(counted(f, (*given, 1e9)), rel=0.02)
     # it ends with the first step, whose row alone is too short to be written over another
-    assert told.peak_bytes > counted(f, (*given, -1.0)) - 3 * 64 * 8
+    assert text.peak_bytes > counted(f, (*given, -1.0)) - 3 * 64 * 8
 
 
-def test_what_is_wrong_is_told_in_words() -> None:
+def test_wrong_calls_are_explained_in_words() -> None:
     f = rnn()
     with pytest.raises(TypeError, match=r"another shape\n  expected: 2 sizes"):
         f.memory_forecast((3,))
@@ -139,16 +139,16 @@ def test_what_machine_code_keeps_in_registers_is_not_forecast() -> None:
     h0 = T.vector("h0")
     rows, _ = scanviz.scan(lambda h: T.tanh(h * 0.5 + 1.0) * T.sigmoid(h) - T.exp(-h), None, h0, n_steps=9)
     given = (np.ones(50_000),)
-    told = {}
+    text = {}
     for mode in ("numpy", "native"):
         f = scanviz.function([h0], rows[-1], mode=mode)
-        told[mode] = f.memory_forecast(*given).peak_bytes
-        assert told[mode] == pytest.approx(counted(f, given), rel=0.01)
-        assert f.memory_forecast(*given).peak_bytes == told[mode]  # as before the first call
-    assert told["native"] < 0.8 * told["numpy"]
+        text[mode] = f.memory_forecast(*given).peak_bytes
+        assert text[mode] == pytest.approx(counted(f, given), rel=0.01)
+        assert f.memory_forecast(*given).peak_bytes == text[mode]  # as before the first call
+    assert text["native"] < 0.8 * text["numpy"]
 
 
 def test_an_operation_at_the_peak_is_named_as_reports_name_it():
     x = T.matrix("x")
-    told = scanviz.function([x], T.exp(T.dot(x, x.T)) + 1.0).memory_forecast((500, 2))
-    assert "%" not in told.at and ("dot(x, x.T)" in told.at or told.at == "copies of results")
+    text = scanviz.function([x], T.exp(T.dot(x, x.T)) + 1.0).memory_forecast((500, 2))
+    assert "%" not in text.at and ("dot(x, x.T)" in text.at or text.at == "copies of results")

@@ -1,4 +1,4 @@
-"""Updates of shared variables that a function forgets are told, once, and what nothing reads is not computed."""
+"""Updates of shared variables that a function forgets are reported once, and unread values are not computed."""
 
 import warnings
 
@@ -28,7 +28,7 @@ def draws_in(f):
     return sum(node.op.name.startswith("draw") for node in toposort([*graph, *inner]))
 
 
-def test_a_forgotten_update_is_told_once_with_the_line_of_the_loop_and_what_to_write(counting):
+def test_a_forgotten_update_is_reported_once_with_line_and_advice(counting):
     x, sums, _, count = counting
     with pytest.warns(ForgottenUpdateWarning) as caught:
         f = scanviz.function([x], sums)
@@ -42,7 +42,7 @@ def test_a_forgotten_update_is_told_once_with_the_line_of_the_loop_and_what_to_w
 
 
 @pytest.mark.parametrize("how", ["given", "other", "symbolic", "none", "listed", "replaced", "alone", "eval"])
-def test_nothing_is_told_where_the_update_is_given_computed_with_or_not_wanted(counting, how):
+def test_no_warning_for_updates_given_computed_with_or_unwanted(counting, how):
     x, sums, updates, count = counting
     arguments = {
         "given": dict(outputs=sums, updates=updates),
@@ -61,7 +61,7 @@ def test_nothing_is_told_where_the_update_is_given_computed_with_or_not_wanted(c
             scanviz.function([x], **arguments[how])([1.0, 2.0])
 
 
-def test_a_step_that_forgets_the_updates_of_a_loop_in_it_is_told_how_to_return_them():
+def test_a_step_that_forgets_inner_updates_gets_advice_to_return_them():
     x, count = T.matrix("x"), scanviz.shared(0.0, "count")
 
     def inner(row):
@@ -78,7 +78,7 @@ def test_a_step_that_forgets_the_updates_of_a_loop_in_it_is_told_how_to_return_t
     assert count.get_value() == 6
 
 
-def test_random_states_are_never_forgotten_and_gradients_of_loops_do_not_tell_again(counting):
+def test_random_states_are_never_forgotten_and_gradients_do_not_warn_again(counting):
     x, sums, updates, _ = counting
     stream = T.random.RandomStreams(2)
     noisy, _ = scanviz.scan(lambda v: v + stream.normal(), x)

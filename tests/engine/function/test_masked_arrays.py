@@ -44,7 +44,7 @@ def test_an_array_that_masks_nothing_is_taken(way):
 
 
 @pytest.mark.parametrize("number", [2**64, -(2**63) - 1, 10**30])
-def test_a_whole_number_beyond_64_bits_is_told_as_one(number):
+def test_a_whole_number_beyond_64_bits_is_reported_as_one(number):
     x = T.tensor("uint64", (None,), "x")
     with pytest.raises(scanviz.ScanvizError, match="is too large for integers of 64 bits") as caught:
         x > number  # noqa: B015  # it fails before there is a value

@@ -64,7 +64,7 @@ def test_a_name_that_a_user_gave_is_taken_by_no_number_and_no_gradient():
     assert {"rnn#1", "rnn#2", "rnn#3", "grad_of_rnn#1", "grad_of_rnn#2"} == set(found)
 
 
-def test_loops_in_loops_are_told_apart_in_errors_too():
+def test_nested_loops_are_distinguished_in_errors_too():
     table = T.ivector("table")
 
     def outer(at):

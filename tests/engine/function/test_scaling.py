@@ -117,5 +117,5 @@ def test_two_updates_of_one_array_do_not_share_memory():
 def test_many_loops_that_merge_say_so_once():
     made: ManyLoops = SHAPES["together"](6)
     f = made.build()
-    (said,) = [rewrite.message for rewrite in f.rewrites if rewrite.rule == "ScanMerge"]
-    assert said == "`loop0`, `loop1`, `loop2`, `loop3` and 2 more run as one loop"
+    (text,) = [rewrite.message for rewrite in f.rewrites if rewrite.rule == "ScanMerge"]
+    assert text == "`loop0`, `loop1`, `loop2`, `loop3` and 2 more run as one loop"

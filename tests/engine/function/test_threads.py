@@ -71,7 +71,7 @@ def test_a_call_uses_one_value_of_a_shared_variable_though_others_set_it():
     at_once([set_it, set_it, call, call, call])
 
 
-def test_an_observer_is_told_once_what_a_function_is_and_before_any_call():
+def test_an_observer_gets_a_function_once_and_before_any_call():
     class Listener(Observer):
         def __init__(self):
             self.events = []
@@ -85,10 +85,10 @@ def test_an_observer_is_told_once_what_a_function_is_and_before_any_call():
     x = T.scalar("x")
     for _ in range(5):
         f = function([x], x + 1.0)
-        with observed_by(Listener()) as told:
+        with observed_by(Listener()) as text:
             at_once([lambda f=f: f(1.0)] * 6)
-        assert told.events[0] == "compiled" and told.events.count("compiled") == 1
-        assert told.events.count("begin") == 6
+        assert text.events[0] == "compiled" and text.events.count("compiled") == 1
+        assert text.events.count("begin") == 6
 
 
 def test_buffers_kept_between_calls_are_in_the_hands_of_one_call():
@@ -102,7 +102,7 @@ def test_buffers_kept_between_calls_are_in_the_hands_of_one_call():
         assert all(np.array_equal(each, expected[k]) for each in found)
 
 
-def test_an_error_in_one_thread_is_told_for_that_run_alone():
+def test_an_error_in_one_thread_is_reported_for_that_run_alone():
     table = T.ivector("table")
     rows, _ = scan(lambda k: table[k], outputs_info=T.constant(0, dtype="int32"), n_steps=30, name="walk")
     f = function([table], rows)
@@ -115,7 +115,7 @@ def test_an_error_in_one_thread_is_told_for_that_run_alone():
 
     with scanviz.profile() as p:
         at_once([lambda: [f(good) for _ in range(20)]] * 3 + [fail] * 3)
-    (loop,), (told,) = p.record.loops, p.record.functions
-    assert (told.calls, told.errors) == (120, 60)
+    (loop,), (text,) = p.record.loops, p.record.functions
+    assert (text.calls, text.errors) == (120, 60)
     assert (loop.runs, loop.failed_runs, loop.running) == (120, 60, 0)
     assert loop.steps == 60 * 30 + 60 * 3

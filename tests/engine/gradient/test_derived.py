@@ -38,7 +38,7 @@ BY_HAND = [each for each in FLOATING if each in PARTIALS and not is_one_primitiv
 DERIVED = [each for each in FLOATING if each not in PARTIALS]
 
 
-def told(term, given):
+def factors_of(term, given):
     """Return how many operations a derivative takes, and what it reads."""
     if term is None:
         return 0, set()
@@ -73,7 +73,7 @@ def test_a_derivative_is_written_by_hand_for_a_reason(declaration):
         except ScanvizNotImplementedError:
             reasons.append("no formula of operations that have derivatives")
             continue
-        (mine, read), (other, read_there) = told(hand, given), told(derived, given)
+        (mine, read), (other, read_there) = factors_of(hand, given), factors_of(derived, given)
         if other > mine:
             reasons.append("fewer operations")
         if read_there - read:
@@ -88,7 +88,7 @@ def test_the_others_follow_from_formulas():
     for each in DERIVED:
         (v,) = inputs_of(each)
         node = each(v).owner
-        (count, read) = told(
+        (count, read) = factors_of(
             _derived(each, 0, t := T.vector("t"), v, node.outputs[0]), [v, t, node.outputs[0]]
         )
         assert count <= 2 and node.outputs[0] not in read

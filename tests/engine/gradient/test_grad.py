@@ -137,8 +137,8 @@ def test_what_is_done_about_a_disconnected_variable():
         found = scanviz.grad(cost, x, disconnected_inputs="warn")
     assert value(found) == [0.0, 0.0, 0.0]
     assert scanviz.grad(cost, x, disconnected_inputs="ignore", return_disconnected="none") is None
-    said = scanviz.grad(cost, x, disconnected_inputs="ignore", return_disconnected="disconnected")
-    assert isinstance(said, Disconnected) and not said and "nothing that is differentiated" in said.why
+    text = scanviz.grad(cost, x, disconnected_inputs="ignore", return_disconnected="disconnected")
+    assert isinstance(text, Disconnected) and not text and "nothing that is differentiated" in text.why
 
 
 def test_a_warning_is_given_at_the_users_line():

@@ -128,7 +128,7 @@ def test_a_zero_derivative_is_connected():
     assert [each.tolist() for each in f([1.0], [[2.5, 3.0]])] == [[[5.0]], [[[0.0, 0.0]]]]
 
 
-def test_what_is_not_connected_is_told():
+def test_a_missing_connection_is_reported():
     with pytest.raises(DisconnectedInputError, match=r"`m` is not connected to `tanh\(x\)`: nothing that is"):
         scanviz.jacobian(T.tanh(x), m)
     with pytest.warns(UserWarning, match="`m` is not connected"):

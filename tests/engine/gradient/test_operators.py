@@ -42,7 +42,7 @@ def test_a_jacobian_times_a_vector_from_either_side(rows, columns, seed):
     np.testing.assert_allclose(u @ forward, np.sum(to_x * v) + np.sum(to_m * w), rtol=1e-9, atol=1e-10)
 
 
-def test_what_is_not_connected_is_told():
+def test_a_missing_connection_is_reported():
     with pytest.raises(DisconnectedInputError, match="`m` is not connected"):
         scanviz.Lop(T.tanh(x), m, [1.0])
     with pytest.raises(DisconnectedInputError, match="is not connected to `m`"):
@@ -142,7 +142,7 @@ def test_none_stands_for_a_vector_of_zeros():
     np.testing.assert_allclose(*f([0.1, 0.2], [[0.3, 0.4]]))
 
 
-def test_forward_mode_tells_what_has_no_derivative():
+def test_forward_mode_names_operations_without_a_derivative():
     p = T.scalar("p")
     values = T.random.RandomStreams(1).gamma(p, size=(2,))
     with pytest.raises(UndefinedGradientError, match="rejection"):

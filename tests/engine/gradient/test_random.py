@@ -233,7 +233,7 @@ def test_a_cost_by_way_of_a_chosen_value_is_an_error_that_says_all(name, paramet
 
 
 @pytest.mark.parametrize("out", ["value", "next state"])
-def test_a_draw_in_a_step_is_told_around_the_loop(out):
+def test_a_draw_in_a_step_is_known_outside_of_the_loop(out):
     w, rng = T.scalar("w"), T.random.RandomStreams(3)
 
     def step(count, h):

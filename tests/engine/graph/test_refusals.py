@@ -24,7 +24,7 @@ def deleted(variable, key):
 
 
 @pytest.mark.parametrize(
-    ("call", "told"),
+    ("call", "expected"),
     [
         (lambda: 1 if s > 0 else 2, "ifelse("),
         (lambda: s > 0 and s < 1, "a & b"),
@@ -44,8 +44,8 @@ def deleted(variable, key):
         (lambda: sum(row for row in x), "scan(fn, sequences=x)"),
     ],
 )
-def test_what_python_asks_of_a_value_names_what_to_write(call, told):
-    assert told in trapped(call, TypeError).fix
+def test_what_python_asks_of_a_value_names_what_to_write(call, expected):
+    assert expected in trapped(call, TypeError).fix
 
 
 def test_an_item_cannot_be_assigned_and_the_message_is_the_line_to_write():
@@ -65,7 +65,7 @@ def test_adding_in_place_makes_a_new_variable():
 
 
 @pytest.mark.parametrize(
-    ("call", "told"),
+    ("call", "expected"),
     [
         (lambda: x.append(1), "T.concatenate"),
         (lambda: x.meen(), "x.mean"),
@@ -81,8 +81,8 @@ def test_adding_in_place_makes_a_new_variable():
         (lambda: setattr(x, "value", 1), "of your own"),
     ],
 )
-def test_an_attribute_that_is_not_there_names_what_is(call, told):
-    assert told in trapped(call, AttributeError).fix
+def test_an_attribute_that_is_not_there_names_what_is(call, expected):
+    assert expected in trapped(call, AttributeError).fix
 
 
 def test_an_attribute_that_nothing_is_like_gets_no_advice():

@@ -103,7 +103,7 @@ def test_a_wrong_rule_is_named_by_both(wrong_rule):
     assert (halved.index, halved.rule) == (found.index, "wrong")
 
 
-def test_differences_are_told_in_words():
+def test_differences_are_described_in_words():
     a = np.array([1.0, np.nan, 3.0])
     assert compare([a], [a.copy()], ["x"]) is None
     assert compare([a], [a.astype("float32")], ["x"]).what == "float64[3] became float32[3]"
@@ -141,7 +141,7 @@ def test_a_rule_that_saves_memory_is_seen_to():
     assert list(ablate(plain, [np.ones(3)], seconds=0.01)) == []
 
 
-def test_a_rule_whose_work_another_one_does_when_it_is_left_out_is_told_of():
+def test_a_rule_that_another_one_replaces_when_left_out_is_reported():
     x, g = T.tensor3("x"), T.tensor3("g")
     sums, _ = scanviz.scan(lambda x_t, g_t, s: s + T.dot(x_t.T, g_t), [x, g], T.zeros((2, 3)), name="sums")
     f = scanviz.function([x, g], sums[-1], mode=Mode("numpy"))
@@ -204,7 +204,7 @@ def test_a_rewrite_after_which_a_function_fails_is_wrong(failing_rule):
     assert (halved.index, halved.rule) == (found.first_wrong.index, "failing")
 
 
-def test_inputs_on_which_the_function_itself_fails_are_told_apart():
+def test_inputs_on_which_the_function_itself_fails_are_distinguished():
     x, y = T.vector("x"), T.vector("y")
     f = scanviz.function([x, y], T.exp(x) * T.exp(x) + y)
     for check in (verify, bisect):
@@ -212,7 +212,7 @@ def test_inputs_on_which_the_function_itself_fails_are_told_apart():
             check(f, [np.ones(3), np.ones(4)])
 
 
-def test_gradients_are_compared_before_rows_that_nobody_reads_are_dropped():
+def test_gradients_are_compared_before_unread_rows_are_dropped():
     x = T.vector("x")
     h, _ = scanviz.scan(lambda v, h: T.tanh(h + T.exp(v) * T.exp(v)), x, T.constant(0.0), name="rnn")
     f = scanviz.function([x], h[-1])
@@ -235,17 +235,17 @@ def test_functions_that_are_never_called_are_known():
 def test_how_much_is_done_is_notified_and_never_goes_back():
     f = train()
     arrays = [RNG.normal(size=(5, 3)), f.spec.shared[0].get_value()]
-    told: list[tuple[float, str]] = []
-    notify = lambda done, what: told.append((done, what))  # noqa: E731
+    text: list[tuple[float, str]] = []
+    notify = lambda done, what: text.append((done, what))  # noqa: E731
     verify(f, arrays, notify=notify)
-    assert told[0][0] == 0.0 and told[-1] == (1.0, "the function as it runs")
-    assert told == sorted(told, key=lambda each: each[0])
-    assert {what for _, what in told[:-1]} == {each.rule for each in f.rewrites.of_graph} | {"gradients"}
-    told.clear()
+    assert text[0][0] == 0.0 and text[-1] == (1.0, "the function as it runs")
+    assert text == sorted(text, key=lambda each: each[0])
+    assert {what for _, what in text[:-1]} == {each.rule for each in f.rewrites.of_graph} | {"gradients"}
+    text.clear()
     effects = list(ablate(f, arrays, seconds=0.05, notify=notify))
-    assert told[0][0] == 0.0 and 0.9 < told[-1][0] <= 1.0
-    assert [done for done, _ in told] == sorted(done for done, _ in told)
-    assert list(dict.fromkeys(what for _, what in told)) == [each.rule for each in effects]
+    assert text[0][0] == 0.0 and 0.9 < text[-1][0] <= 1.0
+    assert [done for done, _ in text] == sorted(done for done, _ in text)
+    assert list(dict.fromkeys(what for _, what in text)) == [each.rule for each in effects]
 
 
 @pytest.mark.parametrize(("pays_after", "tier"), [(0.0, "native"), (float("inf"), "numpy")])

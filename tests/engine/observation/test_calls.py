@@ -1,4 +1,4 @@
-"""What is told of calls and of building beside what programs do."""
+"""Events of calls and of building beside those of programs."""
 
 import gc
 import pickle
@@ -19,7 +19,7 @@ from scanviz.engine.observe import Observer, notify_counted, observed_by
 
 
 class Listener(Observer):
-    """Keeps what it is told of calls and of building."""
+    """Keeps the events of calls and of building."""
 
     def __init__(self, detail="steps"):
         self.detail = detail
@@ -95,8 +95,8 @@ def test_a_build_is_reported_once_with_its_line():
         slope = scanviz.grad(out[-1], x)  # builds a loop too
         f = scanviz.function([x], slope)
         pickle.loads(pickle.dumps(f))
-    kinds = [told for told in listener.built if isinstance(told, str)]
-    ends = [told for told in listener.built if not isinstance(told, str)]
+    kinds = [text for text in listener.built if isinstance(text, str)]
+    ends = [text for text in listener.built if not isinstance(text, str)]
     assert kinds == ["scan", "gradient", "function", "function"] == [kind for kind, *_ in ends]
     lines = [line for _, line, _ in ends]
     assert lines == sorted(set(lines)) and min(elapsed for *_, elapsed in ends) > 0
@@ -109,7 +109,7 @@ def test_an_error_ends_a_build():
         for _ in range(2):
             with pytest.raises(ZeroDivisionError):
                 scanviz.scan(lambda x_t: x_t / (1 // 0), sequences=x)
-    assert [told if isinstance(told, str) else told[0] for told in listener.built] == ["scan"] * 4
+    assert [text if isinstance(text, str) else text[0] for text in listener.built] == ["scan"] * 4
 
 
 def _loss(x):
@@ -164,7 +164,7 @@ class Slow(Listener):
 
 
 class SlowToHearOfWatching(Slow):
-    """Takes its time when it hears what watching took: what that takes is told with the next building."""
+    """Takes its time at reports of observer overhead: that time is reported with the next building."""
 
     def build_observed(self, own_ns):
         super().build_observed(own_ns)
@@ -184,11 +184,11 @@ def test_overhead_of_other_observers_is_not_reported_to_a_later_one():
 def test_a_build_includes_the_collection_of_its_garbage():
     listener, collected = Listener(), []
 
-    def told(phase, info):
+    def traced(phase, info):
         collected.append((phase, len(listener.built)))
 
     before = gc.get_threshold()
-    gc.callbacks.append(told)
+    gc.callbacks.append(traced)
     gc.set_threshold(701, *before[1:])
     try:
         with observed_by(listener):
@@ -196,8 +196,8 @@ def test_a_build_includes_the_collection_of_its_garbage():
             assert gc.get_count()[0] < 701
     finally:
         gc.set_threshold(*before)
-        gc.callbacks.remove(told)
-    assert ("stop", 1) in collected  # before its end was told
+        gc.callbacks.remove(traced)
+    assert ("stop", 1) in collected  # before its end was reported
 
 
 def test_every_begin_of_a_build_has_its_end_although_an_observer_raises():
@@ -210,7 +210,7 @@ def test_every_begin_of_a_build_has_its_end_although_an_observer_raises():
         for _ in range(2):
             with pytest.raises(KeyError, match="mine"):
                 scanviz.scan(lambda x_t: x_t + 1, x)
-    assert [told if isinstance(told, str) else told[0] for told in first.built] == ["scan"] * 4
+    assert [text if isinstance(text, str) else text[0] for text in first.built] == ["scan"] * 4
     assert raising.built == []
 
 
@@ -280,7 +280,7 @@ def test_ctrl_c_at_any_place_of_a_counted_call_leaves_no_open_events():
         while interrupted:
             places, left, interrupted = places + 1, [places + 1], False
 
-            def told(frame, event, argument, left=left):
+            def traced(frame, event, argument, left=left):
                 if event not in ("call", "c_return"):
                     return
                 left[0] -= 1
@@ -291,7 +291,7 @@ def test_ctrl_c_at_any_place_of_a_counted_call_leaves_no_open_events():
             f(np.ones(3))
             pass_over(f, 2)
             try:
-                sys.setprofile(told)
+                sys.setprofile(traced)
                 f(np.ones(3))
             except KeyboardInterrupt:
                 interrupted = True

@@ -1,4 +1,4 @@
-"""The ledger of a call against tracemalloc, on the loops of which the buffers alone were told, and around its corners."""
+"""The ledger of a call against tracemalloc, for loops that reported their buffers alone, and for corner cases."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from scanviz.profiler.recording.recorder import Recorder
 
 
 class Slow(Observer):
-    """Takes a millisecond for all that it is notified of a loop, and adds up what it is told."""
+    """Takes a millisecond for each event of a loop, and adds up the reported times."""
 
     samples = True
 

@@ -80,7 +80,7 @@ def test_views_show_blocks_as_blocks():
 
 
 class Series(Observer):
-    """Keeps what it is told of steps."""
+    """Keeps the events of steps."""
 
     steps_a_stamp = 16
 
@@ -103,20 +103,20 @@ def test_the_numpy_tier_times_very_short_steps_in_blocks_if_allowed(until, plant
 
     rows, _ = scanviz.scan(step, outputs_info=T.constant(0.0), n_steps=N)
     f = scanviz.function([N], rows, mode="numpy")
-    with observed_by(Series()) as told:
+    with observed_by(Series()) as text:
         found = f(3000)
     done = 3000 if until is None else until
     np.testing.assert_array_equal(found, np.arange(1, done + 1))
-    assert sum(each.steps for each in told.series) == done == told.ends[0][0]
-    blocks = [each for each in told.series if each.covers is not None]
+    assert sum(each.steps for each in text.series) == done == text.ends[0][0]
+    blocks = [each for each in text.series if each.covers is not None]
     assert blocks and all(block.op_ns is None and block.covers.max() <= 16 for block in blocks)
     at = 0
-    for each in told.series:
+    for each in text.series:
         assert each.first == at and each.timed_steps == each.steps
         at += each.steps
     assert sum(block.steps for block in blocks) > done / 2
-    (_, elapsed, setup) = told.ends[0]
-    assert setup == elapsed - sum(each.span_ns for each in told.series)
+    (_, elapsed, setup) = text.ends[0]
+    assert setup == elapsed - sum(each.span_ns for each in text.series)
 
 
 def test_by_default_each_step_has_its_own_time():
@@ -128,23 +128,23 @@ def test_long_steps_have_a_time_each():
     x = T.matrix("x")
     rows, _ = scanviz.scan(lambda h: T.tanh(T.dot(h, h)), outputs_info=x, n_steps=N)
     f = scanviz.function([x, N], rows[-1], mode="numpy")
-    with observed_by(Series()) as told:
+    with observed_by(Series()) as text:
         f(np.eye(60), 100)
         f(np.eye(60), 100)
-    assert all(each.covers is None for each in told.series)
+    assert all(each.covers is None for each in text.series)
 
 
 def test_steps_of_a_block_before_an_error_were_done():
     v = T.vector("v")
     rows, _ = scanviz.scan(lambda k: (k + 1.0, v[T.cast(k, "int64")]), outputs_info=[0.0, None], n_steps=N)
     f = scanviz.function([v, N], rows[1], mode=scanviz.Mode("numpy", "none"))
-    with observed_by(Series()) as told:
+    with observed_by(Series()) as text:
         f(np.ones(400), 400)
-        told.series.clear()
-        told.ends.clear()
+        text.series.clear()
+        text.ends.clear()
         with pytest.raises(scanviz.ScanvizError) as caught:
             f(np.ones(333), 400)
-    assert caught.value.step == 333 == sum(each.steps for each in told.series) == told.ends[0][0]
+    assert caught.value.step == 333 == sum(each.steps for each in text.series) == text.ends[0][0]
 
 
 def test_a_setting_of_the_profile_allows_blocks(planted):

@@ -30,7 +30,7 @@ def test_a_range_of_python_ints_is_numpys_with_a_known_length(start, stop, step)
 
 
 @given(st.integers(-5, 5), st.integers(-5, 5), steps, st.sampled_from(["int64", "int8", "int32"]))
-def test_the_length_of_a_range_of_inputs_is_told_before(start, stop, step, dtype):
+def test_the_length_of_a_range_of_inputs_is_forecast(start, stop, step, dtype):
     a, b, c = (scalar(name, dtype) for name in "abc")
     givens = {a: np.array(start, dtype), b: np.array(stop, dtype), c: np.array(step, dtype)}
     expected = np.arange(*givens.values())

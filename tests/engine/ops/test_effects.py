@@ -129,7 +129,7 @@ def test_equal_loops_that_print_stay_two(file):
     assert len(lines(file)) == 4
 
 
-def test_a_result_that_nobody_reads_prints_while_the_loop_runs(file):
+def test_an_unread_result_prints_while_the_loop_runs(file):
     x = T.vector("x")
     (h, _), _ = scanviz.scan(
         lambda a, h: (a + h, T.Print("unread", file=file)(a)), x, [T.constant(0.0), None], name="sums"

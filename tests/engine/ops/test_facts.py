@@ -30,8 +30,8 @@ FAMILIES = {declaration.family for declaration in declarations()}
 def is_list_of_operations(value):
     """Return whether a value says something of operations by holding them, or their names, and no meaning of theirs."""
     if isinstance(value, dict):
-        told = all(isinstance(each, (bool, int, float, str)) for each in value.values())
-        return told and is_list_of_operations(set(value))
+        text = all(isinstance(each, (bool, int, float, str)) for each in value.values())
+        return text and is_list_of_operations(set(value))
     if not isinstance(value, (set, frozenset, tuple, list)) or len(value) < 2:
         return False
     return all(isinstance(each, Declaration) for each in value) or (

@@ -111,7 +111,7 @@ def _symbolic(parts):
 
 
 @given(indexed_arrays(["integer", "slice", "newaxis", "array", "mask"]))
-def test_indexing_by_inputs_gives_what_numpy_gives_and_its_shape_is_told_before(case):
+def test_indexing_by_inputs_equals_numpy_and_its_shape_is_forecast(case):
     array, parts = case
     assume(_valid(array, parts))
     x = symbol(array, "x", [True] * array.ndim)
@@ -146,12 +146,12 @@ def test_the_length_of_every_slice_is_that_of_its_range(size, part, hide):
     assert shape_before(getitem(x, key), {**givens, x: np.zeros(size)}) == (expected,)
 
 
-def test_the_length_of_a_slice_is_told_without_its_elements():
+def test_the_length_of_a_slice_is_known_without_its_elements():
     x = Variable(TensorType("float64", (None,)), "x")
     step = Variable(TensorType("int64", ()), "step")
     for key in (slice(1, None), slice(None, None, -2), slice(None, None, step)):
-        (told,) = shape_of(getitem(x, key))
-        assert _asks_only(as_size(told), x), key
+        (text,) = shape_of(getitem(x, key))
+        assert _asks_only(as_size(text), x), key
 
 
 def _asks_only(variable, source):

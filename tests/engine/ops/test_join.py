@@ -54,7 +54,7 @@ def test_what_cannot_be_joined_is_refused_with_names():
             each([])
 
 
-def test_what_cannot_be_joined_at_run_time_tells_the_shapes():
+def test_a_failed_join_at_run_time_names_the_shapes():
     a, b = variable("a", None, None), variable("b", None, None)
     with pytest.raises(ShapeError, match=r"(?s)axis 0.*\(2, 3\).*\(2, 4\)"):
         evaluate(join.concatenate([a, b]), {a: np.zeros((2, 3)), b: np.zeros((2, 4))})

@@ -61,7 +61,7 @@ def test_reshape_takes_sizes_that_are_inputs(case):
 
 
 @given(reshapes())
-def test_the_shape_of_a_reshape_to_inputs_is_told_before(case):
+def test_the_shape_of_a_reshape_to_inputs_is_forecast(case):
     array, wanted = case
     x = symbol(array, "x", [True] * array.ndim)
     sizes = [Variable(TensorType("int64", ()), f"n{k}") for k in range(len(wanted))]
@@ -86,8 +86,8 @@ def test_a_reshape_with_sizes_that_mean_nothing_is_refused(wanted):
 def test_a_reshape_to_sizes_made_of_sizes_needs_no_search_for_minus_one():
     x = matrix()
     rows, columns = ops.dimension(x, 0), ops.dimension(x, 1)
-    told = shape_of(ops.reshape(x, (columns, rows)))
-    assert tuple(map(as_size, told)) == (columns, rows)
+    text = shape_of(ops.reshape(x, (columns, rows)))
+    assert tuple(map(as_size, text)) == (columns, rows)
 
 
 @pytest.mark.parametrize("wanted", [(4,), (2, 2), (-1, 4), (5, -1)])
@@ -96,7 +96,7 @@ def test_a_reshape_that_cannot_hold_the_elements_is_refused_when_building(wanted
         ops.reshape(matrix(2, 3), wanted)
 
 
-def test_a_reshape_that_does_not_fit_at_run_time_tells_both_shapes():
+def test_a_reshape_that_does_not_fit_at_run_time_names_both_shapes():
     x = matrix()
     with pytest.raises(ShapeError, match=r"(?s)\(2, 3\).*\(4,\)"):
         evaluate(ops.reshape(x, (4,)), {x: np.zeros((2, 3))})
@@ -132,7 +132,7 @@ def test_a_pattern_that_does_not_fit_is_refused(pattern):
         ops.dimshuffle(matrix(2, 3), *pattern)
 
 
-def test_an_axis_dropped_with_a_size_other_than_1_is_told_at_run_time():
+def test_dropping_an_axis_of_a_size_other_than_1_fails_at_run_time():
     x = matrix()
     with pytest.raises(ShapeError, match=r"(?s)axis 1.*size 3"):
         evaluate(ops.dimshuffle(x, 0), {x: np.zeros((2, 3))})

@@ -77,7 +77,7 @@ def test_a_derivative_of_its_own_in_both_modes_through_loops_and_over_rows():
     assert scanviz.vmap(f)(m).eval({m: np.eye(2)}).tolist() == np.eye(2).tolist()
 
 
-def test_a_rule_that_gives_what_does_not_fit_is_told():
+def test_a_rule_with_an_unfit_result_is_reported():
     y = T.vector("y")
     for pullback, text in (
         (lambda *_: [], "another number of derivatives"),

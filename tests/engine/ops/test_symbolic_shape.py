@@ -1,4 +1,4 @@
-"""Shapes are told by graphs of sizes: right for every value, and made of nothing but sizes."""
+"""Shapes are graphs of sizes: right for every value, and made of nothing but sizes."""
 
 from __future__ import annotations
 
@@ -86,16 +86,16 @@ def test_the_symbolic_shape_is_the_shape(name, rows, columns, n):
     inputs = inputs_of()
     givens = dict(zip(inputs, values_of(rows, columns, n), strict=True))
     made = EXPRESSIONS[name](*inputs)
-    told = shape_of(made)
-    found = tuple(int(evaluate(as_size(size), givens)) for size in told)
+    text = shape_of(made)
+    found = tuple(int(evaluate(as_size(size), givens)) for size in text)
     assert found == evaluate(made, givens).shape
 
 
 @pytest.mark.parametrize("name", EXPRESSIONS)
 def test_the_symbolic_shape_computes_nothing_but_sizes(name):
     inputs = inputs_of()
-    told = [as_size(size) for size in shape_of(EXPRESSIONS[name](*inputs))]
-    for node in toposort(rewritten_by("resolve_shapes", told)):
+    text = [as_size(size) for size in shape_of(EXPRESSIONS[name](*inputs))]
+    for node in toposort(rewritten_by("resolve_shapes", text)):
         declaration = node.op.declaration
         if declaration is DIMENSION:
             assert node.inputs[0] in inputs, "a size is asked of inputs alone"
@@ -201,9 +201,9 @@ def test_ops_of_higher_layers_add_rules_of_their_own():
         return [(DIMS.multiply(given_size, 2),)]
 
     x = T.vector("x")
-    told = as_size(*shape_of(build_one(Op(ruled), T.exp(x))))
-    assert evaluate(told, {x: np.zeros(3)}) == 6
-    assert not any(node.op.declaration is ruled for node in toposort([told]))
+    text = as_size(*shape_of(build_one(Op(ruled), T.exp(x))))
+    assert evaluate(text, {x: np.zeros(3)}) == 6
+    assert not any(node.op.declaration is ruled for node in toposort([text]))
 
 
 def test_resolving_shapes_keeps_values_and_what_needs_no_change():

@@ -151,7 +151,7 @@ def test_the_hash_is_the_same_in_every_process_and_whatever_things_are_called():
     assert len(found) == 1 and len(found.pop()) == 64
 
 
-def test_the_hash_tells_programs_apart_by_constants_kinds_and_wishes():
+def test_the_hash_of_programs_depends_on_constants_kinds_and_wishes():
     program = rnn().program
     (loop,) = [each for each in loops(program) if each.name == "rnn"]
     others = [

@@ -146,7 +146,7 @@ def test_what_a_program_makes_itself_is_not_looked_at_again_and_shares_nothing(c
 
 
 @pytest.mark.parametrize("case", SHARED)
-def test_what_may_share_memory_is_told_and_copied(case):
+def test_results_that_may_share_memory_are_reported_and_copied(case):
     f, given = program_of(*SHARED[case]()), np.arange(6.0).reshape(3, 2)
     assert not gives_own(f.program)
     found = f(2, given)

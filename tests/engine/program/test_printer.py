@@ -64,7 +64,7 @@ def test_a_stop_condition_a_branch_and_constants_are_printed():
     assert "constant" in text and "ifelse(" in text and "then " in text and "else " in text
 
 
-def test_registers_of_one_name_are_told_apart_by_their_numbers():
+def test_registers_of_one_name_are_distinguished_by_number():
     one, other = T.vector("same"), T.vector("same")
     text = text_of([one + other], (one, other))
     assert "%2 = same%0 + same%1" in text
@@ -94,9 +94,9 @@ def test_on_a_narrow_terminal_the_users_lines_stand_above_and_nothing_is_lost():
     for width in (60, 80):
         text = program_text(program, width=width)
         assert max(map(len, text.splitlines())) <= width
-        said = [line.partition("  # ")[0].split() for line in wide.splitlines()]
+        message = [line.partition("  # ")[0].split() for line in wide.splitlines()]
         words = [
             word for line in text.splitlines() if not line.lstrip().startswith("# ") for word in line.split()
         ]
-        assert words == [word for line in said for word in line]
+        assert words == [word for line in message for word in line]
         assert text.count("# test_printer.py") + text.count("# tests/") > 0

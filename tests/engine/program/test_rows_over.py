@@ -69,8 +69,8 @@ def test_a_gradient_takes_the_memory_of_the_rows_that_it_reads(mode: str) -> Non
     inputs, outputs = linear()
     with_it, without = both(inputs, outputs, mode)
     assert over(with_it) == {"∂a": "∂h from outside", "∂b": "h"} and over(without) == {}
-    (said,) = (rewrite.message for rewrite in with_it.rewrites if rewrite.rule == RULE)
-    assert "`grad_of_linear` may write `∂b` over the rows of `h`, which nothing reads again" in said
+    (text,) = (rewrite.message for rewrite in with_it.rewrites if rewrite.rule == RULE)
+    assert "`grad_of_linear` may write `∂b` over the rows of `h`, which nothing reads again" in text
     values = given()
     expected = scanviz.function(inputs, outputs, mode="reference")(*values)
     for f in (with_it, without):
@@ -126,7 +126,7 @@ def test_results_are_the_callers_own(mode: str) -> None:
 
 @pytest.mark.parametrize("mode", ["numpy", "native"])
 @pytest.mark.parametrize("steps", [300, 900])
-def test_whoever_keeps_few_rows_does_not_keep_all_of_a_sequence(mode: str, steps: int) -> None:
+def test_keeping_few_rows_does_not_keep_a_whole_sequence(mode: str, steps: int) -> None:
     x = T.matrix("x")
     (_, made), _ = scanviz.scan(
         lambda r, h: (T.tanh(h + r), h * r), T.exp(x), [T.zeros_like(x[0]), None], n_steps=steps, name="sums"
@@ -143,7 +143,7 @@ def test_whoever_keeps_few_rows_does_not_keep_all_of_a_sequence(mode: str, steps
     assert held.nbytes == (values.nbytes if steps == 900 else found.nbytes)
 
 
-def test_rows_that_somebody_else_needs_are_left_alone() -> None:
+def test_rows_needed_elsewhere_are_left_alone() -> None:
     x, rows, made = sums()
     cases: dict[str, tuple[list[Any], bool]] = {
         "nobody": ([made], True),

@@ -1,4 +1,4 @@
-"""What instructions do, told from shapes, against figures computed by hand."""
+"""The work of instructions, from shapes, against figures computed by hand."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_what_is_never_in_memory_moves_nothing() -> None:
     assert [work.flops for work in found if work] == [M * N, 10 * M * N, M * N]
 
 
-def test_of_a_shape_that_depends_on_values_nothing_is_told() -> None:
+def test_work_of_shapes_that_depend_on_values_is_unknown() -> None:
     assert work_of_step(lambda h, a, b: h + T.sum(T.exp(h[h > 0.5])))["exp"] is None
 
 
@@ -82,7 +82,7 @@ def test_work_outside_of_loops_is_of_the_shapes_that_were_met() -> None:
     assert operation.measures["bytes"] == 8 * (M * K + K * N + M * N)
 
 
-def test_nothing_is_told_of_what_does_another_amount_in_another_call() -> None:
+def test_work_that_varies_between_calls_is_unknown() -> None:
     """Its time is that of both: what one of them moved by that is what neither moved in any time."""
     a, b = T.matrix("a"), T.vector("b")
     f = scanviz.function([a, b], [T.exp(a), T.tanh(b)], mode="numpy")
@@ -95,7 +95,7 @@ def test_nothing_is_told_of_what_does_another_amount_in_another_call() -> None:
     assert tanh.measures["flops"] == 10 * K
 
 
-def test_what_is_told_of_a_run_that_goes_on_follows_the_numbers_that_sizes_are_made_of() -> None:
+def test_the_work_of_an_ongoing_run_follows_its_sizes() -> None:
     n = T.lscalar("n")
     f = scanviz.function([n], T.exp(T.arange(n) * 1.0), mode=scanviz.Mode("numpy", "none"))
     with scanviz.profile() as p:
@@ -107,7 +107,7 @@ def test_what_is_told_of_a_run_that_goes_on_follows_the_numbers_that_sizes_are_m
     assert "flops" not in later.measures
 
 
-def test_nothing_is_told_of_a_step_that_does_another_amount_in_another_call() -> None:
+def test_work_of_a_step_that_varies_between_calls_is_unknown() -> None:
     """A loop's typical step is that of all its calls: a short last one would make rates of it that nobody reached."""
     x, h, n = T.matrix("x"), T.vector("h"), T.vector("n")
     rows, _ = scanviz.scan(lambda x_t, h, n: [T.tanh(x_t + h) + T.exp(n).sum()], x, h, n)
@@ -117,11 +117,11 @@ def test_nothing_is_told_of_a_step_that_does_another_amount_in_another_call() ->
         for width in (40, 40, 3):
             first = p.record
             f(np.ones((50, width)), np.ones(width), np.ones(K))
-    told, untold = (
+    text, untold = (
         {operation.label: operation.measures.get("flops") for operation in record.loops[0].operations}
         for record in (first, p.record)
     )
-    assert told["tanh(x[t] + h[t-1])"] == 400 and told["exp(n)"] == untold["exp(n)"] == 10 * K
+    assert text["tanh(x[t] + h[t-1])"] == 400 and text["exp(n)"] == untold["exp(n)"] == 10 * K
     assert untold["tanh(x[t] + h[t-1])"] is untold["x[t] + h[t-1]"] is None
 
 

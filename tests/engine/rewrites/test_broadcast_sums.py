@@ -66,9 +66,9 @@ def test_a_term_that_does_not_fit_its_state_is_the_error_of_the_loop(mode, steps
     rows, _ = scanviz.scan(lambda t, s: s + t, m, T.zeros(T.minimum(n, 1)), n_steps=count, name="adds")
     values = {**VALUES, n: 2}
     for wanted in (rows, rows[-1], T.sum(rows[-1])):
-        with pytest.raises(ShapeError, match=r"`\w+` of loop `adds` changed its shape") as told:
+        with pytest.raises(ShapeError, match=r"`\w+` of loop `adds` changed its shape") as text:
             run(wanted, mode, values)
-        assert "(1,)" in str(told.value) and "(3,)" in str(told.value)
+        assert "(1,)" in str(text.value) and "(3,)" in str(text.value)
 
 
 @pytest.mark.parametrize("mode", MODES, ids=str)

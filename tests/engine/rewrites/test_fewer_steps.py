@@ -235,7 +235,7 @@ def test_what_only_a_branch_that_is_not_taken_asks_for_is_not_computed_for_the_b
     assert taken([n, y], [o[y[1]]], 20, [1, 4]) == {"powers": 5}
 
 
-def test_what_the_rule_does_is_told():
+def test_the_effect_of_the_rule_is_described():
     n = T.lscalar("n")
     assert says([powers(n)[2]], [n]) == ["`powers` takes at most 3 steps: nobody reads a row after them"]
     assert says([powers(n)[:-10]], [n]) == ["`powers` takes 10 steps fewer: nobody reads its last rows"]

@@ -37,7 +37,7 @@ def test_one_variable_given_twice_is_read_once():
     agree([x, w], [h], np.arange(4.0), np.ones(3))
 
 
-def test_states_and_results_that_nobody_reads_are_not_computed():
+def test_unread_states_and_results_are_not_computed():
     x = T.vector("x")
     (h, _, _), _ = scanviz.scan(
         lambda a, h, s: (h + a, s * T.exp(a) + h, a**2),
@@ -118,7 +118,7 @@ def test_loops_that_share_what_they_read_become_one():
     agree([x, w], [a, b], np.random.default_rng(1).normal(size=(4, 3)), np.eye(3))
 
 
-def test_states_and_gradients_of_joined_loops_are_told_apart_by_their_loops():
+def test_states_and_gradients_of_joined_loops_are_distinguished_by_loop():
     x, w = T.vector("x"), T.scalar("w")
     a, _ = scanviz.scan(lambda v, s: T.tanh(s * w + v), x, T.constant(0.0), name="first")
     b, _ = scanviz.scan(lambda v, s: T.sin(s * w + v), x, T.constant(0.0), name="second")
@@ -164,7 +164,7 @@ def test_states_that_feed_one_another_are_equal_together():
     agree([x], [h, c, k, d], np.arange(3.0))
 
 
-def test_taps_that_differ_are_told_apart():
+def test_different_taps_are_distinguished():
     x = T.vector("x")
     first = dict(initial=x[:2], taps=[-2, -1])
     (a, b), _ = scanviz.scan(
@@ -239,8 +239,8 @@ def a_truncated_gradient(taps):
 def test_a_loop_keeps_the_rows_that_a_truncated_gradient_reads(taps):
     inputs, results = a_truncated_gradient(taps)
     rewrites = scanviz.function(inputs, results, mode="numpy").rewrites
-    told = " ".join(rewrite.message for rewrite in rewrites if rewrite.rule == "ScanSaveMem")
-    assert f"`before` keeps only its last {5 + taps} rows" in told
+    text = " ".join(rewrite.message for rewrite in rewrites if rewrite.rule == "ScanSaveMem")
+    assert f"`before` keeps only its last {5 + taps} rows" in text
     for steps in (1, 4, 5, 6, 7, 8, 9, 30):
         values = np.random.default_rng(steps)
         agree(inputs, results, *(values.normal(size=(n, 3)) * 0.5 for n in (steps, 3, taps)))
@@ -282,7 +282,7 @@ def test_first_rows_of_another_axis_are_no_rows_of_the_loop(turned):
     assert keeps(rewritten_by("ScanSaveMem", [again]))[0] is None
 
 
-def test_why_all_rows_are_kept_is_told():
+def test_the_reason_for_keeping_all_rows_is_given():
     x = T.vector("x")
     h, _ = scanviz.scan(lambda v, h: h * v, x, T.constant(1.0))
     assert "all rows of `h` are wanted" in refusals([h], "ScanSaveMem", [x])

@@ -245,7 +245,7 @@ def test_functions_built_at_the_same_time_have_node_ids_of_their_own():
     assert all(not a & b for k, a in enumerate(made) for b in made[:k])
 
 
-def test_a_record_tells_what_changed():
+def test_a_record_lists_the_changes():
     inputs, wanted = rnn()
     f = scanviz.function(inputs, wanted)
     (record,) = [rewrite for rewrite in f.rewrites if rewrite.rule == "PushOutDot1"]
@@ -327,7 +327,7 @@ def test_many_loops_that_each_keep_their_last_row_are_no_cycle():
     assert sum(rewrite.rule == "ScanSaveMem" for rewrite in f.rewrites) == 30
 
 
-def test_of_very_many_loops_at_once_several_are_one_rewrite_that_tells_them_all():
+def test_several_of_very_many_loops_share_one_rewrite_that_lists_them():
     x, h = T.vector("x"), T.constant(0.0)
     for k in range(2 * MOST_VERSIONS + 5):
         h = scanviz.scan(lambda x_t, h: T.tanh(x_t + h), x, h, name=f"loop{k}")[0][-1]

@@ -79,7 +79,7 @@ def test_what_only_a_branch_may_need_stays_in_the_branch():
     assert f(-np.ones(3), np.zeros((2, 2))).tolist() == [-1.0] * 3  # a singular matrix that nobody inverts
 
 
-def test_nothing_to_compute_before_is_told_with_the_reason():
+def test_a_refusal_to_push_out_gives_the_reason():
     x = T.vector("x")
     h, _ = scanviz.scan(lambda x_t, h: h * x_t, x, 1.0, name="product")
     why = refusals([h], "PushOutNonSeqScan", [x], mode="numpy")

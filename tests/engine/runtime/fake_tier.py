@@ -16,7 +16,7 @@ STEP_NS = 10  # step k takes (k + 1) times that, on the clock of the fake tier
 
 @dataclass
 class FakeStamps:
-    """Times of a clock of its own: of blocks of steps; ``end`` is told how many were done."""
+    """Times of its own clock, of blocks of steps; ``end`` receives the number of steps done."""
 
     first: int
     last: int
@@ -30,11 +30,11 @@ class FakeStamps:
     def series(self, loop, first):
         steps = np.arange(self.first, self.last if self.ended else self.first)
         times = (steps + 1) * STEP_NS
-        told = {"steps": len(steps), "span_ns": int(times.sum()), "resolution_ns": 10.0, "stamp_ns": 40.0}
+        text = {"steps": len(steps), "span_ns": int(times.sum()), "resolution_ns": 10.0, "stamp_ns": 40.0}
         cuts = np.arange(0, len(steps), self.every)
         covers = np.diff(np.append(cuts, len(steps)))
         whole = np.add.reduceat(times, cuts) if len(cuts) else times
-        return StepSeries(loop.key, first, whole, source="fake clock", covers=covers, **told)
+        return StepSeries(loop.key, first, whole, source="fake clock", covers=covers, **text)
 
 
 @dataclass

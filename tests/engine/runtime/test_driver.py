@@ -61,7 +61,7 @@ def test_a_stop_condition_that_holds_in_the_last_step_of_a_chunk_ends_the_loop(a
 
 
 class Heard(Observer):
-    """Keeps the steps that each chunk and the end were told with."""
+    """Keeps the steps reported with each chunk and the end."""
 
     def __init__(self):
         self.chunks, self.ends = [], []

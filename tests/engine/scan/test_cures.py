@@ -41,12 +41,12 @@ JOINS = [
 
 @pytest.mark.parametrize("step", JOINS)
 @pytest.mark.parametrize("loop", [scanviz.scan, scanviz.foldl, scanviz.scan_checkpoints])
-def test_a_growing_state_is_told_of_rows_and_of_buffers(step, loop):
+def test_the_error_of_a_growing_state_suggests_rows_and_buffers(step, loop):
     text = message(lambda: loop(step, x, T.zeros(1)))
     assert ROW_PER_STEP in text and BUFFER in text
 
 
-def test_a_growing_table_is_told_the_same_where_append_flattens_it():
+def test_a_growing_table_gets_the_same_advice_if_append_flattens_it():
     text = message(lambda: scanviz.scan(lambda row, s: T.append(s, row[None]), M, T.zeros((1, 3))))
     assert ROW_PER_STEP in text and BUFFER in text
     text = message(lambda: scanviz.scan(lambda row, s: T.concatenate([row, s[0]]), M, T.zeros((1, 3))))
@@ -54,7 +54,7 @@ def test_a_growing_table_is_told_the_same_where_append_flattens_it():
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_a_growing_state_found_at_run_time_is_told_the_same(mode):
+def test_a_growing_state_found_at_run_time_gets_the_same_advice(mode):
     grown, _ = scanviz.scan(JOINS[0], x, s0)
     text = message(lambda: scanviz.function([x, s0], grown, mode=mode)([1.0, 2.0], [0.0]))
     assert ROW_PER_STEP in text and BUFFER in text
@@ -69,7 +69,7 @@ def test_the_cures_of_a_growing_state_run():
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_a_broadcast_state_is_told_of_the_broadcast(mode):
+def test_the_error_of_a_broadcast_state_names_the_broadcast(mode):
     columns, _ = scanviz.scan(lambda x_t, s: s + x, x, M)
     f = scanviz.function([x, M], columns, mode=mode)
     text = message(lambda: f([1.0, 2.0], np.zeros((2, 1))))
@@ -83,13 +83,13 @@ def test_a_broadcast_state_is_told_of_the_broadcast(mode):
     assert "v[:, None]" in step
 
 
-def test_a_scalar_state_is_told_the_shape_to_start_with():
+def test_the_error_of_a_scalar_state_names_the_initial_shape():
     assert "start with outputs_info=T.zeros((2,))" in message(
         lambda: scanviz.scan(lambda s: T.stack([s, s]), outputs_info=0.0, n_steps=2)
     )
 
 
-def test_a_state_that_is_given_all_rows_is_told_to_start_with_one():
+def test_the_error_of_a_state_given_all_rows_asks_for_one():
     buffer = T.zeros((10, 3))
     buffer.name = "buffer"
     assert "not rows for all steps: outputs_info=buffer[0]" in message(
@@ -98,7 +98,7 @@ def test_a_state_that_is_given_all_rows_is_told_to_start_with_one():
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_an_output_that_grows_is_told_of_a_mask(mode):
+def test_the_error_of_a_growing_output_suggests_a_mask(mode):
     prefixes, _ = scanviz.scan(lambda t: x[:t], T.arange(3))
     f = scanviz.function([x], prefixes, mode=mode)
     assert "T.where(T.arange(n) < t, v, 0) instead of v[:t]" in message(lambda: f([1.0, 2.0, 3.0]))
@@ -113,7 +113,7 @@ def test_fewer_outputs_than_items_names_those_that_are_missing():
     assert "returns 1 output, but" in text and "leave outputs_info[1] out" in text
 
 
-def test_a_list_in_a_list_is_told_to_be_one_list():
+def test_the_error_of_a_list_in_a_list_asks_for_one_list():
     text = message(lambda: scanviz.scan(lambda x_t, a, b: ([a, b], x_t), x, [0.0, 0.0, None]))
     assert "a list in a tuple" in text and "return one flat list" in text
     text = message(
@@ -122,7 +122,7 @@ def test_a_list_in_a_list_is_told_to_be_one_list():
     assert "a tuple in a tuple" in text
 
 
-def test_results_and_arguments_by_name_are_told_of_lists():
+def test_the_error_of_results_and_arguments_by_name_suggests_lists():
     text = message(lambda: scanviz.scan(lambda x_t, a: {"a": a + x_t, "b": a}, x, [0.0, None]))
     assert (
         "a dict holds updates of shared variables" in text
@@ -132,7 +132,7 @@ def test_results_and_arguments_by_name_are_told_of_lists():
     assert "sequences=[u]" in message(lambda: scanviz.map(lambda u: u, {"u": x}))
 
 
-def test_rows_of_a_random_state_are_told_that_there_is_one():
+def test_the_error_of_rows_of_a_random_state_says_that_there_is_one():
     (last, _), _ = scanviz.scan(draws, x, [state(), None])
     last.name = "rng"
     for wrong in (lambda: last[-1], lambda: last + 1, lambda: T.exp(last), lambda: last.shape):
@@ -142,7 +142,7 @@ def test_rows_of_a_random_state_are_told_that_there_is_one():
     assert "[-1]" not in message(lambda: state() + x)
 
 
-def test_a_random_state_in_the_wrong_place_is_told_the_order():
+def test_the_error_of_a_misplaced_random_state_names_the_order():
     order = "in the order of outputs_info, such as outputs_info=[state, None]"
     text = message(lambda: scanviz.scan(lambda x_t, rng: draws(x_t, rng)[::-1], x, [state(), None]))
     assert "the step returns numbers as output 0" in text and order in text
@@ -153,7 +153,7 @@ def test_a_random_state_in_the_wrong_place_is_told_the_order():
 
 
 @pytest.mark.parametrize("generator", [np.random.default_rng(1), np.random.RandomState(1)])
-def test_generators_of_numpy_are_told_of_ours(generator):
+def test_the_error_of_numpy_generators_names_ours(generator):
     for wrong in (
         lambda: scanviz.scan(draws, x, [generator, None]),
         lambda: scanviz.scan(draws, x, None, generator),
@@ -170,7 +170,7 @@ def test_a_reduction_gives_the_last_random_state():
 
 
 @pytest.mark.parametrize("taps", [[-lag], -lag, (0, lag)])
-def test_symbolic_taps_are_told_of_an_index(taps):
+def test_the_error_of_symbolic_taps_suggests_an_index(taps):
     text = message(lambda: scanviz.scan(lambda *rows: rows[0], dict(input=x, taps=taps)))
     assert "x[t - lag] in the step, with x in non_sequences" in text
     text = message(

@@ -34,7 +34,7 @@ def test_one_step_run_over_other_rows_has_their_sizes():
         assert surely_equal(second, SIZES.add(10, n)) and not surely_equal(first, second)
 
 
-def test_equal_sizes_of_a_step_are_told_apart_by_what_they_are_made_of():
+def test_equal_sizes_of_a_step_are_distinguished_by_their_operands():
     x, y = T.matrix("x"), T.matrix("y")
     rows, _ = scanviz.scan(lambda u, v: (T.concatenate([u, v, v]), T.concatenate([v, v, u])), [x, y])
     first, other = rows[0].owner, scanviz.clone(rows[0], replace={x: y, y: x}).owner

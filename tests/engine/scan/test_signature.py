@@ -46,7 +46,7 @@ def test_a_parameter_by_name_alone_cannot_be_passed():
 
 
 @pytest.mark.parametrize(
-    ("fn", "told"),
+    ("fn", "expected"),
     [
         (lambda x_t: None, "a function without `return` gives it"),
         (lambda x_t: (x_t, None), "leave out what is None beside other results"),
@@ -59,20 +59,20 @@ def test_a_parameter_by_name_alone_cannot_be_passed():
         (lambda x_t: object(), "object"),
     ],
 )
-def test_a_return_that_is_no_result_says_what_it_is(fn, told):
+def test_a_return_that_is_no_result_says_what_it_is(fn, expected):
     error = refused(fn)
     assert isinstance(error, ValueError | TypeError)
-    assert told is None or told in error.found
+    assert expected is None or expected in error.found
 
 
-def test_a_generator_function_is_told_apart():
+def test_a_generator_function_is_recognized():
     def step(x_t):
         yield x_t
 
     assert "generator" in refused(step).found
 
 
-def test_an_async_step_is_told_apart():
+def test_an_async_step_is_recognized():
     async def step(x_t):
         return x_t
 

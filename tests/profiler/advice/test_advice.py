@@ -55,11 +55,11 @@ def planted(
     wall_ms: float = 100.0,
     **given: Any,
 ) -> ProfileRecord:
-    """Return a record in which a loop took so many steps; an operation 100 ns, but those whose label begins as told."""
-    told = operations or {}
+    """Return a record in which a loop took so many steps; an operation 100 ns, except those whose label begins with a given text."""
+    text = operations or {}
 
     def nanoseconds(label: str) -> float:
-        return next((ns for start, ns in told.items() if label.startswith(start)), 100.0)
+        return next((ns for start, ns in text.items() if label.startswith(start)), 100.0)
 
     loops = []
     for loop in record.loops:
@@ -267,7 +267,7 @@ def with_rows(record: ProfileRecord, room: int) -> ProfileRecord:
     return replace(changed, wall_ns=100 * MS)
 
 
-def test_a_loop_that_keeps_much_for_its_gradient_is_told_of_checkpoints_with_memory_and_time() -> None:
+def test_a_loop_with_large_residuals_is_advised_to_use_checkpoints() -> None:
     found = only(with_rows(gradient(), 100 * MIB), "checkpoints")
     assert found.loop == "long" and found.gain_ns is None
     assert found.gain_bytes == 98 * MIB  # 2 √n of n = 10,000 rows stay
@@ -293,7 +293,7 @@ def test_a_loop_that_stores_more_than_it_computes_is_named() -> None:
     assert "copies" not in kinds(with_room(rows, 2 * MIB, copy_ns=1e4, total_ns=50 * MS))
 
 
-def test_rows_that_a_gradient_reads_and_loops_that_nobody_wrote_are_not_advised_to_store_less() -> None:
+def test_rows_for_gradients_and_generated_loops_get_no_advice_to_store_less() -> None:
     full = with_room(halves(wanted="all"), 2 * MIB, copy_ns=4e4, total_ns=50 * MS)
     [loop] = full.loops
     needed = tuple(replace(variable, read_backwards=True) for variable in loop.variables)
@@ -500,7 +500,7 @@ def test_a_function_built_without_rewrites_is_named() -> None:
     assert "no_rewrites" not in kinds(some)
 
 
-def test_a_run_that_is_mostly_the_scripts_own_python_is_told_so_and_promised_nothing() -> None:
+def test_a_run_of_mostly_own_python_is_named_so_and_promised_nothing() -> None:
     calls = DurationRecord(3, 100 * MS)
     found = only(run(function(calls=3, call_times=calls)), "script")
     assert (found.gain_ns, found.most_ns) == (None, 900 * MS)
@@ -531,11 +531,11 @@ def test_times_of_a_record_of_values_are_those_of_runs_without_and_so_are_eviden
 
 def test_records_without_graphs_or_without_rewrites_still_give_what_they_have_evidence_for() -> None:
     record = planted(rnn(rewrites=INSIDE), "rnn", operations=SLOW_EXP)
-    [told] = record.functions
-    blind = replace(record, functions=(replace(told, rewrites=None),))
+    [text] = record.functions
+    blind = replace(record, functions=(replace(text, rewrites=None),))
     assert advice_of(blind) == []
     unsaid = replace(
-        record, functions=(replace(told, rewrites=replace(told.rewrites, selection="all", refusals=())),)
+        record, functions=(replace(text, rewrites=replace(text.rewrites, selection="all", refusals=())),)
     )
     assert "does not say why" in only(unsaid, "non_sequences").text
 

@@ -18,14 +18,14 @@ def advised(monkeypatch, *gains):
     monkeypatch.setattr(rules, "advice_of", lambda record: given)
 
 
-def test_what_saves_most_for_sure_is_told_with_its_line(monkeypatch):
+def test_the_largest_certain_gain_is_named_with_its_line(monkeypatch):
     advised(monkeypatch, 3e8, None, 1e9)
     text = report.to_try(LONG).text
     assert text == "To try: change 2 (rnn.py:7), about 25 % of the time; scanviz advise tells more."
 
 
 @pytest.mark.parametrize("gains", [(), (None,), (1e6,)], ids=["none", "no promise", "little"])
-def test_nothing_is_told_where_nothing_sure_is_worth_it(monkeypatch, gains):
+def test_no_advice_is_given_without_a_certain_gain(monkeypatch, gains):
     advised(monkeypatch, *gains)
     assert report.to_try(LONG) is None
 

@@ -80,7 +80,7 @@ def test_draws_that_machine_code_makes_in_the_step_are_not_advised_on() -> None:
     assert "draws" not in kinds(planted(stays, "walk", operations=SLOW, wall_ms=600.0))
 
 
-def test_the_reason_why_the_rewrite_left_draws_in_the_loop_is_told() -> None:
+def test_the_reason_for_draws_left_in_the_loop_is_shown() -> None:
     left = walk(lambda s, h, k: s.normal(size=(4,)), until=True, mode=scanviz.Mode())
     assert "may end early" in only(planted(left, "walk", operations=SLOW, wall_ms=600.0), "draws").evidence
 
@@ -98,7 +98,7 @@ def test_draws_of_a_size_that_is_not_known_promise_no_figure() -> None:
     assert found.gain_ns is None and found.most_ns is not None and "pays where that is small" in found.text
 
 
-def test_a_loop_that_may_end_early_is_told_what_is_drawn_for_nothing() -> None:
+def test_the_report_of_a_loop_with_early_end_counts_unneeded_draws() -> None:
     record = planted(walk(lambda s, h, k: s.normal(size=(4,)), until=True), "walk", operations=SLOW)
     assert "are wasted" in only(record, "draws").text
 
@@ -143,7 +143,7 @@ def test_work_of_a_shared_variable_that_some_function_updates_is_not(how: str) -
     assert "same_at_every_call" not in kinds(called(mixing(**{how: True})))
 
 
-def test_work_of_a_shared_variable_without_a_name_is_not_for_it_cannot_be_told_from_others() -> None:
+def test_work_of_an_unnamed_shared_variable_is_left_out() -> None:
     assert "same_at_every_call" not in kinds(called(mixing(named=False)))
 
 

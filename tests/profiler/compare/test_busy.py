@@ -64,7 +64,7 @@ def test_runs_of_one_program_that_differ_too_much_get_no_verdict_and_it_is_said(
     assert "runs of one program differ too much, the machine was too busy" in text
 
 
-def test_few_rounds_are_told() -> None:
+def test_few_rounds_are_mentioned() -> None:
     few, many = (compare(series([1.0] * n), series([1.0] * n, 50), rounds=True) for n in (3, 8))
     assert "3 rounds: 8 or more tell smaller changes" in render_comparison(few)
     assert "tell smaller changes" not in render_comparison(many)

@@ -244,7 +244,7 @@ def test_operations_in_another_order_match_and_their_numbers_play_no_part() -> N
     assert verdicts(compare(repeated(3), repeated(3, times=slow)))["dot(h[t-1], U)"] == "slower"
 
 
-def test_a_renamed_loop_is_the_same_if_its_step_is_and_both_names_are_told() -> None:
+def test_a_renamed_loop_with_the_same_step_is_matched_and_both_names_are_shown() -> None:
     comparison = compare(run(), run(name="cells"))
     found = verdicts(comparison)
     assert set(found.values()) == {"same"}
@@ -264,7 +264,7 @@ def test_a_loop_with_another_step_is_new_and_what_is_inside_goes_without_saying(
     )
 
 
-def test_a_new_operation_is_told_with_its_line_and_what_it_costs() -> None:
+def test_a_new_operation_is_listed_with_its_line_and_cost() -> None:
     comparison = compare(repeated(3), repeated(3, times=USUAL | {"sin(·)": 5000.0}))
     new = next(row for row in comparison.rows if row.verdict == "new")
     assert (new.figure.name, new.verdict, new.interval, new.of_new) == ("sin(·)", "new", None, False)
@@ -314,7 +314,7 @@ UNLIKE = {
 
 
 @pytest.mark.parametrize("what", UNLIKE)
-def test_runs_that_are_not_alike_are_told_apart_and_it_is_said_how_to_make_them_alike(what: str) -> None:
+def test_unlike_runs_are_recognized_with_advice_to_make_them_alike(what: str) -> None:
     other, fix = UNLIKE[what]
     comparison = compare(run(), other)
     assert [each.what for each in comparison.unlike] == [what]

@@ -32,7 +32,7 @@ def operation_rows(comparison: Comparison) -> list[tuple[str, str, str]]:
     return sorted((row.was or row.figure.name, row.figure.name, row.verdict) for row in rows)
 
 
-def test_one_operation_in_the_place_of_another_has_replaced_it_and_both_are_told() -> None:
+def test_a_replaced_operation_and_its_replacement_are_both_shown() -> None:
     a = of_operations(("x[t] @ W", "u"), ("tanh(…)", "h = T.tanh(u)"), ("index(h)", "y"))
     b = of_operations(("x[t] @ W", "u"), ("erf(…)", "h = T.erf(u)"), ("index(h)", "y"))
     b = with_loop(

@@ -46,9 +46,9 @@ def test_operations_timed_one_by_one_have_their_mean_as_typical_time() -> None:
     tally = OperationTally(3)
     tally.add_one(1, 500)
     tally.add_one(1, 700)
-    told = tally.records(THREE)
-    assert [operation.typical_ns for operation in told] == [0.0, 600.0, 0.0]
-    assert [operation.mean_ns for operation in told] == [None, 600.0, None]
+    text = tally.records(THREE)
+    assert [operation.typical_ns for operation in text] == [0.0, 600.0, 0.0]
+    assert [operation.mean_ns for operation in text] == [None, 600.0, None]
     none = OperationTally(0)
     none.add_table(np.zeros((4, 0), np.int64))
     assert none.records(()) == ()
@@ -104,9 +104,9 @@ def test_steps_of_less_than_two_nanoseconds_are_not_rounded_to_whole_ones() -> N
     assert found is not None and found.typical_ns == pytest.approx(1.6, rel=0.01), (
         "two of them are a quarter more"
     )
-    told = times.record(found, "", Histogram())
-    assert told.p50_ns == 2 and told.count == 30 * 512
-    assert told.total_ns == pytest.approx(30 * 819, rel=0.01), "the whole is that of the blocks"
+    text = times.record(found, "", Histogram())
+    assert text.p50_ns == 2 and text.count == 30 * 512
+    assert text.total_ns == pytest.approx(30 * 819, rel=0.01), "the whole is that of the blocks"
 
 
 def test_expensive_stamps_do_not_hide_the_time_of_an_inner_loop() -> None:

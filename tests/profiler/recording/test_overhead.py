@@ -37,7 +37,9 @@ def test_starting_to_record_measures_nothing(monkeypatch: pytest.MonkeyPatch) ->
     assert recorder.progress() == (0, 0)
 
 
-def told(monkeypatch: pytest.MonkeyPatch, rounds: list[tuple[int, int, int, int]], alone: list[int]) -> None:
+def fake_rounds(
+    monkeypatch: pytest.MonkeyPatch, rounds: list[tuple[int, int, int, int]], alone: list[int]
+) -> None:
     """Let rounds take so long: with stamps, twice without, with stamps again; then seven of stamps alone."""
     times = itertools.chain(*rounds, alone)
     monkeypatch.setattr(overhead, "_timed", lambda work: next(times))
@@ -47,13 +49,13 @@ def test_disturbed_rounds_do_not_change_a_price(monkeypatch: pytest.MonkeyPatch)
     """Neither do those that disturb the work without stamps, nor a processor that becomes slower for some of them."""
     quiet, slower = [(28_200, 24_000, 24_000, 28_200)] * 21, [(56_400, 48_000, 48_000, 56_400)] * 2
     disturbed = [(9_000_000, 24_000, 24_000, 28_200), (28_200, 9_000_000, 24_000, 28_000)] * 6
-    told(monkeypatch, [*disturbed, *slower, *quiet], [2_400] * 7)
+    fake_rounds(monkeypatch, [*disturbed, *slower, *quiet], [2_400] * 7)
     assert stamp_cost() == 4_200 / 40
 
 
 def test_a_stamp_costs_at_least_what_it_takes_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """However rounds were disturbed: a price of nothing would have all of a profile's cost told as the script's."""
-    told(
+    fake_rounds(
         monkeypatch,
         [(28_200, 29_000, 29_000, 28_200)] * 35,
         [2_400, 3_800, 2_200, 2_400, 2_400, 2_800, 2_400],

@@ -74,7 +74,7 @@ def test_of_short_runs_only_some_are_read_and_the_share_holds_for_all() -> None:
     assert MOST_SKIPPED < 10**6
 
 
-def test_a_run_inside_a_run_of_the_same_loop_is_told_apart() -> None:
+def test_a_run_inside_a_run_of_the_same_loop_is_distinguished() -> None:
     times = iter(
         [
             Usage(0, 0, 0),
@@ -99,13 +99,13 @@ def test_it_is_said_where_it_is_much_and_not_where_it_is_little() -> None:
         script="a.py", wall_ns=100_000_000, functions=(function,), loops=(loop,), measures=BUSY
     )
     lines = render_report(record, width=200).splitlines()
-    said = "off the CPU 43 % (12 involuntary context switches)"
-    assert lines[-1] == f"the run was {said}: wall time overstates the work"
-    assert [said in line for line in lines].count(True) == 3
-    assert said in loop_summary(loop, 80).plain.splitlines()[0]
-    assert said in function_summary(function).plain.splitlines()[0]
+    text = "off the CPU 43 % (12 involuntary context switches)"
+    assert lines[-1] == f"the run was {text}: wall time overstates the work"
+    assert [text in line for line in lines].count(True) == 3
+    assert text in loop_summary(loop, 80).plain.splitlines()[0]
+    assert text in function_summary(function).plain.splitlines()[0]
     page = page_data(record)
-    assert said == page["run"]["off_cpu"] == page["loops"][0]["off_cpu"] == page["functions"][0]["off_cpu"]
+    assert text == page["run"]["off_cpu"] == page["loops"][0]["off_cpu"] == page["functions"][0]["off_cpu"]
     quiet = replace(record, measures={"cpu_ns": 95_000_000.0}, loops=(), functions=())
     assert off_cpu(quiet) == "" and off_cpu(replace(record, measures={})) == ""
     assert off_cpu(replace(record, measures={"cpu_ns": 1.0, "involuntary_switches": 0.0})).endswith(

@@ -229,7 +229,7 @@ def test_a_call_made_while_another_one_runs_in_the_thread_leaves_that_one_as_it_
     made.loop_begin(1, ROWS, 4, 0)
     made.loop_steps(steps(ROWS, [7]))
     clock.now += 5
-    made.function_end(1, 1, 5, KeyboardInterrupt())  # its loop's end was never told
+    made.function_end(1, 1, 5, KeyboardInterrupt())  # its loop's end was never reported
     found = loop(made)
     assert (found.runs, found.failed_runs, found.running) == (2, 1, 1)
     made.loop_steps(steps(ROWS, [10, 10], first=2))

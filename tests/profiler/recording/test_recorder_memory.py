@@ -1,4 +1,4 @@
-"""The recorder stays small, however many steps, runs, loops and functions it is told of."""
+"""The recorder stays small, however many steps, runs, loops and functions it records."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ def loop_changed(**changes: object) -> ProfileRecord:
     return replace(SMALL, loops=(replace(RNN, **changes), INNER))
 
 
-def test_what_making_the_code_of_a_loop_took_is_told_of_the_time_around_its_steps() -> None:
+def test_compilation_time_of_a_loop_is_part_of_the_time_around_its_steps() -> None:
     code = (TierRecord("native", "it pays", 1, 1_500_000), TierRecord("native", "other shapes", 1, 500_000))
     text = render_report(loop_changed(tiers=code, setup_ns=2_100_000), width=90)
     assert "  before and after the steps 100 µs, compilation 2.00 ms, first run 2.50 ms" in text
@@ -214,9 +214,7 @@ def test_a_loop_that_was_not_timed_by_operations_says_so() -> None:
 
 
 @pytest.mark.parametrize("timed, is_told", [(900, False), (100, True)])
-def test_where_most_steps_ran_as_without_a_profile_it_is_told_how_many_have_a_time(
-    timed: int, is_told: bool
-) -> None:
+def test_the_number_of_timed_steps_is_given_if_most_ran_untimed(timed: int, is_told: bool) -> None:
     record = loop_changed(
         steps=1000, control_steps=1000 - timed, step_times=DurationRecord(timed, 10**6, 5, 9, 9, 9)
     )
@@ -238,7 +236,7 @@ def report_of(loop: LoopRecord, rows: list[list[int]]) -> str:
     return render_report(replace(SMALL, loops=(replace(loop, runs=1, series=np.array(rows)),)))
 
 
-def test_a_number_that_tells_equal_labels_apart_is_not_cut_off() -> None:
+def test_the_number_that_distinguishes_equal_labels_is_not_cut_off() -> None:
     label = "dot(exp(one + two), exp(three + four) + five)"
     operations = tuple(
         replace(operation, label=f"{label}#{k + 1}") for k, operation in enumerate(RNN.operations)
@@ -306,13 +304,13 @@ def test_a_record_without_calls_says_so() -> None:
 
 def test_functions_on_the_reference_tier_say_why_they_have_no_rates() -> None:
     function = FunctionRecord(1, "f", None, "reference", calls=1, call_times=DurationRecord(1, 10))
-    said = "1 function ran on the reference tier, which makes no plan of shapes and memory"
-    assert said in render_report(ProfileRecord(wall_ns=20, functions=(function,)), width=200)
+    text = "1 function ran on the reference tier, which makes no plan of shapes and memory"
+    assert text in render_report(ProfileRecord(wall_ns=20, functions=(function,)), width=200)
     other = replace(function, backend="numpy")
     assert "plan of shapes" not in render_report(ProfileRecord(wall_ns=20, functions=(other,)), width=200)
 
 
-def test_the_reason_for_the_code_of_a_loop_is_told_to_its_end() -> None:
+def test_the_reason_for_the_code_of_a_loop_is_not_cut() -> None:
     why = "no native code: calling out would cost more than is gained: `sort` has no native code, and more of it"
     loop = replace(RNN, tiers=(TierRecord("numpy", why, 1, 1000),))
     text = render_report(replace(SMALL, loops=(loop, *SMALL.loops[1:])), width=80, scan_name="rnn")

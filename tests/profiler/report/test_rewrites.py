@@ -218,12 +218,12 @@ def test_what_a_rule_made_anew_is_found_by_the_name_it_had():
 
 
 def test_loops_their_results_and_lines_with_some_of_the_path_may_be_asked_for(record):
-    told = [
+    text = [
         render_rewrites(record, RewritesOptions(why=each)).splitlines()[1:]
         for each in ("rnn", "h", f"test_rewrites.py:{line_of(record)}")
     ]
-    assert told[0] == told[1] and told[0][0].startswith("  h = scan{rnn}(…)  written at ")
-    assert told[0][0] in told[2] and len(told[2]) > len(told[0])
+    assert text[0] == text[1] and text[0][0].startswith("  h = scan{rnn}(…)  written at ")
+    assert text[0][0] in text[2] and len(text[2]) > len(text[0])
     gone = render_rewrites(record, RewritesOptions(why="∂w"))
     assert render_rewrites(record, RewritesOptions(why="grad_w")) == gone
     assert "scan{grad_of_rnn}(…)  made by gradient" in gone
@@ -234,7 +234,7 @@ def line_of(record):
     return line.rpartition(":")[2]
 
 
-def test_what_no_operation_makes_is_told_to_be_given(record):
+def test_values_made_by_no_operation_are_called_given(record):
     for name in ("w", "x[t]"):
         assert f"no operation makes '{name}'" in render_rewrites(record, RewritesOptions(why=name))
     assert "nearest: " in render_rewrites(record, RewritesOptions(why="99999"))
@@ -242,7 +242,7 @@ def test_what_no_operation_makes_is_told_to_be_given(record):
     assert "nothing is called 'y'" in nothing
 
 
-def test_nothing_is_told_twice_where_a_line_made_much(record):
+def test_an_operation_rich_line_is_reported_once(record):
     lines = render_rewrites(record, RewritesOptions(why=line_of(record))).splitlines()[1:]
     names = [line.split(" = ")[0].strip() for line in lines if " = " in line]
     assert len(names) == len(set(names)) > 3
@@ -271,7 +271,7 @@ def test_long_costs_are_cut_between_terms_in_the_list_and_whole_line_by_line(rec
     assert f"floating-point operations: -{' - '.join(terms)} " in shown
 
 
-def test_refusals_are_counted_with_what_tells_more(record):
+def test_refusals_are_counted_with_the_command_for_more(record):
     text = render_rewrites(record, RewritesOptions(everything=True), width=60)
     counted = text[text.index("  refused\n") :]
     assert "(--why-not remove_constants_and_unused_inputs_scan)" in " ".join(counted.split())
@@ -280,7 +280,7 @@ def test_refusals_are_counted_with_what_tells_more(record):
     assert "refused" not in render_rewrites(none, RewritesOptions(everything=True))
 
 
-def test_how_often_a_rule_was_applied_is_told_in_words(record):
+def test_the_number_of_applications_of_a_rule_is_given_in_words(record):
     text = render_rewrites(record, RewritesOptions(why_not="PushOutSeqScan"))
     times = sum(
         application.rule == "PushOutSeqScan" for application in record.functions[0].rewrites.applications

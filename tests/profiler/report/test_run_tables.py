@@ -107,7 +107,7 @@ def test_the_line_of_a_step_counts_what_runs_of_it_in_loops_and_outside(record):
     assert sum(numbers(table, "%")) == pytest.approx(100, abs=4)
 
 
-def test_times_of_other_threads_are_told_beside_the_whole():
+def test_times_of_other_threads_are_listed_beside_the_whole():
     record = ProfileRecord(script="a.py", wall_ns=100, threads=ThreadTimesRecord(60, 40, 2))
     parts = parts_of(record)
     assert parts[0].total_ns == 140 and totals(parts)[-1].total_ns == 100

@@ -91,7 +91,7 @@ def test_a_loop_of_even_steps_has_no_line_about_slow_ones() -> None:
     assert tail_lines(loop) == []
 
 
-def test_a_side_without_a_period_is_told_by_its_number() -> None:
+def test_a_branch_side_without_a_period_is_reported_by_its_number() -> None:
     side = SideRecord(0, "else", taken=7, timed=7, typical_ns=100_000.0)
     loop = LoopRecord(1, 1, None, "h", None, steps=1000, total_ns=10**6, sides=(side,))
     (line,) = tail_lines(loop)

@@ -45,9 +45,7 @@ def test_ctrl_c_at_the_very_end_ends_the_process_without_a_word(tmp_path):
 
 
 @pytest.mark.parametrize("program_s_own", [False, True])
-def test_ctrl_c_while_python_calls_finalizers_is_told_only_where_the_program_s_own_was_interrupted(
-    program_s_own, tmp_path
-):
+def test_ctrl_c_in_finalizers_is_reported_only_for_the_program_s_own(program_s_own, tmp_path):
     """The interrupt hits ``weakref``'s own code, which no program wrote, or a finalizer of the program."""
     (tmp_path / "tidy.py").write_text(_TIDY.format(name="finalizer" if program_s_own else "select"), "utf-8")
     done = subprocess.run(
@@ -81,7 +79,7 @@ if {name!r} == "select":
 """
 
 
-def test_a_program_s_own_way_of_telling_what_nobody_can_catch_is_called_once():
+def test_a_program_s_own_hook_for_uncatchable_errors_is_called_once():
     program = """
 import sys
 from scanviz.profiler.run.exits import at_the_end

@@ -56,8 +56,8 @@ def test_a_program_beside_files_of_its_own_runs_under_every_command(tmp_path, wo
     (tmp_path / "program").mkdir()
     for name in (*NAMES, "array"):
         (tmp_path / "program" / f"{name}.py").write_text(f"MINE = 'own {name}'\n")
-    told = ", ".join(f"{name}.MINE" for name in NAMES)
-    (tmp_path / "program" / "script.py").write_text(SCRIPT.format(names=", ".join(NAMES), told=told))
+    text = ", ".join(f"{name}.MINE" for name in NAMES)
+    (tmp_path / "program" / "script.py").write_text(SCRIPT.format(names=", ".join(NAMES), told=text))
     done = _run("-m", "scanviz", *words, "program/script.py", folder=tmp_path)
     assert done.returncode == 0, done.stderr
     assert f"10.0\n{' '.join(f'own {name}' for name in NAMES)}\n" in done.stdout + done.stderr

@@ -77,7 +77,7 @@ def test_a_missing_program_gives_pythons_message(kind, target, code, part):
     assert caught.value.code == code and part in str(caught.value)
 
 
-def test_a_saved_profile_is_told_from_a_script(tmp_path, monkeypatch):
+def test_a_saved_profile_is_distinguished_from_a_script(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with scanviz.profile() as recorded:
         pass

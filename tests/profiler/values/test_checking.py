@@ -361,7 +361,7 @@ def test_both_loops_of_a_nested_gradient_are_named_with_the_steps_that_they_go_b
 
 
 @pytest.mark.parametrize("place", ["before", "after", "once"])
-def test_work_that_left_a_loop_is_told_by_its_own_line(place: str) -> None:
+def test_work_pushed_out_of_a_loop_is_named_by_its_line(place: str) -> None:
     x, w = T.matrix("x"), T.matrix("w")
 
     def step(x_t: Any, h: Any, w: Any) -> Any:

@@ -37,7 +37,7 @@ def test_the_step_and_the_line_of_the_first_nan_are_found(mode, tmp_path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("nan_in", "told"),
+    ("nan_in", "expected"),
     [
         ("input", "your input x[3]"),
         ("unnamed", "your input input1[3]"),
@@ -45,7 +45,7 @@ def test_the_step_and_the_line_of_the_first_nan_are_found(mode, tmp_path) -> Non
         ("constant", "a constant"),
     ],
 )
-def test_a_nan_that_came_from_outside_is_named(nan_in: str, told: str) -> None:
+def test_a_nan_that_came_from_outside_is_named(nan_in: str, expected: str) -> None:
     given = np.ones(9)
     given[3] = np.nan
     inputs = {"input": T.vector("x"), "unnamed": T.vector()}
@@ -56,7 +56,7 @@ def test_a_nan_that_came_from_outside_is_named(nan_in: str, told: str) -> None:
         f(given) if nan_in in inputs else f()
     text = verdict(p.record)[0].text
     assert text.startswith(
-        f"`add` returned NaN. The first NaN of the call came from {told}, and is first read by "
+        f"`add` returned NaN. The first NaN of the call came from {expected}, and is first read by "
     )
 
 

@@ -151,11 +151,11 @@ def test_what_a_damaged_record_leads_to_is_an_answer(traced: Traced) -> None:
     [call] = traced.record.calls
     other = replace(call, checkpoints=tuple(replace(each, states=()) for each in call.checkpoints))
     key = traced.traces[1].loop
-    told = answer(Replayer(replace(traced.record, calls=(other,))), [key, 0, STEPS - 1, STEPS - 1])
-    assert "is of another loop" in told["error"]
+    text = answer(Replayer(replace(traced.record, calls=(other,))), [key, 0, STEPS - 1, STEPS - 1])
+    assert "is of another loop" in text["error"]
     shapes = tuple(replace(each, shape=(len(each.content) // 8,)) for each in call.arrays)
-    told = answer(Replayer(replace(traced.record, calls=(replace(call, arrays=shapes),))), [key, 0, 3, 3])
-    assert "error" in told
+    text = answer(Replayer(replace(traced.record, calls=(replace(call, arrays=shapes),))), [key, 0, 3, 3])
+    assert "error" in text
 
 
 @pytest.fixture

@@ -303,7 +303,7 @@ def test_the_profile_says_that_its_values_are_of_a_second_computation() -> None:
 
 
 class Told(observe.Observer):
-    """Counts what it is told of loops, and whether there were values."""
+    """Counts the events of loops, and whether they had values."""
 
     def __init__(self, detail: Any) -> None:
         self.detail = detail
@@ -319,7 +319,7 @@ class Told(observe.Observer):
         self.tiers.add(tier)
 
 
-def test_those_who_time_and_those_who_look_are_told_of_runs_of_their_own() -> None:
+def test_timing_and_value_observers_get_runs_of_their_own() -> None:
     f, timing, looking = rnn(), Told("steps"), Told("values")
     given = np.ones((20, 3)), np.eye(3)
     plain = f(*given)

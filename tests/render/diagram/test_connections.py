@@ -81,7 +81,7 @@ def record():
     return run_of_several_taps()
 
 
-def test_the_path_of_a_weight_is_told_in_words(record):
+def test_the_path_of_a_weight_is_described_in_words(record):
     [function] = record.functions
     [loop] = [each for each in record.loops if each.name == "rnn"]
     path = connecting_path(function.graph, loop, "W_feedback", "x")

@@ -96,7 +96,7 @@ def test_a_loop_that_is_gone_stands_there_with_all_that_was_in_it():
     assert_sound(picture)
 
 
-def test_a_loop_built_anew_is_told_by_its_name():
+def test_a_rebuilt_loop_is_recognized_by_its_name():
     x = T.vector("x")
     first = history([scanviz.scan(lambda a: a * 2, x, name="double")[0]]).snapshot(0)
     second = history([T.exp(x), scanviz.scan(lambda a: a * 2, x, name="double")[0]]).snapshot(0)

@@ -1,4 +1,4 @@
-"""A real browser for tests: headless Chromium, told what to do through a pipe by the Chrome DevTools Protocol.
+"""A real browser for tests: headless Chromium, driven through a pipe by the Chrome DevTools Protocol.
 
 Source of the protocol: https://chromedevtools.github.io/devtools-protocol/ ; messages are JSON ended by a zero byte, read by the
 browser from file descriptor 3 and written to 4.

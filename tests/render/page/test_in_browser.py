@@ -120,9 +120,9 @@ def test_which_outputs_w_feedback_reaches_and_by_what_path(browser, file, record
         "W_feedback reaches y",
     ]
     browser.evaluate(f"{row}.querySelectorAll('button')[1].click()")
-    [told] = browser.texts("[aria-label=connections] .about code")
-    assert told.startswith("W_feedback") and "tanh" in told and told.endswith("y")
-    assert "(3 steps later) x[t-3]" in told
+    [text] = browser.texts("[aria-label=connections] .about code")
+    assert text.startswith("W_feedback") and "tanh" in text and text.endswith("y")
+    assert "(3 steps later) x[t-3]" in text
 
 
 def test_why_the_state_of_the_backward_loop_is_a_mitmot_and_which_cells_step_3_writes(browser, file, record):
@@ -297,9 +297,9 @@ def test_a_loop_without_times_of_operations_says_which_steps_are_kept_and_names_
     changed = replace(rnn, operations=untimed, blocks=1, block_steps=9, steps=900, series_stride=1)
     loops = tuple(changed if loop is rnn else loop for loop in record.loops)
     opened(browser, tmp_path, replace(record, loops=loops), f"#view=steps&loop={rnn.key}")
-    told = shown(browser)
-    assert "Most of all steps" not in told and "timed in 1 block:" in told
-    assert "the slowest (◆), and all others that have a time." in told
+    text = shown(browser)
+    assert "Most of all steps" not in text and "timed in 1 block:" in text
+    assert "the slowest (◆), and all others that have a time." in text
 
 
 def test_dark_and_light_are_both_readable(browser, file):
@@ -610,10 +610,10 @@ def the_state_at_step_37_and_one_step_back(reader: Reader) -> None:
     assert reader.sees("Step 37 of 200") and reader.sees("row 38 is read by step 38 as s[t-1]")
     loop = reader.browser.evaluate("document.getElementById('loop').selectedOptions[0].text")
     states = planted_states(38)[loop]
-    told = reader.row("State after step 37, and one step back")
-    assert told["state"] == "s[t]"
-    assert [float(told[f"after step {step}"]) for step in (36, 37)] == pytest.approx(states[36:], rel=1e-3)
-    assert float(told["change"].replace("−", "-")) == pytest.approx(states[37] - states[36], rel=1e-3)
+    text = reader.row("State after step 37, and one step back")
+    assert text["state"] == "s[t]"
+    assert [float(text[f"after step {step}"]) for step in (36, 37)] == pytest.approx(states[36:], rel=1e-3)
+    assert float(text["change"].replace("−", "-")) == pytest.approx(states[37] - states[36], rel=1e-3)
 
 
 QUESTIONS = {
@@ -649,9 +649,9 @@ def test_a_colon_asks_for_a_step_as_in_the_terminal_and_one_key_is_one_step_back
 def test_one_step_back_of_the_first_step_is_the_start(browser, planted_page):
     reader = Reader(browser, planted_page)
     browser.press("6")
-    told = reader.row("State after step 0, and one step back")
+    text = reader.row("State after step 0, and one step back")
     loop = browser.evaluate("document.getElementById('loop').selectedOptions[0].text")
-    assert told["at the start"] == {"tank": "1", "sum": "0"}[loop]
+    assert text["at the start"] == {"tank": "1", "sum": "0"}[loop]
 
 
 def test_one_step_back_of_a_step_that_is_alone_in_the_page_is_what_it_was_given(browser, tmp_path):
@@ -680,13 +680,13 @@ def test_many_loops_are_listed_slowest_first_and_three_of_them_are_open(browser,
     assert browser.evaluate(are_open) == [True] * 3 + [False] * 3 and "1 call," in shown(browser)
 
 
-def test_the_rows_of_a_buffer_are_told_in_a_sentence(browser, planted_page, file, record):
+def test_the_rows_of_a_buffer_are_described_in_a_sentence(browser, planted_page, file, record):
     browser.open(planted_page, "#view=player")
     first = browser.texts(".buffer h3 small")[0]
     assert re.fullmatch(r"sitsot, 201 rows: row 0 is the start \([01]\), then each step writes one.*", first)
     browser.open(file, f"#view=player&loop={key(record, 'rnn')}")
-    [told] = browser.texts("section.buffer[aria-label='mitsot x'] h3 small")
-    assert told == "mitsot, 23 rows: rows 0 to 2 are the start (x0), then each step writes one"
+    [text] = browser.texts("section.buffer[aria-label='mitsot x'] h3 small")
+    assert text == "mitsot, 23 rows: rows 0 to 2 are the start (x0), then each step writes one"
 
 
 def test_the_chain_of_blame_is_open_at_its_steps_and_out_of_the_way_elsewhere(browser, planted_page):
@@ -717,9 +717,9 @@ def test_a_step_that_is_not_in_the_page_names_the_command(browser, tmp_path):
     record = planted()
     step = next(k for k in range(200) if all(k not in trace.steps for trace in record.traces))
     opened(browser, tmp_path, record, f"#view=player&step={step}")
-    told = shown(browser)
-    assert f"step {step} is not in this page" in told
-    assert f"--run 0 --step {step} --recompute" in told
+    text = shown(browser)
+    assert f"step {step} is not in this page" in text
+    assert f"--run 0 --step {step} --recompute" in text
     opened(browser, tmp_path, record, f"#view=player&step={step}", file="the tank's.scanviz")
     first = browser.texts("#player > :nth-child(2)")[0]
     assert "To see it: scanviz report 'the tank'\"'\"'s.scanviz' --values" in first, (

@@ -1,4 +1,4 @@
-"""What the page's player is told of rows (laws: `tests/laws/rulers.py`)."""
+"""Rows in the page's player (laws: `tests/laws/rulers.py`)."""
 
 import numpy as np
 

@@ -76,11 +76,13 @@ def _whole(values: Any, vectors: Any) -> Any:
 def _eigh(rng: Random) -> NumpyCall:
     uplo = rng.choice(("L", "U", "l"))
 
-    def told(module: Any, x: Any) -> list[Any]:
+    def applied(module: Any, x: Any) -> list[Any]:
         values, vectors = module.linalg.eigh(x, uplo)
         return [values, _whole(values, vectors), abs(vectors)]
 
-    found = _call(rng, lambda x: told(T, x), lambda x: told(np, x), f"eigh {uplo}", True, rng.random() < 0.7)
+    found = _call(
+        rng, lambda x: applied(T, x), lambda x: applied(np, x), f"eigh {uplo}", True, rng.random() < 0.7
+    )
     return NumpyCall(
         found.fill,
         found.symbolic,
@@ -88,7 +90,7 @@ def _eigh(rng: Random) -> NumpyCall:
         found.written,
         tolerance=found.tolerance,
         points=found.points,
-        smooth=lambda x: told(T, _half(x)),
+        smooth=lambda x: applied(T, _half(x)),
     )
 
 
@@ -118,20 +120,20 @@ def _qr(rng: Random) -> NumpyCall:
     mode = rng.choice(("reduced", "complete", "r"))
     smooth = mode != "complete"
 
-    def told(module: Any, x: Any) -> list[Any]:
+    def applied(module: Any, x: Any) -> list[Any]:
         if mode == "r":
             return [abs(module.linalg.qr(x, mode))]
         q, r = module.linalg.qr(x, mode)
         return [abs(q) if mode == "reduced" else q @ q.mT, abs(r)]
 
-    return _call(rng, lambda x: told(T, x), lambda x: told(np, x), f"qr {mode}", smooth=smooth)
+    return _call(rng, lambda x: applied(T, x), lambda x: applied(np, x), f"qr {mode}", smooth=smooth)
 
 
 @call_of("linalg.svd")
 def _svd(rng: Random) -> NumpyCall:
     full, vectors = rng.random() < 0.5, rng.random() < 0.8
 
-    def told(module: Any, x: Any) -> list[Any]:
+    def applied(module: Any, x: Any) -> list[Any]:
         found = module.linalg.svd(x, full, vectors)
         if not vectors:
             return [found]
@@ -142,8 +144,8 @@ def _svd(rng: Random) -> NumpyCall:
 
     return _call(
         rng,
-        lambda x: told(T, x),
-        lambda x: told(np, x),
+        lambda x: applied(T, x),
+        lambda x: applied(np, x),
         f"svd {full} {vectors}",
         smooth=not (full and vectors),
     )
@@ -175,17 +177,17 @@ def _lstsq(rng: Random) -> NumpyCall:
         first, second = _matrices(rng, shapes[:1], given[:1]), _matrices(rng, shapes[1:], given[1:])
         return lambda rng: [*first(rng), *second(rng)]
 
-    def told(module: Any, a: Any, b: Any) -> Any:
+    def applied(module: Any, a: Any, b: Any) -> Any:
         return module.linalg.lstsq(a, b)
 
     return NumpyCall(
         fill(dtypes),
-        lambda a, b: told(T, a, b),
-        lambda a, b: _rank_as_int64(told(np, a, b)),
+        lambda a, b: applied(T, a, b),
+        lambda a, b: _rank_as_int64(applied(np, a, b)),
         "lstsq",
         tolerance=2e-3,
         points=fill(["float64", "float64"]),
-        smooth=lambda a, b: [told(T, a, b)[k] for k in (0, 3)],
+        smooth=lambda a, b: [applied(T, a, b)[k] for k in (0, 3)],
     )
 
 

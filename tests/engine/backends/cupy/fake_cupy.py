@@ -44,8 +44,8 @@ class FakeArray:
 
     @property
     def __cuda_array_interface__(self):
-        told = self.array.__array_interface__
-        return {key: told[key] for key in ("shape", "typestr", "data", "strides")} | {"version": 3}
+        text = self.array.__array_interface__
+        return {key: text[key] for key in ("shape", "typestr", "data", "strides")} | {"version": 3}
 
     def __array__(self, *arguments, **options):
         raise TypeError("Implicit conversion to a NumPy array is not allowed. Please use `.get()`")

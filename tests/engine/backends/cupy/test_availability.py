@@ -36,7 +36,7 @@ def without_cupy(monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name, package=None: None)
 
 
-def test_a_missing_cupy_is_told_with_how_to_install_it(monkeypatch):
+def test_a_missing_cupy_is_reported_with_how_to_install_it(monkeypatch):
     without_cupy(monkeypatch)
     found = CupyBackend().availability()
     assert not found.works and "not installed" in found.why
@@ -59,7 +59,7 @@ def test_a_function_on_a_missing_cupy_says_how_to_install_it(monkeypatch):
         (RuntimeError("cudaErrorSystemDriverMismatch"), False, "cudaErrorSystemDriverMismatch"),
     ],
 )
-def test_a_missing_driver_or_gpu_is_told(monkeypatch, driver, gpu, why):
+def test_a_missing_driver_or_gpu_is_reported(monkeypatch, driver, gpu, why):
     monkeypatch.setitem(sys.modules, "cupy", fake_cupy_module(driver, gpu))
     found = CupyBackend().availability()
     assert not found.works and why in found.why and found.how_to_get and found.version == "14.2.0"
@@ -73,7 +73,7 @@ def test_a_gpu_that_answers_works(monkeypatch):
     assert CupyBackend().availability()[:2] == (True, "CuPy, one call an operation")
 
 
-def test_a_broken_installation_is_told_and_not_raised(monkeypatch, tmp_path):
+def test_a_broken_installation_is_reported_and_not_raised(monkeypatch, tmp_path):
     (tmp_path / "cupy.py").write_text("raise OSError('libcudart.so.13 is missing')")
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "cupy", raising=False)
@@ -81,7 +81,7 @@ def test_a_broken_installation_is_told_and_not_raised(monkeypatch, tmp_path):
     assert not found.works and "libcudart.so.13 is missing" in found.why and found.how_to_get
 
 
-def test_a_module_without_a_specification_is_told_and_not_raised(monkeypatch):
+def test_a_module_without_a_specification_is_reported_and_not_raised(monkeypatch):
     module = fake_cupy_module(13000, True)
     module.__spec__ = None
     monkeypatch.setitem(sys.modules, "cupy", module)

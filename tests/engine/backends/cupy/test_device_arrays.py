@@ -117,7 +117,7 @@ def test_random_states_stay_on_the_host_and_draws_equal_numpys():
 
 
 class Listener(observe.Observer):
-    """Keeps what it is told."""
+    """Keeps all events."""
 
     def __init__(self, detail):
         self.detail, self.values = detail, []
@@ -135,7 +135,7 @@ def test_those_who_watch_values_get_arrays_of_the_host():
     assert listener.values and all(isinstance(value, np.ndarray) for value in listener.values)
 
 
-def test_the_device_is_waited_for_only_while_someone_watches():
+def test_the_device_is_waited_for_only_while_observed():
     x = T.vector("x")
     f = scanviz.function([x], scanviz.scan(lambda h: h * 2, outputs_info=x, n_steps=5)[0], mode="stand-in")
     before = stand_in.LIBRARY.waits
@@ -146,7 +146,7 @@ def test_the_device_is_waited_for_only_while_someone_watches():
     assert stand_in.LIBRARY.waits >= before + 5
 
 
-def test_a_hole_in_the_table_is_told_when_the_function_is_made(monkeypatch):
+def test_a_missing_row_of_the_table_is_reported_when_the_function_is_built(monkeypatch):
     x = T.matrix("x")
     scanviz.function([x], T.sort(x), mode="stand-in")  # fills the table
     monkeypatch.delitem(CUPY._rows, "sort")

@@ -29,7 +29,7 @@ def broken_package(monkeypatch, folder, text):
         monkeypatch.delitem(sys.modules, name)
 
 
-def test_a_package_that_cannot_be_imported_is_told_and_not_raised(monkeypatch, tmp_path):
+def test_a_package_that_cannot_be_imported_is_reported_and_not_raised(monkeypatch, tmp_path):
     broken_package(monkeypatch, tmp_path, "raise OSError('libstdc++.so.6 is missing')")
     found = NativeBackend().availability()
     assert not found.works and "libstdc++.so.6 is missing" in found.why
@@ -40,7 +40,7 @@ def test_a_package_that_cannot_be_imported_is_told_and_not_raised(monkeypatch, t
     assert scalar_loop("auto")(np.ones(3)) == scalar_loop("numpy")(np.ones(3))
 
 
-def test_a_library_that_cannot_be_opened_is_told(monkeypatch):
+def test_a_library_that_cannot_be_opened_is_reported(monkeypatch):
     def refused():
         raise OSError("libllvmlite.so: failed to map segment")
 

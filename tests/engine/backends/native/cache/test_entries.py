@@ -113,7 +113,7 @@ def test_the_usual_folder_is_the_platforms(monkeypatch, tmp_path):
 @pytest.mark.skipif(
     hasattr(os, "geteuid") and os.geteuid() != 0, reason="only root can give a folder to somebody else"
 )
-def test_a_folder_of_somebody_else_is_neither_read_nor_written(place):
+def test_a_folder_of_another_user_is_neither_read_nor_written(place):
     entries.store(KEY, b"code")
     os.chown(place, 1234, -1)
     assert entries.load(KEY) is None

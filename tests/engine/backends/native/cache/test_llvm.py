@@ -96,7 +96,7 @@ def test_code_in_memory_cannot_be_written_and_is_this_process_s_alone():
     assert mapped(code.address) == "r-xp"  # private: a child process changes its own
 
 
-def test_memory_of_code_that_nobody_holds_is_given_back():
+def test_memory_of_unreferenced_code_is_released():
     machine = jit.compiled(SEVEN)
     held = weakref.ref(machine.held)
     assert machine.function(1, 2, None, None) == 7

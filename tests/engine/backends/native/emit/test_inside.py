@@ -126,14 +126,14 @@ def test_an_error_inside_names_both_loops_and_both_steps_as_other_tiers_do():
 
     out, _ = scanviz.scan(step, k, T.constant(0.0), name="outer")
     table = np.array([[0, 1, 3], [3, 2, 9], [0, 0, 0]])
-    told = []
+    text = []
     for tier in ("native", "reference"):
         f = scanviz.function([k], out, mode=Mode(tier, "none"))
         with pytest.raises(IndexError) as error:
             f(table)
-        told.append(str(error.value))
-    assert told[0] == told[1]
-    assert "inner" in told[0] and "outer" in told[0]
+        text.append(str(error.value))
+    assert text[0] == text[1]
+    assert "inner" in text[0] and "outer" in text[0]
     assert tiers_of(scanviz.function([k], out, mode="native")) == []
 
 
@@ -212,12 +212,12 @@ def test_an_operation_that_is_called_out_fails_in_the_words_of_other_tiers():
 
     y, _ = scanviz.scan(step, x, T.constant(0.0), name="outer")
     given = np.stack([np.eye(2), np.eye(2), -np.eye(2)])
-    told = []
+    text = []
     for tier in ("native", "reference"):
         with pytest.raises(ScanvizError) as error:
             scanviz.function([x], y, mode=Mode(tier, "none"))(given)
-        told.append(str(error.value))
-    assert told[0] == told[1]
+        text.append(str(error.value))
+    assert text[0] == text[1]
 
 
 @pytest.mark.usefixtures("always_called")

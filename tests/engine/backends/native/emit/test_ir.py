@@ -1,4 +1,4 @@
-"""Code as it is written: what is reckoned once, and what LLVM is told of loops."""
+"""Code as it is written: subexpressions computed once, and loop hints for LLVM."""
 
 from scanviz.engine.backends.native.emit.ir import Code, Value, constant
 

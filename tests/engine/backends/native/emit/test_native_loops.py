@@ -214,26 +214,26 @@ def test_a_negative_power_of_integers_is_the_error_of_the_other_tiers(step):
     values = RNG.integers(1, 4, (300, 5)), RNG.integers(0, 4, (300, 5))
     agree([x, n], [rows], *values)
     values[1][271, 2] = -1
-    told = []
+    text = []
     for tier_name in ("reference", "native"):
         with pytest.raises(ValueError, match="negative integer powers") as caught:
             scanviz.function([x, n], rows, mode=Mode(tier_name, "none"))(*values)
-        told.append(str(caught.value))
-    assert told[0] == told[1] and "step 271" in told[0], told
+        text.append(str(caught.value))
+    assert text[0] == text[1] and "step 271" in text[0], text
 
 
 @pytest.mark.parametrize("tier_name", ["numpy", "native"])
-def test_an_error_in_a_side_of_a_branch_is_told_as_one_of_the_step(tier_name):
+def test_an_error_in_a_side_of_a_branch_names_the_step(tier_name):
     x, n = T.tensor("int64", (None,), "x"), T.tensor("int64", (None,), "n")
     rows, _ = scanviz.scan(
         lambda x, n, s: scanviz.ifelse(x > 1, x**n, n) + s, [x, n], np.int64(0), name="sides"
     )
-    told = []
+    text = []
     for name in ("reference", tier_name):
         with pytest.raises(ValueError, match="negative integer powers") as caught:
             scanviz.function([x, n], rows, mode=Mode(name, "none"))([1, 2, 2], [1, 2, -1])
-        told.append(str(caught.value))
-    assert told[0] == told[1] and "in loop `sides`, at step 2" in told[0], told
+        text.append(str(caught.value))
+    assert text[0] == text[1] and "in loop `sides`, at step 2" in text[0], text
 
 
 @pytest.mark.parametrize(
@@ -251,13 +251,13 @@ def test_an_error_in_a_side_of_a_branch_is_told_as_one_of_the_step(tier_name):
 def test_what_does_not_fit_is_the_error_of_the_other_tiers(step):
     a, b, m = T.matrix("a"), T.matrix("b"), T.tensor("float64", (None, None, None), "m")
     rows, _ = scanviz.scan(step, [a, b, m], name="fits")
-    told = []
+    text = []
     for tier_name in ("numpy", "native"):
         f = scanviz.function([a, b, m], rows, mode=Mode(tier_name, "none"))
         with pytest.raises(ScanvizError) as caught:
             f(np.ones((3, 4)), np.ones((3, 3)), np.ones((3, 5, 4)))
-        told.append(str(caught.value))
-    assert told[0] == told[1]
+        text.append(str(caught.value))
+    assert text[0] == text[1]
 
 
 def test_arrays_that_follow_from_sizes_triangles_and_diagonals_are_native():

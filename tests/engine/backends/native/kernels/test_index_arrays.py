@@ -62,12 +62,12 @@ def test_the_gradient_of_picks_adds_up_what_is_picked_twice():
 def errors_of(step, given):
     """Return the words of the IndexError that a loop ends in, in machine code and on the reference tier."""
     inputs, out = loop(step)
-    told = []
+    text = []
     for tier in ("native", "reference"):
         with pytest.raises(IndexError) as error:
             scanviz.function(inputs, out, mode=Mode(tier, "none"))(given, TABLE)
-        told.append(str(error.value))
-    return told
+        text.append(str(error.value))
+    return text
 
 
 @pytest.mark.parametrize(

@@ -172,7 +172,7 @@ def test_integers_of_every_width_are_drawn(draw, dtype):
     ],
 )
 def test_what_may_not_be_drawn_is_the_error_of_the_other_tiers(draw, why):
-    told = []
+    text = []
     for tier in ("native", "reference"):
         state, x = T.random.random_state(5), T.vector("x")
 
@@ -185,5 +185,5 @@ def test_what_may_not_be_drawn_is_the_error_of_the_other_tiers(draw, why):
         f(np.zeros(2))
         with pytest.raises(ScanvizError, match=why) as error:
             f(np.array([0.0, 0.0, 1.0]))
-        told.append(str(error.value))
-    assert told[0] == told[1] and "step 2" in told[0]
+        text.append(str(error.value))
+    assert text[0] == text[1] and "step 2" in text[0]

@@ -94,15 +94,15 @@ def test_a_kalman_filter_and_its_gradient_are_native():
 
 @pytest.mark.parametrize("operation", [T.linalg.inv, T.linalg.cholesky])
 def test_a_matrix_that_cannot_be_is_named_with_its_step_as_on_other_tiers(operation):
-    a, told = T.tensor3("a"), []
+    a, text = T.tensor3("a"), []
     found, _ = scanviz.scan(operation, a, name="systems")
     matrices = np.stack([9.0 * np.eye(3)] * 5)
     matrices[3, 2] = -matrices[3, 1]
     for mode in ("native", "reference"):
         with pytest.raises(NumericalError, match="step 3") as error:
             scanviz.function([a], found, mode=Mode(mode, "none"))(matrices)
-        told.append(str(error.value))
-    assert told[0] == told[1]
+        text.append(str(error.value))
+    assert text[0] == text[1]
 
 
 def test_a_matrix_that_only_rounding_keeps_from_being_singular_has_the_answer_of_lapack():

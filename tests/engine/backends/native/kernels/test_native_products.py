@@ -73,20 +73,20 @@ def test_a_product_is_numpys(kind, dtype, rows, inner, columns):
 
 
 def test_weights_are_packed_before_the_steps_and_rows_of_a_state_are_not(monkeypatch):
-    told = []
+    text = []
     write = products._Panel.write
     monkeypatch.setattr(
-        products._Panel, "write", lambda panel: (told.append(panel.second.packed), write(panel))
+        products._Panel, "write", lambda panel: (text.append(panel.second.packed), write(panel))
     )
     h, w = T.matrix("h"), T.matrix("w")
     rows, _ = scanviz.scan(lambda h, w: T.dot(h, w), None, h, w, n_steps=3)
     squares, _ = scanviz.scan(lambda h: T.dot(h, h) / 9.0, None, h, n_steps=3)
     given = RNG.normal(size=(9, 9)), RNG.normal(size=(9, 9))
     scanviz.function([h, w], rows, mode="native")(*given)
-    assert told and all(told)
-    told.clear()
+    assert text and all(text)
+    text.clear()
     scanviz.function([h], squares, mode="native")(given[0])
-    assert told and not any(told)
+    assert text and not any(text)
 
 
 def test_what_is_packed_is_so_for_each_call_and_for_each_chunk_of_steps():

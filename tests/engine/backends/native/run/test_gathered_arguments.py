@@ -1,4 +1,4 @@
-"""What native code is handed is in C order; where no memory is left for a copy, that is what is told."""
+"""Arguments of native code are in C order; lack of memory for a copy is reported as such."""
 
 import numpy as np
 import pytest

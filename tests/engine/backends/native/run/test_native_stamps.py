@@ -17,15 +17,15 @@ from scanviz.engine.backends.native.run import cycles, stamps
 
 
 class Series(Observer):
-    """Keeps what is told of steps."""
+    """Keeps the events of steps."""
 
     detail = "steps"
 
     def __init__(self, detail="steps"):
-        self.detail, self.told = detail, []
+        self.detail, self.series_kept = detail, []
 
     def loop_steps(self, series):
-        self.told.append(series)
+        self.series_kept.append(series)
 
 
 @pytest.fixture(params=["counter", "clock"])
@@ -45,7 +45,7 @@ def watched(f, *given, detail="steps"):
     series = Series(detail)
     with observed_by(series):
         f(*given)
-    return series.told
+    return series.series_kept
 
 
 def wide(until=None):
@@ -66,9 +66,9 @@ def scalars():
 
 
 def test_each_long_step_has_a_time(source):
-    told = watched(wide(), np.zeros((700, 2000)))
-    assert sum(series.steps for series in told) == 700
-    timed = [series for series in told if not series.control]
+    text = watched(wide(), np.zeros((700, 2000)))
+    assert sum(series.steps for series in text) == 700
+    timed = [series for series in text if not series.control]
     assert all(series.source == source and series.stamp_ns > 0 for series in timed)
     assert all(len(series.interval_ns) == series.steps and (series.interval_ns > 0).all() for series in timed)
     assert all(
@@ -79,9 +79,9 @@ def test_each_long_step_has_a_time(source):
 def test_of_very_short_steps_every_kth_has_a_time(source):
     f = scalars()
     f(np.ones(10))
-    told = [each for each in watched(f, np.ones(5_000)) if each.covers is not None]
-    assert told and all(each.timed_steps == each.steps == each.covers.sum() for each in told)
-    assert {int(k) for each in told for k in each.covers[:-1]} <= {2**k for k in range(1, stamps.RAREST + 1)}
+    text = [each for each in watched(f, np.ones(5_000)) if each.covers is not None]
+    assert text and all(each.timed_steps == each.steps == each.covers.sum() for each in text)
+    assert {int(k) for each in text for k in each.covers[:-1]} <= {2**k for k in range(1, stamps.RAREST + 1)}
 
 
 def strips():
@@ -97,19 +97,19 @@ def test_strips_have_a_time_for_many_steps_together_and_give_the_same_numbers(so
     expected = f(given, steps)
     with observed_by(series):
         np.testing.assert_array_equal(f(given, steps), expected)
-    assert sum(each.steps for each in series.told) == steps
-    assert not any(each.control for each in series.told), "the usual code is timed"
-    blocks = [each for each in series.told if each.plain]
+    assert sum(each.steps for each in series.series_kept) == steps
+    assert not any(each.control for each in series.series_kept), "the usual code is timed"
+    blocks = [each for each in series.series_kept if each.plain]
     for each in blocks:
         *whole, last = each.covers.tolist()
         assert set(whole) <= {1 << stamps.STRIP_MINED_STEPS} and 0 < last <= 1 << stamps.STRIP_MINED_STEPS
         assert each.steps == each.covers.sum() and (each.interval_ns >= 0).all()
         assert each.interval_ns.sum() <= each.span_ns
-    timed = sum(each.steps for each in series.told if each.op_ns is not None)
+    timed = sum(each.steps for each in series.series_kept if each.op_ns is not None)
     assert sum(each.steps for each in blocks) == steps - timed >= steps / 2 - 1
 
 
-def test_what_is_told_of_a_loop_in_strips_is_what_its_steps_take_without_a_profile():
+def test_times_of_a_strip_mined_loop_equal_those_without_a_profile():
     """Step by step each is stored and read again: that took twice as long, and was told as the typical step."""
     f, given, steps = strips(), np.linspace(0.1, 0.9, 8192), 8_000
     f(given, steps)
@@ -129,11 +129,11 @@ def test_what_is_told_of_a_loop_in_strips_is_what_its_steps_take_without_a_profi
 
 
 def test_operations_of_a_sample_have_times(source):
-    told = [series for series in watched(wide(), np.zeros((300, 2000))) if series.op_ns is not None]
-    assert told and all(series.op_ns.shape == (3, series.steps) for series in told)
-    multiply, add, tanh = np.sum([series.op_ns.sum(axis=1) for series in told], axis=0)
+    text = [series for series in watched(wide(), np.zeros((300, 2000))) if series.op_ns is not None]
+    assert text and all(series.op_ns.shape == (3, series.steps) for series in text)
+    multiply, add, tanh = np.sum([series.op_ns.sum(axis=1) for series in text], axis=0)
     assert tanh > 3 * multiply and multiply == pytest.approx(add, rel=0.1)  # shared out by what they do
-    for series in told:
+    for series in text:
         whole = series.op_ns.sum() + series.copy_ns.sum()
         assert whole <= series.interval_ns.sum() + series.steps * 5
 
@@ -152,7 +152,7 @@ def test_steps_before_an_error_are_counted(source):
     series = Series()
     with observed_by(series), pytest.raises(IndexError):
         f(np.arange(1, 334))
-    assert sum(each.steps for each in series.told) == 333
+    assert sum(each.steps for each in series.series_kept) == 333
 
 
 def test_what_is_done_once_where_the_code_is_left_is_in_no_step(source):
@@ -175,7 +175,7 @@ def test_a_tick_is_some_fraction_of_a_nanosecond_and_a_stamp_some_nanoseconds():
     assert 0.1 < found.tick_ns < 2 and 0.5 < found.stamp_ns < 500
 
 
-def test_code_that_nobody_watches_takes_no_times_and_is_the_same_before_and_after_a_profile():
+def test_unobserved_code_takes_no_times_and_is_the_same_before_and_after_a_profile():
     f = wide()
     f(np.zeros((5, 2000)))
     (made,) = next(iter(f.executable.flat.runners.values())).all_made()

@@ -12,7 +12,7 @@ from scanviz import tensor as T
 from scanviz.engine.backends.registry import availability
 from scanviz.engine.observe import observed_by
 from scanviz.record.model import ProfileRecord
-from tests.support.watched_calls import check_record, observers_for
+from tests.support.observed_calls import check_record, observers_for
 
 CALLS, STEPS = 8, 2
 

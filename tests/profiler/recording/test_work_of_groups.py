@@ -1,4 +1,4 @@
-"""What operations are told to move, where several are done as one."""
+"""Bytes moved by operations that run as one group."""
 
 from __future__ import annotations
 

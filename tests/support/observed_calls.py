@@ -71,8 +71,8 @@ def observers_for(watching: str) -> list[observe.Observer]:
 
 def check_record(record: ProfileRecord, steps: list[int], rewrites: bool) -> None:
     """Check what was recorded of calls that took so many steps each."""
-    (told,) = record.functions
-    assert (told.calls, told.errors, told.running) == (len(steps), 0, 0)
+    (text,) = record.functions
+    assert (text.calls, text.errors, text.running) == (len(steps), 0, 0)
     for loop in record.loops:
         assert loop.running == loop.failed_runs == 0, loop.name
         known = loop.step_times.count + loop.control_steps

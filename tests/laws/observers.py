@@ -1,4 +1,4 @@
-"""Laws of what observers are told: a run has failed if an error ended it, wherever the call was made from.
+"""Laws of events: a run has failed if an error ended it, wherever the call was made from.
 
 The loops follow a table from row to row, so that an entry outside of the table ends a run at a step that a plain Python
 loop tells; no rewrite can move that out of the loop.
@@ -105,8 +105,8 @@ class Expected:
 
     def check(self, record: ProfileRecord) -> None:
         """Check what was recorded of a walk, and that nothing is still running."""
-        (told,) = record.functions
-        assert (told.calls, told.errors, told.running) == (self.calls, self.errors, 0)
+        (text,) = record.functions
+        assert (text.calls, text.errors, text.running) == (self.calls, self.errors, 0)
         self.check_loops(record)
 
     def check_loops(self, record: ProfileRecord) -> None:
@@ -208,12 +208,12 @@ def _check_call(
 
 
 class _Breaker(observe.Observer):
-    """Raises when it has been told of a number of things."""
+    """Raises after a number of events."""
 
     def __init__(self, after: int, error: type[BaseException], detail: Any) -> None:
         self.left, self.error, self.detail = after, error, detail
 
-    def _told(self, *_: object) -> None:
+    def _count(self, *_: object) -> None:
         self.left -= 1
         if self.left == 0:
             raise self.error("an observer's own")
@@ -228,7 +228,7 @@ for _event in (
     "loop_end",
     "instruction",
 ):
-    setattr(_Breaker, _event, _Breaker._told)
+    setattr(_Breaker, _event, _Breaker._count)
 
 
 @law(
@@ -243,7 +243,7 @@ for _event in (
 def nothing_stays_open_when_an_observer_raises(
     case: Walk, tier: str, after: int, error: type[BaseException], detail: Any, first: bool
 ) -> None:
-    """However a call ends, also by an error of another observer, its end and those of its loops are told."""
+    """However a call ends, also by an error of another observer, its end and those of its loops are reported."""
     f, recorder = case.build(Mode(tier)), Recorder(detail, calibration=FREE)
     breaker, raised, calls = _Breaker(after, error, detail), 0, 0
     observers: list[observe.Observer] = [breaker, recorder] if first else [recorder, breaker]
@@ -258,8 +258,8 @@ def nothing_stays_open_when_an_observer_raises(
                 pass
     record = recorder.record()
     assert raised == (breaker.left <= 0)
-    for told in record.functions:
-        assert told.running == 0 and calls - 1 <= told.calls <= calls, (told.calls, calls)
+    for text in record.functions:
+        assert text.running == 0 and calls - 1 <= text.calls <= calls, (text.calls, calls)
     for loop in record.loops:
         assert loop.running == 0, loop.name
         assert loop.failed_runs <= loop.runs and loop.step_times.count == loop.steps

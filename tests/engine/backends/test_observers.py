@@ -1,4 +1,4 @@
-"""What observers are told, on every tier, and that watching changes no result."""
+"""Events on every tier; observers change no result."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ START = np.array([0.5, -0.5])
 
 
 class Listener(Observer):
-    """Keeps everything that it is told."""
+    """Keeps all events."""
 
     def __init__(self, detail="steps"):
         self.detail = detail
@@ -71,7 +71,7 @@ def check_series(listener, loop, operations):
 @pytest.mark.parametrize("tier", TIERS)
 @pytest.mark.parametrize("detail", ["steps", "ops", "values"])
 @pytest.mark.parametrize("steps", [0, 1, 2, 8, 1024, 1500])
-def test_every_step_is_told_once_and_nothing_changes(tier, detail, steps):
+def test_every_step_is_reported_once_and_nothing_changes(tier, detail, steps):
     inputs, outputs = rnn()
     values = [ROWS[:steps], START]
     (quiet,) = run(tier, inputs, outputs, values)
@@ -123,7 +123,7 @@ def test_chunks_cover_all_steps_in_order(steps, detail):
 
 
 @pytest.mark.parametrize("tier", TIERS)
-def test_values_are_told_for_every_instruction_of_every_step(tier):
+def test_values_are_reported_for_every_instruction_of_every_step(tier):
     inputs, outputs = rnn()
     listener = Listener("values")
     (found,) = run(tier, inputs, outputs, [ROWS[:3], START], listener)
@@ -139,7 +139,7 @@ def test_values_are_told_for_every_instruction_of_every_step(tier):
 
 
 @pytest.mark.parametrize("tier", TIERS)
-def test_inner_loops_are_told_before_the_chunk_around_them(tier):
+def test_inner_loops_are_reported_before_the_chunk_around_them(tier):
     out, _ = scanviz.scan(
         lambda row, total: total + scanviz.scan(lambda v, s: v + s, row, 0.0, name="inner")[0][-1],
         X,
@@ -181,7 +181,7 @@ def test_branches_are_one_instruction_each(tier):
 
 @pytest.mark.parametrize("tier", TIERS)
 @pytest.mark.parametrize("detail", ["steps", "ops"])
-def test_steps_before_an_error_are_told(tier, detail):
+def test_steps_before_an_error_are_reported(tier, detail):
     places, x = T.lvector("places"), T.vector("x")
     out, _ = scanviz.scan(lambda place, x: x[place] * 2, places, None, [x])
     listener = Listener(detail)
@@ -193,7 +193,7 @@ def test_steps_before_an_error_are_told(tier, detail):
 
 @pytest.mark.parametrize("tier", TIERS)
 @pytest.mark.parametrize("detail", ["steps", "ops"])
-def test_a_loop_that_stops_tells_the_steps_it_did(tier, detail):
+def test_a_stopped_loop_reports_the_steps_it_did(tier, detail):
     out, _ = scanviz.scan(
         lambda count: (count + 1, scanviz.until(count >= 1500)), outputs_info=np.float64(0), n_steps=10**9
     )
@@ -204,7 +204,7 @@ def test_a_loop_that_stops_tells_the_steps_it_did(tier, detail):
     assert [steps for _, steps, *_ in listener.ended] == [1501]
 
 
-def test_new_code_is_told_once_for_each_set_of_shapes():
+def test_new_code_is_reported_once_for_each_set_of_shapes():
     inputs, outputs = rnn()
     executable, listener = compiled("numpy", inputs, outputs), Listener()
     for width in (2, 3, 2, 3, 2):
@@ -240,7 +240,7 @@ def follow_the_table():
 
 
 class Ends(Observer):
-    """Keeps the steps and the error that each run was told to end with."""
+    """Keeps the steps and the error that each run ended with."""
 
     def __init__(self, detail="steps"):
         self.detail, self.ends, self.calls = detail, [], []
@@ -254,19 +254,19 @@ class Ends(Observer):
 
 @pytest.mark.parametrize("tier", ["numpy", "reference"])
 @pytest.mark.parametrize("detail", ["steps", "ops", "values"])
-def test_a_run_is_told_with_the_error_that_ended_it_and_so_is_each_around_it(tier, detail):
+def test_a_run_and_each_around_it_are_reported_with_the_error_that_ended_them(tier, detail):
     inputs, (rows,) = follow_the_table()
     f = scanviz.function(inputs, rows, mode=tier)
-    with observed_by(Ends(detail)) as told:
+    with observed_by(Ends(detail)) as text:
         f(np.array([1, 2, 0], "int32"))
-        assert [error for _, error in told.ends] == [None] * 6 and told.calls == [None]
-        told.ends.clear()
+        assert [error for _, error in text.ends] == [None] * 6 and text.calls == [None]
+        text.ends.clear()
         with pytest.raises(ScanvizIndexError):
             f(np.array([1, 2, 3, 4], "int32"))
-    (first, second, third, around) = told.ends
+    (first, second, third, around) = text.ends
     assert first == second == (2, None)  # rows 0 → 1 → 2 → 3 → 4, which is outside
     assert third[0] == 0 and around[0] == 2
-    assert all(isinstance(error, IndexError) for error in (third[1], around[1], told.calls[-1]))
+    assert all(isinstance(error, IndexError) for error in (third[1], around[1], text.calls[-1]))
 
 
 @pytest.mark.parametrize("tier", ["numpy", "reference"])
@@ -274,24 +274,24 @@ def test_a_state_that_would_change_its_shape_fails_in_the_run_on_every_tier(tier
     x = T.vector("x")
     rows, _ = scanviz.scan(lambda h: T.concatenate([h, h]), outputs_info=x, n_steps=3)
     f = scanviz.function([x], rows, mode=tier)
-    with observed_by(Ends()) as told, pytest.raises(scanviz.ScanvizError):
+    with observed_by(Ends()) as text, pytest.raises(scanviz.ScanvizError):
         f(np.ones(2))
-    ((steps, error),) = told.ends
+    ((steps, error),) = text.ends
     assert steps == 0 and error is not None
 
 
 @pytest.mark.parametrize("tier", ["numpy", "reference"])
-def test_an_interrupt_is_told_as_what_ended_the_run_and_the_call(tier):
+def test_an_interrupt_is_reported_as_the_end_of_run_and_call(tier):
     class Interrupter(Ends):
         def loop_steps(self, series):
             raise KeyboardInterrupt
 
     inputs, outputs = rnn()
     f = scanviz.function(inputs, outputs, mode=tier)
-    with observed_by(Interrupter()) as told, pytest.raises(KeyboardInterrupt):
+    with observed_by(Interrupter()) as text, pytest.raises(KeyboardInterrupt):
         f(ROWS, START)
-    assert [type(error) for _, error in told.ends] == [KeyboardInterrupt]
-    assert [type(error) for error in told.calls] == [KeyboardInterrupt]
+    assert [type(error) for _, error in text.ends] == [KeyboardInterrupt]
+    assert [type(error) for error in text.calls] == [KeyboardInterrupt]
 
 
 def test_an_observer_that_raises_does_not_keep_the_others_from_hearing_the_end():

@@ -108,7 +108,7 @@ class Uncalled:
     >>> import scanviz
     >>> from scanviz import tensor as T
     >>> x = T.scalar("x")
-    >>> with Uncalled().watching() as uncalled:
+    >>> with Uncalled().observing() as uncalled:
     ...     f, g = scanviz.function([x], x + 1.0, name="f"), scanviz.function([x], x + 2.0, name="g")
     ...     _ = g(1.0)
     >>> [function.name for function in uncalled.functions]

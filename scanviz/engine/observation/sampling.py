@@ -227,7 +227,9 @@ class StepSampler:
         500
         600
         """
-        step_ns = span_ns // steps
+        step_ns = (
+            max(0, span_ns) // steps
+        )  # less observer overhead, so a clock of few digits may leave less than none
         if steps * FEW >= self._known_by:
             if not self.step_ns <= CHANGED * step_ns <= CHANGED**2 * self.step_ns:
                 # the previous sample does not represent such steps

@@ -111,3 +111,9 @@ def test_the_first_steps_of_a_new_tier_are_sampled() -> None:
     assert sum(latest) < 0.02 * 200 * 300
     assert steps_looked_at("native", 500) >= 8 and schedule.step_ns == 500
     assert sum(steps_looked_at(tier, 500) for tier in ("numpy", "native") * 10) < 0.02 * 20 * 300
+
+
+def test_a_span_below_zero_after_the_overhead_is_taken_off_plans_parts_too() -> None:
+    sampler = StepSampler()
+    sampler.took(4, -3)
+    assert sampler.step_ns == 0 and sum(sampler.part(1000).steps for _ in range(5)) > 0

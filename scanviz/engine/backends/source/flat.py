@@ -133,7 +133,7 @@ class FlatProgram:
         return emitter.name(source)
 
     def run(self, inputs: Sequence[Any], probe: Probe | None, sampled: bool) -> list[Any]:
-        """Return the outputs; with ``tell`` a sampled call leaves its instructions' times with ``probe``."""
+        """Return the outputs; with ``sampled`` a sampled call leaves its instructions' times with ``probe``."""
         if probe is not None and probe.ledger is not None and (sampled or probe.ledger.weighs_inside()):
             return self._run_weighed(inputs, probe, probe.ledger, sampled)
         if not sampled or probe is None or not self._timed(probe):

@@ -33,8 +33,14 @@ def name():
     return scanviz.nonsense
 
 def interrupted_soon():
-    import _thread
-    threading.Timer(0.3, _thread.interrupt_main).start()
+    import _thread, time
+
+    def interrupt():
+        for pause in (0.3, 5, 5, 5):  # Python swallows an interrupt that a weakref's callback hears
+            time.sleep(pause)
+            _thread.interrupt_main()
+
+    threading.Thread(target=interrupt, daemon=True).start()
 
 def deep_loop(h):
     for _ in range(200):

@@ -86,12 +86,12 @@ def test_steps_of_two_codes_have_no_typical_step_together() -> None:
     text.detailed = True
     text.begin(1, 0, 0)
     no_times = np.empty(0, np.int64)
-    for tier, ns, untimed in (("numpy", 14_000, 0), ("native", 200, 5_000)):
+    for tier, ns, unobserved in (("numpy", 14_000, 0), ("native", 200, 5_000)):
         for first in range(0, 1280, 64):
             times = np.full((1, 64), ns)
             text.take(1, StepSeries(1, first, times.sum(axis=0) + 10, times, np.full(64, 5), tier=tier))
             text.take(1, StepSeries(1, first, np.full(500 if tier == "numpy" else 20, ns + 10), tier=tier))
-            text.take(1, StepSeries(1, first, no_times, steps=untimed, span_ns=untimed * ns, tier=tier))
+            text.take(1, StepSeries(1, first, no_times, steps=unobserved, span_ns=unobserved * ns, tier=tier))
     record = text.snapshot(0)
     assert record.step_times.p50_ns == pytest.approx(
         210, abs=15

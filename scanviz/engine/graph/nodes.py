@@ -25,7 +25,7 @@ Array = np.ndarray[Any, Any]
 _node_ids = itertools.count(1)
 _own_node_ids: ContextVar[RunState | None] = ContextVar("own_node_ids", default=None)
 _runs = itertools.count(1)
-BIRTHS_OF_A_RUN = 1 << 24
+NODE_IDS_OF_A_RUN = 1 << 24
 
 # how pickle rebuilds what is computed: filled by a layer above, which imports what walks graphs for it
 REDUCE: list[Callable[[Variable], tuple[Any, ...]]] = []
@@ -59,7 +59,7 @@ def node_ids_of(run: int) -> AbstractContextManager[object]:
 
     They are negative, so less than all others: what a rewrite made counts as built before anything a user builds on it.
     """
-    return holding(_own_node_ids, RunState(-run * BIRTHS_OF_A_RUN, {}))
+    return holding(_own_node_ids, RunState(-run * NODE_IDS_OF_A_RUN, {}))
 
 
 def found_in_run() -> dict[Any, Any] | None:

@@ -22,7 +22,7 @@ RUNS, VALUES = ProbeLevel.RUNS, ProbeLevel.VALUES
 _LEVELS = {"steps": ProbeLevel.STEPS, "ops": ProbeLevel.OPERATIONS, "values": ProbeLevel.VALUES}
 
 
-class Wanted(NamedTuple):
+class ObserverNeeds(NamedTuple):
     """The combined request of several observers: the highest level of any, and the freedoms that all of them allow.
 
     Attributes
@@ -46,11 +46,11 @@ class Wanted(NamedTuple):
     weighs: bool
 
 
-def wanted_by(observers: tuple[Observer, ...]) -> Wanted:
+def needs_of(observers: tuple[Observer, ...]) -> ObserverNeeds:
     """Return the combined request of observers."""
     level = max((_LEVELS[observer.detail] for observer in observers), default=ProbeLevel.STEPS)
     samples = all(observer.samples for observer in observers)
-    return Wanted(
+    return ObserverNeeds(
         level,
         min((observer.steps_a_stamp for observer in observers), default=1),
         samples and level is ProbeLevel.STEPS,
@@ -59,4 +59,4 @@ def wanted_by(observers: tuple[Observer, ...]) -> Wanted:
     )
 
 
-__all__ = ["RUNS", "VALUES", "ProbeLevel", "Wanted", "wanted_by"]
+__all__ = ["RUNS", "VALUES", "ObserverNeeds", "ProbeLevel", "needs_of"]

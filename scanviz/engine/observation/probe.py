@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from scanviz.engine.locks import lock
 from scanviz.engine.observation.events import BranchTaken, Run, together
 from scanviz.engine.observation.ledger import BRANCHES_WEIGHED, Ledger
-from scanviz.engine.observation.levels import RUNS, ProbeLevel, wanted_by
+from scanviz.engine.observation.levels import RUNS, ProbeLevel, needs_of
 from scanviz.engine.observation.observer_overhead import THREADS, ObserverOverhead, notify_all, notify_begun
 from scanviz.engine.observe import Observer
 
@@ -54,7 +54,7 @@ class Probe:
     level : ProbeLevel
         The level of the code that runs now.
     steps_a_stamp, samples, control, weighs
-        The request of the observers: see :class:`Wanted`.
+        The request of the observers: see :class:`ObserverNeeds`.
     is_outer : bool
         Whether the probe covers the whole call.
     is_sample : bool
@@ -103,7 +103,7 @@ class Probe:
         own = self.own = THREADS.own
         known, wanted = own.wanted  # usually the same observers, call after call
         if wanted is None or (known is not observers and known != observers):
-            wanted = wanted_by(observers)
+            wanted = needs_of(observers)
             own.wanted = observers, wanted
         self.level, self.steps_a_stamp, self.samples, self.control, self.weighs = wanted
         if level is not None:

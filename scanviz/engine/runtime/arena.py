@@ -30,7 +30,7 @@ from scanviz.engine.runtime.row_storage import (
 if TYPE_CHECKING:
     from scanviz.engine.observation.ledger import Ledger
     from scanviz.engine.observation.probe import Probe
-    from scanviz.engine.program.plan import RunMemory
+    from scanviz.engine.program.plan import BufferLayout
     from scanviz.engine.runtime.array_module import ArrayModule
 
 _Kept = Literal["state", "history", "output", "carry"]
@@ -162,7 +162,7 @@ class LoopArena:
             shapes += [array.shape for array in self.fixed]
         self.shapes = tuple(shapes)
 
-    def open(self, memory: RunMemory | None, buffers: list[Any], steps_at_once: int | None) -> None:
+    def open(self, memory: BufferLayout | None, buffers: list[Any], steps_at_once: int | None) -> None:
         """Take the buffers of a plan, and make rows for the outputs of known shape.
 
         ``steps_at_once`` is the largest number of steps per call of the code.
@@ -173,7 +173,7 @@ class LoopArena:
         if self.loop.until is not None:
             self._room = self._first_room()
 
-    def _take(self, memory: RunMemory | None, buffers: list[Any], steps_at_once: int | None) -> None:
+    def _take(self, memory: BufferLayout | None, buffers: list[Any], steps_at_once: int | None) -> None:
         self.memory, self.buffers, self._steps_at_once = memory, buffers, steps_at_once
         if memory is not None:
             for rows, row, over in zip(self.outputs, memory.outputs, memory.over, strict=True):

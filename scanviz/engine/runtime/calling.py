@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from scanviz.engine.observation.observer_overhead import ObserverOverhead
     from scanviz.engine.observation.sampling import Variant
     from scanviz.engine.observation.stamps import Clock, Stamps
-    from scanviz.engine.program.plan import Plan, RunMemory
+    from scanviz.engine.program.plan import BufferLayout, Plan
     from scanviz.engine.runtime.arena import LoopArena
 
 
@@ -113,7 +113,7 @@ class LoopCode:
     ----------
     plan : Plan or None
         The locations of registers; None for a tier that gives every register a new array.
-    memory : RunMemory or None
+    memory : BufferLayout or None
         The part of the plan that a run needs.
     tier_name : str
         The tier.
@@ -131,7 +131,7 @@ class LoopCode:
 
     __slots__ = ()
     plan: Plan | None
-    memory: RunMemory | None
+    memory: BufferLayout | None
     tier_name: str
     buffers: Pool[list[Any]]
     keeps_buffers: bool

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scanviz.engine.locks import lock
-from scanviz.engine.program.plan import Emits, Grouping, Plan, RunMemory, plan_loop, run_memory, single
+from scanviz.engine.program.plan import BufferLayout, Emits, Grouping, Plan, buffer_layout, plan_loop, single
 from scanviz.engine.program.verify import verify_plan
 from scanviz.engine.runtime.calling import LoopCode, Pool
 from scanviz.engine.runtime.driver import LoopRunner
@@ -90,7 +90,7 @@ class Specialised(LoopCode):
     ----------
     plan : Plan
         The locations of registers.
-    memory : RunMemory
+    memory : BufferLayout
         The part of the plan that a run needs.
     tier : Tier
         The tier.
@@ -125,12 +125,12 @@ class Specialised(LoopCode):
         "why",
     )
     plan: Plan
-    memory: RunMemory
+    memory: BufferLayout
 
     def __init__(
         self, plan: Plan, tier: Tier, write: Write, why: str = "generated for the shapes met"
     ) -> None:
-        self.plan, self.memory = plan, run_memory(plan)
+        self.plan, self.memory = plan, buffer_layout(plan)
         self.tier, self.tier_name, self._write, self.why = tier, tier.name, write, why
         self.clock = tier.module.clock
         self._code: dict[Variant, WrittenCode] = {}

@@ -15,7 +15,7 @@ from scanviz.record.processor import off_cpu
 from scanviz.record.summary.glosses import glosses
 from scanviz.record.summary.run_breakdown import OperationTimes, PartKind, RunPart
 from scanviz.record.summary.slow_steps import other_code_ns
-from scanviz.record.summary.typical import BELOW, typical_step, untimed
+from scanviz.record.summary.typical import BELOW, typical_step, why_untimed
 
 WIDE, MIDDLE = 96, 78
 _COLUMNS = ("loop", "time", OF_RUN, "steps", "p50", "p95", "max", "operations", "runs")
@@ -266,7 +266,7 @@ def _operation_table(
 ) -> list[ReportLine]:
     timed = [operation for operation in loop.operations if operation.samples]
     if not timed:
-        return [ReportLine(f"  {untimed(loop)}", QUIET)] if loop.operations else []
+        return [ReportLine(f"  {why_untimed(loop)}", QUIET)] if loop.operations else []
     timed.sort(key=lambda operation: -times.of(loop, operation))
     room = max(16, width // 2 - 14)
     more = _numbers(timed[:top], width, whole)

@@ -76,14 +76,14 @@ def typical_step(loop: LoopRecord) -> str:
     return f"typical step {whole} = {named} ({loop.sampled_steps:,} timed{left_out})"
 
 
-def untimed(loop: LoopRecord) -> str:
+def why_untimed(loop: LoopRecord) -> str:
     """Return why no operation of a loop's step has a time of its own.
 
     Examples
     --------
-    >>> untimed(LoopRecord(1, 1, None, "rnn", None, steps=6))
+    >>> why_untimed(LoopRecord(1, 1, None, "rnn", None, steps=6))
     'too few steps to time its operations one by one (--detail ops times all)'
-    >>> untimed(LoopRecord(1, 1, None, "rnn", None, steps=9000))
+    >>> why_untimed(LoopRecord(1, 1, None, "rnn", None, steps=9000))
     'operations were not timed one by one in this tier'
     """
     if loop.steps < FEW_STEPS:

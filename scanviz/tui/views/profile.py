@@ -26,7 +26,7 @@ from scanviz.record.plain_text import sanitize
 from scanviz.record.processor import off_cpu
 from scanviz.record.summary.roofline import is_native, known_limits
 from scanviz.record.summary.run_breakdown import OperationTimes, parts_of
-from scanviz.record.summary.typical import BELOW, typical_step, untimed
+from scanviz.record.summary.typical import BELOW, typical_step, why_untimed
 from scanviz.tui.model.linked_selection import SIGN, linked_selection
 from scanviz.tui.model.state import ViewState
 from scanviz.tui.text.colours import share_style
@@ -252,7 +252,7 @@ def loop_summary(loop: LoopRecord, width: int) -> Text:
     text.append("  " + " · ".join(parts) + "\n", style="not bold")
     whole = loop.typical_ns
     if not whole:
-        why = typical_step(loop) or untimed(loop)
+        why = typical_step(loop) or why_untimed(loop)
         return text.append(why, style="not bold dim")
     names = ("operations", loop.body_ns), ("rows", loop.copy_ns), ("loop", loop.overhead_ns)
     parts_of_step = [Segment(f"{name} {duration(part) if part else BELOW}", part) for name, part in names]

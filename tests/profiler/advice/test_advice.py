@@ -371,8 +371,8 @@ def test_what_a_loop_itself_was_measured_to_spend_around_its_steps_is_no_promise
     assert kinds(started(3_000, setup_ns=900 * MS)) == []
     without = started(12_000)
     outer = next(loop for loop in without.loops if loop.name == "outer")
-    untimed = replace(outer, operations=tuple(replace(one, samples=0) for one in outer.operations))
-    loops = tuple(untimed if loop is outer else loop for loop in without.loops)
+    unobserved = replace(outer, operations=tuple(replace(one, samples=0) for one in outer.operations))
+    loops = tuple(unobserved if loop is outer else loop for loop in without.loops)
     assert kinds(replace(without, loops=loops)) == []
 
 

@@ -293,8 +293,8 @@ def test_a_loop_without_times_of_operations_says_which_steps_are_kept_and_names_
     browser, record, tmp_path
 ):
     [rnn] = (loop for loop in record.loops if loop.name == "rnn")
-    untimed = tuple(replace(operation, typical_ns=0.0, samples=0) for operation in rnn.operations)
-    changed = replace(rnn, operations=untimed, blocks=1, block_steps=9, steps=900, series_stride=1)
+    unobserved = tuple(replace(operation, typical_ns=0.0, samples=0) for operation in rnn.operations)
+    changed = replace(rnn, operations=unobserved, blocks=1, block_steps=9, steps=900, series_stride=1)
     loops = tuple(changed if loop is rnn else loop for loop in record.loops)
     opened(browser, tmp_path, replace(record, loops=loops), f"#view=steps&loop={rnn.key}")
     text = shown(browser)

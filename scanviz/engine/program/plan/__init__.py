@@ -4,7 +4,7 @@ It is made once for all backends.  :func:`plan` is for what is run once, :func:`
 its slots; loops and branches inside are planned with what is around them.
 """
 
-from scanviz.engine.program.plan.arena import RunMemory, run_memory
+from scanviz.engine.program.plan.arena import BufferLayout, buffer_layout
 from scanviz.engine.program.plan.groups import chains, single
 from scanviz.engine.program.plan.location import (
     Buffer,
@@ -28,6 +28,7 @@ from scanviz.engine.program.plan.result_placement import wraps
 
 __all__ = [
     "Buffer",
+    "BufferLayout",
     "Emits",
     "Fusion",
     "Grouped",
@@ -36,17 +37,16 @@ __all__ = [
     "Place",
     "Plan",
     "Row",
-    "RunMemory",
     "Size",
     "Store",
     "StoreKind",
     "View",
     "Where",
+    "buffer_layout",
     "chains",
     "overwritable",
     "plan",
     "plan_loop",
-    "run_memory",
     "single",
     "wraps",
 ]

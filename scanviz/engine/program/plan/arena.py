@@ -96,7 +96,7 @@ def inner_arena(program: Program, plan: Plan, index: int) -> Arena:
     return arena_of(loop, plan.inner[index][0], max(steps or 0, 0), taken)
 
 
-class RunMemory(NamedTuple):
+class BufferLayout(NamedTuple):
     """The part of a plan that a run needs.
 
     Attributes
@@ -120,11 +120,11 @@ class RunMemory(NamedTuple):
     mismatch: tuple[StateSlot, tuple[int, ...], tuple[int, ...]] | None = None
 
 
-def run_memory(plan: Plan) -> RunMemory:
+def buffer_layout(plan: Plan) -> BufferLayout:
     """Return the part of its plan that a run of a loop needs."""
     outputs: list[ConcreteShape] = []
     over: list[int | None] = []
     while (store := plan.stores.get(("output", len(outputs)))) is not None:
         outputs.append(None if store.kind is StoreKind.NONE or store.checked else store.row)
         over.append(store.over)
-    return RunMemory(plan.buffers, plan.arena, tuple(outputs), tuple(over), plan.mismatch)
+    return BufferLayout(plan.buffers, plan.arena, tuple(outputs), tuple(over), plan.mismatch)

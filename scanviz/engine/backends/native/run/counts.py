@@ -70,7 +70,7 @@ def table(loops: Sequence[RunCounter]) -> Array:
 
 
 def runs_counted(loops: Sequence[RunCounter], numbers: Array) -> list[Run]:
-    """Return the counts of the loops that ran; the time of an untimed loop is -1."""
+    """Return the counts of the loops that ran; the time of an unobserved loop is -1."""
     found: list[Run] = []
     for loop, (runs, steps, longest, ticks) in zip(loops, numbers.tolist(), strict=False):
         if runs:

@@ -29,7 +29,7 @@ from scanviz.engine.program.instructions import (
     all_loops,
     dtype_of,
 )
-from scanviz.engine.program.plan import RunMemory, chains, plan_loop, run_memory
+from scanviz.engine.program.plan import BufferLayout, buffer_layout, chains, plan_loop
 from scanviz.engine.runtime.address import address
 from scanviz.engine.runtime.buffer_pool import lent_bytes
 from scanviz.engine.runtime.calling import Pool
@@ -86,7 +86,7 @@ class WorkingMemory:
         self,
         program: Program,
         shapes: Sequence[tuple[int, ...]],
-        memory: RunMemory,
+        memory: BufferLayout,
         arguments: CallArguments,
     ) -> None:
         self.given = [
@@ -150,7 +150,7 @@ class WholeFunction:
         if arguments.scratch > MOST_SCRATCH:
             raise NotWrittenError("its rows would be held between calls")
         self._machine, self._function = machine, machine.function
-        memory = run_memory(plan)
+        memory = buffer_layout(plan)
         self.memory: Pool[WorkingMemory] = Pool(
             lambda: WorkingMemory(program, shapes, memory, arguments), THREADS
         )

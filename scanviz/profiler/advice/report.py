@@ -9,7 +9,7 @@ from msgspec import to_builtins
 
 from scanviz.profiler.advice.figures import whole_ns
 from scanviz.profiler.advice.item import Advice
-from scanviz.profiler.report.text import HEADING, QUIET, TITLE, WARNING, ReportLine, styled
+from scanviz.profiler.report.text import HEADING, NARROWEST, QUIET, TITLE, WARNING, ReportLine, rendered
 from scanviz.profiler.report.units import duration, share, size
 from scanviz.record.model import ProfileRecord
 from scanviz.record.plain_text import sanitize
@@ -36,9 +36,6 @@ def largest(record: ProfileRecord) -> list[VerdictSentence]:
     text = f"Most of the run is {most.title}: {share(most.total_ns, whole)}."
     slowest = [one for one in verdict(record, parts) if one.topic == "time" and one.source is not None]
     return [VerdictSentence("time", text), *slowest]
-
-
-_NARROWEST = 40
 
 
 def render_advice(
@@ -70,7 +67,7 @@ def render_advice(
     Most of the run is your own code: 100 %.
     """
     lines = [*_header(record), *_body(record, advice)]
-    return "".join(styled(line, max(_NARROWEST, width), color) + "\n" for line in lines)
+    return rendered(lines, max(NARROWEST, width), color)
 
 
 def _header(record: ProfileRecord) -> Iterator[ReportLine]:

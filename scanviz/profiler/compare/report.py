@@ -8,7 +8,17 @@ from collections.abc import Iterator
 from scanviz.profiler.compare.comparison import CHANGES, Compared, Comparison
 from scanviz.profiler.compare.figures import Kind
 from scanviz.profiler.compare.intervals import ConfidenceInterval
-from scanviz.profiler.report.text import HEADING, HOT, QUIET, TITLE, WARNING, ReportLine, styled, table
+from scanviz.profiler.report.text import (
+    HEADING,
+    HOT,
+    NARROWEST,
+    QUIET,
+    TITLE,
+    WARNING,
+    ReportLine,
+    rendered,
+    table,
+)
 from scanviz.profiler.report.units import counted, duration, quantity
 from scanviz.record.model import ProfileRecord
 from scanviz.record.plain_text import sanitize
@@ -32,18 +42,17 @@ def headline(comparison: Comparison) -> str:
     larger = [row for row in comparison.rows if row.figure.kind != "operation" and row.interval is not None]
     changed = [row for row in larger if row.verdict in ("slower", "faster")]
     unlike = {difference.what: difference for difference in comparison.unlike}
-    tiers = {row: unlike.get(f"tier of loop {row.figure.name}") for row in changed}
+    functions = [row for row in changed if row.figure.kind == "function"]
     loops = [
         row
         for row in changed
         if row.figure.kind == "loop" and f"steps a run of loop {row.figure.name}" not in unlike
     ]
-    alike = [row for row in loops if tiers[row] is None]
-    functions = [row for row in changed if row.figure.kind == "function"]
+    alike = [row for row in loops if f"tier of loop {row.figure.name}" not in unlike]
     if changed:
         row = max(alike or functions or loops or changed, key=lambda row: abs(row.lost_ns))
         text = f"your {row.figure.kind} {_name(row)} is {_factor_of(row)} {row.verdict}: {_per(row)}"
-        tier = tiers[row]
+        tier = unlike.get(f"tier of {row.figure.kind} {row.figure.name}")
         return text if tier is None else f"{text}, but by other code (A {tier.a}, B {tier.b})"
     if not larger:
         return ""
@@ -91,7 +100,6 @@ def _visible(row: Compared) -> str:
     )
 
 
-NARROWEST = 40
 BUSY = 0.10  # share of call time off the processor from which it is reported
 USUAL_TOP = 12
 _WORTH = 0.01  # share of the functions' time below which new and gone operations are only counted
@@ -138,7 +146,7 @@ def render_comparison(
     lines.extend(_numbers(comparison, max(40, width), top))
     if fail_over is not None:
         lines.extend(_failures(comparison, fail_over))
-    return "".join(styled(line, max(NARROWEST, width), color) + "\n" for line in lines)
+    return rendered(lines, max(NARROWEST, width), color)
 
 
 def render_refusal(comparison: Comparison, *, width: int = 80, color: bool = False) -> str:
@@ -160,7 +168,7 @@ def render_refusal(comparison: Comparison, *, width: int = 80, color: bool = Fal
         *_unlike(comparison),
         _wrapped("--anyway compares them all the same"),
     ]
-    return "".join(styled(line, max(NARROWEST, width), color) + "\n" for line in lines)
+    return rendered(lines, max(NARROWEST, width), color)
 
 
 def _wrapped(text: str, style: str = "") -> ReportLine:

@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import to_builtins
 
-from scanviz.profiler.report.text import HEADING, HOT, QUIET, ReportLine, styled
+from scanviz.profiler.report.text import HEADING, HOT, QUIET, ReportLine, rendered
 from scanviz.profiler.report.units import amount, counted
 from scanviz.profiler.report.values import number
 from scanviz.record.plain_text import sanitize
@@ -35,7 +35,7 @@ def render_check(record: CheckedRecord, *, width: int = 100, color: bool = False
     """
     found = record.finding
     lines = _nothing(record) if found is None else _found(found)
-    return "".join(styled(line, width, color) + "\n" for line in lines)
+    return rendered(lines, width, color)
 
 
 def check_as_json(record: CheckedRecord) -> Any:

@@ -17,11 +17,12 @@ from scanviz.profiler.report.summary import not_called, render_summary
 from scanviz.profiler.report.text import (
     HEADING,
     HOT,
+    NARROWEST,
     QUIET,
     WARNING,
     ReportLine,
     columns,
-    styled,
+    rendered,
     table,
     wants_color,
     width_of,
@@ -66,7 +67,6 @@ def origin_lines(record: ProfileRecord, width: int, top: int) -> list[ReportLine
     return lines
 
 
-NARROWEST = 40
 UNPLANNED = "reference"  # the tier whose functions have no plans
 USUAL_TOP = 8
 _WORTH = 0.05  # of the loops' time: a loop below gets no part of its own
@@ -111,7 +111,7 @@ def render_report(
     """
     width, top = max(NARROWEST, width), max(1, top)
     lines = [*_header(record), *_body(record, width, top, scan_name, to_try), *_footer(record)]
-    return "".join(styled(line, width, color) + "\n" for line in lines)
+    return rendered(lines, width, color)
 
 
 def print_report(

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from scanviz.profiler.report.text import HEADING, HOT, QUIET, WARNING, ReportLine, clipped, styled, table
+from scanviz.profiler.report.text import (
+    HEADING,
+    HOT,
+    NARROWEST,
+    QUIET,
+    WARNING,
+    ReportLine,
+    clipped,
+    styled,
+    table,
+)
 from scanviz.profiler.report.units import counted, duration, share
 from scanviz.profiler.report.values import TWICE
 from scanviz.record.model import ProfileRecord
@@ -17,7 +27,6 @@ from scanviz.record.summary.verdict import VerdictSentence, slow_lines, verdict
 
 MOST_LINES = 20
 MOST_ROWS = 5  # of the table of slow lines
-NARROWEST = 40
 LONGEST_CALL = 160  # columns of the script and its arguments
 LONGEST_ERROR = 240  # columns of the error that ended the script; its traceback has all of it
 NOT_CALLED = "No scanviz function was called: scanviz records what scanviz.function compiles."
@@ -132,9 +141,9 @@ def _line_table(record: ProfileRecord, parts: Sequence[RunPart], width: int, mos
     titles, loops = loop_titles(record), {loop.key: loop for loop in record.loops}
     rows = [["  line", "loop", "share", "time", "per step"]]
     for line in found[:most]:
-        loop = loops.get(line.loop) if line.loop is not None else None
-        here = sum(part.own_ns for part in line.parts if part.loop == line.loop)
-        step = duration(here / loop.steps) if loop is not None and loop.steps else "–"
+        key = line.loop
+        loop = loops.get(key) if key is not None else None
+        step = duration(line.spent_in(key) / loop.steps) if loop is not None and loop.steps else "–"
         name = sanitize(titles[loop.key]) if loop is not None else "–"
         cells = [clipped(name, 20), share(line.total_ns, whole), duration(line.total_ns), step]
         rows.append([f"  {sanitize(str(line.source))}", *cells])

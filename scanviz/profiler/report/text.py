@@ -9,11 +9,13 @@ import os
 import re
 import textwrap
 import unicodedata
+from collections.abc import Iterable
 from typing import NamedTuple, TextIO
 
 from scanviz.record.plain_text import sanitize
 
 HEADING, TITLE, QUIET, WARNING, HOT = "1", "1;36", "2", "33", "31"
+NARROWEST = 40  # columns of a report; less counts as so many
 _WITH_UNIT = re.compile(r"(?<=\d) (?=(?:[µnm]?s|%|[KMG]?i?B)(?!\w))")
 
 
@@ -114,6 +116,18 @@ def styled(line: ReportLine, width: int, color: bool) -> str:
         wrapped = textwrap.wrap(bound, width, initial_indent=indent, subsequent_indent=indent + "    ")
         texts = [text.replace("\u00a0", " ") for text in wrapped]
     return "\n".join(_colored(clipped(text, width), line.style if color else "") for text in texts)
+
+
+def rendered(lines: Iterable[ReportLine], width: int, color: bool) -> str:
+    """Return lines as text that ends in a newline, each wrapped or cut to the width, coloured on request.
+
+    Examples
+    --------
+    >>> print(rendered([ReportLine("one"), ReportLine("two")], 40, False), end="")
+    one
+    two
+    """
+    return "".join(styled(line, width, color) + "\n" for line in lines)
 
 
 def _colored(text: str, style: str) -> str:

@@ -8,7 +8,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from scanviz.profiler.report.text import HOT, QUIET, TITLE, WARNING, ReportLine, clipped, styled, table
+from scanviz.profiler.report.text import (
+    HOT,
+    NARROWEST,
+    QUIET,
+    TITLE,
+    WARNING,
+    ReportLine,
+    clipped,
+    rendered,
+    table,
+)
 from scanviz.profiler.report.units import amount, counted
 from scanviz.record.graphs.graph import LoopVariableRecord
 from scanviz.record.loops import LoopRecord
@@ -19,7 +29,6 @@ from scanviz.record.traces.blame import BlameLink, chain_of_blame
 from scanviz.record.traces.model import FirstBad, TracedVariableRecord, TraceRecord, first_bad, first_bad_of
 
 Look = Callable[[int, int, int, int], TraceRecord]  # of a loop's key, a run, the first and the last step
-NARROWEST = 40
 LONGEST = 24  # columns of a variable's name
 TWICE = "values are of a second computation of every call, on the reference tier; times are of the first"
 _STATES = ("mitmot", "mitsot", "sitsot")
@@ -72,9 +81,7 @@ def render_values(
     no values were recorded: scanviz profile --values SCRIPT records them
     """
     width = max(NARROWEST, width)
-    return "".join(
-        styled(line, width, color) + "\n" for line in _lines(record, width, step, scan_name, run, look)
-    )
+    return rendered(_lines(record, width, step, scan_name, run, look), width, color)
 
 
 def _lines(

@@ -116,6 +116,10 @@ class SlowLine(Struct, frozen=True):
             spent[part.loop] += part.own_ns
         return spent.most_common(1)[0][0]
 
+    def spent_in(self, loop: int | None) -> int:
+        """Return its time in a loop, by the loop's key."""
+        return sum(part.own_ns for part in self.parts if part.loop == loop)
+
 
 def slow_lines(parts: Sequence[RunPart]) -> list[SlowLine]:
     """Return the lines of the script by the time that they took when they ran, the slowest first.
@@ -143,9 +147,13 @@ def slow_lines(parts: Sequence[RunPart]) -> list[SlowLine]:
 def _sentences(record: ProfileRecord, parts: Sequence[RunPart]) -> Iterator[VerdictSentence]:
     lines, whole = slow_lines(parts), run_time_ns(parts)
     yield from _first_nan(record)
-    compiled = _compiled(parts, whole)
+    compilation: Counter[SourceRecord | None] = Counter()
+    for part in parts:
+        if part.kind in _COMPILATION:
+            compilation[part.source] += part.own_ns
+    compiled = _compiled(compilation, whole)
     slowest = [_slowest(record, lines[0], whole)] if lines else []
-    yield from (*compiled, *slowest) if _compile_ns(parts) >= LONG_NS else (*slowest, *compiled)
+    yield from (*compiled, *slowest) if compilation.total() >= LONG_NS else (*slowest, *compiled)
     loops = {loop.key: loop for loop in record.loops}
     if lines and lines[0].loop is not None:
         yield from _why(record, loops[lines[0].loop], lines[0])
@@ -154,16 +162,8 @@ def _sentences(record: ProfileRecord, parts: Sequence[RunPart]) -> Iterator[Verd
     yield from _rewriting(record, parts)
 
 
-def _compile_ns(parts: Sequence[RunPart]) -> int:
-    return sum(part.own_ns for part in parts if part.kind in _COMPILATION)
-
-
-def _compiled(parts: Sequence[RunPart], whole: int) -> list[VerdictSentence]:
-    """Return the line that compiles most, if compilation is most of the run."""
-    spent: Counter[SourceRecord | None] = Counter()
-    for part in parts:
-        if part.kind in _COMPILATION:
-            spent[part.source] += part.own_ns
+def _compiled(spent: Counter[SourceRecord | None], whole: int) -> list[VerdictSentence]:
+    """Return the line that compiles most, of compile times by line, if compilation is most of the run."""
     if spent.total() <= MOST_OF_IT * whole:
         return []
     source, took = max(spent.items(), key=lambda pair: (pair[0] is not None) * pair[1])
@@ -182,7 +182,7 @@ def _slowest(record: ProfileRecord, line: SlowLine, whole: int) -> VerdictSenten
         text += f", moved out of the loop `{_short(moved)}`" if moved else ", outside of loops"
     else:
         loop = next(loop for loop in record.loops if loop.key == key)
-        here = sum(part.own_ns for part in line.parts if part.loop == key)
+        here = line.spent_in(key)
         step = f"{duration(here / loop.steps)} per step" if loop.steps else duration(here)
         text += f", {step} of the loop `{_short(loop_titles(record)[key])}`"
     gradient = sum(part.own_ns for part in line.parts if part.rule == "gradient")

@@ -24,7 +24,7 @@ def run_text(tmp_path, code):
     return script(tmp_path / "code.py", cwd=FOLDER)
 
 
-def test_tiers_give_what_loops_by_hand_give_and_the_table_is_written_with_the_machine_in_words(tmp_path):
+def test_tiers_agree_with_handwritten_loops_and_the_table_names_the_machine(tmp_path):
     done = run("loops.py", "--quick", "--json", str(tmp_path / "new" / "loops.json"))
     assert done.returncode == 0, done.stderr
     found = json.loads((tmp_path / "new" / "loops.json").read_text(encoding="utf-8"))
@@ -49,7 +49,7 @@ def test_nothing_is_timed_that_gives_something_else_than_the_loop_by_hand(tmp_pa
     assert "Not equal to tolerance" in done.stderr
 
 
-def test_what_is_stated_of_steps_that_are_lost_in_noise_stands_as_it_is(tmp_path):
+def test_steps_lost_in_noise_keep_the_stated_time(tmp_path):
     done = run_text(
         tmp_path,
         "from profile_truth import _beside\nfrom truth_instruments import Measured\n"
@@ -242,7 +242,7 @@ def test_the_cards_of_lesson_9_get_the_gains_of_their_rules(monkeypatch):
     assert [line for _, line in changed] == [lesson_cards.in_words(row) for row in rows]
 
 
-def test_what_is_measured_of_a_slow_loop_has_its_places_in_the_page(monkeypatch):
+def test_measurements_of_the_slow_loop_have_places_in_the_page(monkeypatch):
     monkeypatch.syspath_prepend(str(FOLDER))
     import slow_loop
 

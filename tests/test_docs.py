@@ -122,7 +122,7 @@ assert y == 1
 """
 
 
-def test_a_page_runs_as_one_program_and_prints_what_it_says() -> None:
+def test_a_page_runs_as_one_program_and_prints_its_documented_output() -> None:
     assert run_page(GOOD, "page.md") == 3
 
 

@@ -60,6 +60,6 @@ CHECKS = {
 
 
 @pytest.mark.parametrize("name", CHECKS)
-def test_an_example_prints_what_it_should(name):
+def test_an_example_prints_the_expected_output(name):
     text = run(name)
     assert CHECKS[name](text), text

@@ -36,7 +36,7 @@ def loaded(code=CODE):
     return json.loads(done.stdout)
 
 
-def test_importing_scanviz_loads_only_what_building_a_graph_needs():
+def test_importing_scanviz_loads_only_modules_for_building_graphs():
     found = loaded()
     early = [name for name in found if any(name == later or name.startswith(f"{later}.") for later in LATER)]
     assert early == [], "import them where they are used, or through scanviz._LATER"

@@ -142,7 +142,7 @@ def test_the_rewrite_changes_no_value(loop):
         np.testing.assert_array_equal(before, after)
 
 
-def test_the_rewrite_takes_what_all_steps_share_out_of_them():
+def test_the_rewrite_moves_shared_work_out_of_the_steps():
     v, x = mini.variable("v"), mini.variable("x")
     (h,) = mini.scan(lambda x_t, v: x_t * mini.tanh(v), [(x, (0,))], [None], [v])
     (after,) = mini.push_out_non_sequences([h])
@@ -150,7 +150,7 @@ def test_the_rewrite_takes_what_all_steps_share_out_of_them():
     assert [node.op for node in mini.in_order(loop.parameter.outputs) if node.inputs] == ["multiply"]
 
 
-def test_the_file_is_what_its_page_builds_up():
+def test_the_file_equals_the_code_of_its_page():
     tangle = module_of(ROOT / "tools" / "tangle.py")
     page, file = ((ROOT / "docs" / f"miniscan.{ending}").read_text("utf-8") for ending in ("md", "py"))
     assert tangle.tangled(page) == file, "python tools/tangle.py writes docs/miniscan.py anew"

@@ -31,7 +31,7 @@ def test_a_name_of_a_class_means_one_thing(texts):
     assert {name: files for name, files in found.items() if len(files) > 1} == {}
 
 
-def test_a_variable_is_called_what_it_is_and_not_each(texts):
+def test_no_variable_is_called_each(texts):
     found = [path for path, text in texts.items() if PERHAPS_BOUND.search(text) and has_variable(text)]
     assert found == []
 

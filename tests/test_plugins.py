@@ -106,7 +106,7 @@ def installed(tmp_path, monkeypatch):
         del sys.modules[name]
 
 
-def test_who_adds_something_is_known_with_its_version():
+def test_a_plugin_is_listed_with_its_distribution_and_version():
     assert plugins("scanviz.exports")["names"].distribution == "few-tools 1.2"
 
 
@@ -159,7 +159,7 @@ def test_an_export_format_is_found_and_a_broken_one_names_its_distribution():
         export(ProfileRecord(), "wrong")
 
 
-def test_the_commands_list_what_is_added():
+def test_commands_list_plugins_and_loading_errors():
     with pytest.raises(
         HelpWanted, match=r"names       names of loops\nthe export format 'wrong' of the distr"
     ):

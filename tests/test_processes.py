@@ -60,11 +60,11 @@ def test_one_process_begins_with_the_tests_that_wait(last):
     assert found[:begun] + found[begun + last :] == list(range(11 - last))
 
 
-def test_products_take_one_thread_here_and_in_what_tests_start():
+def test_products_run_on_one_thread_in_tests_and_child_processes():
     assert os.environ["OPENBLAS_NUM_THREADS"]  # whoever sets another number means it
 
 
-def test_what_processes_compile_is_kept_for_the_others(request):
+def test_compiled_bytecode_is_shared_between_processes(request):
     """Else each of hundreds of processes compiles all of scanviz, which takes longer than importing it."""
     assert "PYTHONDONTWRITEBYTECODE" not in os.environ
     code = "import scanviz.tensor, os; print(os.path.exists(scanviz.tensor.__cached__))"

@@ -106,7 +106,7 @@ def test_everything_that_is_imported_comes_with_scanviz_or_with_an_extra() -> No
     assert imported <= distributions(*OPTIONAL), imported - distributions(*OPTIONAL)
 
 
-def test_what_the_readme_shows_needs_no_extra() -> None:
+def test_the_readmes_examples_need_no_extra() -> None:
     for folder in ("engine/ops", "render", "tui/views", "record", "tensor"):
         imported = {BROUGHT_BY.get(each, each) for each in third_party(ROOT / "scanviz" / folder)}
         assert imported <= distributions(), folder

@@ -28,7 +28,7 @@ def test_packages_are_known_from_the_lowest_to_the_highest():
     assert package_of("scanviz/testing/loops.py", ORDER) is None
 
 
-def test_tests_named_after_what_changed_come_first_then_their_folder_the_laws_and_the_layers_above():
+def test_tests_are_ordered_by_name_folder_laws_and_upper_layers():
     found = chosen(["scanviz/engine/rewrites/pipeline.py"], TESTS, ORDER)
     assert found[0] == "tests/engine/rewrites/test_pipeline.py"
     before_laws = found[: found.index(LAWS)]
@@ -44,7 +44,7 @@ def test_a_changed_test_is_first_and_asks_for_its_folder_alone():
     assert {each.split("/")[1] for each in found if each.count("/") > 1} == {"record"}
 
 
-def test_what_only_gathers_the_layers_is_tested_by_the_laws_and_all_of_them():
+def test_modules_that_gather_layers_are_tested_by_laws_and_all_layers():
     found = chosen(["scanviz/testing/loops.py"], TESTS, ORDER)
     assert (
         found.index(LAWS)

@@ -29,7 +29,7 @@ def tool():
     return module
 
 
-def test_every_operation_stands_in_the_table_with_what_is_known_of_it(tool):
+def test_the_table_lists_every_operation_with_its_features(tool):
     text = tool.operations()
     rows = [line for line in text.splitlines() if line.startswith("| `")]
     assert len(rows) == sum(1 for _ in declarations())
@@ -116,7 +116,7 @@ def test_every_public_name_has_its_place_in_the_reference(tool):
             assert re.search(rf":: {re.escape(name)}\.{key}$|^\| `{key}` \| \S", page, re.MULTILINE), key
 
 
-def test_what_is_documented_has_a_docstring(tool):
+def test_every_documented_name_has_a_docstring(tool):
     for name in tool.MODULES:
         module = sys.modules[name]
         assert all(getattr(module, key).__doc__ for key in tool.public_names(name)), name

@@ -45,7 +45,7 @@ def test_json_is_the_same_advice_as_data(record: ProfileRecord, tmp_path: Path) 
     assert found["advice"][0]["source"] == {"file": "rnn.py", "line": 9, "text": LINE.text}
 
 
-def test_nothing_to_advise_is_said_with_what_takes_most_and_its_line(tmp_path: Path) -> None:
+def test_advise_without_a_suggestion_prints_the_slowest_line(tmp_path: Path) -> None:
     short = replace(
         SMALL, wall_ns=12_000_000, functions=(replace(SMALL.functions[0], build_ns={}),), building=()
     )

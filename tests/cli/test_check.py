@@ -54,14 +54,14 @@ def test_a_check_stops_at_the_first_nan_and_fails(script: Path) -> None:
     assert [each.name for each in script.iterdir()] == ["rnn.py"]
 
 
-def test_a_clean_script_ends_with_0_and_says_what_was_looked_at(script: Path) -> None:
+def test_check_of_a_clean_script_exits_with_0_and_counts_calls_and_steps(script: Path) -> None:
     done = command("check", "rnn.py", cwd=script)
     assert done.returncode == 0 and done.stdout == "before\nafter\n"
     text = " ".join(done.stderr.split())  # lines are as wide as the terminal
     assert "nothing found in" in text and "1,000 steps of loops, 1 call" in text
 
 
-def test_a_script_without_functions_says_so(tmp_path: Path) -> None:
+def test_a_script_without_functions_is_reported(tmp_path: Path) -> None:
     done = command("check", "-c", "print(1)", cwd=tmp_path)
     assert done.returncode == 0 and done.stdout == "1\n"
     assert "no scanviz function was called" in done.stderr
@@ -101,7 +101,7 @@ def test_a_finding_in_a_thread_that_outlives_the_script_counts(script: Path) -> 
     assert "Traceback" not in done.stderr
 
 
-def test_what_is_found_as_json(script: Path) -> None:
+def test_check_prints_its_finding_as_json(script: Path) -> None:
     done = command("check", "--json", "rnn.py", "bad", cwd=script)
     assert done.returncode == 1 and done.stderr == ""
     data = json.loads(done.stdout.splitlines()[-1])
@@ -113,7 +113,7 @@ def test_what_is_found_as_json(script: Path) -> None:
     }
 
 
-def test_options_choose_what_is_looked_for(script: Path) -> None:
+def test_options_select_the_values_to_look_for(script: Path) -> None:
     assert command("check", "--inf", "rnn.py", "bad", cwd=script).returncode == 0
     assert command("check", "--nan", "rnn.py", "bad", cwd=script).returncode == 1
     big = command("check", "--big", "30", "rnn.py", "bad", cwd=script)
@@ -147,7 +147,7 @@ def test_a_profile_with_values_is_saved_and_reported(script: Path) -> None:
     assert ascii_only.returncode == 0 and ascii_only.stdout.isascii()
 
 
-def test_a_pattern_that_no_loop_has_is_said(script: Path) -> None:
+def test_a_pattern_without_a_matching_loop_is_reported(script: Path) -> None:
     done = command("profile", "--values=rmm*", "rnn.py", cwd=script)
     assert done.returncode == 1
     assert "no loop is named 'rmm*': no values; loops: rnn" in done.stderr

@@ -113,9 +113,7 @@ def test_processes_and_their_processes_leave_a_profile_each_and_are_merged(folde
 @pytest.mark.parametrize(
     "method", ["fork", *(pytest.param(each, marks=pytest.mark.slow) for each in ("spawn", "forkserver"))]
 )
-def test_workers_of_pools_leave_whole_profiles_and_say_that_their_pool_ended_them(
-    folder: Path, method: str
-) -> None:
+def test_pool_workers_save_complete_profiles_with_the_reason_of_their_end(folder: Path, method: str) -> None:
     needs(method)
     done = command("profile", "-q", "--children", "many.py", method, "pool", "cut", cwd=folder)
     assert (done.returncode, done.stdout) == (0, "4\n2\n"), done.stderr
@@ -127,7 +125,7 @@ def test_workers_of_pools_leave_whole_profiles_and_say_that_their_pool_ended_the
     assert len([one for one in ended if one in whole]) == len(ended) - 1
 
 
-def test_a_process_that_fails_says_so_in_its_profile_and_is_no_failure_of_the_program(folder: Path) -> None:
+def test_a_failed_child_process_is_recorded_and_does_not_fail_the_program(folder: Path) -> None:
     needs("fork")
     done = command("profile", "-q", "--children", "many.py", "fork", "fail", cwd=folder)
     assert done.returncode == 0, done.stderr

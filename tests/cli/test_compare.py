@@ -87,7 +87,7 @@ def test_each_run_reads_the_same_input(folder: Path) -> None:
     assert done.stderr.count("read a line") == 2
 
 
-def test_each_run_reads_what_comes_through_a_pipe(folder: Path) -> None:
+def test_each_repeated_run_reads_the_same_piped_input(folder: Path) -> None:
     (folder / "rnn.py").write_text(
         SCRIPT.replace("print(", "print(file=sys.stderr, *(").replace("[1:])", "[1:]))")
     )

@@ -76,7 +76,7 @@ def test_a_program_behaves_as_under_python(script, name):  # noqa: F811
         assert (done.returncode, done.stdout, done.stderr) == (plain.returncode, plain.stdout, plain.stderr)
 
 
-def test_a_program_that_takes_scanviz_out_of_what_is_imported_keeps_its_profile(script):  # noqa: F811
+def test_a_program_that_removes_scanviz_from_sys_modules_keeps_its_profile(script):  # noqa: F811
     path = script(LOOP + "f(np.ones(5))\ndel sys.modules['scanviz']\n")
     done = launch(script.folder, "profile", path.name)
     assert done.returncode == 0 and "Traceback" not in done.stderr
@@ -193,14 +193,14 @@ def test_a_report_of_a_loop_that_is_not_there_names_those_that_are(script):  # n
     assert two.returncode == 2 and "takes one FILE, a saved profile, found 2" in two.stderr
 
 
-def test_doctor_as_json_says_how_to_get_missing_parts(tmp_path):
+def test_doctor_as_json_lists_the_install_command_of_missing_parts(tmp_path):
     done = launch(tmp_path, "doctor", "--json")
     found = {each["name"]: each for each in json.loads(done.stdout)}
     assert found["numpy"]["works"] and {"dot", "GPU driver", "cupy", "textual-serve"} <= set(found)
     assert all(each["works"] or each["how_to_get"] for each in found.values())
 
 
-def test_the_version_is_said_without_an_installation(tmp_path):
+def test_version_is_printed_without_an_installation(tmp_path):
     done = launch(tmp_path, "--version")
     assert done.returncode == 0 and done.stdout.startswith("scanviz 0.")
 
@@ -224,7 +224,7 @@ def test_a_command_after_one_that_ran_a_program_still_refuses_in_words(tmp_path,
 
 
 @pytest.mark.usefixtures("this_process")
-def test_a_command_that_a_program_gives_does_not_change_what_becomes_of_its_error(tmp_path, monkeypatch):
+def test_a_scanviz_command_run_by_a_program_does_not_change_the_programs_error(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     text = "from scanviz.cli import main\nmain(['report', 'missing.scanviz'])\nraise scanviz.ScanvizError('mine')\n"
     (tmp_path / "program.py").write_text(textwrap.dedent(LOOP) + text)
@@ -262,7 +262,7 @@ def test_a_program_that_leaves_no_descriptor_keeps_its_profile_and_code(script, 
 
 @posix
 @pytest.mark.parametrize("words", ["rewrites", "program", "memory", "native", "graph -o wave.png"])
-def test_what_is_shown_when_a_program_ends_needs_no_file_descriptor_of_it(script, words):  # noqa: F811
+def test_output_after_the_program_needs_no_file_descriptor_of_the_program(script, words):  # noqa: F811
     path = script(NO_DESCRIPTORS + "sys.exit(7)")
     done = fresh(script.folder, "-m", "scanviz", *words.split(), path.name)
     assert done.returncode == 7 and "Traceback" not in done.stderr, done.stderr

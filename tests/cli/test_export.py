@@ -46,7 +46,7 @@ def test_standard_output_takes_one_piece(folder, capfdbinary):
     assert b"standard output takes one table" in capfdbinary.readouterr().err
 
 
-def test_a_format_whose_library_is_missing_says_how_to_get_it(folder, capsys, monkeypatch):
+def test_a_format_with_a_missing_library_names_the_install_command(folder, capsys, monkeypatch):
     import sys
 
     monkeypatch.setitem(sys.modules, "pyarrow", None)

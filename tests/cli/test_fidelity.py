@@ -125,7 +125,7 @@ def test_modules_and_code_run_as_under_python(script):
         assert run.stdout == plain.stdout, arguments
 
 
-def test_what_cannot_be_run_is_said_with_pythons_exit_code(script):
+def test_a_script_that_cannot_run_is_reported_with_pythons_exit_code(script):
     for arguments in (["missing.py"], ["-m", "missing_module"], [str(script.folder)]):
         plain, run = both(script.folder, *arguments)
         assert plain.returncode == run.returncode != 0, arguments
@@ -225,7 +225,7 @@ def test_nothing_that_is_no_profile_is_overwritten(script):
     assert forced.returncode == 0 and load(precious).loops
 
 
-def test_help_and_version_are_quick_to_say(tmp_path):
+def test_help_imports_little(tmp_path):
     for arguments in (
         ["--help"],
         ["profile", "--help"],
@@ -237,7 +237,7 @@ def test_help_and_version_are_quick_to_say(tmp_path):
         assert done.returncode == 0 and "usage: scanviz" in done.stdout
 
 
-def test_doctor_names_every_backend_and_how_to_get_what_is_missing(tmp_path):
+def test_doctor_lists_every_backend_and_the_install_command_of_missing_ones(tmp_path):
     done = launch(tmp_path, "doctor")
     assert done.returncode == 0
     for name in ("reference", "numpy", "cupy", "textual"):

@@ -17,7 +17,7 @@ def test_helps_and_lists_fit_a_terminal_of_80_columns(words, tmp_path):
     assert shown.stdout.split() == wide.stdout.split()
 
 
-def test_what_stands_in_columns_goes_on_below_its_last_one_and_what_fits_stays():
+def test_long_lines_wrap_below_their_last_column_and_short_lines_stay():
     text = "Short.\nStays.\n\n  -o, --output FILE   where the profile is saved\n  plain words that are too long\n"
     assert fitted(text, 32).split("\n") == [
         "Short.", "Stays.", "", "  -o, --output FILE   where the", "  profile is saved", "  plain words that are too long", "",

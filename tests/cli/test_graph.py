@@ -36,7 +36,7 @@ def folder(tmp_path_factory):
     return path
 
 
-def test_a_script_is_drawn_in_characters_apart_from_what_it_prints(folder):
+def test_a_script_is_drawn_in_characters_and_its_output_goes_to_standard_error(folder):
     done = scanviz(folder, "graph", "script.py")
     assert done.returncode == 0
     assert "╔═ loop rnn" in done.stdout and "tanh" in done.stdout
@@ -78,7 +78,7 @@ def test_a_loop_is_closed_by_its_name_and_others_stay_open(folder):
     assert other.returncode == 2 and "--closed and --mappings cannot be combined" in other.stderr
 
 
-def test_what_scanviz_did_not_draw_is_not_replaced(folder):
+def test_a_foreign_file_is_not_replaced(folder):
     (folder / "own.svg").write_text("my own")
     done = scanviz(folder, "graph", "-o", "own.svg", "kept.scanviz")
     assert done.returncode == 2 and "--force replaces it" in done.stderr
@@ -99,7 +99,7 @@ def test_one_loop_folded_with_types(folder):
     assert scanviz(folder, "graph", "--ascii", "kept.scanviz").stdout.isascii()
 
 
-def test_before_the_rewrites_and_what_one_changed(folder):
+def test_graph_draws_the_unrewritten_graph_and_the_changes_of_one_rewrite(folder):
     built = scanviz(folder, "graph", "--before", "--scan", "rnn", "kept.scanviz").stdout
     assert "dot" in built.split("tanh")[0]
     changed = scanviz(folder, "graph", "--diff", "PushOutSeqScan", "kept.scanviz").stdout
@@ -134,7 +134,7 @@ def test_steps_side_by_side_connections_and_mappings(folder):
     assert mappings.splitlines()[1].split("  ")[0] == "outer inputs"
 
 
-def test_the_path_of_a_pair_is_of_the_loop_that_has_both_whichever_took_more_time(folder):
+def test_a_path_is_drawn_for_the_loop_that_has_both_ends(folder):
     assert "tanh" in scanviz(folder, "graph", "--connections=h,h", "kept.scanviz").stdout
     assert "result ∂h" in scanviz(folder, "graph", "--connections=∂h,∂h", "kept.scanviz").stdout
 

@@ -63,7 +63,7 @@ def names(place):
 
 @pytest.mark.parametrize("what, kind", [("fifo", "a FIFO"), ("folder", "a folder"), ("zero", "a device")])
 @pytest.mark.parametrize("words", READING)
-def test_what_is_no_file_is_not_read(folder, words, what, kind):
+def test_a_special_file_is_not_read(folder, words, what, kind):
     done = typed(*words.split(), f"{what}.scanviz", cwd=folder, NO_COLOR="1")
     assert done.returncode in (1, 2) and "Traceback" not in done.stderr
     assert f"it is {kind}" in done.stderr or "needs a terminal" in done.stderr
@@ -72,7 +72,7 @@ def test_what_is_no_file_is_not_read(folder, words, what, kind):
 @pytest.mark.parametrize("what, kind", [("fifo", "a FIFO"), ("folder", "a folder"), ("tty", "a device")])
 @pytest.mark.parametrize("force", [False, True])
 @pytest.mark.parametrize("command", WRITING)
-def test_what_is_no_file_is_not_written_to_even_by_force(folder, command, force, what, kind):
+def test_a_special_file_is_not_written_to_even_with_force(folder, command, force, what, kind):
     before = names(folder)
     *words, last = command.split()
     target = [f"{last}{what}.svg"] if last.endswith("=") else [last, f"{what}.svg"]
@@ -100,7 +100,7 @@ def test_a_full_disk_behind_standard_output_is_reported(folder, command):
 @pytest.mark.parametrize(
     "command", ["html -o out.x", "export -f json -o out.x", "graph --engine own -o out.svg", "profile"]
 )
-def test_a_full_disk_leaves_what_was_there_and_is_never_exit_code_0(folder, command):
+def test_a_full_disk_keeps_the_old_file_and_exits_with_an_error(folder, command):
     target = folder / {"graph": "out.svg", "profile": "s.scanviz"}.get(command.split()[0], "out.x")
     save(ProfileRecord(script="before"), target)
     before, there = target.read_bytes(), names(folder)

@@ -56,7 +56,7 @@ def test_a_saved_profile_is_overwritten_but_a_foreign_file_never(folder):
     assert "sums" in (folder / "script.html").read_text()
 
 
-def test_a_page_goes_to_standard_output_where_that_is_asked_for(folder):
+def test_a_page_is_written_to_standard_output_on_request(folder):
     scanviz(folder, "profile", "-q", "script.py")
     done = scanviz(folder, "html", "-o", "-", "script.scanviz")
     assert done.stdout.startswith("<!DOCTYPE html>") and not (folder / "script.html").exists()

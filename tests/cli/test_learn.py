@@ -56,7 +56,7 @@ def test_an_error_names_the_part_and_the_line_of_the_file(tmp_path, capsys):
         assert f"{file}{place}" in capsys.readouterr().out
 
 
-def test_what_a_learner_wrote_is_never_written_over(tmp_path, capsys):
+def test_learn_never_overwrites_a_file(tmp_path, capsys):
     file = tmp_path / "lesson.py"
     file.write_text("mine", "utf-8")
     assert main(["learn", "6", "--write", str(file)]) == 2

@@ -29,7 +29,7 @@ def plain(text: str) -> str:
     return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text)
 
 
-def test_a_terminal_shows_what_is_done_and_how_long_the_rest_takes_and_the_line_goes_away() -> None:
+def test_a_terminal_shows_a_progress_line_and_erases_it() -> None:
     stream = Terminal()
     shown = MeasuredProgress(stream)
     shown.begin("--verify train")

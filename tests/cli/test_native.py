@@ -44,7 +44,7 @@ def test_a_loop_without_native_code_has_its_reason(folder):
     assert "loop `inverse`: no native code: calling out would cost more than is gained: `pinv`" in done.stdout
 
 
-def test_what_cannot_be_shown_is_refused_in_words(folder):
+def test_native_refuses_conflicting_options_and_unknown_loops(folder):
     done = command("native", "--ir", "--asm", "s.py", cwd=folder, COLUMNS="")
     assert done.returncode == 2 and "cannot be combined" in done.stderr
     done = command("native", "--scan", "chian", "s.py", cwd=folder, COLUMNS="")

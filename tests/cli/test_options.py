@@ -54,7 +54,7 @@ def test_options_behind_a_file_come_on_top_of_those_before_it():
     assert (given.rest, given.closed, given.top) == (["f"], ["a", "b"], 2)
 
 
-def test_what_was_given_can_be_given_on():
+def test_parsed_options_convert_back_to_arguments():
     given = parse(["--top=1", "--values", "-q", "s.py"], OPTIONS, program=True)
     again = as_given(given, "top", "values", "quiet", "output")
     assert (

@@ -103,7 +103,7 @@ registry.register("half", Half)
 """
 
 
-def test_where_not_every_tier_can_run_an_operation_it_says_so(script):
+def test_program_lists_the_tiers_that_cannot_run_an_operation(script):
     (script / "half.py").write_text(HALF + SCRIPT)
     done = scanviz_("program", "--scan", "rnn", "half.py", cwd=script)
     assert "steps, not on half: " in done.stdout.splitlines()[0], done.stdout
@@ -130,7 +130,7 @@ def test_a_program_is_written_and_printed_again_with_the_same_hash(script):
     assert hashes[0] == hashes[1] and hashes[0].endswith("  train\n")
 
 
-def test_what_is_no_program_is_refused_in_a_line(script):
+def test_a_file_that_holds_no_program_is_refused_in_one_line(script):
     (script / "bad.program").write_bytes(b"PK\x03\x04 and nothing more")
     (script / "folder.program").mkdir()
     os.mkfifo(script / "fifo.program")

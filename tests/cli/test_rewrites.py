@@ -93,7 +93,7 @@ def test_groups_of_a_tier_are_listed_with_refusals(tmp_path):
     assert "    as one\n" in printed.stdout and "never in memory" in printed.stdout
 
 
-def test_a_script_that_fails_still_shows_what_was_done(script):
+def test_a_script_that_fails_still_shows_its_rewrites(script):
     with (script / "rnn.py").open("a") as file:
         file.write("raise ValueError('later')\n")
     done = command("rewrites", "rnn.py", cwd=script)
@@ -147,7 +147,7 @@ def test_every_process_shows_the_same_change(script):
     assert shown[0] == shown[1]
 
 
-def test_the_guides_and_the_lstm_examples_show_what_was_bought():
+def test_the_power_and_lstm_examples_show_the_gain_of_rewrites():
     power = command("rewrites", str(EXAMPLES / "power.py"), cwd=EXAMPLES)
     assert "keeps only its last row" in power.stderr and "rows kept" in power.stderr
     lstm = command("rewrites", "--function", "train", str(EXAMPLES / "train_char_lstm.py"), cwd=EXAMPLES)

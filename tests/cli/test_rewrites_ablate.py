@@ -86,7 +86,7 @@ def test_one_rule_or_loop_alone_is_measured(run):
 SLOW = SCRIPT.replace("np.ones((4, 2))", "np.ones((20_000, 2))")
 
 
-def test_an_interrupt_shows_what_was_measured_and_no_traceback(run, tmp_path):
+def test_an_interrupt_shows_finished_measurements_without_a_traceback(run, tmp_path):
     (tmp_path / "slow.py").write_text(SLOW)
     command = [sys.executable, "-m", "scanviz", "rewrites", "--ablate", "--budget", "600", "slow.py"]
     process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
@@ -133,7 +133,7 @@ def profile_of(folder):
     return folder / "kept.scanviz"
 
 
-def test_what_is_measured_can_be_put_into_a_profile_and_is_shown_with_each_rewrite(run, tmp_path):
+def test_measured_effects_are_saved_in_a_profile_and_shown_with_each_rewrite(run, tmp_path):
     (tmp_path / "rnn.py").write_text(SCRIPT)
     kept = profile_of(tmp_path)
     for rule in ("PushOutSeqScan", "PushOutDot1"):  # the second leaves what the first put there

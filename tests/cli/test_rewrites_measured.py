@@ -61,7 +61,7 @@ def test_functions_never_called_are_listed(run, option):
 
 
 @pytest.mark.parametrize("option", ["--verify", "--bisect", "--ablate"])
-def test_a_script_without_functions_says_so(run, option):
+def test_a_script_without_functions_is_reported(run, option):
     done = run(option, "none.py")
     assert (done.returncode, done.stdout, done.stderr) == (0, "hi\n", "no function was built\n")
 
@@ -85,7 +85,7 @@ def test_one_rule_or_loop_alone_is_checked(run):
     assert 1 < some < every
 
 
-def test_a_function_whose_own_call_fails_is_distinguished(run, tmp_path):
+def test_a_function_with_a_failing_call_is_reported_as_not_measured(run, tmp_path):
     call = "try:\n    f(np.ones((4, 2)), np.ones((5, 3)))\nexcept Exception:\n    print('caught')\n"
     (tmp_path / "fails.py").write_text(
         SCRIPT.replace("for _ in range(3):\n    f(np.ones((4, 2)), np.ones((2, 3)))", call)

@@ -36,7 +36,7 @@ def test_only_keywords_that_the_function_lacks_are_answered(function, keyword):
     assert keyword_answer(TypeError(words), {"it": found}) == _WORDS[function][keyword]
 
 
-def test_a_refused_keyword_of_another_system_says_what_to_write():
+def test_a_keyword_of_another_system_is_an_error_with_a_replacement():
     with pytest.raises(TypeError, match="'avg'") as caught:
         STREAMS.normal(size=(2, 3), avg=0.0)
     assert notes_of(caught.value) == ["  write:    loc=…"]
@@ -61,7 +61,7 @@ def test_the_argument_order_of_jax_is_recognized_by_a_number_for_sequences():
 
 
 @pytest.mark.parametrize("function", [scanviz.grad, scanviz.jacobian, scanviz.hessian])
-def test_a_derivative_of_a_function_of_python_is_taken_of_what_it_gives(function):
+def test_differentiating_a_python_function_is_an_error_with_a_fix(function):
     with pytest.raises(TypeError, match="'wrt'") as caught:
         function(lambda x: x**2)
     assert f"scanviz.{function.__name__}(f(x), x)" in notes_of(caught.value)[0]
@@ -80,7 +80,7 @@ def test_a_derivative_of_a_function_of_python_is_taken_of_what_it_gives(function
         ("from scanviz.tensor.random.utils import RandomStream", "T.random.RandomStreams(seed=1)"),
     ],
 )
-def test_an_import_of_a_name_of_another_system_says_what_to_write(line, answer):
+def test_importing_a_name_of_another_system_is_an_error_with_a_replacement(line, answer):
     with pytest.raises(ImportError) as caught:
         exec(line)
     (note,) = notes_of(caught.value)
@@ -111,7 +111,7 @@ def test_functions_of_others_and_unknown_keywords_are_left_alone():
 @pytest.mark.parametrize(
     "name", ["optimizer", "compute_test_value", "device", "gcc__cxxflags", "scan__allow_gc"]
 )
-def test_a_setting_of_another_system_says_what_to_write(name):
+def test_a_setting_of_another_system_is_an_error_with_a_replacement(name):
     with pytest.raises(scanviz.ScanvizError, match=f"no setting `{name}`(?s:.*)write:"):
         setattr(scanviz.config, name, "None")
     with pytest.raises(AttributeError, match="expected: one of floatX, .*mode"):
@@ -159,7 +159,7 @@ def test_lists_and_variables_are_parameters_of_a_distribution():
     assert STREAMS.normal((3, 4), size=(5, 2)).type.shape == (5, 2)
 
 
-def test_a_size_by_place_says_where_it_stands():
+def test_a_positional_size_is_an_error_with_the_keyword():
     with pytest.raises(scanviz.ScanvizError, match=r"size=\(2, 3\), by name"):
         STREAMS.uniform((2,), 0.0, 1.0)
     with pytest.raises(TypeError, match="multiple values") as caught:
@@ -167,7 +167,7 @@ def test_a_size_by_place_says_where_it_stands():
     assert notes_of(caught.value) == ["  write:    size=(2, 3), by name"]
 
 
-def test_a_variable_that_is_called_says_that_sizes_are_attributes():
+def test_calling_a_size_is_an_error_with_the_attribute():
     x = T.matrix("x")
     for called in (lambda: x.size(), lambda: x.shape(0)):
         with pytest.raises(TypeError, match="not callable") as caught:

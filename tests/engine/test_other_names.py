@@ -81,7 +81,7 @@ EXPRESSIONS = [
 
 
 @pytest.mark.parametrize(("module", "name", "text"), EXPRESSIONS, ids=[name for _, name, _ in EXPRESSIONS])
-def test_what_is_to_be_written_runs(module, name, text):
+def test_the_suggested_replacements_run(module, name, text):
     a, b, v, p, q = T.matrix("a"), T.matrix("b"), T.scalar("v"), T.tensor3("p"), T.tensor3("q")
     k, n, w = T.lvector("k"), T.lvector("n"), scanviz.shared(np.eye(2), "w")
     names = {
@@ -143,7 +143,7 @@ OWNERS = {
 
 
 @pytest.mark.parametrize("module", OTHER_NAMES)
-def test_a_name_of_another_system_is_missing_and_its_error_says_what_to_write(module):
+def test_a_name_of_another_system_is_missing_with_a_replacement(module):
     for name, text in OTHER_NAMES[module].items():
         with pytest.raises(AttributeError, match=f"no attribute .{name}.") as caught:
             getattr(OWNERS[module], name)
@@ -151,7 +151,7 @@ def test_a_name_of_another_system_is_missing_and_its_error_says_what_to_write(mo
         assert not hasattr(OWNERS[module], name)
 
 
-def test_the_call_that_stands_for_a_scan_of_jax_gives_what_that_gives():
+def test_the_replacement_of_a_jax_scan_agrees_with_jax():
     names = {
         "scan": scanviz.scan,
         "init": 1.0,
@@ -163,7 +163,7 @@ def test_the_call_that_stands_for_a_scan_of_jax_gives_what_that_gives():
     np.testing.assert_array_equal(names["ys"].eval(), [2.0, 9.0])
 
 
-def test_what_stands_for_a_copy_of_a_function_swaps_its_shared_variable():
+def test_the_replacement_of_function_copy_swaps_a_shared_variable():
     x, w, v = T.scalar("x"), scanviz.shared(1.0, "w"), scanviz.shared(10.0, "v")
     names = {"scanviz": scanviz, "f": scanviz.function([x], x * w, updates={w: w + 1}), "w": w, "v": v}
     swapped = eval(OTHER_NAMES["Function"]["copy"].partition(" for swap")[0], names)
@@ -200,7 +200,7 @@ def test_an_attribute_that_variables_do_not_have_is_a_function_of_the_variable(n
         (T.nnet, "gelu", "a * (1 + T.erf(a / 2**0.5)) / 2"),
     ],
 )
-def test_a_name_that_belongs_to_a_module_around_says_the_same(place, name, text):
+def test_a_name_of_an_outer_module_has_the_same_replacement(place, name, text):
     with pytest.raises(AttributeError) as caught:
         getattr(place, name)
     assert caught.value.fix == text
@@ -229,11 +229,11 @@ def test_an_unknown_name_gets_no_advice():
 @pytest.mark.parametrize(
     ("name", "text"), [("tag", "x.eval({…})"), ("norm", "T.linalg.norm(x)"), ("sqr", "T.sqr(x)")]
 )
-def test_an_attribute_of_theanos_variables_says_what_to_write(name, text):
+def test_an_attribute_of_theanos_variables_is_an_error_with_a_replacement(name, text):
     with pytest.raises(AttributeError, match=re.escape(text)):
         getattr(T.vector("x"), name)
 
 
-def test_the_function_of_a_module_that_is_a_function_here_says_what_to_write():
+def test_a_function_used_as_a_module_is_an_error_with_a_replacement():
     with pytest.raises(AttributeError, match=r"write: +T\.xlogy\(a, b\)"):
         T.xlogx.xlogy0(T.vector(), T.vector())

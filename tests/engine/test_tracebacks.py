@@ -214,7 +214,7 @@ def test_the_setting_takes_two_words():
         scanviz.config.traceback = "long"
 
 
-def test_an_error_is_shown_as_it_is_where_what_tidies_it_cannot_be_imported():
+def test_an_error_is_shown_unchanged_when_traceback_code_cannot_be_imported():
     code = """
 import sys, scanviz
 sys.modules["scanviz.engine.tracebacks"] = None  # as where no file can be opened

@@ -50,7 +50,7 @@ def later(taps):
         ),
     ],
 )
-def test_sizes_are_named_as_one_speaks(wrong, expected):
+def test_errors_name_sizes_in_plain_words(wrong, expected):
     with pytest.raises(scanviz.ScanvizError) as error:
         wrong()
     for part in expected:

@@ -127,7 +127,7 @@ def test_a_lesson_is_read_run_solved_with_hints_and_checked():
     use(6, walk)
 
 
-def test_what_was_written_stays_while_one_goes_from_lesson_to_lesson():
+def test_an_answer_is_kept_while_moving_between_lessons():
     async def walk(app: LearnApp, pilot: Pilot[None]) -> None:
         app.query_one("#answer", TextArea).load_text("mine = 1")
         await press(pilot, "f3")
@@ -268,7 +268,7 @@ def test_a_program_that_cannot_be_stepped_through_shows_its_error_beside_it():
     use(6, walk, app_type=Lessons)
 
 
-def test_a_program_that_fails_says_its_own_error_where_there_is_nothing_to_show():
+def test_a_failing_program_without_a_picture_shows_its_own_error():
     async def walk(app: LearnApp, pilot: Pilot[None]) -> None:
         program = app.query_one("#program", TextArea)
         for key in ("f8", "f9"):
@@ -310,7 +310,7 @@ def marked(app: LearnApp) -> str:
     return title.plain[span.start : span.end]
 
 
-def test_both_editors_are_reached_by_keys_and_the_title_says_where_one_is():
+def test_keys_focus_both_editors_and_the_title_marks_the_focused_one():
     async def walk(app: LearnApp, pilot: Pilot[None]) -> None:
         stops = {"program": "#program", "exercise": "#answer", "text": "#page"}
         for stop, place in stops.items():
@@ -340,7 +340,7 @@ def test_a_line_that_is_wrong_has_the_cursor():
     use(5, walk)
 
 
-def test_an_editor_gets_back_what_the_lesson_has_and_that_can_be_undone():
+def test_an_editor_is_reset_to_the_lesson_and_the_reset_undone():
     async def walk(app: LearnApp, pilot: Pilot[None]) -> None:
         program, answer = app.query_one("#program", TextArea), app.query_one("#answer", TextArea)
         await press(pilot, "ctrl+r")

@@ -47,7 +47,7 @@ def test_there_are_ten_in_their_order():
 
 
 @pytest.mark.parametrize("one", ALL)
-def test_a_program_is_short_and_prints_what_the_lesson_says(one: Lesson):
+def test_a_lessons_program_is_short_and_prints_the_documented_output(one: Lesson):
     assert len(one.program.splitlines()) <= 40
     assert (
         max(map(len, (one.program + one.exercise + one.solution).splitlines())) <= 72
@@ -71,7 +71,7 @@ def test_a_page_shows_neither_the_solution_nor_the_check(one: Lesson):
 
 
 @pytest.mark.parametrize("one", ALL)
-def test_options_of_commands_stand_before_the_program_whose_they_would_be(one: Lesson):
+def test_options_precede_the_program_in_a_lessons_commands(one: Lesson):
     lines = [
         line for block in re.findall(r"```sh\n(.*?)```", one.page, re.DOTALL) for line in block.splitlines()
     ]
@@ -86,7 +86,7 @@ def test_the_picture_of_a_program_is_drawn(number: int):
     assert "loop" in picture or "steps of" in picture
 
 
-def test_a_picture_that_cannot_be_drawn_says_why_without_the_programs_traceback():
+def test_a_picture_of_a_missing_loop_is_an_error_without_a_traceback():
     with pytest.raises(ScanvizValueError, match=r"^there is no loop named 'account'"):
         draw_in_characters("missing", lesson(1).picture, 100)
 

@@ -35,7 +35,7 @@ def run(shell, cell: str):
     return shell.run_cell(cell, store_history=True)
 
 
-def test_a_cell_is_recorded_and_what_happened_shown(shell):
+def test_a_cell_is_recorded_and_its_report_shown(shell):
     run(shell, f"%%scanviz recorded{CELL}")
     session = shell.user_ns["recorded"]
     [loop] = session.record.loops
@@ -57,7 +57,7 @@ def test_the_page_stands_in_a_frame_that_is_closed_to_everything_around_it(shell
     assert "_scanviz" in shell.user_ns
 
 
-def test_a_cell_that_fails_shows_its_error_and_what_was_recorded(shell, capsys):
+def test_a_failing_cell_shows_its_error_and_its_record(shell, capsys):
     run(shell, f"%%scanviz{CELL}1 / 0")
     assert "ZeroDivisionError" in capsys.readouterr().out
     assert shell.user_ns["_scanviz"].record.loops[0].steps == 50
@@ -71,7 +71,7 @@ def test_a_loop_of_a_record_shows_its_variables_with_their_kinds(shell):
     assert "sitsot" in bundle["text/html"] and "single input tap" in bundle["text/html"]
 
 
-def test_a_keyword_or_an_import_of_another_system_says_what_to_write(shell, capsys):
+def test_a_keyword_or_import_of_another_system_is_an_error_with_a_replacement(shell, capsys):
     traceback_hooks._answer_in(shell)
     run(shell, 'import scanviz\nscanviz.scan(lambda x: x, scanviz.tensor.vector("x"), reverse=True)')
     assert "go_backwards=True" in capsys.readouterr().out

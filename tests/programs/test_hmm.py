@@ -91,7 +91,7 @@ def test_the_likelihood_and_its_gradient_are_those_of_forward_backward(model, mo
 
 
 @pytest.mark.parametrize("mode", TIERS, ids=str)
-def test_what_the_model_cannot_give_has_likelihood_zero_and_no_gradient(model, mode):
+def test_impossible_observations_have_likelihood_zero_and_no_gradient(model, mode):
     moves, gives, x, cost = model
     f = scanviz.function([moves, gives, x], [cost, *scanviz.grad(cost, [moves, gives])], mode=mode)
     value, of_moves, of_gives = f(*logits(0), np.array([4, 1, 2]))
@@ -100,7 +100,7 @@ def test_what_the_model_cannot_give_has_likelihood_zero_and_no_gradient(model, m
 
 
 @pytest.mark.parametrize("mode", TIERS[:2], ids=str)
-def test_it_trains_and_what_is_forbidden_stays_so(mode):
+def test_training_keeps_forbidden_transitions_forbidden(mode):
     moves, gives = (scanviz.shared(logit, name) for logit, name in zip(logits(7), ("A", "B"), strict=True))
     xs = [T.lvector(f"x{k}") for k in range(3)]
     loss = -sum(log_likelihood(moves, gives, x) for x in xs)

@@ -46,7 +46,7 @@ def planted_matrix() -> Any:
     return data
 
 
-def test_what_a_step_made_is_traced_to_the_row_of_the_input() -> None:
+def test_a_bad_value_of_a_step_is_traced_to_the_row_of_the_input() -> None:
     made, row = chain(
         scanviz.function([X, W], rnn()[-1], mode="numpy"), planted_matrix(), 0.1 * np.eye(3), loop="rnn"
     )

@@ -99,14 +99,14 @@ def test_a_missing_file_is_an_os_error(tmp_path: Path) -> None:
     assert not is_profile(tmp_path / "nothing.scanviz")
 
 
-def test_a_newer_file_says_that_scanviz_is_too_old(tmp_path: Path) -> None:
+def test_a_newer_file_is_an_error_that_asks_to_upgrade(tmp_path: Path) -> None:
     path = changed(tmp_path, lambda document: document.update(schema=SCHEMA + 1))
     with pytest.raises(ScanvizError, match="written by a newer scanviz") as caught:
         load(path)
     assert "pip install --upgrade scanviz" in str(caught.value)
 
 
-def test_an_older_file_says_that_the_script_must_be_profiled_again(tmp_path: Path) -> None:
+def test_an_older_file_is_an_error_that_asks_to_profile_again(tmp_path: Path) -> None:
     path = changed(tmp_path, lambda document: document.update(schema=SCHEMA - 1))
     with pytest.raises(ScanvizError, match="written by an older scanviz") as caught:
         load(path)

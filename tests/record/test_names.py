@@ -46,7 +46,7 @@ def test_loops_of_one_name_are_distinguished_by_functions_and_numbers(record):
     assert steps == {"same#1/rnn": 2, "same#2/rnn": 3, "rnn#1": 4, "rnn#2": 4, "lone": 4}
 
 
-def test_a_name_that_several_have_is_refused_with_what_they_are_called(record):
+def test_an_ambiguous_name_is_refused_with_the_numbered_names(record):
     assert not_one_loop(record, "rnn") == "4 loops are named 'rnn': same#1/rnn, same#2/rnn, rnn#1, rnn#2"
     assert not_one_loop(record, "other/rnn") == "2 loops are named 'other/rnn': rnn#1, rnn#2"
     assert not_one_function(record, "same") == "2 functions are named 'same': same#1, same#2"

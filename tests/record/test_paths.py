@@ -34,7 +34,7 @@ def test_another_file_is_its_last_part(tmp_path: Path, monkeypatch: pytest.Monke
     assert recorded_path("/somewhere/secret/rnn.py") == "rnn.py"
 
 
-def test_a_folder_whose_name_only_begins_alike_is_another(
+def test_a_folder_with_the_same_prefix_is_another_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "run").mkdir()
@@ -44,5 +44,5 @@ def test_a_folder_whose_name_only_begins_alike_is_another(
 
 
 @pytest.mark.parametrize("name", ["<stdin>", "<string>", "<ipython-input-1>"])
-def test_what_is_no_file_keeps_its_name(name: str) -> None:
+def test_names_without_a_file_are_kept(name: str) -> None:
     assert recorded_path(name) == name

@@ -57,7 +57,7 @@ def test_json_stays_json(text: str) -> None:
     assert is_plain(out.getvalue()[:-1]) and json.loads(out.getvalue()) == {text: [text]}
 
 
-def test_what_a_stream_has_no_letters_for_is_replaced() -> None:
+def test_characters_missing_from_the_encoding_are_replaced() -> None:
     raw = io.BytesIO()
     stream = io.TextIOWrapper(raw, "ascii", write_through=True)
     write_text("µ \x1b[1mä\x1b[0m \x1b]0;x\x07\n", stream, colours=True)

@@ -19,7 +19,7 @@ def folded(*results):
     ]
 
 
-def test_sizes_and_what_is_computed_of_them_alone_are_plumbing():
+def test_sizes_and_expressions_of_sizes_are_plumbing():
     x = T.matrix("x")
     hidden, shown = folded(T.sum(x) * T.zeros((x.shape[0] + 1, x.shape[1])))
     assert "dimension{axis=0}" in hidden and "add" in hidden and "alloc" in hidden
@@ -33,7 +33,7 @@ def test_a_size_that_becomes_a_number_is_shown():
     assert [op.split("{")[0] for op in shown] == ["sum", "cast", "divide"]
 
 
-def test_what_the_user_names_and_what_the_graph_gives_is_no_plumbing():
+def test_named_variables_and_outputs_are_not_plumbing():
     x = T.vector("x")
     count = x.shape[0] + 1
     count.name = "count"
@@ -63,7 +63,7 @@ def test_sum_to_shape_is_plumbing_unless_its_type_shows_that_it_sums():
     }
 
 
-def test_a_picture_without_plumbing_draws_what_it_was_a_form_of():
+def test_a_picture_without_plumbing_draws_the_original_variable():
     x = T.vector("x")
     graph = snapshot(T.exp(T.specify_shape(x[None], (1, None))) + T.zeros((1, x.shape[0])))
     stands = shown_variable(plumbing(graph), graph)

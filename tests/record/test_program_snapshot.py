@@ -32,7 +32,7 @@ def labels(f: scanviz.Function) -> list[str]:
     return [operation.label for operation in function_record(event).operations]
 
 
-def test_operations_are_written_with_names_numbers_and_what_made_a_value() -> None:
+def test_operations_are_labelled_with_names_numbers_and_expressions() -> None:
     x, y = T.vector("x"), T.vector("y")
     assert labels(scanviz.function([x, y], T.tanh(x + y) * 0.5)) == [
         "x + y",
@@ -41,7 +41,7 @@ def test_operations_are_written_with_names_numbers_and_what_made_a_value() -> No
     ]
 
 
-def test_a_sum_names_its_axes_where_they_are_not_all_and_says_that_they_stay() -> None:
+def test_a_sum_is_labelled_with_partial_axes_and_keepdims() -> None:
     x = T.tensor4("x")
     [label] = labels(scanviz.function([x], x.sum(axis=(0, 1, 2, 3), keepdims=True)))
     assert label == "sum(x, keepdims=True)"
@@ -84,7 +84,7 @@ def test_loops_come_outer_before_inner_with_their_kinds() -> None:
     assert [operation.loop for operation in outer.operations if operation.kind == "loop"] == [inner.key]
 
 
-def test_a_loop_that_ends_by_a_condition_says_so() -> None:
+def test_a_loop_with_a_stop_condition_is_marked() -> None:
     values, _ = scanviz.scan(
         lambda v: (v * 2.0, scanviz.until(v > 10.0)), outputs_info=T.scalar("start"), n_steps=20, name="grow"
     )
@@ -135,7 +135,7 @@ def test_no_two_operations_of_a_step_have_one_label() -> None:
     assert {"data[0]#1", "data[0]#2"} < set(labels(twice))
 
 
-def test_a_label_names_a_value_where_that_is_not_too_long() -> None:
+def test_a_label_keeps_short_operands_and_cuts_long_ones() -> None:
     """`dot(….T, reshape(…, (…, …)))` would not say which product it is."""
     x, W, n = T.matrix("x"), T.matrix("W"), T.lscalar("n")
 

@@ -35,7 +35,7 @@ def rnn():
     return scanviz.function([x, w, u], [cost, scanviz.grad(cost, w)], name="train")
 
 
-def test_lines_keep_their_names_and_say_what_is_in_a_loop():
+def test_lines_keep_names_and_list_the_contents_of_loops():
     record = rewrites_of(rnn())
     first, last = record.lines(0), record.lines(len(record.applications))
     assert "    sitsot h[t-1] ← v2 gives h" in first
@@ -131,7 +131,7 @@ def test_a_profile_holds_the_rewrites_of_its_functions(tmp_path):
     }
 
 
-def test_lines_that_stay_are_not_told_again_because_others_came():
+def test_unchanged_lines_are_not_repeated_in_an_edit():
     record = rewrites_of(rnn())
     edits = record.edits()
     for application in record.applications:
@@ -167,7 +167,7 @@ def test_results_of_a_loop_keep_their_names_when_others_come_and_go():
 
 
 @given(case=random_loops())
-def test_lines_stand_after_what_they_read(case):
+def test_lines_follow_the_lines_that_they_read(case):
     results, updates, _, _ = case.build()
     history = RewriteHistory([*results, *dict(updates).values()], Selection("all"))
     graphs = rewrites_record(history).graphs
@@ -237,7 +237,7 @@ def _loops_in_a_step(count):
     return scanviz.function([x], scanviz.scan(step, x, 0.0, name="outer")[0])
 
 
-def test_what_is_written_and_costed_of_many_loops_in_one_step_grows_as_they_do(monkeypatch):
+def test_the_work_of_recording_many_loops_grows_linearly(monkeypatch):
     counted, counts = Counter(), []
     written, costed = GraphWriter._written, cost.node_cost
 

@@ -33,7 +33,7 @@ def operation(typical_ns: float, output: str = "float64[9]", **work: float) -> O
 @pytest.mark.parametrize(
     ("moved", "least_ns"), [(100_000.0, 1_000.0), (500_000.0, 10_000.0), (20_000_000.0, 2_000_000.0)]
 )
-def test_memory_is_that_which_the_arrays_fit_into(moved: float, least_ns: float) -> None:
+def test_the_memory_bound_uses_the_cache_that_the_arrays_fit_into(moved: float, least_ns: float) -> None:
     found = bound_of(LIMITS, operation(2 * least_ns, bytes=moved))
     assert found is not None and found.kind == "memory"
     assert found.least_ns == pytest.approx(least_ns) and found.reached == pytest.approx(0.5)
@@ -78,7 +78,7 @@ def test_operations_come_by_the_time_that_they_took() -> None:
     assert [each.total_ns for each in found] == [2e4, 1e4] and found[0].bound.kind == "memory"
 
 
-def test_the_report_says_why_more_than_the_limit_is_reached() -> None:
+def test_the_report_explains_rates_above_the_limit() -> None:
     fast = operation(10.0, bytes=8_000.0)
     function = FunctionRecord(1, "f", None, "native", calls=1, call_times=DurationRecord(1, 40_000))
     loop = LoopRecord(1, 1, None, "h", None, operations=(fast,), runs=1, steps=10, total_ns=40_000)

@@ -51,7 +51,7 @@ def test_a_million_steps_take_no_more_rows_than_a_thousand() -> None:
     assert sample.stride == 2048
 
 
-def test_rows_are_in_order_and_say_why_they_were_kept() -> None:
+def test_sampled_rows_are_ordered_and_hold_their_reason() -> None:
     times = np.full(5000, 100)
     times[3000] = 900
     sample = StepSample()

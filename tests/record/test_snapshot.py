@@ -28,7 +28,7 @@ def test_nodes_and_variables_stand_in_order_of_computation():
     assert [graph.role(key) for key in graph.variables] == ["input", "computed", "computed"]
 
 
-def test_roles_names_and_labels_say_what_a_variable_is():
+def test_a_snapshot_records_roles_names_and_labels():
     x, s = T.vector("x"), scanviz.shared(1.0, "s")
     graph = snapshot(x * s + 2)
     assert {leaf.results[0].label: leaf.role for leaf in graph.leaves.values()} == {
@@ -45,7 +45,7 @@ def test_a_node_has_the_users_line():
     assert "test_snapshot.py:" in node.source and graph.text(node) == 'y = T.tanh(T.vector("x"))'
 
 
-def test_a_loop_variable_links_the_step_to_what_is_around_the_loop():
+def test_a_loop_variable_links_the_step_to_outer_variables():
     x, h0 = T.vector("x"), T.scalar("h0")
     h, _ = scanviz.scan(lambda v, h: h + v, x, h0, name="sums")
     graph = snapshot(h)
@@ -96,7 +96,7 @@ def test_a_record_cannot_be_changed():
 
 
 @pytest.mark.parametrize("what", [3, "x", None, [1], {}])
-def test_what_has_no_graph_is_refused(what):
+def test_an_object_without_a_graph_is_refused(what):
     with pytest.raises(scanviz.ScanvizError, match="has no graph"):
         snapshot(what)
 

@@ -27,7 +27,7 @@ def test_calls_in_threads_that_take_more_than_the_clock_are_explained_in_the_rep
         assert message in text
 
 
-def test_nothing_is_said_where_the_clock_has_room_for_all() -> None:
+def test_one_threads_time_within_wall_time_is_not_reported() -> None:
     for record in (SMALL, replace(SMALL, functions=(ONE,), threads=ThreadTimesRecord(inside_ns=80_000_000))):
         assert beyond_the_clock(record) == "" and "beside the first one" not in render_report(record)
 

@@ -25,7 +25,7 @@ def test_printed_parts_add_up_to_the_printed_whole(parts: list[int]) -> None:
     assert [text == BELOW for text in texts] == [not part for part in parts]
 
 
-def test_steps_left_out_are_said() -> None:
+def test_disturbed_steps_left_out_are_counted() -> None:
     assert "64 timed, 3 disturbed left out" in typical_step(replace(LOOP, disturbed_steps=3))
 
 

@@ -49,7 +49,7 @@ def operation(label, took_ns, **more):
     )
 
 
-def test_nothing_is_said_of_a_run_without_calls():
+def test_a_run_without_calls_has_no_verdict():
     assert verdict(ProfileRecord(script="rnn.py", wall_ns=10)) == ()
 
 
@@ -95,14 +95,14 @@ def test_compilation_of_more_than_a_second_comes_before_the_slowest_line():
     assert first.startswith("Compilation takes ") and "rnn.py:7 is the slowest line" in second
 
 
-def test_a_loop_that_stays_on_numpy_says_why():
+def test_a_loop_that_stays_on_numpy_is_explained():
     tiers = (TierRecord("numpy", "no native code: `sort` of strings", 1, 0),)
     record = run(loop_ns=80_000, operations=[operation("sort(x)", 6_000)])
     record = replace(record, loops=(replace(record.loops[0], tiers=tiers),))
     assert texts(record, "why") == ["The loop `rnn` runs on NumPy, not as machine code: `sort` of strings."]
 
 
-def test_steps_of_short_numpy_operations_are_said_to_be_overhead():
+def test_steps_of_short_numpy_operations_are_reported_as_overhead():
     tiers = (TierRecord("numpy", "not worth compiling yet", 1, 0),)
     for took, expected in ((300, ["Steps are so short that per-operation overhead dominates."]), (6_000, [])):
         record = run(loop_ns=80_000, operations=[operation("tanh(x)", took)])
@@ -139,7 +139,7 @@ def test_steps_on_numpy_before_machine_code_are_reported_as_numpy():
         (20e6, 7_500_000, 1.6e9, ""),  # half of what this machine can
     ],
 )
-def test_a_product_whose_threads_waited_is_no_slow_product(cpu_ns, typical_ns, peak, said):
+def test_a_product_with_waiting_threads_is_advised_to_use_one_thread(cpu_ns, typical_ns, peak, said):
     work = operation("dot(h, W)", typical_ns, measures={"product_flops": 6e6, "flops": 6e6})
     work = replace(work, mean_ns=7_500_000.0)
     made = run(loop_ns=80_000_000, operations=[work], measures={"cpu_ns": cpu_ns}, wall_ns=100_000_000)
@@ -152,7 +152,7 @@ def test_a_product_whose_threads_waited_is_no_slow_product(cpu_ns, typical_ns, p
     )
 
 
-def test_recording_is_not_what_a_run_is_about():
+def test_profiler_overhead_is_never_the_verdict():
     record = run(loop_ns=80_000, operations=[operation("tanh(x[t])", 6_000)])
     recording = replace(record.functions[0].call_parts, recording_ns=800_000)
     function = replace(record.functions[0], call_parts=recording)
@@ -181,7 +181,7 @@ def test_work_pushed_out_of_a_loop_is_listed_with_the_loop():
     )
 
 
-def test_what_rewriting_did_is_counted_and_what_was_measured_comes_before():
+def test_measured_effects_of_rewriting_precede_counted_ones():
     fewer = RewriteRecord(0, "loops", "r", "f.py:1", "…", cost=GraphCostRecord("2·n", per_step={"rnn": 12}))
     cost = GraphCostRecord("3·n", per_step={"rnn": 28, "copy": 2})
     rewrites = RewritesRecord(cost=cost, applications=(fewer,))
@@ -213,7 +213,7 @@ def test_effects_of_rewriting_use_the_shapes_of_the_last_call_if_known():
     ]
 
 
-def test_floating_point_operations_are_not_told_where_those_of_the_graph_as_it_was_built_are_unknown():
+def test_flops_are_omitted_when_those_of_the_built_graph_are_unknown():
     after = GraphCostRecord(
         per_step={"rnn": 12}, numbers=CostNumbersRecord(per_step={"rnn": StepNumbersRecord(12, 4500)})
     )
@@ -224,7 +224,7 @@ def test_floating_point_operations_are_not_told_where_those_of_the_graph_as_it_w
     ]
 
 
-def test_an_effect_that_may_be_noise_is_not_told():
+def test_an_effect_within_noise_is_not_reported():
     rewrites = RewritesRecord(effects=(EffectRecord("merge_equal", 1.02, 0.97, 1.06),))
     assert texts(run(rewrites=rewrites), "rewriting") == []
 

@@ -120,7 +120,7 @@ def versions(*nodes, outputs=("y",), **more):
         replace(versions(node("y")), output_names=()),
     ],
 )  # fmt: skip
-def test_a_record_whose_nodes_are_no_graph_is_refused(graphs):
+def test_a_record_with_invalid_nodes_is_refused(graphs):
     with pytest.raises(ScanvizError, match="profile"):
         check(with_graphs(graphs))
     for k in (0, 1):
@@ -154,7 +154,7 @@ def test_nothing_is_written_twice():
     assert seen == set(range(len(nodes)))
 
 
-def test_the_last_version_alone_is_what_it_was_among_all():
+def test_the_last_version_alone_equals_the_last_of_all_versions():
     rewrites = profiled().functions[0].rewrites
     count = len(rewrites.applications)
     small = rewrites.list_alone()

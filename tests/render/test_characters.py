@@ -26,14 +26,14 @@ def lines_of(drawing):
     return joined(rows, {name: SIGNS[node.kind] for name, node in drawing.nodes.items()}, drawing.room)
 
 
-def test_what_a_later_step_reads_is_said_on_both_sides():
+def test_a_delayed_read_is_marked_at_its_writer_and_its_reader():
     text = drawing_text(taps_pictures()["open"], 200)
     assert "x[t-3]  ↻ x[t] of 3 steps before" in text
     [written] = [line for line in text.splitlines() if "x[t] ←" in line]
     assert "⇢ x[t-3] 3 steps later" in written and "⇢ x[t-1] 1 step later" in written
 
 
-def test_an_operation_that_writes_a_cell_further_up_says_which_and_whether_it_adds():
+def test_an_operation_that_writes_an_earlier_cell_names_it_and_marks_addition():
     lines = drawing_text(unrolled(history(several_taps()).snapshot(0), "rnn", 3), 100).splitlines()
     text = [line.partition(" → ")[2].split(", ") for line in lines if " → " in line and "▫" not in line]
     written = [cell for cells in text for cell in cells]
@@ -87,7 +87,7 @@ def test_times_stay_in_sight_where_words_are_cut(width, words):
         assert len(line) <= width
 
 
-def test_ascii_alone_where_that_is_wanted():
+def test_drawings_are_ascii_only_on_request():
     for diagram in (*taps_pictures().values(), hostile_picture()):
         for line in drawing_lines(diagram, 100, ascii_only=True):
             assert line.isascii() and line.isprintable()

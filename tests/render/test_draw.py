@@ -42,7 +42,7 @@ def test_anything_with_a_graph_is_drawn():
 
 
 @pytest.mark.parametrize("what", [3, "x", None, [1]])
-def test_what_has_no_graph_is_refused(what):
+def test_an_object_without_a_graph_is_refused(what):
     with pytest.raises(ScanvizTypeError, match="has no graph"):
         scanviz.draw(what)
     with pytest.raises(ScanvizValueError, match="holds no graph"):
@@ -72,7 +72,7 @@ def test_a_picture_is_overwritten_but_a_foreign_file_never(tmp_path, form):
     assert file.read_bytes() == before
 
 
-def test_an_ending_that_says_no_format_is_refused(tmp_path):
+def test_an_unknown_file_extension_is_refused(tmp_path):
     with pytest.raises(ScanvizValueError, match="does not end in a format"):
         scanviz.draw(loop()[1], tmp_path / "x.jpeg")
 

@@ -291,7 +291,7 @@ def test_a_dot_that_hangs_breaks_or_gives_nothing_is_named(monkeypatch, tmp_path
         drawn(SMALL, engine="dot", seconds=1 if "sleep" in body else 30)
 
 
-def test_a_graph_too_large_to_read_is_summarised_and_says_how():
+def test_a_graph_too_large_to_read_is_summarised_with_a_note():
     nodes = tuple(Node(f"n{k}", "operation", f"op {k}") for k in range(900))
     edges = tuple(Edge(f"n{k}", f"n{k + 1}") for k in range(899))
     drawing = drawn(Diagram("f", nodes, (), edges), engine="own", seconds=60)

@@ -48,7 +48,7 @@ def test_two_pixels_are_a_unit():
     assert size(to_png(svg())[0]) == (80, 40)
 
 
-def test_a_large_picture_is_drawn_smaller_and_says_so(monkeypatch):
+def test_a_large_picture_is_scaled_down_with_a_note(monkeypatch):
     monkeypatch.setattr(engines, "MOST_PIXELS", 2_000_000)
     data, [note] = to_png(svg(width="3000", height="1000"))
     width, height = size(data)

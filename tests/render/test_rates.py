@@ -41,7 +41,7 @@ def test_tables_have_work_and_rates() -> None:
     assert (float(row["bytes_per_s"]), float(row["flops_per_s"])) == (4e9, 9e9)
 
 
-def test_the_page_has_the_machines_limits_and_what_operations_reach() -> None:
+def test_the_page_holds_machine_limits_and_reached_rates() -> None:
     assert page_data(RECORD)["roofline"] == {"limits": [], "operations": []}
     limits = {"large_copy_bytes_per_s": 8e9, "product_flops_per_s": 18e9}
     found = page_data(replace(RECORD, measures=limits))["roofline"]

@@ -31,7 +31,7 @@ def test_mappings_are_four_coloured_columns_joined_by_lines(loops):
         assert sum(each.tag.endswith("}path") for each in xml_of(svg).iter()) == len(neighbours)
 
 
-def test_connections_are_a_matrix_with_a_full_circle_for_what_reaches(loops):
+def test_connections_are_a_matrix_with_full_circles(loops):
     for loop in loops:
         matrix = connection_matrix(loop)
         full = sum(each.get("rx") == "7" for each in xml_of(connections_svg(matrix)).iter())

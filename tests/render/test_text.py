@@ -79,7 +79,7 @@ def test_the_dump_is_the_same_each_time():
     assert text(rows) == text(rows)
 
 
-def test_what_has_no_graph_is_refused():
+def test_an_object_without_a_graph_is_refused():
     with pytest.raises(scanviz.ScanvizError, match="has no graph"):
         scanviz.dprint(3)
 
@@ -108,7 +108,7 @@ def test_a_terminal_gets_colour_around_the_same_text(monkeypatch):
 
 
 @pytest.mark.parametrize("environment", [{"NO_COLOR": "1"}, {"NO_COLOR": "0"}, {"TERM": "dumb"}], ids=str)
-def test_who_wants_no_colour_gets_none(monkeypatch, environment):
+def test_colours_are_off_on_request(monkeypatch, environment):
     y = T.tanh(T.vector("x"))
     assert coloured(y, monkeypatch, **environment) == text(y)
 

@@ -32,7 +32,7 @@ def test_the_prefix_gives_the_dtype_and_the_word_the_shape(prefix, word):
 
 
 @pytest.mark.parametrize("word", SHAPES)
-def test_without_a_prefix_it_is_floatx_or_what_is_asked(word, monkeypatch):
+def test_constructors_without_a_prefix_use_floatx_or_the_given_dtype(word, monkeypatch):
     assert getattr(T, word)("v", dtype="int8").dtype == "int8"
     monkeypatch.setattr(scanviz.config, "_floatX", "float32")
     assert getattr(T, word)("v").dtype == "float32"
@@ -132,5 +132,5 @@ def test_a_mistake_is_named(mistake):
         call()
 
 
-def test_the_prefixs_own_dtype_may_be_said_again():
+def test_the_dtype_of_the_prefix_may_be_repeated():
     assert T.fvector("x", dtype=np.float32).dtype == "float32"

@@ -15,7 +15,7 @@ from tests.engine.ops.checking import check, dtypes, shapes, tame
 
 
 @given(shapes(), dtypes)
-def test_zeros_and_ones_give_what_numpy_gives(shape, dtype):
+def test_zeros_and_ones_agree_with_numpy(shape, dtype):
     for ours, numpys in ((T.zeros, np.zeros), (T.ones, np.ones)):
         made, expected = ours(shape, dtype), numpys(shape, dtype)
         assert (made.type.dtype, made.type.shape) == (dtype, shape)
@@ -47,7 +47,7 @@ def test_full_broadcasts_its_value(shape, dtype, data):
 
 
 @given(shapes(), dtypes, st.one_of(st.none(), dtypes), st.data())
-def test_arrays_like_another_give_what_numpy_gives(shape, dtype, other, data):
+def test_arrays_like_another_agree_with_numpy(shape, dtype, other, data):
     array = data.draw(tame(dtype, shape))
     check(lambda x: T.zeros_like(x, other), lambda x: np.zeros_like(x, other), [array], data)
     check(lambda x: T.ones_like(x, other), lambda x: np.ones_like(x, other), [array], data)
@@ -55,14 +55,14 @@ def test_arrays_like_another_give_what_numpy_gives(shape, dtype, other, data):
 
 
 @given(st.integers(0, 4), st.one_of(st.none(), st.integers(0, 4)), st.integers(-5, 5), dtypes)
-def test_eye_tri_and_identity_give_what_numpy_gives(n, m, k, dtype):
+def test_eye_tri_and_identity_agree_with_numpy(n, m, k, dtype):
     for ours, numpys in ((T.eye, np.eye), (T.tri, np.tri)):
         np.testing.assert_array_equal(evaluate(ours(n, m, k, dtype)), numpys(n, m, k, dtype))
     np.testing.assert_array_equal(evaluate(T.identity(n, dtype)), np.identity(n, dtype))
 
 
 @given(st.data(), shapes(min_dims=2, max_dims=4), st.integers(-5, 5))
-def test_diagonals_give_what_numpy_gives(data, shape, k):
+def test_diagonals_agree_with_numpy(data, shape, k):
     array = data.draw(tame(data.draw(dtypes), shape))
     check(lambda x: x.diagonal(k), lambda x: np.diagonal(x, k), [array], data)
     first, second = data.draw(st.permutations(range(array.ndim)))[:2]
@@ -81,13 +81,13 @@ def test_diag_goes_both_ways(data, shape, k):
 
 
 @given(st.data(), shapes(min_dims=2), st.integers(-5, 5))
-def test_triangles_give_what_numpy_gives(data, shape, k):
+def test_triangles_agree_with_numpy(data, shape, k):
     array = data.draw(tame(data.draw(dtypes), shape))
     check(lambda x: T.tril(x, k), lambda x: np.tril(x, k), [array], data)
     check(lambda x: T.triu(x, k), lambda x: np.triu(x, k), [array], data)
 
 
-def test_what_has_no_diagonal_is_refused():
+def test_arrays_without_a_diagonal_are_refused():
     for x in (T.scalar("x"), T.tensor3("x")):
         with pytest.raises(ScanvizTypeError, match="diag needs"):
             T.diag(x)

@@ -41,7 +41,7 @@ x = T.tensor("float64", (5,), "x")
         ),
     ],
 )
-def test_what_does_not_fit_is_named(call, kind, message):
+def test_mismatched_arguments_are_named(call, kind, message):
     with pytest.raises(kind) as caught:
         call()
     assert message in str(caught.value) and "test_einstein.py" in str(caught.value)

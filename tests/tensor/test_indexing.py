@@ -15,7 +15,7 @@ from tests.engine.ops.checking import check, dtypes, shapes, tame
 
 
 @given(st.data(), shapes(min_dims=1, min_side=1))
-def test_take_gives_what_numpy_gives(data, shape):
+def test_take_agrees_with_numpy(data, shape):
     array = data.draw(tame(data.draw(dtypes), shape))
     axis = data.draw(st.one_of(st.none(), st.integers(-array.ndim, array.ndim - 1)))
     size = array.size if axis is None else shape[axis]
@@ -27,7 +27,7 @@ def test_take_gives_what_numpy_gives(data, shape):
 
 
 @given(st.data(), shapes(min_dims=1, min_side=1))
-def test_take_along_axis_gives_what_numpy_gives(data, shape):
+def test_take_along_axis_agrees_with_numpy(data, shape):
     array = data.draw(tame("float32", shape))
     axis = data.draw(st.integers(-array.ndim, array.ndim - 1))
     sizes = list(shape)
@@ -43,7 +43,7 @@ def test_take_along_axis_gives_what_numpy_gives(data, shape):
     )
 
 
-def test_take_along_axis_undoes_what_argsort_finds():
+def test_take_along_axis_at_argsort_sorts():
     x = T.matrix("x")
     values = np.array([[3.0, 1.0, 2.0], [0.0, 5.0, 4.0]])
     found = T.take_along_axis(x, T.argsort(x, axis=1), 1).eval({x: values})
@@ -62,7 +62,7 @@ def test_axes_and_indices_of_taking_are_checked():
 
 
 @given(st.data(), shapes(min_dims=1))
-def test_nonzero_gives_what_numpy_gives(data, shape):
+def test_nonzero_agrees_with_numpy(data, shape):
     array = data.draw(tame(data.draw(dtypes), shape))
     for axis in range(array.ndim):
         check(

@@ -23,7 +23,7 @@ def test_parts_of_a_split_join_to_the_whole():
 
 
 @given(arrays(), st.one_of(st.integers(0, 3), st.lists(st.integers(0, 3), max_size=4)), st.data())
-def test_tile_gives_what_numpy_gives(array, reps, data):
+def test_tile_agrees_with_numpy(array, reps, data):
     check(lambda x: T.tile(x, reps), lambda x: np.tile(x, reps), [array], data)
 
 
@@ -36,7 +36,7 @@ def test_counts_of_tile_may_be_inputs():
 
 
 @given(arrays(), st.data())
-def test_flip_gives_what_numpy_gives(array, data):
+def test_flip_agrees_with_numpy(array, data):
     axes = st.integers(-array.ndim, array.ndim - 1) if array.ndim else st.nothing()
     several = st.lists(axes, unique_by=lambda k: k % array.ndim).map(tuple)
     axis = data.draw(st.one_of(st.none(), axes, several))

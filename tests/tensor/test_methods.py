@@ -57,7 +57,7 @@ EXPRESSIONS = {
 
 
 @pytest.mark.parametrize("name", EXPRESSIONS)
-def test_an_expression_means_what_it_means_in_numpy(name):
+def test_expressions_agree_with_numpy(name):
     a, i = T.matrix("a"), T.lmatrix("i")
     expected = EXPRESSIONS[name](A, INTEGERS)
     result = EXPRESSIONS[name](a, i)
@@ -91,7 +91,7 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize("name", MISTAKES)
-def test_what_needs_a_value_says_what_to_write(name):
+def test_methods_that_need_a_value_are_errors_with_a_fix(name):
     mistake, part = MISTAKES[name]
     with pytest.raises(ScanvizTypeError, match=part):
         mistake(T.vector("x"))

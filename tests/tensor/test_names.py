@@ -40,7 +40,7 @@ def test_the_name_has_a_home(old):
     assert found.__doc__
 
 
-def test_what_is_not_tensor_has_a_home_too():
+def test_names_outside_tensor_have_a_home_too():
     for name in (
         "scan",
         "map",

@@ -152,7 +152,7 @@ def test_targets_of_a_wrong_rank_are_refused_by_name():
 
 
 @given(st.sampled_from(["int8", "uint8", "int64"]), shapes(max_dims=2), st.integers(0, 4), st.data())
-def test_one_hot_has_a_one_at_each_class_and_nothing_for_what_is_none(dtype, shape, classes, data):
+def test_one_hot_agrees_with_numpy_and_is_zero_for_unknown_classes(dtype, shape, classes, data):
     array = data.draw(tame(dtype, shape))
     oracle = lambda y: (y[..., None] == np.arange(classes)).astype(config.floatX)  # noqa: E731
     check(lambda y: T.nnet.one_hot(y, classes), oracle, [array], data)

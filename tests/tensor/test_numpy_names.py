@@ -49,7 +49,7 @@ x, A, n = T.vector("x"), T.matrix("A"), T.lscalar("n")
         (lambda: T.append(x, A, 0), ScanvizTypeError, "one number of dimensions"),
     ],
 )  # fmt: skip
-def test_what_does_not_fit_is_named(call, kind, message):
+def test_mismatched_arguments_are_named(call, kind, message):
     with pytest.raises(kind) as caught:
         call()
     assert message in str(caught.value) and "test_numpy_names.py" in str(caught.value)

@@ -224,7 +224,7 @@ def test_a_draw_that_cannot_be_made_leaves_the_stream_as_it_was():
         (lambda r: r.seed("a"), ScanvizTypeError, "seed must be an integer"),
     ],
 )
-def test_what_cannot_be_drawn_is_refused_where_it_is_written(draw, error, message):
+def test_invalid_draws_are_refused_at_their_line(draw, error, message):
     with pytest.raises(error, match=message) as caught:
         draw(T.random.RandomStreams(1))
     assert "test_random_draws.py" in str(caught.value)
@@ -248,7 +248,7 @@ def drawn(build):
     return scanviz.function([], build(T.random.RandomStreams(123)))()
 
 
-def test_one_trial_is_drawn_as_what_it_is():
+def test_draws_of_one_trial_are_correct():
     few = drawn(lambda s: s.binomial(size=(2000,), n=1, p=[0.25], dtype="int8"))
     assert few.dtype == np.int8 and abs(few.mean() - 0.25) < 0.05 and set(few) == {0, 1}
     rows = drawn(lambda s: s.multinomial(size=2000, n=1, pvals=[0.2, 0.0, 0.8], dtype="int32"))

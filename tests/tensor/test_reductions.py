@@ -31,7 +31,7 @@ def arrays_and_axes(draw, kinds=dtypes, min_side=0):
 
 @pytest.mark.parametrize("name", REDUCTIONS)
 @given(st.data())
-def test_every_reduction_gives_what_numpy_gives(name, data):
+def test_every_reduction_agrees_with_numpy(name, data):
     array, axis = data.draw(arrays_and_axes(min_side=0 if name in ("sum", "prod", "all", "any") else 1))
     assume(not (name.startswith("arg") and isinstance(axis, tuple)))
     keepdims = data.draw(st.booleans())
@@ -52,7 +52,7 @@ def test_every_reduction_gives_what_numpy_gives(name, data):
 
 @pytest.mark.parametrize("name", ["cumsum", "cumprod"])
 @given(arrays_and_axes(), st.sampled_from([None, "float64", "int64"]), st.data())
-def test_cumulative_operations_give_what_numpy_gives(name, case, dtype, data):
+def test_cumulative_operations_agree_with_numpy(name, case, dtype, data):
     array, axis = case
     assume(not isinstance(axis, tuple))
     build = lambda x: getattr(T, name)(x, axis, dtype=dtype)  # noqa: E731

@@ -47,7 +47,7 @@ def test_flatten_may_keep_the_first_axes(array, data):
 
 
 @given(arrays_and_axes(count=2), st.data())
-def test_swapaxes_and_moveaxis_give_what_numpy_gives(case, data):
+def test_swapaxes_and_moveaxis_agree_with_numpy(case, data):
     array, first, second = case
     check(lambda x: T.swapaxes(x, first, second), lambda x: np.swapaxes(x, first, second), [array], data)
     check(lambda x: T.moveaxis(x, first, second), lambda x: np.moveaxis(x, first, second), [array], data)
@@ -82,7 +82,7 @@ def test_transpose_takes_axes_in_every_form(array, data):
 
 
 @given(st.lists(st.sampled_from([1, 1, 2]), max_size=3), st.data())
-def test_squeeze_and_expand_dims_give_what_numpy_gives(shape, data):
+def test_squeeze_and_expand_dims_agree_with_numpy(shape, data):
     array = data.draw(tame("float64", tuple(shape)))
     ones = [k for k, size in enumerate(shape) if size == 1]
     axis = tuple(data.draw(st.lists(st.sampled_from(ones), unique=True))) if ones else ()
@@ -115,7 +115,7 @@ def test_padding_a_shape_adds_axes_of_size_1(array, count, data):
 
 
 @given(arrays(max_dims=2), st.data())
-def test_broadcast_to_gives_what_numpy_gives(array, data):
+def test_broadcast_to_agrees_with_numpy(array, data):
     sizes = tuple(data.draw(st.integers(0, 3)) if n == 1 else n for n in array.shape)
     wanted = (*data.draw(st.lists(st.integers(0, 2), max_size=1)), *sizes)
     check(lambda x: T.broadcast_to(x, wanted), lambda x: np.broadcast_to(x, wanted), [array], data)

@@ -24,7 +24,7 @@ def test_it_has_fewer_than_300_lines():
     assert len(Path(arena.__file__).read_text().splitlines()) < 300
 
 
-def test_it_gives_what_the_reference_tier_gives():
+def test_the_arena_agrees_with_the_reference_tier():
     f = function_of(lambda x, h: T.exp(x[::-1]) * T.tanh(h) + (x * h)[1:].sum())
     (found,) = ArenaBackend().run(f.program, [ROWS, np.ones(3)])
     np.testing.assert_array_equal(found, f(ROWS, np.ones(3)))
@@ -51,7 +51,7 @@ def test_a_row_of_another_shape_is_refused_as_on_every_tier():
         ArenaBackend().run(f.program, [ROWS, np.ones(3)])
 
 
-def test_rows_whose_shape_values_say_are_kept_one_by_one():
+def test_rows_with_value_dependent_shapes_are_kept_one_by_one():
     rows, _ = scanviz.scan(lambda x: T.sort(x[x > -2.0]), X)
     f = scanviz.function([X], rows, mode="reference")
     (found,) = ArenaBackend().run(f.program, [ROWS])

@@ -49,7 +49,7 @@ def test_threads_change_places_at_given_lines_alone():
     assert order_of(Turns((1,), places=frozenset()), "ab") == "aaaaaabbbbbb"
 
 
-def test_what_a_work_raises_is_raised_and_the_others_end():
+def test_an_exception_in_one_thread_is_raised_and_ends_the_others():
     steps = Steps()
 
     def fails():
@@ -71,7 +71,7 @@ def test_a_thread_that_wants_a_lock_of_another_lets_it_run():
     assert isinstance(scanviz.shared(0.0).lock, type(threading.RLock()))
 
 
-def test_what_threads_share_without_a_lock_is_met():
+def test_unlocked_shared_attributes_are_detected():
     with own_locks():
         x = T.vector("x")
         rows, _ = scanviz.scan(lambda x_t, count: count + x_t, x, T.constant(0.0))

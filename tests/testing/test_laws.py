@@ -50,7 +50,7 @@ def test_a_slow_broken_law_is_reported_before_its_example_is_minimal(
     assert "number': 7" in caught.value.__notes__[-1] and "not the smallest" in caught.value.__notes__[-1]
 
 
-def test_an_example_that_a_law_says_nothing_about_does_not_break_it(monkeypatch, capsys):
+def test_an_example_outside_the_scope_of_a_law_does_not_break_it(monkeypatch, capsys):
     def of_even_numbers(number):
         hypothesis.assume(number % 2 == 0)
 
@@ -60,7 +60,7 @@ def test_an_example_that_a_law_says_nothing_about_does_not_break_it(monkeypatch,
     assert not capsys.readouterr().err
 
 
-def test_the_command_counts_what_it_tried():
+def test_the_command_counts_its_examples():
     command = [sys.executable, "-m", "tests.laws", "--minutes", "0.01", "--jobs", "1", "loops"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

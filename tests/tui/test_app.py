@@ -65,7 +65,7 @@ async def test_the_tree_has_functions_loops_and_marks_back_propagation():
 
 
 @waits
-async def test_question_mark_helps_with_what_has_the_focus():
+async def test_question_mark_shows_help_for_the_focused_view():
     async with opened() as (app, pilot):
         await at(app, pilot, "Steps")
         await pilot.press("question_mark")
@@ -202,7 +202,7 @@ async def test_names_of_a_script_cannot_draw_on_the_terminal():
 
 
 @waits
-async def test_no_colour_is_needed_to_see_the_cursor_and_what_is_bad():
+async def test_cursor_and_bad_values_are_visible_without_colour():
     async with opened() as (app, pilot):
         await at(app, pilot, "Steps")
         assert "▲" in text_of(app, "#steps-chart")
@@ -234,7 +234,7 @@ async def test_without_colour_everything_is_grey_and_still_seen(theme, monkeypat
 
 
 @waits
-async def test_the_title_says_where_one_is():
+async def test_the_title_shows_the_current_step():
     async with opened() as (app, _):
         app.state = app.state.at_step(12)
         assert "rnn: step 12 of 40" in text_of(app, "#title")

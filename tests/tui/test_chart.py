@@ -65,7 +65,7 @@ def test_few_steps_take_several_columns_each():
     assert line == "    ████    "
 
 
-def test_slow_steps_are_marked_and_what_was_not_kept_is_a_dot():
+def test_slow_steps_are_marked_and_unkept_steps_are_dots():
     rows = series_of([100, 100, 900, 100])
     slow = cells_of(rows, Window(0, 3), 4, 800).slow
     assert slow.tolist() == [False, False, True, False]
@@ -89,7 +89,7 @@ def test_a_slow_step_does_not_flatten_the_others_on_a_logarithmic_scale():
     assert ratios[3] == 20 and ratios[0] < ratios[2] and ratios[2] > 1
 
 
-def test_an_empty_window_says_so():
+def test_an_empty_window_shows_a_message():
     rows = series_of([1, 1])
     assert chart(rows, Window(10, 20), (40, 8), 10, False)[0].plain == "no step that was kept lies here"
 

@@ -372,7 +372,7 @@ async def pressed(key, app, pilot, name):
 
 
 @pytest.mark.parametrize("name", PARTS)
-def test_every_key_changes_what_it_is_for(name):
+def test_every_key_changes_the_screen_or_the_state(name):
     """One application serves many keys: another one is opened where a key leaves something that the state does not hold."""
     _, begin, keys = PARTS[name]
     waiting = list(reversed(keys))
@@ -446,7 +446,7 @@ SEARCHED = {
 
 
 @waits
-async def test_n_goes_through_what_slash_found_and_round_again():
+async def test_n_cycles_through_the_matches_of_slash():
     async with opened() as (app, pilot):
         first = app.state
         for title, searched in SEARCHED.items():

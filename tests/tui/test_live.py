@@ -175,7 +175,7 @@ def test_a_line_that_has_not_ended_is_seen_at_once(tmp_path):
         until(lambda: found.append(source.output()) or "".join(found) == "café: ", "part of a line")
 
 
-def test_a_script_reads_what_is_written_to_it_and_meets_the_end_of_its_input(tmp_path):
+def test_a_script_reads_typed_input_and_its_end(tmp_path):
     code = """
 print("name:", flush=True)
 print("hello", input())
@@ -285,7 +285,7 @@ def test_the_application_stays_on_the_last_record_when_the_script_is_killed(tmp_
     watched(tmp_path, FOREVER, steps)
 
 
-def test_a_script_that_fails_at_once_shows_what_it_printed(tmp_path):
+def test_a_script_that_fails_at_once_shows_its_output(tmp_path):
     async def steps(app, pilot, source):
         await until_shown(pilot, lambda: app.view.TITLE == "Output", "output")
         await until_shown(
@@ -299,7 +299,7 @@ def test_a_script_that_fails_at_once_shows_what_it_printed(tmp_path):
 @pytest.mark.parametrize(
     ("key", "stop", "leaves"), [("s", True, True), ("l", False, True), ("escape", False, False)]
 )
-def test_q_asks_what_is_to_become_of_a_script_that_runs(tmp_path, key, stop, leaves):
+def test_q_asks_before_leaving_a_running_script(tmp_path, key, stop, leaves):
     async def steps(app, pilot, source):
         await pilot.press("q")
         assert isinstance(app.screen, LeaveScreen)

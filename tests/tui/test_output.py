@@ -103,7 +103,7 @@ def test_a_line_is_written_to_the_script_and_stands_where_it_would_on_a_terminal
     played(steps)
 
 
-def test_errors_and_what_is_searched_are_found():
+def test_errors_and_search_matches_are_found():
     async def steps(app, pilot, pane):
         trouble = "Traceback (most recent call last):\n  File 'a'\nValueError: no such thing\n"
         await feed(app, pilot, "fine\n" * 50 + trouble + "fine\n" * 50 + "KeyError: 'x'\n" + "fine\n" * 50)
@@ -120,7 +120,7 @@ def test_errors_and_what_is_searched_are_found():
 
 
 @waits
-async def test_a_saved_profile_says_whole_that_it_holds_no_output():
+async def test_a_saved_profile_shows_the_whole_message_about_missing_output():
     app = ScanvizApp(Source(ProfileRecord(script="saved.py"), "saved.scanviz"))
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press("8")

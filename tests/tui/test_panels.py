@@ -44,7 +44,7 @@ async def test_a_key_that_goes_to_a_panel_brings_it_back():
 
 
 @waits
-async def test_what_keys_go_to_has_the_screen_alone_until_it_gives_it_back():
+async def test_z_maximises_the_focused_panel_and_restores_it():
     async with opened(gradient_record()) as (app, pilot):
         for number, kind in enumerate(VIEWS, 1):
             await at(app, pilot, kind.TITLE)

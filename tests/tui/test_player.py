@@ -71,7 +71,7 @@ async def test_a_step_that_was_not_kept_is_computed_and_one_back_too():
 
 
 @waits
-async def test_a_number_goes_to_a_step_and_a_run_that_is_not_there_is_said():
+async def test_a_number_moves_to_a_step_and_a_missing_run_is_reported():
     async with opened(record()) as (app, pilot):
         computing(app)
         await pilot.press("7", "colon", *"37", "enter")
@@ -96,7 +96,7 @@ async def test_a_file_computes_only_when_asked():
 
 
 @waits
-async def test_what_cannot_be_computed_is_said_once():
+async def test_a_failed_computation_is_reported_once():
     async with opened(record()) as (app, pilot):
         asked = []
 
@@ -148,7 +148,7 @@ async def test_the_line_of_the_run_fills_the_tab_when_it_is_first_seen():
 
 
 @waits
-async def test_a_terminal_of_24_rows_shows_what_is_asked_for_and_the_variable_that_is_chosen():
+async def test_a_terminal_of_24_rows_shows_the_question_and_the_selected_variable():
     async with opened(record(), size=(80, 24)) as (app, pilot):
         await pilot.press("7")
 

@@ -33,7 +33,7 @@ def lines_of(*texts):
         ("\x1b]8;;https://example.org\x1b\\a link\x1b]8;;\x1b\\", ["a link"]),
     ],
 )
-def test_what_steers_a_terminal_is_left_out(text, lines):
+def test_control_sequences_are_removed(text, lines):
     assert [line.plain for line in lines_of(text)] == lines
     assert [line.plain for line in lines_of(*text)] == lines  # also where it comes a character at a time
 
@@ -73,7 +73,7 @@ def test_of_very_many_lines_the_last_are_kept(monkeypatch):
     )
 )
 @example(["\x07"])
-def test_whatever_is_printed_nothing_of_it_reaches_the_terminal_but_text(texts):
+def test_only_text_of_printed_output_reaches_the_terminal(texts):
     lines = lines_of(*texts)
     assert all(is_plain(coloured(line).plain) for line in lines)
     assert not any("link" in str(span.style) for line in lines for span in line.spans)

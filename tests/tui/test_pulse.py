@@ -51,7 +51,7 @@ def test_the_loop_at_work_is_the_one_that_took_most_since_the_record_before():
     assert "no step for 3 s" in line(still.after(record_after(record, 5.0, 0.5)), record)
 
 
-def test_the_line_fits_any_terminal_and_says_first_what_is_at_work():
+def test_the_line_fits_any_terminal_and_begins_with_the_active_part():
     record = gradient_record()
     pulse = Pulse()
     for k in range(1, 41):

@@ -22,7 +22,7 @@ async def press(pilot, keys):
 
 
 @waits
-async def test_why_is_my_loop_slow_and_what_did_the_rewriter_do_about_it():
+async def test_the_application_answers_why_a_loop_is_slow():
     record = gradient_record()
     effect = EffectRecord("PushOutSeqScan", 1.7, 1.6, 1.8, 9, 1e6, 1.7e6, 100, 100)
     functions = [
@@ -116,7 +116,7 @@ async def test_three_questions_are_answered_within_two_keys_of_the_first_screen(
 
 
 @waits
-async def test_at_which_step_did_it_become_nan_and_from_what():
+async def test_the_application_answers_where_a_nan_came_from():
     async with opened(planted_record()) as (app, pilot):
         await press(pilot, "7 f")
         assert app.state.step == 23

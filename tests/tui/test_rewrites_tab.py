@@ -47,13 +47,13 @@ def test_an_uncertain_ratio_is_shown_as_noise():
     assert measured_cell(done).text == "noise: b instead" and done.words().endswith("was then done by b")
 
 
-def test_a_function_without_rewrites_says_so_and_no_time():
+def test_a_function_without_rewrites_shows_no_time():
     history = replace(gradient_record().functions[0].rewrites, applications=())
     assert about_all(history).plain == "no rewrites"
 
 
 @waits
-async def test_the_tab_begins_with_what_rewriting_did_to_a_step():
+async def test_the_tab_begins_with_the_operations_per_step_before_and_after():
     history = gradient_record().functions[0].rewrites
     before, after = (history.steps(k)["grad_of_rnn"] for k in (0, len(history.applications)))
     async with opened(gradient_record()) as (app, pilot):
@@ -101,7 +101,7 @@ async def test_a_measures_the_rules_and_shows_noise_as_noise():
 
 
 @waits
-async def test_what_cannot_be_measured_here_says_how_to():
+async def test_rules_that_cannot_be_measured_here_name_the_command():
     async with opened(gradient_record()) as (app, _):
         assert "scanviz rewrites --ablate --into p.scanviz" in app.source.measure_rules()
         app.source.running = True

@@ -27,7 +27,7 @@ def record():
     return p.record
 
 
-def test_rows_are_the_function_and_name_what_moved(record):
+def test_rows_sum_to_the_function_and_name_moved_work(record):
     (function,), parts = record.functions, parts_of(record)
     rows = function_rows(function, parts, ())
     (part,) = (part for part in parts if part.kind == "function")

@@ -27,7 +27,7 @@ def test_the_application_begins_at_the_loop_that_took_the_most_time():
 
 
 @pytest.mark.parametrize(("loop_ns", "where"), [(100_000, None), (900_000, "small")])
-def test_the_application_begins_outside_of_loops_where_that_took_more(loop_ns, where):
+def test_the_application_begins_outside_loops_when_they_took_less_time(loop_ns, where):
     product = OperationRecord(0, "dot(x, x)", "operation", "float64[9]", None, samples=1, typical_ns=500e3)
     times = DurationRecord(1, 500_000 + loop_ns)
     f = FunctionRecord(1, "products", None, "numpy", calls=1, call_times=times, operations=(product,))

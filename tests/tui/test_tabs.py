@@ -259,7 +259,7 @@ async def fold_and_open():
 
 
 @waits
-async def test_what_the_cursor_stands_on_is_explained_and_enter_goes_to_its_line():
+async def test_the_row_at_the_cursor_is_explained_and_enter_opens_its_line():
     async with opened() as (app, pilot):
         await at(app, pilot, "Graph")
         app.view.go_to(next(k for k, row in enumerate(app.view.rows()) if "h[t-2]" in row))

@@ -13,7 +13,7 @@ from tests.tui.records_for_tui import gradient_record, traced_record
 from tests.tui.test_linked_selection import planted_record
 
 
-def test_shares_of_a_bar_sum_to_its_whole_whatever_they_are():
+def test_shares_of_a_bar_always_sum_to_its_width():
     for values in ([1, 1, 1], [0, 0], [5], [1e-9, 1.0], [2, 3, 5, 7, 11, 13], [0.004] * 7):
         for whole in (1, 7, 40, 100):
             assert sum(apportioned(values, whole)) == whole
@@ -86,7 +86,7 @@ async def test_the_verdict_stands_above_the_first_tab_and_enter_and_a_click_foll
 
 
 @waits
-async def test_what_to_try_ends_the_verdict():
+async def test_advice_ends_the_verdict():
     async with opened(gradient_record(), size=(80, 24)) as (app, pilot):
         bar = app.query_one("#verdict")
         before = bar.region.height

@@ -34,7 +34,7 @@ VALUES = {
         ("1 / 0 * c", "ZeroDivisionError: float division by zero"),
     ],
 )
-def test_what_is_allowed_is_computed(expression, value):
+def test_allowed_expressions_are_computed(expression, value):
     try:
         found = watch_value(expression, VALUES)
     except WatchError as error:
@@ -107,7 +107,7 @@ def test_a_long_expression_a_large_power_and_a_large_product_are_refused():
         watch_value("((((9**64)**64)**64)**64)**64", VALUES)
 
 
-def test_what_is_not_there_and_what_was_cut_is_named():
+def test_missing_and_truncated_variables_are_named():
     with pytest.raises(WatchError, match=r"x is not known; variables: h\[t\]"):
         watch_value("x + 1", VALUES)
     with pytest.raises(WatchError, match=r"not all numbers of big were kept"):
@@ -140,7 +140,7 @@ expressions = st.recursive(
 @settings(max_examples=300, deadline=None)
 @example("h[t] @ h[t]")
 @given(expressions)
-def test_an_expression_gives_text_or_says_why_not(expression):
+def test_any_expression_gives_text_or_an_error(expression):
     before = {name: value.copy() for name, value in VALUES.items()}
     try:
         assert isinstance(watch_value(expression, VALUES), str)
@@ -158,7 +158,7 @@ def test_an_expression_gives_text_or_says_why_not(expression):
 
 @settings(max_examples=300, deadline=None)
 @given(st.text(max_size=60))
-def test_any_text_gives_text_or_says_why_not(expression):
+def test_arbitrary_text_gives_text_or_an_error(expression):
     try:
         assert isinstance(watch_value(expression, VALUES), str)
     except WatchError as error:

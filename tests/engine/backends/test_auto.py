@@ -93,7 +93,7 @@ def test_a_few_dozen_batch_sizes_all_have_machine_code_of_their_own(pays_after):
 
 
 @needs_llvm
-def test_a_short_loop_stays_on_numpy_and_says_when_machine_code_follows():
+def test_a_short_loop_stays_on_numpy_and_names_its_compile_threshold():
     f = bent()
     f(np.ones(10))
     after = "machine code once the function's loops have taken 3 ms here, by estimate"
@@ -168,7 +168,7 @@ def test_a_short_function_counts_the_steps_that_its_loop_took_not_those_it_may_t
 
 
 @needs_llvm
-def test_where_machine_code_is_refused_numpy_serves_further_calls_and_says_why(monkeypatch):
+def test_a_loop_refused_by_the_compiler_stays_on_numpy_with_a_reason(monkeypatch):
     asked = []
     monkeypatch.setattr(
         AutoRunner, "_machine_code", lambda self, shapes, rows: asked.append(self) or "a reason"
@@ -244,7 +244,7 @@ def test_many_short_calls_are_compiled_too_and_from_the_same_call_on_each_time()
 
 
 @needs_llvm
-def test_draws_in_a_step_count_as_what_they_take_on_numpy(pays_after):
+def test_draws_in_a_step_are_charged_at_their_numpy_cost(pays_after):
     pays_after(1e-2)
     streams, x = T.random.RandomStreams(3), T.vector("x")
     rows, updates = scanviz.scan(lambda s: s + streams.normal(size=(4,)), outputs_info=x, n_steps=40)
@@ -272,7 +272,7 @@ def test_one_loop_may_be_asked_to_stay_on_numpy():
 
 
 @needs_llvm
-def test_what_has_no_native_code_stays_and_says_why(pays_after):
+def test_a_loop_without_native_code_stays_on_numpy_with_a_reason(pays_after):
     x = T.tensor("float64", (None, 3, 3), "x")
     y, _ = scanviz.scan(lambda x_t, y: T.linalg.eigh(x_t + y)[1], x, T.zeros((3, 3)))
     f = scanviz.function([x], y[-1])
@@ -282,7 +282,7 @@ def test_what_has_no_native_code_stays_and_says_why(pays_after):
     assert tier == "numpy" and why.startswith("no native code: ") and "`eigh`" in why
 
 
-def test_without_llvm_numpy_serves_and_says_so(monkeypatch):
+def test_loops_stay_on_numpy_with_a_reason_when_llvm_is_missing(monkeypatch):
     monkeypatch.setattr(
         "scanviz.engine.backends.auto.availability",
         lambda name: Availability(False, "llvmlite is not installed", "pip install llvmlite"),
@@ -331,7 +331,7 @@ def test_nothing_of_llvm_nor_much_else_is_loaded_for_a_short_loop():
 
 
 @needs_llvm
-def test_a_long_loop_with_a_stop_condition_is_handed_over_while_it_runs(pays_after):
+def test_a_long_loop_with_a_stop_condition_switches_tier_while_it_runs(pays_after):
     pays_after(1e-3)
     x, k = T.vector("x"), T.lscalar("k")
 
@@ -351,7 +351,7 @@ def test_a_long_loop_with_a_stop_condition_is_handed_over_while_it_runs(pays_aft
 
 
 @needs_llvm
-def test_a_loop_that_is_handed_over_is_so_at_the_same_step_when_it_is_profiled():
+def test_a_profiled_loop_switches_tier_at_the_same_step():
     given = np.full(9_000, 0.1)
     plain, watched = bent(until=True), bent(until=True)
     expected = plain(given)

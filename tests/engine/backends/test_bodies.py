@@ -153,7 +153,7 @@ def test_loops_in_loops_to_four_levels():
         np.testing.assert_allclose(found, plainly(4, expected), rtol=1e-12)
 
 
-def test_a_step_whose_shapes_depend_on_values_is_checked_as_it_runs():
+def test_a_step_with_value_dependent_shapes_is_checked_as_it_runs():
     x, count, h, counts, h0 = (
         T.vector("x"),
         T.lscalar("count"),

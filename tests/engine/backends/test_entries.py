@@ -75,7 +75,7 @@ def test_a_sequence_that_is_too_short_is_named():
         f(np.ones(3), np.ones(2), 3)
 
 
-def test_what_a_loop_carries_is_the_callers_own():
+def test_results_of_a_loop_share_no_memory_with_later_calls():
     h = T.vector("h")
     rows, _ = scanviz.scan(lambda h: h * 0.5, outputs_info=h, n_steps=3, name="halved")
     f = scanviz.function([h], [rows, rows[-1]], mode="numpy")
@@ -85,7 +85,7 @@ def test_what_a_loop_carries_is_the_callers_own():
     np.testing.assert_array_equal(found[-2][1], [0.125] * 2)
 
 
-def test_floating_point_errors_are_ignored_in_a_call_and_told_after_it_as_before():
+def test_floating_point_error_settings_are_restored_after_a_call():
     x = T.vector("x")
     f = scanviz.function([x], T.log(x), mode="numpy")
     with np.errstate(all="raise"):

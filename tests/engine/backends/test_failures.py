@@ -15,7 +15,7 @@ from scanviz.engine.runtime.errors import Failure, in_words
 from scanviz.engine.runtime.interpreter import InterpretedLoop, Interpreter
 
 
-def test_of_a_step_the_instruction_the_step_and_what_it_read():
+def test_a_failure_in_a_step_names_the_instruction_the_step_and_its_operands():
     x = T.matrix("x")
     rows, _ = scanviz.scan(lambda x_t, k: (k + 1.0, x_t[T.cast(k, "int64")]), x, [0.0, None])
     f = scanviz.function([x], rows[1], mode=scanviz.Mode("numpy", "none"))
@@ -46,7 +46,7 @@ def test_outside_of_loops_there_is_no_step(monkeypatch):
     assert found[0].step is None and found[0].values[1] == 7
 
 
-def test_an_error_at_no_instruction_stays_what_it_is():
+def test_an_error_outside_instructions_is_unchanged():
     v = T.vector("v")
     program, error = lower([v], [T.exp(v)], "f"), ValueError("elsewhere")
     assert in_words(error, program, None) is error

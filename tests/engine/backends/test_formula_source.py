@@ -32,7 +32,7 @@ def test_single_numbers_are_one_expression(emitter):
     assert emitter.namespace["c_0p0"].dtype == "float32"
 
 
-def test_what_is_long_needs_a_cast_or_differs_in_the_last_place_is_called(emitter):
+def test_long_cast_or_inexact_formulas_are_called_not_inlined(emitter):
     for declaration, dtypes in [
         (e.clip, ("float64",) * 3),  # either zero
         (e.softplus, ("float64",)),  # not the very bits

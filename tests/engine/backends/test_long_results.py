@@ -56,7 +56,7 @@ def built(make: Callable[..., Any], given: Given, mode: str) -> Any:
 
 @pytest.mark.usefixtures("all_is_long")
 @pytest.mark.parametrize("case", MADE)
-def test_a_long_result_is_what_a_short_one_is(case: str) -> None:
+def test_long_results_agree_with_the_reference_tier(case: str) -> None:
     make, given = MADE[case]
     expected, found = built(make, given, "reference")(*given), built(make, given, "numpy")(*given)
     assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
@@ -112,7 +112,7 @@ def test_lack_of_memory_is_reported_with_the_shape_of_the_result(case: str) -> N
     assert "(an array of shape (5000000, 5000000))" in text[1]
 
 
-def test_only_what_no_computer_can_address_is_said_to_be_that(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_unaddressable_sizes_are_reported_as_such(monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object, **__: object) -> None:
         raise MemoryError
 

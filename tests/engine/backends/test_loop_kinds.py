@@ -54,14 +54,14 @@ def test_a_buffer_read_and_written_at_several_taps(steps):
     check([N, X, buffer], result, [steps, ROWS, np.arange(27.0).reshape(9, 3)])
 
 
-def test_a_buffer_whose_rows_swap_is_read_before_it_is_written():
+def test_a_buffer_with_swapped_rows_is_read_before_it_is_written():
     first, second, buffer = T.vector("first"), T.vector("second"), T.matrix("buffer")
     result = loop([State("s", {0: first, 1: second}, {0: second, 1: first})], N, [buffer])
     (swapped,) = check([N, buffer], result, [3, ROWS[:4]])
     np.testing.assert_array_equal(swapped, ROWS[[1, 2, 3, 0]])
 
 
-def test_a_carry_that_is_a_row_of_a_buffer_keeps_what_the_row_was():
+def test_a_carry_of_a_buffer_row_keeps_its_old_value():
     now, kept, buffer, first = T.vector("now"), T.vector("kept"), T.matrix("buffer"), T.vector("first")
     variables = [State("g", {0: now}, {0: now * 2 + kept}), Carry("kept", kept, now[::-1])]
     check([N, buffer, first], loop(variables, N, [buffer, first]), [4, ROWS, START])
@@ -78,7 +78,7 @@ def test_a_carry_that_is_a_view_of_a_temporary_survives_the_next_step():
     check([N, X, first], loop(variables, N, [X, first]), [5, ROWS, START])
 
 
-def test_a_carry_in_a_ring_of_one_row_keeps_what_the_row_was():
+def test_a_carry_in_a_ring_of_one_row_keeps_its_old_value():
     h, kept, h0, first = T.vector("h"), T.vector("kept"), T.vector("h0"), T.vector("first")
     variables = [
         State("h", {-1: h}, {0: T.cos(h) + kept * 0.1}, Keep(1)),

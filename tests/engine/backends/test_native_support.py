@@ -24,7 +24,7 @@ def has_none(declaration):
 
 
 @pytest.mark.parametrize("declaration", DECLARED, ids=lambda one: one.name)
-def test_an_operation_is_said_to_have_code_where_the_emitter_has_some(declaration):
+def test_native_support_lists_exactly_the_operations_of_the_emitter(declaration):
     text = declaration.family in native_support.FAMILIES and not has_none(declaration)
     is_size = not callable(declaration.facts) and declaration.facts.size == "is"
     if not (is_size or declaration.views is not None) and declaration.name != "polygamma":

@@ -25,7 +25,7 @@ def test_the_built_in_tiers_work():
         assert registry.availability(name).works
 
 
-def test_an_unknown_name_says_what_there_is_and_what_is_close():
+def test_an_unknown_backend_is_an_error_with_the_known_and_closest_names():
     with pytest.raises(BackendError, match="no backend named 'nmpy'") as caught:
         registry.resolve("nmpy")
     assert "Mode('numpy')" in str(caught.value)
@@ -44,7 +44,7 @@ def test_an_unknown_name_says_what_there_is_and_what_is_close():
         ("ProfileMode", "profile=True"),
     ],
 )
-def test_modes_of_theano_and_pytensor_are_answered_with_what_to_write(name, answer):
+def test_modes_of_theano_and_pytensor_are_errors_with_a_replacement(name, answer):
     x = T.vector("x")
     with pytest.raises(BackendError, match=f"no backend named '{name}'") as caught:
         scanviz.function([x], x + 1, mode=name)

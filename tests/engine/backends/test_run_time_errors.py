@@ -73,7 +73,7 @@ def test_values_of_names_used_twice_are_distinguished(tier):
     assert "`x` float64[2], `x` float64[3]" in text
 
 
-def test_a_negative_number_of_steps_says_what_to_write(tier):
+def test_a_negative_number_of_steps_is_an_error_with_a_fix(tier):
     x = T.vector("x")
     out, _ = scanviz.scan(lambda v: v + 1, x, n_steps=N, name="back")
     text = message_of(tier, [x, N], [out], [[1.0], -2], ScanvizValueError)

@@ -65,7 +65,7 @@ def test_built_in_tiers_run_every_declared_operation():
         assert [support.runs for support in found.values()] == [True] * 3
 
 
-def test_a_tier_of_a_third_party_says_by_its_table_what_it_has():
+def test_a_third_party_tier_supports_the_operations_of_its_table():
     program, (add, exp) = instructions([T.exp(X + X)])
     assert tiers_of(add, program)["mine"].runs
     assert tiers_of(exp, program)["mine"] == (False, "`exp` has no meaning of mine")
@@ -83,7 +83,7 @@ def test_a_loop_and_a_branch_are_run_by_a_tier_that_has_all_that_is_in_them():
     assert tiers_of(loop, program)["mine"].runs  # another tier is asked to run it
 
 
-def test_what_a_tier_does_not_have_is_refused_with_the_loop_and_the_line():
+def test_an_unsupported_operation_is_an_error_with_its_loop_and_line():
     rows, _ = scanviz.scan(lambda x, v: T.tanh(x + v), X, V, name="rnn")
     with pytest.raises(
         ScanvizNotImplementedError, match="the backend 'mine' has no 'tanh', used in loop `rnn`"
@@ -103,7 +103,7 @@ def test_it_is_printed_where_not_all_tiers_can():
     assert "not on" not in program_text(program, notes=Notes(refused=refused_by(["numpy", "cupy"])))
 
 
-def test_a_tier_that_cannot_be_loaded_or_says_nothing_is_passed_over():
+def test_a_tier_that_fails_to_load_or_has_no_table_is_skipped():
     def breaks():
         raise RuntimeError("no licence file")
 
@@ -116,7 +116,7 @@ def test_a_tier_that_cannot_be_loaded_or_says_nothing_is_passed_over():
 
 
 @pytest.mark.parametrize("seed", range(25))
-def test_what_is_said_of_a_program_is_so_when_it_is_run(seed, monkeypatch):
+def test_the_reported_support_of_a_program_agrees_with_its_run(seed, monkeypatch):
     choose, case = random.Random(seed), grown(seed, 12)
     program = lower(case.inputs, case.outputs, "f")
     names = sorted({instruction.op.name for instruction in program.instructions})

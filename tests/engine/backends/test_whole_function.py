@@ -113,7 +113,7 @@ def test_a_failed_call_names_the_failed_operation():
     assert f(np.ones(4), -1) == 4
 
 
-def test_who_observes_is_shown_the_parts_and_gets_the_same_numbers():
+def test_an_observed_call_runs_by_parts_with_the_same_results():
     f, _ = slope()
     expected = f(PLACE, ROWS)
     with profile() as session:
@@ -125,7 +125,7 @@ def test_who_observes_is_shown_the_parts_and_gets_the_same_numbers():
     assert tiers == {"native"}
 
 
-def test_what_prints_is_called_by_parts(capsys):
+def test_a_function_that_prints_runs_by_parts(capsys):
     x = T.vector("x")
     total, _ = scanviz.scan(lambda x_t, s: s + x_t, x, 0.0)
     f = scanviz.function([x], scanviz.Print("total")(total[-1]))
@@ -181,7 +181,7 @@ def test_calls_that_have_no_machine_code_are_decided_once(monkeypatch):
     assert len(decided) == 1 and not is_whole(f)
 
 
-def test_long_calls_whose_loops_are_machine_code_are_not_compiled_once_more(pays_after):
+def test_long_calls_with_compiled_loops_are_not_compiled_as_a_whole(pays_after):
     pays_after(1e-4)  # a few dozen calls by parts
     f, _ = slope()
     for _ in range(60):

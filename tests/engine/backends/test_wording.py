@@ -24,7 +24,7 @@ def failed(inputs, outputs, mode, *values):
 
 
 @modes
-def test_the_last_row_of_no_steps_says_that_there_were_none(mode):
+def test_reading_the_last_row_of_no_steps_names_the_loop_and_a_fix(mode):
     for rows, inputs, values in ((sums(n_steps=n), [x, n], ([1.0], 0)), (sums(), [x], ([],))):
         error = failed(inputs, rows[-1], mode, *values)
         assert isinstance(error, IndexError)
@@ -34,7 +34,7 @@ def test_the_last_row_of_no_steps_says_that_there_were_none(mode):
 
 
 @modes
-def test_a_row_that_no_step_gave_says_how_many_there_were(mode):
+def test_reading_a_missing_row_names_the_number_of_steps(mode):
     error = failed([x], sums()[5], mode, [1.0, 2.0])
     assert error.what == "loop `sums` took 2 steps, so `so_far` has no row 5"
     assert error.expected == "an index from -2 to 1"
@@ -71,7 +71,7 @@ def test_an_index_that_is_the_same_at_every_step_names_the_loop(mode):
 
 
 @modes
-def test_rows_that_do_not_fit_into_memory_say_which_loop_and_what_to_keep(mode):
+def test_rows_too_large_for_memory_are_an_error_with_the_loop_and_a_fix(mode):
     rows, _ = scanviz.scan(lambda v: v + 1, outputs_info=0.0, n_steps=n, name="huge")
     for steps in (10**13, 2**61):
         error = failed([n], rows, mode, steps)
@@ -82,7 +82,7 @@ def test_rows_that_do_not_fit_into_memory_say_which_loop_and_what_to_keep(mode):
 
 
 @modes
-def test_an_array_that_does_not_fit_into_memory_says_where(mode):
+def test_an_array_too_large_for_memory_is_an_error_with_its_line(mode):
     error = failed([n], T.zeros((n, 10**6)), mode, 10**9)
     assert isinstance(error, MemoryError) and "needs" in error.what and error.where.file == __file__
 
@@ -93,7 +93,7 @@ def test_a_shape_that_does_not_fit_keeps_its_words():
 
 
 @modes
-def test_operands_without_a_name_are_written_as_what_made_them(mode):
+def test_unnamed_operands_are_written_as_expressions(mode):
     w, rows = T.matrix("w"), T.matrix("rows")
     states, _ = scanviz.scan(lambda r_t, h: T.tanh(T.dot(h, w) + r_t), rows, h, name="rnn")
     error = failed([rows, h, w], states, mode, np.ones((5, 4)), np.ones(3), np.eye(3))

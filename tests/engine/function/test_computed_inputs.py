@@ -19,7 +19,7 @@ def run(mode, inputs, outputs, *values, **options):
     return scanviz.function(inputs, outputs, mode=mode, **options)(*values)
 
 
-def test_sizes_of_a_computed_input_are_its_own_and_not_those_of_what_it_is_computed_from(mode):
+def test_sizes_of_a_computed_input_are_those_of_the_given_value(mode):
     x = T.vector("x")
     y = x * 2
     assert run(mode, [y], y.shape[0] + T.sum(y), VALUE) == 4.5
@@ -80,7 +80,7 @@ def test_a_computed_input_has_a_name_to_be_called_by_and_a_label_in_messages():
         scanviz.function([y], T.sum(y) + x[0])
 
 
-def test_a_draw_that_is_an_input_is_not_drawn_and_a_given_stands_before_what_it_replaces(mode):
+def test_a_draw_given_as_an_input_or_by_givens_is_not_drawn(mode):
     stream = T.random.RandomStreams(7)
     noise = stream.normal(size=(3,))
     ((state, _),) = stream.state_updates
@@ -114,7 +114,7 @@ COSTS = [
 
 @pytest.mark.parametrize("cost", COSTS)
 @pytest.mark.parametrize("by", ["given", "input"])
-def test_a_gradient_by_what_is_replaced_has_the_size_of_what_replaces_it(mode, cost, by):
+def test_a_gradient_with_respect_to_a_replaced_variable_has_the_replacements_size(mode, cost, by):
     x, other = T.vector("x"), T.vector("other")
     h = x * 2
     gradient = scanviz.grad(cost(h), h)
@@ -129,7 +129,7 @@ def test_a_gradient_by_what_is_replaced_has_the_size_of_what_replaces_it(mode, c
 @pytest.mark.xfail(
     reason="the gradient by h takes its size from x, of which h is made; where x is an input too, it has the size of x, not of other"
 )
-def test_a_gradient_has_that_size_also_where_what_was_replaced_is_made_from_an_input(mode):
+def test_a_gradient_has_the_replacements_size_when_the_original_depends_on_an_input(mode):
     x, other = T.vector("x"), T.vector("other")
     h = x * 2
     gradient = scanviz.grad(T.sum(h), h)

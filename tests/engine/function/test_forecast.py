@@ -34,14 +34,14 @@ def test_a_number_of_steps_is_taken_into_account() -> None:
     assert f.memory_forecast((1000, 64), ()).unknown
 
 
-def test_what_depends_on_values_is_not_counted_but_told() -> None:
+def test_arrays_of_value_dependent_size_are_counted_as_unknown() -> None:
     x = T.vector("x")
     f = scanviz.function([x], x[x > 0.0] * 2.0)
     assert f.memory_forecast((1000,)).unknown == 2
 
 
 @pytest.mark.parametrize("by_sequence", [True, False])
-def test_checkpoints_whose_distance_is_computed_are_forecast_as_they_are_measured(by_sequence: bool) -> None:
+def test_forecasts_of_automatic_checkpoints_agree_with_measurements(by_sequence: bool) -> None:
     x, h0, n = T.matrix("x"), T.vector("h0"), T.lscalar("n")
     rows, _ = scanviz.scan_checkpoints(
         lambda *given: T.tanh(given[-1] * 0.9),
@@ -104,7 +104,7 @@ def test_a_call_that_would_hold_more_than_the_limit_is_not_made() -> None:
 
 
 @pytest.mark.parametrize("mode", ["numpy", "native"])
-def test_what_a_gradient_adds_up_in_an_array_of_its_own_is_counted_once(mode: str) -> None:
+def test_an_array_that_a_gradient_accumulates_in_place_is_forecast_once(mode: str) -> None:
     x, h0, w = T.matrix("x"), T.vector("h0"), T.vector("w")
     start = dict(initial=T.stack([h0, h0]), taps=[-2, -1])
     rows, _ = scanviz.scan(lambda x_t, g, h, w: T.tanh(w * h - 0.5 * g + x_t), x, start, w, name="leaky")
@@ -135,7 +135,7 @@ def test_rows_are_there_as_long_as_a_view_of_a_view_of_them_is(mode: str) -> Non
     assert f.memory_forecast(*given).peak_bytes == pytest.approx(counted(f, given), rel=0.01)
 
 
-def test_what_machine_code_keeps_in_registers_is_not_forecast() -> None:
+def test_values_in_registers_of_machine_code_are_not_forecast() -> None:
     h0 = T.vector("h0")
     rows, _ = scanviz.scan(lambda h: T.tanh(h * 0.5 + 1.0) * T.sigmoid(h) - T.exp(-h), None, h0, n_steps=9)
     given = (np.ones(50_000),)

@@ -86,7 +86,7 @@ def test_python_numbers_are_taken_where_they_are_whole_and_fit_and_always_by_flo
         scanviz.function([b], b)(2**70)
 
 
-def test_an_input_whose_size_alone_is_needed_is_used_though_the_size_is_known():
+def test_an_input_needed_for_its_known_size_alone_counts_as_used():
     x = T.tensor("float64", (3, 2), "x")
     steps, _ = scanviz.scan(lambda s: s + 1, outputs_info=0.0, n_steps=(x * 2).shape[0])
     f = scanviz.function([x], [steps, T.zeros(x.shape), x.size, T.alloc(1.0, x.shape[1])])

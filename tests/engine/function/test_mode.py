@@ -38,7 +38,7 @@ def test_the_setting_holds_for_every_tier_once_it_is_made(monkeypatch):
 
 
 @pytest.mark.parametrize("mode", [Mode("reference"), Mode("reference", "all"), Mode("numpy", "none"), Mode()])
-def test_a_mode_prints_what_makes_it_again(mode):
+def test_the_repr_of_a_mode_evaluates_to_the_mode(mode):
     assert eval(repr(mode)) == mode
 
 

@@ -43,7 +43,7 @@ def test_equal_loops_of_one_name_are_still_computed_once():
     assert names(f) == ["rnn#1"]
 
 
-def test_gradients_have_the_numbers_of_their_loops_and_what_was_built_stays_as_it_was():
+def test_gradients_share_the_numbers_of_their_loops_and_built_graphs_keep_names():
     x = T.vector("x")
     a, b = helper(x, 0.5), helper(x, 0.25)
     f = function([x], [b, grad(T.sum(b), x), a, grad(T.sum(a), x)], mode=Mode("numpy", "all,-ScanMerge"))

@@ -81,7 +81,7 @@ def test_hundreds_of_loops_one_after_the_other_are_built_and_run():
     np.testing.assert_allclose(found, rows[-1])
 
 
-def test_thirty_two_layers_with_their_gradient_give_what_eight_and_plain_numpy_give():
+def test_results_of_thirty_two_layers_agree_with_plain_numpy():
     made = stacked(32)
     loss, *gradients = made.build()(*made.values)
     rows = made.values[0]
@@ -114,7 +114,7 @@ def test_two_updates_of_one_array_do_not_share_memory():
     assert not np.shares_memory(first, second) and not np.shares_memory(first, given)
 
 
-def test_many_loops_that_merge_say_so_once():
+def test_a_merge_of_many_loops_is_one_history_entry():
     made: ManyLoops = SHAPES["together"](6)
     f = made.build()
     (text,) = [rewrite.message for rewrite in f.rewrites if rewrite.rule == "ScanMerge"]

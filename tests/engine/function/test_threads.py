@@ -91,7 +91,7 @@ def test_an_observer_gets_a_function_once_and_before_any_call():
         assert text.events.count("begin") == 6
 
 
-def test_buffers_kept_between_calls_are_in_the_hands_of_one_call():
+def test_buffers_kept_between_calls_are_used_by_one_call_at_a_time():
     x = T.matrix("x")
     rows, _ = scan(lambda x_t, h: T.tanh(T.sin(x_t) * h + x_t), x, T.ones(64), allow_gc=False)
     f = function([x], rows)

@@ -54,7 +54,7 @@ def test_an_input_that_the_graph_names_is_used(name):
         assert f(*(3.0 for _ in inputs)).ravel().tolist() == expected
 
 
-def test_what_a_given_stands_for_is_used():
+def test_an_input_of_a_given_is_used():
     f = scanviz.function([u], scanviz.grad(w * 2, w), givens={w: u + 1})
     assert f(1.0) == 2.0
 

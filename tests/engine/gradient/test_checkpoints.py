@@ -131,7 +131,7 @@ def test_a_condition_is_refused_with_the_way_around_it():
     assert last.tolist() == expected.tolist() == [16.0, 16.0]
 
 
-def test_what_cannot_be_is_refused_with_a_reason():
+def test_invalid_checkpoint_distances_are_refused_with_a_reason():
     with pytest.raises(ScanvizError, match="must be at least 1"):
         scanviz.scan_checkpoints(rnn, X, h0, W, save_every_N=0)
     with pytest.raises(ScanvizError, match="save_every_N cannot be used"):

@@ -17,7 +17,7 @@ offsets = st.integers(-5, 5)
 
 
 @given(matrices, offsets, st.booleans(), seeds, dtypes, st.booleans())
-def test_what_a_triangle_leaves_out_has_no_derivative(shape, offset, lower, seed, dtype, known):
+def test_elements_outside_a_triangle_have_derivative_zero(shape, offset, lower, seed, dtype, known):
     x = np.random.default_rng(seed).normal(size=shape).astype(dtype)
     cut = T.tril if lower else T.triu
     verify_grad(lambda v: cut(v, offset), [x], known_shapes=known)
@@ -47,7 +47,7 @@ def test_second_derivatives_pass_diagonals_and_triangles(offset):
         np.testing.assert_allclose(second, np.diag((6 * point * kept).ravel()), atol=1e-12)
 
 
-def test_a_diagonal_and_what_is_made_from_it_undo_one_another_to_derivatives():
+def test_derivatives_pass_through_diag_and_diagonal():
     x = T.vector("x")
     y = T.diagonal(T.diag(x, -2), -2)
     assert scanviz.grad(T.sum(y**2), x).eval({x: [1.0, 2.0]}).tolist() == [2.0, 4.0]
@@ -75,7 +75,7 @@ def test_a_range_scaled_and_moved_has_the_derivatives_that_its_bounds_lack():
     verify_grad(lambda start, step: start + step * T.arange(4), [0.5, 0.25])
 
 
-def test_sizes_of_an_identity_matrix_are_not_connected_and_what_is_multiplied_with_it_is():
+def test_sizes_of_an_identity_matrix_are_not_connected_and_its_factor_is():
     x = T.matrix("x")
     y = T.sum(T.eye(x.shape[0]) * x)
     point = np.arange(9.0).reshape(3, 3)

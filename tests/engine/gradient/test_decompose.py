@@ -75,7 +75,7 @@ def test_the_second_derivative_is_that_of_finite_differences(name):
         (lambda: T.linalg.lstsq(X, X)[1], "T.sum((b - a @ x) ** 2, 0)"),
     ],
 )
-def test_what_has_no_derivative_says_so_and_what_to_write(build, instead):
+def test_a_decomposition_without_a_derivative_is_an_error_with_a_fix(build, instead):
     with pytest.raises(ScanvizError) as caught:
         scanviz.grad(T.sum(build()), X)
     assert instead in str(caught.value) and "test_decompose.py" in str(caught.value)

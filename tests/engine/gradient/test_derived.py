@@ -111,7 +111,7 @@ def test_poles_of_a_formula_are_those_of_its_operations():
     [from_bits(bits(x)) * 2, primitive("remainder", x, x + 1)],
     ids=["bits", "remainder"],
 )
-def test_what_a_formula_has_no_derivative_of_is_named(formula):
+def test_a_formula_without_a_derivative_is_an_error_with_its_name(formula):
     v = T.vector("v")
     with for_now():
         odd = elementwise("odd_one", floats(formula), "Odd.", like=np.exp)
@@ -132,7 +132,7 @@ def test_a_derivative_passes_selections_and_casts():
 
 
 @pytest.mark.parametrize("declaration", FLOATING, ids=lambda each: each.name)
-def test_slopes_are_as_the_facts_say(declaration):
+def test_the_facts_about_slopes_agree_with_the_derivatives(declaration):
     inputs = inputs_of(declaration)
     node = declaration(*inputs).owner
     axes = np.meshgrid(*[np.linspace(-2.3, 2.2, 10)] * declaration.arity)

@@ -62,7 +62,7 @@ def test_consider_constant_stops_at_the_variable():
     assert value(scanviz.grad(T.sum(h * x), x, consider_constant=h)) == [2.0, 4.0, 6.0]
 
 
-def test_a_constant_cuts_the_way_whatever_else_is_asked_for():
+def test_a_constant_disconnects_a_variable_in_a_list_of_several_too():
     h = x * 2
     h.name = "h"
     cost = T.sum(h) + T.sum(y)
@@ -73,7 +73,7 @@ def test_a_constant_cuts_the_way_whatever_else_is_asked_for():
         scanviz.grad(T.sum(x), x, consider_constant=x)
 
 
-def test_a_known_gradient_stands_instead_of_what_would_arrive():
+def test_a_known_gradient_replaces_the_computed_gradient():
     h = x**2
     cost = T.sum(h) + T.sum(x)
     assert value(scanviz.grad(cost, x, known_grads={cost: 5.0})) == [15.0, 25.0, 35.0]
@@ -124,14 +124,14 @@ def test_known_gradients_are_where_the_sweep_starts():
         (lambda: T.sum(T.arange(x[0])), r"`arange.*` \(.*\) takes nothing from `x.*` that has a derivative"),
     ],
 )
-def test_the_message_says_where_the_way_breaks(build, why):
+def test_the_message_names_the_operation_that_breaks_the_path(build, why):
     with pytest.raises(DisconnectedInputError, match=why) as caught:
         scanviz.grad(build(), x)
     assert "`x` is not connected" in str(caught.value) and 'disconnected_inputs="ignore"' in str(caught.value)
     assert "test_grad.py" in str(caught.value)
 
 
-def test_what_is_done_about_a_disconnected_variable():
+def test_disconnected_variables_warn_give_zeros_or_none_on_request():
     cost = T.sum(y)
     with pytest.warns(UserWarning, match="`x` is not connected"):
         found = scanviz.grad(cost, x, disconnected_inputs="warn")

@@ -88,13 +88,13 @@ def indexed(draw):
 
 
 @given(indexed(), st.booleans(), st.sampled_from(["float64", "float32"]))
-def test_what_is_read_at_any_index(case, known, dtype):
+def test_gradients_of_indexing_agree_with_finite_differences(case, known, dtype):
     points = [case.array.astype(dtype), *case.inputs]
     verify_grad(lambda x, *given: x[case.key(given)], points, known_shapes=known)
 
 
 @given(indexed())
-def test_second_derivatives_of_what_is_read_at_any_index(case):
+def test_second_derivatives_of_indexing_agree_with_finite_differences(case):
     verify_grad(gradient_of(lambda x, *given: x[case.key(given)]), [case.array, *case.inputs], tolerance=1e-4)
 
 
@@ -110,7 +110,7 @@ def assigned(draw):
 
 @pytest.mark.parametrize("change", [T.set_subtensor, T.inc_subtensor])
 @given(assigned(), st.booleans(), st.sampled_from(["float64", "float32"]))
-def test_what_is_put_or_added_at_any_index(change, pair, known, dtype):
+def test_gradients_of_indexed_assignment_agree_with_finite_differences(change, pair, known, dtype):
     case, value = pair
     points = [case.array.astype(dtype), value.astype(dtype), *case.inputs]
     verify_grad(lambda x, v, *given: change(x[case.key(given)], v), points, known_shapes=known)
@@ -118,7 +118,7 @@ def test_what_is_put_or_added_at_any_index(change, pair, known, dtype):
 
 @pytest.mark.parametrize("change", [T.set_subtensor, T.inc_subtensor])
 @given(assigned())
-def test_second_derivatives_of_what_is_put_or_added_at_any_index(change, pair):
+def test_second_derivatives_of_indexed_assignment_agree_with_finite_differences(change, pair):
     case, value = pair
 
     def build(x, v, *given):

@@ -139,7 +139,7 @@ def test_a_missing_connection_is_reported():
     assert whole.dtype == "float64" and whole.eval({x: [1.0], k: [3, 4]}).tolist() == [[0.0, 0.0]]
 
 
-def test_of_a_linear_cost_there_is_no_second_derivative_but_zeros_for_who_asks():
+def test_the_hessian_of_a_linear_cost_is_an_error_or_zeros_on_request():
     cost = T.sum(2 * x)
     with pytest.raises(DisconnectedInputError, match=r"`x` is not connected to `∂x`"):
         scanviz.hessian(cost, x)
@@ -164,7 +164,7 @@ def test_constants_are_given_alone_or_in_a_list(alone):
         scanviz.jacobian(h * 2, x, consider_constant=h if alone else [h])
 
 
-def test_what_cannot_be_differentiated_is_refused():
+def test_expressions_that_cannot_be_differentiated_are_refused():
     with pytest.raises(ScanvizError, match="`k` has no derivative"):
         scanviz.jacobian(T.lvector("k"), x)
     with pytest.raises(ScanvizError, match="a floating expression"):

@@ -45,7 +45,7 @@ def test_elements_repeated_as_often_each(shape, count, data, seed, symbolic, kno
 
 
 @given(shapes, st.data(), seeds, st.booleans(), st.booleans())
-def test_elements_repeated_as_often_as_each_says(shape, data, seed, symbolic, known):
+def test_gradients_of_repeat_agree_with_finite_differences(shape, data, seed, symbolic, known):
     axis = data.draw(st.integers(0, len(shape) - 1))
     rng = np.random.default_rng(seed)
     x, counts = rng.normal(size=shape), rng.integers(0, 3, shape[axis])
@@ -70,7 +70,7 @@ def test_counts_have_no_derivative():
 
 
 @given(shapes, seeds, st.integers(-4, 4))
-def test_what_is_made_of_joining_has_its_derivative(shape, seed, shift):
+def test_gradients_of_roll_and_stack_agree_with_finite_differences(shape, seed, shift):
     x = np.random.default_rng(seed).normal(size=shape)
     verify_grad(lambda v: T.roll(v, shift, 0), [x])
     verify_grad(lambda v: T.stack([v, v * v], axis=-1), [x], tolerance=1e-4)

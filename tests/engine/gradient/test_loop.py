@@ -125,7 +125,7 @@ def alignment(costs):
     return rows[-1, -1]
 
 
-def test_an_inner_loop_over_parts_of_a_row_runs_once_and_keeps_what_backwards_needs():
+def test_an_inner_loop_over_slices_runs_once_and_keeps_values_for_its_gradient():
     costs = T.matrix("costs")
     f = scanviz.function([costs], scanviz.grad(alignment(costs), costs))
     inside = {loop.name: [each.name for each, _ in all_loops(loop.body)] for loop, _ in all_loops(f.program)}
@@ -177,7 +177,7 @@ def test_the_backward_loop_is_named_and_knows_its_forward_loop():
     assert backward.op.until is None and backward.op.mitmot_taps() == [(0, 1)]
 
 
-def test_the_forward_loop_runs_once_and_keeps_what_backwards_needs():
+def test_the_forward_loop_runs_once_and_keeps_values_for_its_gradient():
     x, h0 = T.vector("x"), T.scalar("h0")
     y, _ = scanviz.scan(lambda x_t, y: T.exp(x_t * y) + T.exp(-y), x, h0, name="two")
     f = scanviz.function([x, h0], [y[-1], scanviz.grad(T.sum(y), x)])

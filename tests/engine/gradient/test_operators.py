@@ -115,7 +115,7 @@ def test_options_that_do_not_exist_are_refused():
         scanviz.Rop(T.tanh(x), x, [1.0], return_disconnected="shout")
 
 
-def test_rop_says_what_an_output_is_not_connected_to():
+def test_rop_names_the_variables_disconnected_from_an_output():
     b = T.vector("b")
     outputs = [x * 2, T.cast(b.shape[0], "float64"), T.constant([1.0])]
     with pytest.raises(
@@ -180,7 +180,7 @@ def test_a_graph_a_function_and_arrays_give_the_same():
     np.testing.assert_allclose(at_point[1].eval(), expected)
 
 
-def test_a_pullback_takes_and_gives_what_the_function_does():
+def test_a_pullback_has_the_structure_of_the_function():
     x, w = T.matrix("x"), T.matrix("w")
     value, pullback = vjp(lambda x, w: {"last": rnn(x, w)[-1], "all": rnn(x, w)}, {"x": x, "w": w})
     slopes = pullback({"last": np.ones(3), "all": None})
@@ -189,7 +189,7 @@ def test_a_pullback_takes_and_gives_what_the_function_does():
     np.testing.assert_allclose(slopes["w"].eval({x: X, w: W}), expected)
 
 
-def test_what_is_not_connected_is_an_error_or_zeros():
+def test_disconnected_results_of_jvp_and_vjp_are_an_error_or_zeros():
     x, y = T.vector("x"), T.vector("y")
     with pytest.raises(DisconnectedInputError):
         jvp(lambda x: y * 2, x, np.ones(2))

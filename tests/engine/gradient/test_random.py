@@ -198,7 +198,7 @@ WITHOUT = {
 CASES = [(name, parameter) for name, draws in WITHOUT.items() for parameter in draws]
 
 
-def test_every_distribution_says_of_every_parameter_what_its_derivative_is():
+def test_every_distribution_has_a_derivative_row_for_every_parameter():
     for declaration in declarations():
         if declaration.family != "random" or not declaration.name.startswith("draw_"):
             continue
@@ -214,7 +214,7 @@ def test_every_distribution_says_of_every_parameter_what_its_derivative_is():
 
 
 @pytest.mark.parametrize(("name", "parameter"), CASES)
-def test_a_cost_by_way_of_a_chosen_value_is_an_error_that_says_all(name, parameter):
+def test_a_gradient_through_a_discrete_draw_is_an_error_with_distribution_and_line(name, parameter):
     p = T.vector("p")
     _, values = WITHOUT[name][parameter](T.random.random_state(1), p)
     cost = T.sum(T.cast(values, "float64")) + T.sum(p**2)  # a gradient there is, but not all of it

@@ -103,7 +103,7 @@ def test_both_ways_to_the_derivative_of_a_cumulative_product_are_right_on_every_
 
 
 @pytest.mark.parametrize("function", [T.sum, T.prod, T.cumsum, T.cumprod])
-def test_what_is_computed_in_float64_of_float32_has_a_float32_gradient(function):
+def test_a_float64_reduction_of_float32_has_a_float32_gradient(function):
     for row in ([0.3, -1.2, 2.0], [0.0, 2.0, 0.0]):
         verify_grad(lambda x: function(x, dtype="float64"), [np.array(row, "float32")])
 
@@ -153,7 +153,7 @@ def test_an_extreme_along_one_axis_of_an_array_without_rows_has_an_empty_gradien
 
 
 @pytest.mark.parametrize("name", ["argmax", "argmin", "all", "any"])
-def test_what_gives_places_or_truth_values_is_not_connected(name):
+def test_argmax_and_comparisons_are_not_connected(name):
     x = T.vector("x")
     y = T.cast(getattr(T, name)(x), "float64") * 2
     with pytest.raises(scanviz.ScanvizError, match="has no derivative|is true or false"):

@@ -69,7 +69,7 @@ def test_axes_permuted_added_and_left_out(case, seed, dtype, known):
 @given(
     st.lists(st.tuples(st.integers(0, 3), st.booleans()), max_size=3), st.integers(0, 3), seeds, st.booleans()
 )
-def test_an_array_filled_with_a_value_sums_the_derivative_over_what_was_stretched(sides, drop, seed, known):
+def test_the_gradient_of_alloc_is_summed_over_broadcast_axes(sides, drop, seed, known):
     shape = tuple(size for size, _ in sides)
     given_shape = tuple(1 if stretched else size for size, stretched in sides)[drop:]
     x = np.random.default_rng(seed).normal(size=given_shape)
@@ -90,7 +90,7 @@ def test_scalars_of_several_dtypes_in_a_vector_have_gradients_of_their_own_dtype
     verify_grad(lambda x, y: T.stack([x, y, x]), points)
 
 
-def test_a_vector_of_scalars_of_which_one_moves():
+def test_rop_of_a_stack_of_scalars_follows_one_scalar():
     x, y = T.scalar("x"), T.scalar("y")
     f = T.stack([x, y, x * y])
     (tangent,) = [scanviz.Rop(f, y, T.constant(2.0))]

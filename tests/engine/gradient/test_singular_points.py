@@ -57,7 +57,7 @@ def node_of(declaration):
     [each for each in declarations() if isinstance(each, ElementwiseDeclaration) and node_of(each)],
     ids=lambda each: each.name,
 )
-def test_what_gives_no_finite_value_of_finite_ones_is_known_to_have_poles(declaration):
+def test_operations_with_nonfinite_results_are_declared_with_poles(declaration):
     node = node_of(declaration)
     axis = [-1000.0, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 1000.0]
     given = [each.ravel() for each in np.meshgrid(*[axis] * len(node.inputs))]
@@ -105,7 +105,7 @@ def in_steps(result):
 @pytest.mark.parametrize(
     ("cost", "count"), [(lambda h: T.sum(h), 0), (lambda h: T.sum(h[-1]), 0), (lambda h: T.sum(h[:2]), 1)]
 )
-def test_a_loop_of_which_every_step_counts_has_no_guards(cost, count):
+def test_a_loop_whose_steps_all_contribute_has_no_guards(cost, count):
     x = T.vector("x")
     h, _ = scanviz.scan(lambda x_t, h: h + T.log(x_t), x, 0.0)
     assert in_steps(scanviz.grad(cost(h), x)) == count

@@ -39,7 +39,7 @@ def test_equal_elements_keep_their_order(row):
     np.testing.assert_array_equal(g[np.argsort(row, kind="stable")], weights)
 
 
-def test_places_have_no_derivative_but_what_is_taken_there_has():
+def test_indices_from_argsort_have_no_derivative_and_elements_at_them_do():
     x, y = T.vector("x"), T.vector("y")
     taken = T.sum(y[T.argsort(x)] * np.array([1.0, 10.0, 100.0]))
     given_x, given_y = [3.0, 1.0, 2.0], [7.0, 8.0, 9.0]

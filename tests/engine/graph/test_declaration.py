@@ -71,7 +71,7 @@ def interrupted(monkeypatch, tmp_path):
     sys.modules.pop(name)
 
 
-def test_a_module_whose_import_was_interrupted_can_be_imported_again(interrupted):
+def test_an_interrupted_import_of_a_module_can_be_repeated(interrupted):
     module = importlib.import_module(interrupted)
     assert declared(interrupted) is module.made and RULES[interrupted].act is module.act
     assert OUTSIDE.count(interrupted) == 1
@@ -140,6 +140,6 @@ def test_a_table_gives_rows_and_names_its_holes():
         table[declared("tanh")]
 
 
-def test_operations_are_listed_in_one_order_whatever_was_imported_first():
+def test_the_order_of_operations_is_independent_of_the_import_order():
     found = [(each.family, each.name) for each in declarations()]
     assert found == sorted(found)

@@ -34,7 +34,7 @@ def test_local_variables_of_the_step_give_their_names():
     assert names_in(step) == {"gate", "candidate"}
 
 
-def test_a_helper_names_what_it_makes_and_its_caller_names_what_it_returns():
+def test_variables_of_a_helper_are_named_there_and_its_result_by_the_caller():
     def cell(a, b):
         mixed = a * b
         squashed = T.tanh(mixed)
@@ -47,7 +47,7 @@ def test_a_helper_names_what_it_makes_and_its_caller_names_what_it_returns():
     assert names_in(step) == {"mixed", "new"}
 
 
-def test_members_are_called_by_what_holds_them():
+def test_members_of_containers_are_named_after_the_container():
     def step(x_t, h):
         gates = [T.sigmoid(x_t * k + h) for k in range(2)]
         parts = {"in": gates[0] * h, "out": (gates[1] * h, x_t * x_t)}
@@ -101,7 +101,7 @@ def test_a_lambda_and_an_underscore_give_no_names():
     assert names_in(step) == set()
 
 
-def test_what_a_function_computes_is_called_as_where_it_is_built():
+def test_results_are_named_after_variables_of_the_building_scope():
     scores = T.tanh(x) * 2
     loss = T.sum(scores)
     f = scanviz.function([x], loss)
@@ -109,7 +109,7 @@ def test_what_a_function_computes_is_called_as_where_it_is_built():
     assert f([0.0]) == 0.0
 
 
-def test_names_take_nothing_from_who_measures_or_debugs():
+def test_naming_variables_leaves_trace_and_profile_hooks_alone():
     events = []
 
     def step(x_t, h):
@@ -170,7 +170,7 @@ def test_a_step_that_fails_leaves_names_alone():
         scanviz.scan(step, x, outputs_info=T.zeros(()))
 
 
-def test_gradients_are_called_by_what_they_are_the_gradient_of():
+def test_gradients_are_named_after_their_variables():
     W = scanviz.shared(np.ones((2, 2)), "W")
 
     def step(x_t, h):

@@ -85,7 +85,7 @@ def test_a_variable_is_called_by_its_name_its_value_or_its_operation(make, expec
     assert describe(make()) == str(make()) == expected
 
 
-def test_what_is_no_tensor_says_so():
+def test_a_variable_of_another_type_is_not_an_array_of_numbers():
     with pytest.raises(ScanvizTypeError, match="not an array of numbers"):
         tensor_type(Variable(RANDOM_STATE, "state"))
 

@@ -81,7 +81,7 @@ def test_expressions_are_written_as_mathematics(expression, text):
     assert describe(expression) == text
 
 
-def test_what_is_too_long_is_cut_at_whole_operands():
+def test_long_expressions_are_cut_at_whole_operands():
     long = h
     for k in range(9):
         long = T.tanh(long + k) * h
@@ -104,7 +104,7 @@ OPERATIONS = [
 
 @given(st.lists(st.tuples(st.sampled_from(OPERATIONS), st.integers(0, 9), st.integers(0, 9)), max_size=6))
 @pytest.mark.filterwarnings("ignore")
-def test_a_short_expression_means_to_python_what_it_is(steps):
+def test_a_short_description_evaluates_to_the_expressions_value(steps):
     a, b = T.dscalar("a"), T.dscalar("b")
     symbols, numbers = [a, b], [np.float64(1.7), np.float64(-0.6)]
     for operation, one, other in steps:

@@ -65,7 +65,7 @@ def test_the_loops_name_is_taken_back_after_an_error():
     assert current_scans() == ()
 
 
-def test_what_a_rule_makes_inherits_the_line_of_what_it_replaces():
+def test_a_rules_nodes_inherit_the_source_line_of_the_replaced_node():
     old = (T.vector("x") * 2).owner
     with made_by("Double", old.provenance, (old.node_id,)):
         new = (T.vector("x") + T.vector("y")).owner

@@ -44,7 +44,7 @@ def deleted(variable, key):
         (lambda: sum(row for row in x), "scan(fn, sequences=x)"),
     ],
 )
-def test_what_python_asks_of_a_value_names_what_to_write(call, expected):
+def test_python_protocols_that_need_a_value_are_errors_with_a_fix(call, expected):
     assert expected in trapped(call, TypeError).fix
 
 
@@ -81,7 +81,7 @@ def test_adding_in_place_makes_a_new_variable():
         (lambda: setattr(x, "value", 1), "of your own"),
     ],
 )
-def test_an_attribute_that_is_not_there_names_what_is(call, expected):
+def test_a_missing_attribute_is_an_error_with_the_existing_name(call, expected):
     assert expected in trapped(call, AttributeError).fix
 
 

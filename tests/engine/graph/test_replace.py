@@ -18,7 +18,7 @@ def test_the_new_graph_reads_the_replacement_and_the_old_one_does_not_change():
     np.testing.assert_allclose(evaluate(old, {x: np.zeros(2)}), [2.0, 2.0])
 
 
-def test_what_does_not_read_it_is_shared_with_the_old_graph():
+def test_nodes_independent_of_a_replacement_are_shared_with_the_old_graph():
     x, y, z = T.vector("x"), T.vector("y"), T.vector("z")
     shared_part = T.exp(y)
     new = replace([shared_part + x, shared_part], {x: z})
@@ -33,7 +33,7 @@ def test_rebuilt_nodes_keep_their_node_id_and_names():
     assert (new.owner.node_id, new.name) == (old.owner.node_id, "e")
 
 
-def test_a_replacement_may_be_computed_from_what_it_replaces():
+def test_a_replacement_may_depend_on_the_replaced_variable():
     x = T.vector("x")
     e = T.exp(x)
     (new,) = replace([T.log(e)], {e: e + 1})

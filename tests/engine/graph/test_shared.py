@@ -52,7 +52,7 @@ TAKEN = [
 
 
 @pytest.mark.parametrize(("dtype", "value", "expected"), TAKEN)
-def test_what_converts_without_loss_is_taken(dtype, value, expected):
+def test_a_value_that_converts_without_loss_is_accepted(dtype, value, expected):
     start = np.zeros((2,) * np.ndim(value), dtype)
     s = shared(start)
     s.set_value(value)
@@ -77,7 +77,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("dtype", "value"), REFUSED)
-def test_what_would_lose_something_is_refused_and_the_value_stays(dtype, value):
+def test_a_lossy_value_is_refused_and_the_old_value_kept(dtype, value):
     s = shared(np.ones((2,) * np.ndim(value), dtype), "weights")
     with pytest.raises(ScanvizTypeError, match="`weights` cannot hold"):
         s.set_value(value)
@@ -85,7 +85,7 @@ def test_what_would_lose_something_is_refused_and_the_value_stays(dtype, value):
 
 
 @pytest.mark.parametrize("value", ["text", None, [[1], [1, 2]], 1j, object()])
-def test_what_is_no_array_of_numbers_cannot_be_shared(value):
+def test_an_object_without_numbers_cannot_be_shared(value):
     with pytest.raises(ScanvizTypeError):
         shared(value)
 

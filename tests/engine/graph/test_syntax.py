@@ -29,6 +29,6 @@ def test_an_attribute_that_is_not_there_is_an_attribute_error():
 
 
 @pytest.mark.parametrize("convert", [int, float, bool, len, range, lambda x: [1, 2][x]])
-def test_what_needs_a_value_is_refused(convert):
+def test_syntax_that_needs_a_value_is_refused(convert):
     with pytest.raises(ScanvizTypeError):
         convert(T.lscalar("n"))

@@ -37,7 +37,7 @@ def test_every_node_comes_once_and_after_those_it_reads(graph):
 
 
 @given(graphs())
-def test_only_what_is_needed_is_walked(graph):
+def test_toposort_visits_only_ancestors_of_the_outputs(graph):
     _, values = graph
     reached, pending = set(), [values[-1]]
     while pending:
@@ -49,7 +49,7 @@ def test_only_what_is_needed_is_walked(graph):
 
 
 @given(graphs())
-def test_what_depends_on_an_input_is_what_has_it_among_its_leaves(graph):
+def test_dependents_of_an_input_have_it_among_their_leaves(graph):
     inputs, values = graph
     dependent = depending_on([inputs[0]], values)
     for value in values:

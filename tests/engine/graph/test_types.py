@@ -38,7 +38,7 @@ def test_a_dtype_has_one_name_however_it_is_written(dtype):
 @pytest.mark.parametrize(
     "dtype", ["complex64", object, "U3", "datetime64[s]", "nonsense", None.__class__, [1]]
 )
-def test_what_scanviz_does_not_compute_with_is_refused(dtype):
+def test_unsupported_dtypes_are_refused(dtype):
     with pytest.raises(ScanvizTypeError, match="dtype"):
         canonical_dtype(dtype)
 
@@ -49,7 +49,7 @@ def test_complex_numbers_get_an_advice():
 
 
 @pytest.mark.parametrize("shape", [5, (2.5,), ("3",), "ab", ((1, 2),)])
-def test_what_is_no_shape_is_refused(shape):
+def test_invalid_shapes_are_refused(shape):
     with pytest.raises(ScanvizTypeError, match="a shape is a tuple"):
         TensorType("float64", shape)
 
@@ -106,14 +106,14 @@ def test_a_random_state_fits_nothing_but_a_random_state():
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.booleans(), st.booleans()), max_size=4))
-def test_a_common_shape_knows_what_either_knows(columns):
+def test_a_common_shape_has_the_known_sizes_of_both(columns):
     first = tuple(size if known else None for size, known, _ in columns)
     second = tuple(size if known else None for size, _, known in columns)
     expected = tuple(size if a or b else None for size, a, b in columns)
     assert common_shape(first, second) == expected
 
 
-def test_what_old_scripts_write_for_a_type_is_answered():
+def test_types_written_as_in_theano_are_errors_with_a_fix():
     with pytest.raises(ScanvizTypeError, match="axes of size 1 do") as error:
         TensorType("float64", (False, True, 3))
     assert error.value.fix == "(None, 1, 3)"

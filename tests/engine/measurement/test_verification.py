@@ -47,7 +47,7 @@ def wrong_rule(monkeypatch):
         return Match({node.outputs[0]: build_one(Op(e.sin), node.inputs[0])}, "tanh is nearly sin")
 
 
-def test_what_runs_is_compared_with_the_graph_as_built_too(monkeypatch):
+def test_the_run_program_is_compared_with_the_graph_as_built_too(monkeypatch):
     f = train()
     arrays = [RNG.normal(size=(4, 3)), np.eye(3) / 2]
     assert verify(f, arrays).whole is None
@@ -75,7 +75,7 @@ def test_calls_are_kept_with_the_values_that_shared_variables_had():
     np.testing.assert_array_equal(call.arrays[1], before[3])
 
 
-def test_inputs_that_are_too_large_are_left_out_and_told():
+def test_inputs_that_are_too_large_are_left_out_and_listed():
     f = train()
     captured = CapturedCalls(most_bytes=50)
     with captured.observing():
@@ -277,7 +277,7 @@ def test_both_sides_of_a_measured_rule_run_where_the_function_has_come_to(monkey
         (effect(1.0, 1.2, 10 << 20, 5 << 20, (0.5, 0.5)), ""),
     ],
 )
-def test_a_rule_that_harms_is_named_with_what_to_write(measured, says):
+def test_a_harmful_rule_is_named_with_the_mode_that_excludes_it(measured, says):
     lines = [line.text for line in ablated_lines(iter([measured]), 120, [])]
     found = [line for line in lines if "excluding('r')" in line]
     assert len(found) == bool(says) and all(says in line for line in found)

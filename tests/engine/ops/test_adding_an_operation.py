@@ -93,7 +93,7 @@ def test_it_has_a_printed_form_and_a_row_for_each_backend(bent):
     assert bent in CUPY
 
 
-def test_facts_and_other_kinds_of_numbers_may_be_said():
+def test_elementwise_accepts_facts_and_formulas_for_other_dtypes():
     with for_now():
         doubled = elementwise(
             "doubled", Formula(x + x, x + x, x + x), "Twice.", like=np.negative, facts=CHEAP
@@ -103,7 +103,7 @@ def test_facts_and_other_kinds_of_numbers_may_be_said():
         assert str(cost_of([doubled(v)]).flops) == "v.shape[0]"
 
 
-def test_what_was_declared_for_a_test_is_forgotten(bent):
+def test_temporary_declarations_are_removed(bent):
     from scanviz.engine.graph.declaration import declared
 
     assert declared("bent") is bent
@@ -115,7 +115,7 @@ def test_what_was_declared_for_a_test_is_forgotten(bent):
 
 @pytest.mark.parametrize("mode", ["numpy", "native", "auto", "reference"])
 @pytest.mark.parametrize("make", [np.ndarray.tolist, np.ma.array])
-def test_whatever_its_meaning_gives_a_function_gives_arrays(make, mode):
+def test_a_function_returns_arrays_for_scalar_results_of_an_operation(make, mode):
     with for_now():
         made = Declaration(
             "made",

@@ -62,7 +62,7 @@ def test_a_draw_takes_its_state_its_sizes_and_its_parameters():
     )  # probabilities may be missing
 
 
-def test_a_program_whose_operation_reads_too_few_registers_is_refused():
+def test_a_program_with_too_few_operands_is_refused():
     v = T.vector("v")
     program = lower([v], [T.dot(v, v)], "f")
     (instruction,) = program.instructions

@@ -50,7 +50,7 @@ KINDS = ["integer", "slice", "newaxis", "array", "mask"]
 
 
 @given(assignments(KINDS), st.data())
-def test_set_subtensor_gives_what_numpy_assignment_gives(case, data):
+def test_set_subtensor_agrees_with_numpy_assignment(case, data):
     array, parts, value = case
     check(
         lambda x, y: set_subtensor(getitem(x, parts), y),
@@ -85,7 +85,7 @@ def test_repeated_indices_given_at_run_time_add_up():
 
 
 @pytest.mark.parametrize("mode", ["numpy", "reference"])
-def test_what_an_array_is_made_from_stays_as_it_is(mode):
+def test_set_subtensor_leaves_its_operand_unchanged(mode):
     x = vector()
     call = function([x], [set_subtensor(getitem(x, 0), 9.0), x], mode=mode)
     array = np.arange(3.0)
@@ -127,7 +127,7 @@ def test_a_number_that_does_not_fit_the_dtype_is_refused():
 
 
 @pytest.mark.parametrize("change", [set_subtensor, inc_subtensor])
-def test_what_was_not_indexed_cannot_be_assigned_to(change):
+def test_only_an_indexed_variable_can_be_assigned_to(change):
     x = vector()
     with pytest.raises(ScanvizTypeError, match=r"(?s)`x` is no part.*x\[0, 1\], not x\[0\]\[1\]"):
         change(x, 0)
@@ -183,7 +183,7 @@ X, MASK, ROWS = (
         (X[MASK], {0, 1}), (X[MASK, 1:], {0, 1, 2}), (X[:, MASK], {1, 2}),
     ],
 )  # fmt: skip
-def test_an_assignment_says_along_which_axes_it_writes_at_some_places_alone(part, axes):
+def test_an_assignment_declares_the_axes_that_it_writes_in_part(part, axes):
     """Threads that share rows may not take an assignment apart along these."""
     assigned = T.set_subtensor(part, 0.0).owner
     assert assigned.op.facts.placed(assigned.op) == axes

@@ -30,7 +30,7 @@ def test_replacements_are_made_at_once():
     assert scanviz.function([x, y], swapped)(1.0, 5.0) == 4.0
 
 
-def test_what_is_not_replaced_is_shared_and_the_rest_keeps_names_lines_and_ids():
+def test_clone_shares_unreplaced_nodes_and_keeps_names_lines_and_ids():
     x, y, w = T.vector("x"), T.vector("y"), T.vector("w")
     shared_part = T.exp(w)
     named = x * shared_part
@@ -74,7 +74,7 @@ def test_loops_without_names_on_two_lines_are_equal_where_messages_name_them():
     assert equal_computations(first, second)
 
 
-def test_computations_are_compared_by_what_they_do_and_not_by_what_they_are_called():
+def test_equal_computations_ignores_names():
     x, y = T.vector("x"), T.vector("y")
     assert equal_computations(sums(x), sums(y), x, y) and equal_computations([x * 2], [x * 2])
     assert not equal_computations(sums(x), sums(x, 1.0)) and not equal_computations([x], [x, x])

@@ -114,7 +114,7 @@ BARRIERS = {
 
 @pytest.mark.parametrize("name", BARRIERS)
 @given(st.data())
-def test_a_value_passes_unchanged_whatever_its_dtype_and_shape(name, data):
+def test_barriers_pass_values_of_every_dtype_and_shape_unchanged(name, data):
     array = data.draw(tame(data.draw(dtypes), data.draw(shapes())))
     check(BARRIERS[name], lambda x: x, [array], data)
 

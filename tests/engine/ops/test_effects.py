@@ -66,7 +66,7 @@ def test_a_failed_check_names_message_line_loop_step_and_conditions(mode):
     assert "Assert(" in error.text
 
 
-def test_a_check_of_an_array_says_where_it_fails_first():
+def test_a_failed_check_of_an_array_names_the_first_false_element():
     x = T.matrix("x")
     ok = x > 0
     ok.name = "ok"
@@ -150,7 +150,7 @@ def test_a_branch_that_is_not_taken_prints_nothing(mode, file):
     assert lines(file) == ["signs step 0: positive = 2.", "signs step 1: other = -3."]
 
 
-def test_steps_that_were_unrolled_say_the_one_step(file):
+def test_prints_of_an_unrolled_loop_name_its_only_step(file):
     x = T.scalar("x")
     h, _ = scanviz.scan(lambda h: T.Print("h", file=file)(h * 2), outputs_info=x, n_steps=1, name="once")
     scanviz.function([x], h)(2.0)
@@ -192,7 +192,7 @@ def test_profiled_steps_print_once(file):
     assert len(lines(file)) == 30
 
 
-def test_the_test_tier_prints_what_the_others_print(capsys):
+def test_the_test_tier_prints_like_the_others(capsys):
     x = T.vector("x")
     h, _ = scanviz.scan(lambda a, h: T.Print("h")(a + h), x, T.constant(0.0), name="sums")
     ArenaBackend().run(lower([x], [h], "f"), [np.ones(3)])
@@ -206,7 +206,7 @@ def test_a_loop_of_no_steps_prints_nothing_and_checks_nothing(file):
     assert lines(file) == []
 
 
-def test_a_function_that_prints_to_an_open_file_says_so_where_it_was_closed():
+def test_printing_to_a_closed_file_is_an_error():
     closed = io.StringIO()
     x = T.scalar("x")
     f = scanviz.function([x], T.Print("x", file=closed)(x))
@@ -231,7 +231,7 @@ def test_a_pickled_function_prints_to_standard_error(capsys):
         (lambda x: T.Assert(x), ScanvizTypeError, 'Assert("message")(value)'),
     ],
 )
-def test_wrong_use_is_refused_with_what_to_write(wrong, kind, text):
+def test_wrong_use_is_an_error_with_a_fix(wrong, kind, text):
     with pytest.raises(kind) as caught:
         wrong(T.scalar("x"))
     assert text in str(caught.value) and "test_effects.py" in str(caught.value)

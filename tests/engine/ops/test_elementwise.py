@@ -60,7 +60,7 @@ def supported(name: str, *kinds: str) -> bool:
 
 @pytest.mark.parametrize("name", UNARY)
 @given(st.data())
-def test_functions_of_one_argument_give_what_numpy_gives(name, data):
+def test_unary_functions_agree_with_numpy(name, data):
     dtype = data.draw(dtypes)
     assume(supported(name, dtype))
     array = data.draw(numbers(dtype, data.draw(shapes())))
@@ -69,7 +69,7 @@ def test_functions_of_one_argument_give_what_numpy_gives(name, data):
 
 @pytest.mark.parametrize("name", BINARY)
 @given(st.data())
-def test_functions_of_two_arguments_give_what_numpy_gives_and_broadcast(name, data):
+def test_binary_functions_agree_with_numpy_and_broadcast(name, data):
     kinds = data.draw(st.tuples(dtypes, dtypes))
     assume(supported(name, *kinds))
     both = data.draw(
@@ -246,16 +246,16 @@ def test_a_weak_number_without_meaning_is_an_error_that_names_the_variable():
         e.bitwise_and(vector("x", "int64"), 1.5)
 
 
-def test_a_number_that_does_not_fit_is_an_error_that_says_so():
+def test_a_number_out_of_range_of_the_dtype_is_an_error():
     with pytest.raises(ScanvizValueError, match="300 does not fit into uint8"):
         e.add(vector("x", "uint8"), 300)
 
 
-def test_a_wrong_number_of_arguments_is_an_error_that_says_how_many():
+def test_a_wrong_number_of_arguments_is_an_error_with_the_right_number():
     with pytest.raises(ScanvizTypeError, match="add takes 2 arguments"):
         e.add(vector("x"))
 
 
-def test_something_that_is_no_number_is_an_error_that_says_so():
+def test_an_argument_without_numbers_is_an_error():
     with pytest.raises(ScanvizTypeError, match="'abc' is not an array of numbers"):
         e.add(vector("x"), "abc")

@@ -113,13 +113,13 @@ def test_a_matrix_that_cannot_be_factorised_is_a_numerical_error(build, message)
         lambda a: f.solve(a, np.ones(2), assume_a="pos"),
     ],
 )
-def test_in_a_batch_the_error_says_which_matrix(build):
+def test_the_error_of_a_batch_names_the_failing_matrix(build):
     a = named("A", None, None, None)
     with pytest.raises(NumericalError, match=r"\(matrix 1 of the batch\)"):
         evaluate(build(a), {a: STACK})
 
 
-def test_a_zero_on_the_diagonal_of_a_triangle_is_an_error_that_says_where():
+def test_a_zero_on_the_diagonal_of_a_triangle_is_an_error_with_its_row():
     a = named("L", None, None)
     with pytest.raises(NumericalError, match="it has a 0 on the diagonal, in row 1"):
         evaluate(f.solve_triangular(a, np.ones(3), lower=True), {a: np.diag([1.0, 0.0, 1.0])})

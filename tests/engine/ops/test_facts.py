@@ -79,7 +79,7 @@ def test_a_list_of_operations_would_be_seen():
     assert not is_list_of_operations(dict.fromkeys(ops, len))
 
 
-def test_every_elementwise_operation_says_what_it_costs_and_may_be_written_over():
+def test_every_elementwise_operation_declares_its_cost_and_overwritable_inputs():
     for declaration in declarations():
         if isinstance(declaration, ElementwiseDeclaration):
             facts = declaration.facts
@@ -103,7 +103,7 @@ WITHOUT_AXES = {
 }
 
 
-def test_an_operation_says_which_axes_it_goes_along_or_there_is_a_reason():
+def test_every_operation_declares_its_axes_or_is_a_listed_exception():
     facts = {
         declaration.name: declaration.facts
         for declaration in declarations()

@@ -67,21 +67,21 @@ def _valid(array, parts):
 
 
 @given(indexed_arrays(["integer", "slice", "newaxis"]), st.data())
-def test_basic_indexing_gives_what_numpy_gives(case, data):
+def test_basic_indexing_agrees_with_numpy(case, data):
     array, parts = case
     assume(_valid(array, parts))
     check(lambda x: getitem(x, parts), lambda x: x[parts], [array], data)
 
 
 @given(indexed_arrays(["integer", "slice", "newaxis", "array"]), st.data())
-def test_indexing_by_integer_arrays_gives_what_numpy_gives(case, data):
+def test_indexing_by_integer_arrays_agrees_with_numpy(case, data):
     array, parts = case
     assume(_valid(array, parts))
     check(lambda x: getitem(x, parts), lambda x: x[parts], [array], data)
 
 
 @given(indexed_arrays(["integer", "slice", "newaxis", "mask"]), st.data())
-def test_indexing_by_masks_gives_what_numpy_gives(case, data):
+def test_indexing_by_masks_agrees_with_numpy(case, data):
     array, parts = case
     assume(_valid(array, parts))
     check(lambda x: getitem(x, parts), lambda x: x[parts], [array], data, exact=False)
@@ -204,7 +204,7 @@ def test_an_index_that_cannot_fit_is_refused_when_building(key, words):
 
 
 @pytest.mark.parametrize("key", [1.5, "a", slice(0.5, None), np.array([0.5]), True])
-def test_what_is_no_integer_cannot_index(key):
+def test_indices_that_are_not_integers_are_refused(key):
     x = Variable(TensorType("float64", (2, 3)), "x")
     with pytest.raises(ScanvizTypeError, match="x"):
         getitem(x, key)

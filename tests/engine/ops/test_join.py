@@ -32,12 +32,12 @@ def joined_arrays(draw):
 
 
 @given(joined_arrays(), st.data())
-def test_concatenate_gives_what_numpy_gives(case, data):
+def test_concatenate_agrees_with_numpy(case, data):
     arrays, axis = case
     check(lambda *xs: join.concatenate(xs, axis), lambda *xs: np.concatenate(xs, axis), arrays, data)
 
 
-def test_what_cannot_be_joined_is_refused_with_names():
+def test_arrays_that_cannot_be_joined_are_an_error_with_their_names():
     a, b, c = variable("a", 2, 3), variable("b", 3), variable("c", 2, 4)
     with pytest.raises(ScanvizTypeError, match=r"(?s)`a`.*`b`.*T.stack"):
         join.concatenate([a, b])
@@ -61,7 +61,7 @@ def test_a_failed_join_at_run_time_names_the_shapes():
 
 
 @given(st.data(), shapes())
-def test_repeat_gives_what_numpy_gives(data, shape):
+def test_repeat_agrees_with_numpy(data, shape):
     array = data.draw(tame(data.draw(dtypes), shape))
     axis = data.draw(st.one_of(st.none(), st.integers(-array.ndim, array.ndim - 1)) if shape else st.none())
     count = data.draw(st.integers(0, 3))
@@ -88,7 +88,7 @@ def test_counts_of_repeat_are_checked():
 
 
 @given(st.data(), shapes())
-def test_roll_gives_what_numpy_gives(data, shape):
+def test_roll_agrees_with_numpy(data, shape):
     array = data.draw(tame(data.draw(dtypes), shape))
     shifts = st.integers(-9, 9)
     axes = st.integers(-array.ndim, array.ndim - 1) if shape else st.nothing()
@@ -108,7 +108,7 @@ def test_a_shift_of_roll_may_be_an_input():
 
 
 @given(st.data(), st.integers(0, 2), st.integers(1, 3), st.booleans())
-def test_split_into_equal_parts_gives_what_numpy_gives(data, size, count, hide):
+def test_split_into_equal_parts_agrees_with_numpy(data, size, count, hide):
     array = data.draw(tame("float64", (2, size * count)))
     x = variable("x", 2, None if hide else size * count)
     parts = join.split(x, count, 1)
@@ -119,7 +119,7 @@ def test_split_into_equal_parts_gives_what_numpy_gives(data, size, count, hide):
 
 
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=4), st.booleans(), st.booleans())
-def test_split_into_parts_of_sizes_gives_what_numpy_gives(sizes, hide, symbolic):
+def test_split_into_parts_of_given_sizes_agrees_with_numpy(sizes, hide, symbolic):
     array = np.arange(float(sum(sizes)))
     x = variable("x", None if hide else array.size)
     wanted = [variable(f"n{k}", dtype="int64") for k in range(len(sizes))] if symbolic else sizes

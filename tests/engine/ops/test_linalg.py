@@ -101,7 +101,7 @@ def test_known_sizes_that_do_not_fit_are_an_error_that_names_both_matrices_and_t
     assert "expected: size 3\n  found:    size 4" in str(caught.value)
 
 
-def test_a_scalar_in_matmul_is_an_error_that_says_what_to_write():
+def test_a_scalar_in_matmul_is_an_error_with_a_fix():
     with pytest.raises(ScanvizTypeError, match=r"a scalar is no matrix(.|\n)*x \* y"):
         linalg.matmul(named("x"), named("W", 3, 3))
 
@@ -124,7 +124,7 @@ def test_batches_of_different_lengths_are_an_error_and_never_broadcast():
         (([2], [0]), ScanvizValueError, "tensordot of `a`: there is no axis 2"),
     ],
 )
-def test_wrong_axes_of_tensordot_are_an_error_that_says_which(axes, kind, message):
+def test_wrong_axes_of_tensordot_are_an_error_with_the_axes(axes, kind, message):
     with pytest.raises(kind, match=message):
         linalg.tensordot(named("a", 2, 2), named("b", 2, 2), axes)
 

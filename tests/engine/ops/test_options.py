@@ -48,7 +48,7 @@ def test_the_pair_of_axes_of_a_matrix_norm_is_in_order():
         T.norm(m, 1, (0, 0))
 
 
-def test_what_numpy_holds_is_taken_like_pythons_own():
+def test_options_accept_numpy_scalars_like_python_numbers():
     assert whole(np.int8(3), "k") == 3 and real(np.float32(2), "o") == 2.0
     assert truth(np.bool_(True), "keepdims") is True and truth(1, "keepdims") is True
     assert listed(range(3), "axes") == [0, 1, 2] and listed((1,), "axes") == [1]

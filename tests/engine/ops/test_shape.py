@@ -41,7 +41,7 @@ def reshapes(draw):
 
 
 @given(reshapes(), st.data())
-def test_reshape_gives_what_numpy_gives(case, data):
+def test_reshape_agrees_with_numpy(case, data):
     array, wanted = case
     check(lambda x: ops.reshape(x, wanted), lambda x: x.reshape(wanted), [array], data)
 
@@ -152,7 +152,7 @@ def test_alloc_fills_a_shape_by_broadcasting(shape, data):
     assert found.type.shape == shape, "sizes that are known are in the type, whatever the value's"
 
 
-def test_alloc_refuses_what_does_not_broadcast():
+def test_alloc_refuses_values_that_do_not_broadcast():
     x = Variable(TensorType("float64", (None,)), "x")
     with pytest.raises(ShapeError, match=r"(?s)\(3,\).*\(2,\)"):
         evaluate(ops.alloc(x, 3), {x: np.zeros(2)})
@@ -183,7 +183,7 @@ def test_a_new_array_of_alloc_never_shares_memory_with_its_value():
         lambda x: specify_shape(x, (2, None)),
     ],
 )
-def test_what_numpy_makes_a_view_of_shares_memory_as_declared(build):
+def test_views_of_numpy_are_declared_as_views(build):
     x, array = matrix(), np.zeros((2, 3))
     made = build(x)
     assert made.owner.op.declaration.views == 0

@@ -14,7 +14,7 @@ from tests.engine.ops.checking import check, dtypes, shapes, tame
 
 @pytest.mark.parametrize("name", ["sort", "argsort"])
 @given(st.data())
-def test_sorting_gives_what_numpys_stable_sort_gives(name, data):
+def test_sorting_agrees_with_numpys_stable_sort(name, data):
     array = data.draw(
         dtypes.flatmap(lambda dtype: shapes(min_dims=1).flatmap(lambda shape: tame(dtype, shape)))
     )

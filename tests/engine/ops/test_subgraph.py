@@ -103,7 +103,7 @@ def test_a_draw_inside_chooses_as_one_outside():
         scanviz.grad(f(q).sum(), q)
 
 
-def test_it_compares_by_what_it_computes_and_pickles_with_its_rule():
+def test_a_named_subgraph_compares_by_its_computation_and_pickles_with_its_rule():
     y, x = T.vector("y"), T.vector("x")
     assert scanviz.equal_computations(swish()(y), swish()(x), y, x)
     assert not scanviz.equal_computations(swish()(y), step_function()(y))
@@ -112,7 +112,7 @@ def test_it_compares_by_what_it_computes_and_pickles_with_its_rule():
     assert scanviz.grad(again.sum(), leaf).eval({leaf: X}).tolist() == [2.0, 2.0]
 
 
-def test_what_prints_inside_prints_once_a_use():
+def test_a_print_inside_a_subgraph_prints_once_per_use():
     x, y, file = T.scalar("x"), T.scalar("y"), io.StringIO()
     f = named_subgraph(x, T.Print("x", file=file)(x) * 2, "seen")
     scanviz.function([y], f(y) + f(y + 1) + T.Print("y", file=file)(y))(1.0)
@@ -131,7 +131,7 @@ def test_what_prints_inside_prints_once_a_use():
         (lambda x: named_subgraph(x, x * 2, "f")(T.matrix("m")), ScanvizTypeError, "`m` does not fit input `x`"),
     ],
 )  # fmt: skip
-def test_what_makes_no_graph_is_refused_in_words(wrong, kind, text):
+def test_invalid_subgraphs_are_refused_with_a_message(wrong, kind, text):
     with pytest.raises(kind) as caught:
         wrong(T.vector("x"))
     assert text in str(caught.value) and "test_subgraph.py" in str(caught.value)

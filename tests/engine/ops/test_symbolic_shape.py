@@ -206,7 +206,7 @@ def test_ops_of_higher_layers_add_rules_of_their_own():
     assert not any(node.op.declaration is ruled for node in toposort([text]))
 
 
-def test_resolving_shapes_keeps_values_and_what_needs_no_change():
+def test_resolve_shapes_keeps_values_and_unaffected_nodes():
     x = T.matrix("x")
     made = T.exp(x)
     outputs = [made.shape[0] + 1, made, x.shape[1]]

@@ -56,7 +56,7 @@ def test_a_batch_of_recurrences_is_row_local_and_one_alone_is_a_matrix_recurrenc
         (lambda b, h: T.dot(h, h.T) + b, StepKind.OTHER, ("dimshuffle", 1)),
     ],
 )
-def test_what_mixes_an_axis_is_named(step, kind, mixing):
+def test_the_operation_that_mixes_an_axis_is_named(step, kind, mixing):
     given, _, mixed = found(step, B, H)
     assert given is kind and mixing in mixed
 
@@ -84,7 +84,7 @@ def test_an_axis_that_is_broadcast_for_the_shapes_met_is_not_kept():
     assert kind is StepKind.ELEMENTWISE and kept == [[("h[t-1]", 0), ("new", 0)]] and not mixed
 
 
-def test_a_size_that_values_say_goes_along_nothing_for_given_shapes():
+def test_a_value_dependent_size_is_local_to_no_axis():
     def step(x, h):
         return h + x[x > 0.0]
 
@@ -93,7 +93,7 @@ def test_a_size_that_values_say_goes_along_nothing_for_given_shapes():
     assert kept == [[("h[t-1]", 0), ("new", 0)]]
 
 
-def test_the_kind_stands_at_the_step_with_what_mixes_an_axis():
+def test_a_listing_shows_the_kind_of_step_and_the_mixing_operation():
     rows, _ = scanviz.scan(lambda b, h, w: T.tanh(b + T.dot(h, w)), B, H, W, name="rnn")
     f = scanviz.function([B, H, W], rows)
     text = program_text(f.program, "rnn", lines=False)

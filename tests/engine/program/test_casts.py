@@ -57,7 +57,7 @@ def test_a_number_that_stays_the_same_is_cast_once():
     assert "float64(" in before and "float64(" not in inside
 
 
-def test_errors_name_what_was_written_and_its_dtype_before_the_cast():
+def test_errors_name_operands_with_their_dtype_before_the_cast():
     k, v = T.ivector("k"), T.vector("v")
     f = scanviz.function([k, v], k * v, mode="numpy")
     with pytest.raises(scanviz.ScanvizError, match=r"`k` int32\[3\], `v` float64\[2\]"):

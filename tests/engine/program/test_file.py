@@ -102,7 +102,7 @@ def test_every_class_of_parameters_is_found_by_one_name():
     [b"", b"PK", b"no program", to_bytes(rnn().program)[:200]],
     ids=["nothing", "two letters", "text", "cut off"],
 )
-def test_what_is_no_program_file_is_refused(content):
+def test_invalid_program_files_are_refused(content):
     with pytest.raises(MisfitError):
         from_bytes(content)
 
@@ -136,7 +136,7 @@ def test_the_error_names_the_place_in_the_data():
         from_bytes(changed(content, program={"\ud800": 1}))
 
 
-def test_the_hash_is_the_same_in_every_process_and_whatever_things_are_called():
+def test_the_hash_of_a_program_is_independent_of_process_and_names():
     found = set()
     for seed, x, loop in (("1", "x", "rnn"), ("2", "data", "other")):
         done = subprocess.run(

@@ -47,7 +47,7 @@ def test_instructions_apart_from_one_another_are_one_group_where_order_allows():
     assert sum(place.location is Where.LOCAL for place in made.places) == 3
 
 
-def test_what_has_to_be_done_between_keeps_two_apart_and_is_named():
+def test_an_operation_between_two_prevents_their_fusion_and_is_named():
     body, names, made = planned(lambda x, h: (wide := T.exp(x)) / T.sum(wide) + h)
     assert names == [("exp",), ("sum",), ("divide", "add")] or names[0] == ("exp",)
     assert ("exp", "divide", "`sum` has to be done between them") in refusals(body, made)
@@ -75,7 +75,7 @@ def test_another_shape_is_a_reason_and_numbers_need_none_for_they_are_in_no_memo
     ]
 
 
-def test_what_reads_the_same_array_is_one_group_too():
+def test_readers_of_the_same_array_form_one_group():
     rows, _ = scanviz.scan(lambda x: [T.exp(x), T.tanh(x), T.sum(x)], X, name="loop")
     (found,) = loops(lower([X], rows, "test"))
     made = plan_loop(found, [(4,)], chains, EVERYTHING)
@@ -95,7 +95,7 @@ def test_errors_keep_their_order():
     assert any(len(group) > 2 for group in made.groups)
 
 
-def test_each_alone_says_nothing_and_keeps_the_order():
+def test_single_groups_keep_the_order_and_report_no_fusions():
     body, _, made = planned(lambda x, h: T.exp(x) * 2.0 + h, single)
     assert made.groups == tuple((k,) for k in range(len(body.instructions)))
     assert made.fusions == ()
@@ -117,7 +117,7 @@ def cell(x, h, w):
     return gate * T.tanh(T.dot(h, w)) + (1.0 - gate) * h
 
 
-def test_groups_stand_in_the_history_with_what_was_refused(arena):
+def test_groups_and_refused_fusions_are_in_the_rewrite_history(arena):
     f = built(cell, "arena")
     assert not [rewrite for rewrite in f.rewrites if rewrite.rule == "fuse_elementwise"]  # no shapes were met
     np.testing.assert_allclose(

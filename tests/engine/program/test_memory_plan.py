@@ -39,7 +39,7 @@ def instruction_of(program, name):
     )
 
 
-def test_a_view_keeps_what_it_was_taken_from_alive():
+def test_a_view_keeps_its_base_alive():
     program = lower([V], [T.exp(V)[::-1] * T.tanh(V)], "test")
     made, exp = instruction_of(program, "exp")
     used, multiply = instruction_of(program, "multiply")

@@ -60,7 +60,7 @@ def test_a_buffer_that_is_needed_elsewhere_is_copied(mode, case):
     assert all(np.unique(each).tolist() in ([3.0], [1.0]) for each in rest)
 
 
-def test_assignments_change_only_what_nothing_else_reads():
+def test_in_place_assignments_change_only_arrays_without_other_readers():
     x = T.vector("x")
     zeros = T.zeros(4) + x[0] * 0
     first = T.set_subtensor(T.alloc(x[1], 4)[0], 5.0)
@@ -98,7 +98,7 @@ def test_other_initial_rows_are_joined_on():
 
 
 @pytest.mark.parametrize("mode", ["numpy", "reference"])
-def test_what_any_operation_made_anew_is_set_in_place(mode):
+def test_a_freshly_allocated_result_is_assigned_to_in_place(mode):
     x = T.vector("x")
     doubled = x * 2
     f = scanviz.function([x], T.set_subtensor(doubled[0], 7.0), mode=mode)
@@ -135,7 +135,7 @@ SHARED = {
 
 @pytest.mark.parametrize("mode", ["numpy", "native"])
 @pytest.mark.parametrize("case", OWN)
-def test_what_a_program_makes_itself_is_not_looked_at_again_and_shares_nothing(case, mode):
+def test_fresh_results_of_a_program_need_no_ownership_check_and_share_nothing(case, mode):
     f, given = program_of(*OWN[case](), mode=mode), [np.array(2), np.arange(6.0).reshape(3, 2)]
     assert gives_own(f.program) and f.executable.gives_own
     for _ in range(20):  # loops get other code for entering them

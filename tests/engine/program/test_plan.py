@@ -74,13 +74,13 @@ def test_a_view_of_a_view_is_one_of_the_base_and_a_turned_one_has_its_strides():
     assert place_of(loop, made, "add").contiguous(8)
 
 
-def test_a_view_at_a_place_that_values_say_has_no_offset():
+def test_a_view_at_a_value_dependent_place_has_no_offset():
     loop, made = loop_and_plan(lambda x, h: h + T.outer(x, h)[T.argmax(x)])
     place = place_of(loop, made, "index")
     assert isinstance(place.location, View) and place.location.offset is None
 
 
-def test_what_is_read_and_written_are_rows_of_slots():
+def test_inputs_and_outputs_of_a_step_are_located_in_rows_of_slots():
     loop, made = loop_and_plan(lambda x, h: T.tanh(x + h))
     locations = [made.places[number].location for number in (*loop.body.inputs, *loop.body.outputs)]
     assert locations == [Row(("sequence", 0)), Row(("state", 0), -1), Row(("state", 0))]
@@ -128,7 +128,7 @@ def test_a_row_is_written_over_by_several_operations_on_end(mode):
     assert all(shape != (4, 3) for shape, _ in backward.buffers)
 
 
-def test_what_is_written_over_says_so_and_may_not_be_read_as_a_view_too():
+def test_in_place_operations_are_counted_and_excluded_when_a_view_is_read():
     _, over = loop_and_plan(lambda x, h: T.tanh(T.exp(x * 0.5)) + h)
     assert over.in_place == 2
 
@@ -141,7 +141,7 @@ def test_what_is_written_over_says_so_and_may_not_be_read_as_a_view_too():
     assert isinstance(first.location, Buffer) and first.over is None
 
 
-def test_a_chain_is_a_group_whose_inner_registers_are_never_in_memory():
+def test_inner_registers_of_a_fused_chain_are_never_in_memory():
     loop, made = loop_and_plan(lambda x, h: T.tanh(T.exp(x * 0.5) + h), groups=chains)
     assert made.groups == ((0, 1, 2, 3),)
     locations = [made.places[instruction.outputs[0]].location for instruction in loop.body.instructions]
@@ -149,7 +149,7 @@ def test_a_chain_is_a_group_whose_inner_registers_are_never_in_memory():
     assert made.buffers == () and made.arena == 0
 
 
-def test_a_chain_ends_where_the_shape_changes_and_what_it_gives_may_take_an_input_of_the_group():
+def test_a_chain_ends_at_a_shape_change_and_its_result_may_overwrite_an_input():
     def step(x, h):
         wide = T.exp(T.outer(x, x))
         return T.dot(T.tanh(wide * 2.0), h)
@@ -161,7 +161,7 @@ def test_a_chain_ends_where_the_shape_changes_and_what_it_gives_may_take_an_inpu
     assert isinstance(tanh.location, Buffer) and tanh.contiguous(8)
 
 
-def test_loops_inside_are_planned_with_what_is_around_them_and_share_its_arena():
+def test_inner_loops_are_planned_with_the_outer_loop_and_share_its_arena():
     def step(x, h):
         rows, _ = scanviz.scan(lambda each, s: T.tanh(each + s), T.outer(x, h), h, name="inner", n_steps=4)
         return rows[-1]
@@ -196,7 +196,7 @@ def test_a_loop_that_meets_no_shapes_checks_every_row():
     assert not made.placed(Row) and not made.placed(Buffer)
 
 
-def test_a_state_whose_rows_cannot_fit_is_a_mismatch():
+def test_a_state_with_mismatched_rows_is_reported():
     loop, _ = loop_and_plan(lambda x, h: x + h)
     made = plan_loop(loop, [(4,), (1,)], single, EMITS)
     slot, row, given = made.mismatch

@@ -16,7 +16,7 @@ def text_of(outputs, inputs=(X, V, N), **options):
     return program_text(lower(list(inputs), list(outputs), "f"), lines=False, **options)
 
 
-def test_a_loop_is_printed_with_what_goes_in_its_step_and_what_comes_out():
+def test_a_listing_prints_a_loop_with_inputs_step_and_outputs():
     rows, _ = scanviz.scan(lambda x_t, v: T.tanh(x_t * 2.0 + v), X, V, name="rnn")
     text = text_of([rows])
     assert [" ".join(line.split()) for line in text.splitlines()] == [
@@ -70,7 +70,7 @@ def test_registers_of_one_name_are_distinguished_by_number():
     assert "%2 = same%0 + same%1" in text
 
 
-def test_where_registers_of_a_step_live_is_said_of_loops_that_were_run():
+def test_a_listing_shows_locations_of_registers_of_loops_that_ran():
     rows, _ = scanviz.scan(lambda x_t, v: T.exp(x_t * 2.0)[::-1] * v[::-1] * x_t.shape[0], X, V, name="rnn")
     mode = scanviz.Mode("numpy").excluding("push_out", "subtensor_chains", "subtensor_lift")
     f = scanviz.function([X, V], rows[-1], mode=mode)

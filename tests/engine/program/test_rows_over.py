@@ -82,7 +82,7 @@ def test_a_gradient_takes_the_memory_of_the_rows_that_it_reads(mode: str) -> Non
 
 
 @pytest.mark.parametrize("mode", ["numpy", "native"])
-def test_what_is_forecast_is_what_is_held(mode: str) -> None:
+def test_forecast_memory_agrees_with_held_memory(mode: str) -> None:
     inputs, outputs = linear("bh")  # `∂a` is added to zeros, which are counted and not held
     for f in both(inputs, outputs, mode):
         values = given()
@@ -179,7 +179,7 @@ def test_loops_that_end_early_and_loops_inside_of_others_write_over_nothing() ->
 
 
 @pytest.mark.parametrize("mode", ["numpy", "native"])
-def test_a_sequence_whose_rows_lie_otherwise_is_left_alone(mode: str) -> None:
+def test_a_sequence_with_other_row_strides_is_not_overwritten(mode: str) -> None:
     x, _, made = sums()  # NumPy lays the rows as its input lies
     f, plain = (scanviz.function([x], made, mode=how) for how in (mode, "reference"))
     assert over(f)
@@ -189,7 +189,7 @@ def test_a_sequence_whose_rows_lie_otherwise_is_left_alone(mode: str) -> None:
         assert_close(f(values), plain(values))
 
 
-def test_a_damaged_program_that_would_write_over_what_is_needed_is_refused() -> None:
+def test_a_damaged_program_that_overwrites_needed_rows_is_refused() -> None:
     x, rows, made = sums()
     without = frozenset(("key", "node_id", "frees"))
     data, arrays = to_data(scanviz.function([x], [made, T.sum(rows)], mode="numpy").program, without)
@@ -202,7 +202,7 @@ def test_a_damaged_program_that_would_write_over_what_is_needed_is_refused() -> 
             from_data(damaged, arrays)
 
 
-def test_a_listing_says_whose_rows_are_written_over() -> None:
+def test_a_listing_names_the_rows_that_a_result_overwrites() -> None:
     inputs, outputs = linear()
     f = scanviz.function(inputs, outputs, mode="numpy")
     assert "output ∂b, all rows, the last first, over those of h" in program_text(f.program)

@@ -53,7 +53,7 @@ def test_an_assignment_in_place_writes_its_part_alone() -> None:
     assert found["assign"] == Work(0, 0, 2 * 8 * 2 * N)
 
 
-def test_what_is_never_in_memory_moves_nothing() -> None:
+def test_registers_never_in_memory_count_no_bytes() -> None:
     start = T.matrix("start")
     rows, _ = scanviz.scan(lambda h: T.tanh(h * 2.0) + h, outputs_info=start, n_steps=4)
     [loop] = loops(lower([start], [rows], "test"))
@@ -125,7 +125,7 @@ def test_work_of_a_step_that_varies_between_calls_is_unknown() -> None:
     assert untold["tanh(x[t] + h[t-1])"] is untold["x[t] + h[t-1]"] is None
 
 
-def test_what_another_profile_met_is_none_of_this_one_s() -> None:
+def test_a_profile_counts_only_its_own_shapes() -> None:
     a = T.matrix("a")
     f = scanviz.function([a], T.exp(a), mode="numpy")
     for rows in (M, N):

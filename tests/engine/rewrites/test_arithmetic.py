@@ -75,7 +75,7 @@ GOLDEN = [
 @pytest.mark.parametrize(
     ("before", "expected"), GOLDEN, ids=lambda each: each if isinstance(each, str) else ""
 )
-def test_what_gives_what_it_was_given_is_left_out(before, expected):
+def test_identity_operations_are_removed(before, expected):
     assert written(before) != expected
     (found,) = check_kept(RULE, [before], GIVENS)
     assert written(found) == expected
@@ -98,7 +98,7 @@ STAY = [
 
 
 @pytest.mark.parametrize(("before", "why"), STAY, ids=lambda each: each if isinstance(each, str) else "")
-def test_what_would_change_a_bit_stays_and_says_why(before, why):
+def test_inexact_simplifications_are_refused_with_a_reason(before, why):
     if why is None:
         assert after(RULE, before) == "x"
     else:
@@ -270,7 +270,7 @@ UNSAFE_STAY = [
 
 
 @pytest.mark.parametrize(("before", "expected"), UNSAFE_STAY, ids=["truth", "wraps", "cast"])
-def test_rules_on_request_take_integers_and_truth_values_for_what_they_are(before, expected):
+def test_unsafe_rules_respect_integers_and_booleans(before, expected):
     assert after("unsafe_arithmetic", before) == expected
 
 
@@ -288,7 +288,7 @@ def test_an_exponent_for_each_element_stays_one():
     assert written(found) == written(before)
 
 
-def test_what_may_fail_is_not_computed_once_for_an_array_without_elements():
+def test_operations_that_may_fail_are_not_unfilled_for_empty_arrays():
     ones = T.alloc(np.int64(-1), n)
     f = scanviz.function([n], [ones**ones, np.int64(-1) ** ones], mode=Mode("numpy", rewrites="unfill"))
     assert [each.shape for each in f(0)] == [(0,), (0,)]

@@ -51,7 +51,7 @@ def test_every_elementwise_operation_of_one_input_is_itself():
             assert found.owner.op == node.op and found.type.dtype == node.outputs[0].type.dtype
 
 
-def test_what_cannot_be_said_is_not_said():
+def test_operations_without_a_batched_form_are_not_batched():
     x, mask = T.vector("x"), T.vector("m", dtype="bool")
     rows = Variable(TensorType("float64", (None, None)))
     assert batched(x[mask].owner, [rows, mask], [True, False]) is None

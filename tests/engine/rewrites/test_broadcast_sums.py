@@ -40,7 +40,7 @@ def test_a_sum_over_the_steps_has_the_shape_of_its_state(wanted, expected, mode)
 
 
 @pytest.mark.parametrize("mode", MODES, ids=str)
-def test_a_gradient_of_what_is_spread_in_each_step_has_its_shape(mode):
+def test_a_gradient_of_a_value_broadcast_in_each_step_has_its_shape(mode):
     x = T.tensor("float64", (3,), "x")
     rows, _ = scanviz.scan(lambda: T.sum(x), n_steps=n)
     gradient = scanviz.grad(T.sum(rows), x)
@@ -89,7 +89,7 @@ def test_one_step_that_reads_no_row_still_needs_one(mode):
         lambda a, b, s: (a, s),
     ],
 )
-def test_a_sequence_that_no_step_reads_must_be_long_enough_whatever_leaves_the_loop(step, mode):
+def test_unread_sequences_are_checked_for_length_after_push_out(step, mode):
     other = T.vector("other")
     (rows, sums), _ = scanviz.scan(step, [c, other], [None, T.constant(0.0)], n_steps=n)
     for wanted in (rows, sums[-1], [rows, sums[-1]]):

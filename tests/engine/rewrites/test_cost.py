@@ -115,7 +115,7 @@ def test_every_history_has_a_cost_before_and_after_each_application():
     assert push.cost_after.operations_per_step[("rnn",)] < push.cost_before.operations_per_step[("rnn",)]
 
 
-def test_what_is_done_to_the_program_leaves_the_cost_of_the_graph():
+def test_program_rewrites_leave_the_cost_of_the_graph_unchanged():
     inputs, h = rnn()
     f = scanviz.function(inputs, [T.sum(h**2), *scanviz.grad(T.sum(h**2), inputs[:2])], mode="numpy")
     *_, last = f.rewrites.of_graph

@@ -40,7 +40,7 @@ def test_a_number_of_steps_that_is_given_is_put_in():
     assert record.numbers(0).flops == 7 * 5 * 10 + 3  # the tanh of 7 steps, and what counts the steps
 
 
-def test_what_depends_on_values_has_no_number_and_the_rest_has():
+def test_only_value_dependent_costs_have_no_number():
     x = T.vector("x")
     record = called([x], [T.exp(x[x > 0]), T.exp(x)], np.array([1.0, -1.0, 2.0]))
     assert record.numbers(0).flops is None and record.numbers(0).operations == 4
@@ -53,7 +53,7 @@ def test_two_inputs_of_one_name_and_other_sizes_give_no_wrong_number():
     assert called([one, other], [T.exp(one), T.exp(other)], np.ones(3), np.ones(3)).numbers(0).flops == 60
 
 
-def test_a_result_and_what_it_starts_from_have_one_name_and_sizes_of_their_own():
+def test_a_result_and_its_start_have_separate_sizes_under_one_name():
     h0 = T.vector("h")
     rows, _ = scanviz.scan(
         lambda h: (T.tanh(h), scanviz.until(T.sum(h) < 0)), outputs_info=h0, n_steps=9, name="rnn"

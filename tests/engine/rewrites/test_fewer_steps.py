@@ -104,7 +104,7 @@ def says(wanted, inputs):
     ],
 )
 @pytest.mark.parametrize("mode", ["numpy", "reference"])
-def test_as_many_steps_are_taken_as_what_is_read_needs(count, read, steps, mode):
+def test_only_steps_needed_by_the_rows_read_are_taken(count, read, steps, mode):
     n, inputs = steps
     mode = mode if mode == "numpy" else Mode("reference", "all")
     assert taken(inputs, read(powers(n)), *[STEPS for _ in inputs], mode=mode) == {"powers": count}
@@ -123,7 +123,7 @@ def test_a_row_that_only_a_call_knows_is_the_last_step(index, count, steps):
 
 
 @pytest.mark.parametrize("start", [None, -12, 3])
-def test_slices_whose_bounds_only_a_call_knows_are_bounds_too(start, steps):
+def test_slices_with_bounds_known_at_run_time_bound_the_steps(start, steps):
     (n, inputs), i, j = steps, T.lscalar("i"), T.lscalar("j")
     values, o = [STEPS for _ in inputs], powers(n)
     forward, backward = Taken([*inputs, i], [o[start:i]]), Taken([*inputs, i], [o[i:start:-1]])
@@ -180,7 +180,7 @@ def test_loops_in_a_step_take_only_the_steps_that_the_step_reads():
     assert taken([x], [rows[-2]], np.arange(40.0).reshape(4, 10)) == {"outer": 3, "inner": 6}
 
 
-def test_gradients_of_a_row_are_right_and_run_only_what_they_read():
+def test_gradients_of_a_row_run_only_the_needed_steps():
     x = T.vector("x")
     h, _ = scanviz.scan(lambda v, h: T.tanh(h * v), x, 1.0, name="forward")
     for row in (h[2], h[-3], h[:-2].sum()):
@@ -226,7 +226,7 @@ def test_a_row_that_the_loop_itself_computes_is_no_bound():
     assert "the loop computes itself" in refusals([o[T.cast(o[1], "int64")]], RULE, [n])
 
 
-def test_what_only_a_branch_that_is_not_taken_asks_for_is_not_computed_for_the_bound():
+def test_values_of_a_branch_not_taken_are_not_computed_for_the_bound():
     n, c, y = T.lscalar("n"), T.lscalar("c"), T.lvector("y")
     o = powers(n)
     assert taken([n, c, y], [scanviz.ifelse(c, o[y[9]], o[2])], 20, 0, [1]) == {"powers": 20}
@@ -254,7 +254,7 @@ def test_a_known_row_from_the_end_is_kept_alone_and_nothing_is_done_twice():
     assert rewritten_by("fewer_steps", once) == once
 
 
-def test_a_loop_of_fewer_steps_still_looks_whether_what_it_does_not_read_is_long_enough():
+def test_a_loop_of_fewer_steps_still_checks_the_length_of_unread_sequences():
     x, y = T.dvector("x"), T.dvector("y")
     rows, _ = scanviz.scan(lambda x_t, y_t: x_t * 2, [x, y], n_steps=2)
     f = scanviz.function([x, y], rows[0])

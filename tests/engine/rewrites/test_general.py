@@ -48,7 +48,7 @@ def test_all_rows_are_kept_where_all_may_be_read():
         assert keeps(rewritten_by("ScanSaveMem", [wanted])) == [None]
 
 
-def test_loops_inside_a_step_keep_only_what_the_step_reads():
+def test_inner_loops_keep_only_the_rows_read_by_the_step():
     x = T.matrix("x")
     totals, _ = scanviz.scan(lambda r: scanviz.scan(lambda v, s: s + v, r, 0.0)[0][-1], x)
     (outer,) = [
@@ -57,7 +57,7 @@ def test_loops_inside_a_step_keep_only_what_the_step_reads():
     assert keeps(outer.inner_outputs) == [1]
 
 
-def test_a_rewritten_node_keeps_its_node_id_and_says_which_rule_made_it():
+def test_a_rewritten_node_keeps_its_id_and_records_its_rule():
     x = T.vector("x")
     rows, _ = scanviz.scan(lambda v, h: h + v, x, 0.0)
     (after,) = [
@@ -79,7 +79,7 @@ def test_sizes_of_computed_values_come_from_sizes_of_inputs():
     assert [int(each) for each in evaluate(resolved, values)] == [8, 4, 6]
 
 
-def test_what_equals_a_node_that_reads_the_first_of_equal_nodes_now_is_that_node():
+def test_nodes_that_become_equal_by_merging_are_merged_too():
     x = T.vector("x")
     one, two, three = (T.tanh(x) for _ in range(3))
     wanted = [one, T.exp(two), T.exp(three), T.sin(two), T.sin(three)]

@@ -50,7 +50,7 @@ def test_unread_states_and_results_are_not_computed():
     assert [node.op.name for node in toposort(op.inner_outputs)] == ["add"]
 
 
-def test_a_loop_of_which_only_the_update_is_asked_for_keeps_the_draw_alone():
+def test_a_loop_needed_for_its_update_alone_keeps_only_the_draw():
     streams = T.random.RandomStreams(7)
     x = T.vector("x")
     h, updates = scanviz.scan(lambda a, h: h + a * streams.normal(), x, T.constant(0.0))
@@ -108,7 +108,7 @@ def test_a_loop_of_unknown_or_more_steps_stays_a_loop():
 # ---- ScanMerge, scan_merge_inouts
 
 
-def test_loops_that_share_what_they_read_become_one():
+def test_loops_with_shared_inputs_are_merged():
     x, w = T.matrix("x"), T.matrix("w")
     a, _ = scanviz.scan(lambda v, h, w: T.tanh(T.dot(h, w) + v), x, T.zeros(3), w, name="first")
     b, _ = scanviz.scan(lambda v, h, w: T.sin(T.dot(h, w) + v), x, T.zeros(3), w, name="second")

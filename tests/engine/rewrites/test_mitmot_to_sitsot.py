@@ -53,7 +53,7 @@ def why_not(outputs):
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("wanted", ["x", "h", "w", "xhw"])
-def test_what_arrives_is_a_sequence_and_every_bit_is_as_before(wanted, dtype):
+def test_incoming_cotangents_become_a_sequence_with_the_same_bits(wanted, dtype):
     inputs, outputs = gradient(wanted=wanted, dtype=dtype)
     with_it, without = both(inputs, outputs)
     assert messages(with_it) == [MESSAGE] and messages(without) == []
@@ -100,7 +100,7 @@ def test_a_truncated_gradient_keeps_its_buffer():
     check(with_it, plain, X, H, W, rtol=1e-14)
 
 
-def test_loops_that_end_early_and_states_of_two_taps_give_what_they_gave():
+def test_early_stopping_and_two_tap_loops_keep_their_results():
     x, h0 = T.matrix("x"), T.vector("h")
     rows, _ = scanviz.scan(
         lambda x_t, h: (T.tanh(x_t + h), {}, scanviz.until(T.sum(h) > 0.9)), x, h0, name="ends"
@@ -115,7 +115,7 @@ def test_loops_that_end_early_and_states_of_two_taps_give_what_they_gave():
 
 
 @pytest.mark.parametrize("wanted", ["w", "h", "wh"])
-def test_the_cotangent_of_a_last_row_is_handed_on(wanted):
+def test_the_cotangent_of_a_last_row_becomes_an_initial_state(wanted):
     inputs, outputs = gradient(lambda rows: (rows[-1] ** 2).sum(), wanted)
     f, without = both(inputs, outputs)
     assert messages(f) == [FROM_ZEROS]
@@ -156,7 +156,7 @@ def test_a_second_derivative_of_a_last_row_is_right():
     check(f, plain, X, W, rtol=1e-13)
 
 
-def test_what_arrives_at_an_initial_state_after_fewer_steps_is_nothing():
+def test_the_cotangent_of_an_initial_state_beyond_truncation_is_zero():
     x, h0, w = T.vector("x"), T.scalar("h"), T.scalar("w")
     rows, _ = scanviz.scan(lambda x_t, s, w: w * s + x_t, x, h0, w, truncate_gradient=2, name="leak")
     outputs = scanviz.grad(rows[-1], [x, h0, w])
@@ -177,7 +177,7 @@ STEPS = {  # of each the gradient adds one number to all elements of the next ro
 
 @pytest.mark.parametrize("name", STEPS)
 @pytest.mark.parametrize("is_known", [True, False])
-def test_what_addition_repeats_over_the_next_row_is_handed_on_as_a_row(is_known, name):
+def test_a_broadcast_cotangent_is_passed_on_as_a_row(is_known, name):
     """One number of a sum's gradient stands for all elements of the row that it is added to, where nothing fills one with it."""
     x = T.tensor("float64", (5, 3) if is_known else (None, None), "x")
     h0 = T.tensor("float64", (3,) if is_known else (None,), "h")
@@ -188,7 +188,7 @@ def test_what_addition_repeats_over_the_next_row_is_handed_on_as_a_row(is_known,
     check(with_it, without, X, H)
 
 
-def test_what_fills_a_row_along_a_size_that_is_not_known_goes_on_filling_it():
+def test_a_fill_along_an_unknown_size_is_kept():
     """Of a vector added to an array nothing tells whether it is repeated: who reads sums relies on the sizes that are said to be 1."""
     v, row = T.vector("v"), T.vector("row")
     filled = T.alloc(v, row.shape[0]) + row

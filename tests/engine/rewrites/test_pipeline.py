@@ -55,7 +55,7 @@ def two_taps():
     return [x], [scanviz.grad(T.sum(h**2), x)]
 
 
-def test_every_rule_says_what_it_does_where_it_is_and_when_it_runs():
+def test_every_rule_has_a_description_a_place_and_phases():
     for rule in all_rules():
         assert rule.doc.endswith("."), rule
         assert rule.phases and set(rule.phases) <= set(PHASES)
@@ -101,7 +101,7 @@ def test_rules_that_undo_one_another_are_stopped_and_named(extra):
         RewriteHistory([x + x], Selection("all").excluding("to_sum"))
 
 
-def test_what_was_refused_is_kept_where_rules_undo_one_another(extra):
+def test_refusals_are_kept_when_rules_undo_one_another(extra):
     @extra("shy", (e.exp,))
     def shy(node, level):
         return Refusal("it does not want to", 3)
@@ -346,7 +346,7 @@ def test_a_rule_is_asked_again_about_the_graph_that_it_gave():
     assert [node.op.name for node in toposort([out])] == ["index", "sin", "exp", "tanh", "exp", "tanh", "exp"]
 
 
-def test_what_a_late_phase_opens_is_done_by_an_early_one():
+def test_an_early_phase_runs_again_after_a_late_one():
     x = T.vector("x")
     h, _ = scanviz.scan(lambda x_t, h: T.tanh(h * x_t) + x_t, x, 0.0, name="h")
     first = RewriteHistory([h[:-1]], Selection("all"))

@@ -32,7 +32,7 @@ def outside(outputs):
 # ---- PushOutNonSeqScan
 
 
-def test_what_depends_on_non_sequences_alone_is_computed_once():
+def test_expressions_of_non_sequences_are_computed_once():
     x, w = T.vector("x"), T.vector("w")
     h, _ = scanviz.scan(lambda x_t, h, w: h * T.exp(w) + x_t, x, T.zeros(3), w, name="decay")
     assert operations(loop_in([h])) == ["add", "exp", "multiply"]
@@ -66,7 +66,7 @@ def test_a_loop_inside_a_step_that_depends_on_non_sequences_alone_is_run_once():
     agree([x, w], [rows], np.ones(4), np.arange(3.0))
 
 
-def test_what_only_a_branch_may_need_stays_in_the_branch():
+def test_expressions_needed_by_a_branch_alone_stay_in_the_branch():
     x, w = T.vector("x"), T.matrix("w")
 
     def step(x_t, w):
@@ -341,7 +341,7 @@ def test_a_layer_on_top_of_a_state_is_one_product_after_the_loop():
     agree([x, w, v], [h, y], RNG.normal(size=(5, 2, 3)), RNG.normal(size=(3, 3)), RNG.normal(size=(3, 4)))
 
 
-def test_a_layer_of_which_only_the_last_row_is_read_stays():
+def test_a_layer_read_at_its_last_row_alone_stays_in_the_loop():
     x, w = T.tensor3("x"), T.matrix("w")
 
     def step(x_t, h, w):

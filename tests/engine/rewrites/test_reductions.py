@@ -86,7 +86,7 @@ STAY = [
 
 
 @pytest.mark.parametrize(("before", "why"), STAY, ids=lambda each: each if isinstance(each, str) else "")
-def test_what_would_be_rounded_or_an_error_stays(before, why):
+def test_reductions_that_would_round_or_fail_are_kept(before, why):
     assert after(RULE, before) == written(before)
     assert reasons(RULE, before) == [why]
 

@@ -77,7 +77,7 @@ GOLDEN = [
 @pytest.mark.parametrize(
     ("rule", "before", "expected"), GOLDEN, ids=lambda each: each if isinstance(each, str) else ""
 )
-def test_what_comes_back_is_left_out(rule, before, expected):
+def test_shape_operations_that_cancel_are_removed(rule, before, expected):
     (found,) = check_kept(rule, [before], GIVENS)
     assert written(found) == (written(before) if expected is None else expected)
     assert found.type == before.type or None in before.type.shape
@@ -111,7 +111,7 @@ STAY = [
 @pytest.mark.parametrize(
     ("rule", "before", "why"), STAY, ids=lambda each: each if isinstance(each, str) else ""
 )
-def test_what_may_differ_or_be_an_error_stays(rule, before, why):
+def test_shape_operations_that_may_differ_or_fail_are_kept(rule, before, why):
     assert after(rule, before) == written(before)
     assert reasons(rule, before) == [why]
 
@@ -151,7 +151,7 @@ SOURCES = [each for each in DTYPES if each != "bool"]
 
 @pytest.mark.parametrize("start", DTYPES)
 @given(data=st.data())
-def test_one_cast_gives_what_two_give(start, data):
+def test_a_merged_cast_agrees_with_two_casts(start, data):
     between, end = data.draw(st.sampled_from(DTYPES)), data.draw(st.sampled_from(DTYPES))
     if start.startswith("float"):
         width = int(start[5:])

@@ -98,7 +98,7 @@ NOT_MERGED = [
 @pytest.mark.parametrize(
     ("before", "why"), NOT_MERGED, ids=lambda each: each if isinstance(each, str) else ""
 )
-def test_what_the_number_of_rows_decides_stays(before, why):
+def test_slices_that_depend_on_the_number_of_rows_are_kept(before, why):
     assert after(CHAINS, before) == written(before)
     assert reasons(CHAINS, before) == [why]
 
@@ -146,7 +146,7 @@ SLICES = st.tuples(NUMBERS, NUMBERS, STEPS)
 
 
 @given(SLICES, SLICES, st.integers(0, 12))
-def test_a_slice_of_a_slice_picks_the_same_whatever_the_number_of_rows(first, second, known):
+def test_a_merged_slice_agrees_with_two_slices_for_any_number_of_rows(first, second, known):
     sizes = sizes_to_try(known, IndexEntry("slice", *first), IndexEntry("slice", *second))
     numbers = one_slice(slice(*first), slice(*second), sizes)
     if numbers is not None:
@@ -225,7 +225,7 @@ def test_rows_are_not_picked_where_an_error_could_be_lost(before, why):
     assert reasons(LIFT, before) == [why]
 
 
-def test_rows_are_not_picked_of_what_is_read_elsewhere_too():
+def test_rows_of_an_array_with_other_readers_are_not_lifted():
     whole = T.tanh(x)
     assert [written(each) for each in rewritten_by(LIFT, [whole[-1], whole])] == [
         "index[-1](tanh(x))",

@@ -32,7 +32,7 @@ def run(inputs, values, result):
     return scanviz.function(inputs, result, on_unused_input="ignore")(*values)
 
 
-def test_a_loop_becomes_one_loop_whose_states_have_all_rows():
+def test_vmap_of_a_loop_is_one_loop_over_batched_states():
     x, w = T.tensor3("x"), T.matrix("w")
     result = vmap(lambda x, w: rnn(x, w)[-1], in_axes=(0, None))(x, w)
     (loop,) = loops([result])
@@ -62,7 +62,7 @@ def test_a_gradient_of_a_loop_is_two_loops_over_all_rows():
     [(0, [(4, 2), (4, 2)]), (1, [(2, 4), (2, 4)]), ((0, 1), [(4, 2), (2, 4)]), ((-1, None), [(2, 4), (2,)])],
 )
 @pytest.mark.parametrize("out_axes", [0, 1, -1])
-def test_axes_are_where_they_are_said_to_be(in_axes, shapes, out_axes):
+def test_vmap_respects_in_axes_and_out_axes(in_axes, shapes, out_axes):
     a, b = T.tensor("float64", (None,) * len(shapes[0])), T.tensor("float64", (None,) * len(shapes[1]))
     values = [RNG.normal(size=shape) for shape in shapes]
     found = run([a, b], values, vmap(lambda x, y: x * 2 + y, in_axes=in_axes, out_axes=out_axes)(a, b))
@@ -201,7 +201,7 @@ def test_arguments_of_other_numbers_of_rows_are_refused_not_broadcast():
         (lambda x: vmap(lambda a: (a, a), out_axes=[0])(x), ScanvizValueError, "out_axes cannot be used"),
     ],
 )
-def test_wrong_use_is_refused_with_what_to_write(wrong, kind, text):
+def test_wrong_use_is_an_error_with_a_fix(wrong, kind, text):
     with pytest.raises(kind) as caught:
         wrong(T.matrix("x"))
     assert text in str(caught.value)

@@ -77,7 +77,7 @@ def test_zeros_and_nans_of_constants_keep_their_bits():
         (loop({"a": x}, carried("a") > 0, {"a": carried("a") > 1}, 3)["a"], ["int8"]),
     ],
 )
-def test_what_has_no_meaning_is_refused(wrong, dtypes):
+def test_expressions_without_a_meaning_are_refused(wrong, dtypes):
     with pytest.raises(ScanvizTypeError):
         typed([wrong], dtypes)
 
@@ -132,7 +132,7 @@ def test_a_loop_runs_for_each_element_until_it_is_done():
     assert value(collatz(5), np.array([27, 2])).tolist() == [5, 1]
 
 
-def test_loops_within_loops_see_what_is_carried_around_them():
+def test_inner_scalar_loops_read_carries_of_the_outer_loop():
     n, total, k = carried("n"), carried("total"), carried("k")
     inner = loop({"k": like(0, x)}, k < n * y, {"k": k + 2}, 100)["k"]
     step = {"n": n - 1, "total": total + inner}
@@ -145,7 +145,7 @@ def test_loops_within_loops_see_what_is_carried_around_them():
     assert value(found, *given).tolist() == wanted
 
 
-def test_what_a_loop_does_not_change_is_computed_before_it():
+def test_loop_invariants_of_a_scalar_loop_are_hoisted():
     k = carried("k")
     block = typed([loop({"k": x}, k < y * y, {"k": k + y * y}, 9)["k"]], ["int64", "int64"])
     assert [line.op for line in block.lines] == ["multiply", "loop"]
@@ -198,7 +198,7 @@ collatz(%0: int8)
     )
 
 
-def test_every_primitive_takes_the_kinds_that_it_says():
+def test_every_primitive_accepts_its_declared_kinds():
     letters = {kind[0] for kind in KINDS.values()}
     for each in PRIMITIVES.values():
         assert set(each.kinds) <= letters and each.meaning and each.arity in (1, 2)

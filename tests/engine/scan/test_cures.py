@@ -132,7 +132,7 @@ def test_the_error_of_results_and_arguments_by_name_suggests_lists():
     assert "sequences=[u]" in message(lambda: scanviz.map(lambda u: u, {"u": x}))
 
 
-def test_the_error_of_rows_of_a_random_state_says_that_there_is_one():
+def test_indexing_a_random_state_is_an_error_with_a_fix():
     (last, _), _ = scanviz.scan(draws, x, [state(), None])
     last.name = "rng"
     for wrong in (lambda: last[-1], lambda: last + 1, lambda: T.exp(last), lambda: last.shape):

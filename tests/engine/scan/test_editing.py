@@ -68,7 +68,7 @@ def test_sequences_states_and_non_sequences_are_put_in(loop):
     assert run([x, w, y, bias], slopes, VALUES, 1.0, VALUES, 2.0).tolist() == [2.0] * 3
 
 
-def test_what_depends_on_a_removed_input_goes_with_it_when_that_is_wanted(loop):
+def test_removing_an_input_removes_its_dependents_on_request(loop):
     _, _, h, square, args = loop
     y_t = T.scalar("y_t")
     args = args.add_sequence(T.vector("y"), y_t).add_output(y_t * 2)

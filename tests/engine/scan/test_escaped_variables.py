@@ -54,7 +54,7 @@ def test_another_loop_cannot_take_it():
     assert "of loop `first`" in error.what
 
 
-def test_the_step_around_a_loop_cannot_use_what_is_inside_of_it():
+def test_an_outer_step_cannot_use_variables_of_the_inner_step():
     inner = []
 
     def outer(row):
@@ -70,7 +70,7 @@ def test_the_step_around_a_loop_cannot_use_what_is_inside_of_it():
     assert caught.value.where.line == outer.__code__.co_firstlineno + 6
 
 
-def test_a_loop_inside_may_use_what_is_around_it():
+def test_an_inner_loop_may_use_variables_of_the_outer_step():
     def outer(row, scale):
         doubled = scale * 2
         return scanviz.scan(lambda a: a * doubled + scale, sequences=row)
@@ -84,7 +84,7 @@ def test_a_gradient_inside_of_the_step_is_no_use_outside():
     assert list(rows.eval({x: [1.0, 2.0]})) == [2.0, 4.0]
 
 
-def test_a_gradient_of_an_escaped_variable_says_why_nothing_is_connected():
+def test_a_gradient_of_an_escaped_variable_is_an_error_with_its_loop():
     with pytest.raises(scanviz.ScanvizError, match="belongs to the step of loop `first`"):
         scanviz.grad(kept["work"], x)
 

@@ -163,7 +163,7 @@ def test_connection_patterns_close_over_time():
     ]
 
 
-def test_what_is_no_loop_has_no_scan_args():
+def test_scan_args_of_a_node_without_a_loop_are_an_error():
     x = T.vector("x")
     for other in ((x * 2).owner, x * 2, None):
         with pytest.raises(ScanvizTypeError, match=r"test_layout.*this is none(?s:.)*result\.owner"):

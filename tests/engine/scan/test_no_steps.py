@@ -66,7 +66,7 @@ def test_rows_have_the_shape_that_they_would_have_had(step, shape, mode):
         (lambda row: T.zeros(T.cast(row[0], "int64")), (0, 0)),
     ],
 )
-def test_a_size_that_depends_on_what_a_row_holds_is_0(step, shape, mode):
+def test_a_value_dependent_size_is_0_without_steps(step, shape, mode):
     assert shapes_of(step, mode)[0] == shape
     assert tuple(shapes_of(step, mode, lambda rows: rows.shape)[1]) == shape
 

@@ -69,7 +69,7 @@ def test_a_jacobian_of_a_loops_result_can_be_taken_row_by_row_in_another_loop(mo
     np.testing.assert_allclose(*run(mode, [x], [total, expected], VALUE))
 
 
-def test_a_gradient_is_taken_through_two_loops_with_respect_to_what_both_were_passed(mode):
+def test_a_gradient_passes_through_two_loops_to_a_shared_non_sequence(mode):
     x = T.vector("x")
     y = x**3 * T.sum(x)
 
@@ -106,7 +106,7 @@ def test_one_step_and_chunks_and_views_see_the_outer_variables_too(mode):
     np.testing.assert_allclose(last, expected.sum(0))
 
 
-def test_what_was_passed_stays_an_input_of_the_loop_though_unread_and_in_the_order_given():
+def test_non_sequences_stay_inputs_in_the_given_order_even_if_unread():
     x, y, w, unread = T.vector("x"), T.scalar("y"), scanviz.shared(2.0, "w"), T.matrix("unread")
     result, _ = scanviz.scan(lambda x_t, u, w, y: x_t * w + y, x, non_sequences=[unread, w, y])
     assert given_to(result) == [("unread", unread, True), ("w", w, True), ("y", y, True)]
@@ -161,7 +161,7 @@ def test_updated_and_random_shared_variables_may_be_passed(mode):
     assert len({*f().tolist(), *f().tolist()}) == 6
 
 
-def test_work_and_draws_made_before_the_loop_stay_before_it_though_what_they_are_made_of_was_passed(mode):
+def test_expressions_built_before_the_loop_stay_before_it(mode):
     x, v = T.vector("x"), T.scalar("v")
     square, noise = v**2, T.random.RandomStreams(1).normal()
     result, _ = scanviz.scan(lambda x_t, v: x_t + v + square + noise, x, non_sequences=v)
@@ -174,7 +174,7 @@ def test_work_and_draws_made_before_the_loop_stay_before_it_though_what_they_are
     np.testing.assert_allclose(np.diff(values), [1.0, 1.0])
 
 
-def test_strict_wants_all_that_a_gradient_reads_but_for_what_lies_between_the_passed_ones(mode):
+def test_strict_requires_the_inputs_of_a_gradient_between_non_sequences(mode):
     x, w = T.vector("x"), scanviz.shared(np.ones((3, 3)), "w")
     y = T.tanh(T.dot(w, x))
     for strict in (True, "all"):
@@ -200,7 +200,7 @@ def test_an_unnamed_non_sequence_is_called_as_the_parameter_that_receives_it():
     assert (name, inner.name) == ("scale", "scale") and isinstance(result.owner.op, Scan)
 
 
-def test_what_was_computed_before_the_step_goes_by_the_users_name_in_it():
+def test_captured_variables_keep_the_users_name_in_the_step():
     x, w = T.vector("x"), T.vector("w")
     log_w = T.log(T.nnet.softmax(w))
     result, _ = scanviz.scan(lambda x_t, h: T.tanh(h + log_w) * x_t, x, T.zeros(3), name="smooth")

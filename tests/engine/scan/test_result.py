@@ -42,7 +42,7 @@ pair = sums()
         lambda: scanviz.function([x], x, updates=pair),
     ],
 )
-def test_a_pair_used_as_a_variable_says_to_unpack_it(call):
+def test_a_result_pair_used_as_a_variable_is_an_error_with_a_fix(call):
     error = trapped(call, TypeError)
     assert "h, updates = scan(…)" in error.fix
 
@@ -50,7 +50,7 @@ def test_a_pair_used_as_a_variable_says_to_unpack_it(call):
 @pytest.mark.parametrize(
     "call", [lambda: pair.sum(), lambda: pair.shape, lambda: pair[-1].mean(), lambda: pair.T]
 )
-def test_a_variables_attributes_on_a_pair_say_to_unpack_it(call):
+def test_attributes_of_variables_on_a_result_pair_are_errors_with_a_fix(call):
     assert "h, updates = scan(…)" in trapped(call, AttributeError).fix
 
 

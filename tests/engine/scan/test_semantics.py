@@ -51,7 +51,7 @@ def test_going_backwards_keeps_the_meaning_of_taps(mode):
     assert run(mode, [x], short, np.arange(5.0)).tolist() == [4, 3]
 
 
-def test_outputs_come_in_the_order_of_outputs_info_whatever_their_kind(mode):
+def test_outputs_of_all_kinds_come_in_the_order_of_outputs_info(mode):
     a, b = T.vector("a"), T.scalar("b")
     outputs, _ = scanviz.scan(
         lambda b_tm1, a_tm2, a_tm1: (b_tm1 + 1, a_tm1 * 2, a_tm2 + a_tm1),
@@ -187,7 +187,7 @@ def test_a_loop_in_a_step_runs_over_the_dtypes_it_was_built_for(mode):
     assert run(mode, [q], started, np.array([100, 100], "uint8")).tolist() == [200, 400]
 
 
-def test_what_is_joined_with_a_state_keeps_the_dtype_it_was_joined_in(mode):
+def test_a_value_joined_with_a_state_keeps_its_joined_dtype(mode):
     f = T.fvector("f")
     sums, _ = scanviz.scan(lambda v, h: (T.concatenate([h[None], v[None]]).sum(), h + v), f, [0.0, None])
     assert [run(mode, [f], each, [1.0, 2.0]).dtype for each in sums] == [each.dtype for each in sums]
@@ -254,7 +254,7 @@ def test_outputs_may_be_inputs_constants_or_given_twice(mode):
     assert not any(np.may_share_memory(a, b) for k, a in enumerate(found) for b in found[:k])
 
 
-def test_a_state_may_take_what_another_was(mode):
+def test_a_state_may_take_the_previous_value_of_another(mode):
     outputs, _ = scanviz.scan(lambda a, b: (b, a), outputs_info=[1.0, 2.0], n_steps=3)
     assert [each.tolist() for each in run(mode, [], outputs)] == [[2, 1, 2], [1, 2, 1]]
     vectors, _ = scanviz.scan(lambda a, b: (b, a), outputs_info=[np.ones(2), np.zeros(2)], n_steps=3)
@@ -337,7 +337,7 @@ def test_a_loop_can_be_given_a_tier_of_its_own():
     assert scanviz.function([x], rows, mode="numpy")([1.0, 2.0]).tolist() == [1, 3]
 
 
-def test_views_give_what_their_names_say(mode):
+def test_foldl_foldr_filter_and_map_agree_with_python(mode):
     x = T.vector("x")
     left, _ = scanviz.foldl(lambda v, acc: acc * 10 + v, x, 0.0)
     right, _ = scanviz.foldr(lambda v, acc: acc * 10 + v, x, 0.0)

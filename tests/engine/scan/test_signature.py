@@ -33,7 +33,7 @@ def test_a_state_too_few_asks_for_one_more_first_value():
     assert "non_sequences=[…]" in error.fix
 
 
-def test_an_argument_too_many_says_where_it_comes_from():
+def test_a_surplus_argument_of_a_step_is_an_error_with_its_origin():
     error = refused(lambda x_t: x_t, outputs_info=[0.0], non_sequences=[w])
     assert "output 0[t-1] (outputs_info[0]), w (non_sequences)" in error.expected
     assert "a parameter more for output 0[t-1] (from outputs_info[0]), w (from non_sequences)" in error.fix
@@ -59,7 +59,7 @@ def test_a_parameter_by_name_alone_cannot_be_passed():
         (lambda x_t: object(), "object"),
     ],
 )
-def test_a_return_that_is_no_result_says_what_it_is(fn, expected):
+def test_an_invalid_return_value_is_an_error_with_its_type(fn, expected):
     error = refused(fn)
     assert isinstance(error, ValueError | TypeError)
     assert expected is None or expected in error.found

@@ -26,7 +26,7 @@ def test_known_shapes_broadcast_as_numpy_does_or_fail_as_numpy_does(shapes):
 
 
 @given(st.lists(shape, min_size=1, max_size=3), st.data())
-def test_what_is_known_of_a_broadcast_is_right_when_sizes_are_hidden(shapes, data):
+def test_the_known_sizes_of_a_broadcast_agree_with_numpy(shapes, data):
     try:
         expected = np.broadcast_shapes(*shapes)
     except ValueError:
@@ -59,7 +59,7 @@ def test_arithmetic_is_unknown_where_a_part_is_but_for_zero(a, b):
     assert D.minimum(a, b) == (min(a, b) if known else None)
 
 
-def test_two_dimensions_that_must_agree_know_what_either_knows():
+def test_equal_dimensions_take_the_known_size_of_either():
     assert (D.same(None, 3), D.same(3, None), D.same(3, 3), D.same(None, None)) == (3, 3, 3, None)
     with pytest.raises(ShapeError, match="must agree"):
         D.same(2, 3)
@@ -69,7 +69,7 @@ def test_a_product_of_nothing_is_one_and_zero_is_known_beside_the_unknown():
     assert (D.product([]), D.product([2, 3]), D.product([None, 0]), D.product([None, 2])) == (1, 6, 0, None)
 
 
-def test_minus_one_takes_what_is_left():
+def test_minus_one_takes_the_remaining_size():
     assert D.fill_in((2, -1), 6) == (2, 3)
     assert D.fill_in((2, 3), 6) == (2, 3)
     assert D.fill_in((None, -1), 6) == (None, None)

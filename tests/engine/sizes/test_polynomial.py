@@ -24,7 +24,7 @@ def test_polynomials_are_a_ring_and_their_values_are_those_of_numbers(p, q, r, s
 
 
 @given(POLYNOMIALS, SIZES)
-def test_what_is_printed_of_a_polynomial_is_its_value(p, sizes):
+def test_the_printed_form_of_a_polynomial_evaluates_to_its_value(p, sizes):
     powers = str(p).replace("·", "*").replace("²", "**2").replace("³", "**3").replace("^", "**")
     assert eval(powers, {}, sizes) == p.at(sizes)
 

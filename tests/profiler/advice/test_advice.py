@@ -161,7 +161,7 @@ def test_work_of_non_sequences_is_not_named_where_it_left_the_loop_or_takes_next
     assert "non_sequences" in kinds(planted(inside, "rnn", operations={"exp(": 101.0}, wall_ms=100.0))
 
 
-def test_what_is_worth_a_word_is_measured_by_the_processor_where_others_took_it() -> None:
+def test_advice_thresholds_use_cpu_time_on_a_busy_machine() -> None:
     alone = planted(rnn(rewrites=INSIDE), "rnn", operations={"exp(": 101.0}, wall_ms=100.0)
     busy = replace(alone, wall_ns=1000 * MS, measures={"cpu_ns": 100.0 * MS})
     assert "non_sequences" in kinds(busy)
@@ -214,7 +214,7 @@ def with_room(record: ProfileRecord, room: int, **given: Any) -> ProfileRecord:
     return planted(record, loop.name, steps=100, variables=variables, **given)
 
 
-def test_rows_of_which_only_the_last_and_their_number_are_read_are_named() -> None:
+def test_rows_read_at_the_last_one_alone_are_advised_about() -> None:
     found = only(with_room(halves(rewrites="none"), 80 * MIB), "rows_kept")
     assert "`x`" in found.title and "only its last row and how many there are is read" in found.title
     assert found.source is not None and found.source.line == line_of("kept")
@@ -365,7 +365,7 @@ def test_an_inner_loop_of_unknown_length_or_of_many_steps_is_not() -> None:
     assert kinds(started(3_000)) == []
 
 
-def test_what_a_loop_itself_was_measured_to_spend_around_its_steps_is_no_promise() -> None:
+def test_a_promised_gain_is_capped_at_the_usual_loop_overhead() -> None:
     """It holds what recording takes there, and preemptions: the promise is of the usual step around."""
     assert only(started(12_000, setup_ns=900 * MS), "short_inner_loops").gain_ns == pytest.approx(12 * MS)
     assert kinds(started(3_000, setup_ns=900 * MS)) == []
@@ -515,7 +515,7 @@ def test_a_run_of_mostly_own_python_is_named_so_and_promised_nothing() -> None:
     assert kinds(run(function(calls=3, call_times=calls), left_out=2)) == []
 
 
-def test_the_largest_gain_comes_first_and_what_has_no_figure_last() -> None:
+def test_advice_is_sorted_by_gain_with_unknown_gains_last() -> None:
     record = planted(rnn(rewrites="none"), "rnn", operations={**SLOW_EXP, **SLOW_PRODUCT})
     found = advice_of(record)
     assert [each.kind for each in found] == ["non_sequences", "sequence_product", "no_rewrites"]
@@ -529,7 +529,7 @@ def test_times_of_a_record_of_values_are_those_of_runs_without_and_so_are_eviden
     assert kinds(looked) == kinds(record) != []
 
 
-def test_records_without_graphs_or_without_rewrites_still_give_what_they_have_evidence_for() -> None:
+def test_advice_without_graphs_or_rewrites_uses_the_remaining_evidence() -> None:
     record = planted(rnn(rewrites=INSIDE), "rnn", operations=SLOW_EXP)
     [text] = record.functions
     blind = replace(record, functions=(replace(text, rewrites=None),))

@@ -45,7 +45,7 @@ def walk(draw: Any, until: bool = False, mode: scanviz.Mode = STAY) -> ProfileRe
     ],
     ids=["constants", "a non-sequence", "work of a non-sequence", "integers"],
 )
-def test_draws_of_which_the_step_decides_nothing_are_named_with_what_stays(draw: Any) -> None:
+def test_draws_independent_of_the_step_are_advised_to_leave_the_loop(draw: Any) -> None:
     found = only(planted(walk(draw), "walk", operations=SLOW, wall_ms=600.0), "draws")
     assert found.gain_ns == pytest.approx(
         (50_000.0 - 4 * 350.0) * 9999

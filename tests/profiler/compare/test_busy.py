@@ -29,7 +29,7 @@ def series(waits: list[float], seed: int = 0, **wanted) -> ProfileRecord:
 WAITS = [1.5, 3.0, 1.2, 2.5, 2.0, 2.0, 1.4, 2.9]
 
 
-def test_calls_are_compared_by_their_time_on_the_processor_whatever_they_waited() -> None:
+def test_calls_are_compared_by_cpu_time_not_by_waiting() -> None:
     comparison = compare(series(WAITS), series(WAITS[::-1], 50), rounds=True)
     row = next(row for row in comparison.rows if row.figure.kind == "function")
     assert row.verdict == "same"
@@ -53,7 +53,7 @@ def test_series_on_a_machine_that_was_busier_for_one_of_them_get_no_verdict() ->
     assert verdicts(compare(quiet, busy, rounds=True))["rnn"] == "slower"
 
 
-def test_runs_of_one_program_that_differ_too_much_get_no_verdict_and_it_is_said() -> None:
+def test_noisy_runs_of_one_program_get_no_verdict_and_a_message() -> None:
     series = [[run(seed=k + 20 * side, jitter=0.6) for k in range(8)] for side in (0, 1)]
     a, b = (with_repeats(runs[0], runs[1:]) for runs in series)
     comparison = compare(a, b, rounds=True)

@@ -149,7 +149,7 @@ def test_an_operation_that_takes_twice_as_long_is_found_with_its_line(runs: int)
     assert "rnn.py:7: b = T.dot(h, U)" in text
 
 
-def test_what_is_faster_is_the_mirror_image_of_what_is_slower() -> None:
+def test_swapped_runs_give_mirrored_verdicts() -> None:
     runs = repeated(5, 1, jitter=0.01), repeated(5, 50, jitter=0.01, times=SLOW_DOT)
     there = {row.figure.key: row for row in compare(*runs).rows}
     for row in compare(*runs[::-1]).rows:
@@ -168,7 +168,7 @@ def test_the_times_are_those_of_calls_and_steps_without_their_start() -> None:
     assert rows["train"].figure.count == CALLS
 
 
-def test_what_loses_most_time_comes_first_and_what_is_the_same_last() -> None:
+def test_rows_are_sorted_by_lost_time_with_unchanged_rows_last() -> None:
     times = {"dot(x[t], W)": 6000.0, "dot(h[t-1], U)": 300.0, "tanh(·)": 705.0}
     rows = compare(repeated(4, jitter=0.01), repeated(4, 9, jitter=0.01, times=times)).rows
     changed = [row for row in rows if row.verdict != "same"]
@@ -252,7 +252,7 @@ def test_a_renamed_loop_with_the_same_step_is_matched_and_both_names_are_shown()
     assert comparison.warnings == ("loop rnn is called cells in B",)
 
 
-def test_a_loop_with_another_step_is_new_and_what_is_inside_goes_without_saying() -> None:
+def test_a_loop_with_another_step_is_new_and_its_operations_are_not_listed() -> None:
     comparison = compare(run(), run(dict.fromkeys(("exp(y)", "log(y)"), 1550.0), name="cells"))
     found = verdicts(comparison)
     assert (found["rnn"], found["cells"], found["train"]) == ("gone", "new", "same")

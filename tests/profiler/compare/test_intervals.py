@@ -23,7 +23,7 @@ def test_runs_of_one_program_differ_in_at_most_the_stated_share(count: int) -> N
         assert sum(abs(middle) > error for middle, error in found) <= 20  # of 10 expected
 
 
-def test_what_became_slower_is_found_though_some_rounds_met_something_else() -> None:
+def test_a_slowdown_is_found_despite_disturbed_rounds() -> None:
     random = np.random.default_rng(0)
     found = [between_rounds(values_of(random, 12, 0.2), 0.01) for _ in range(40)]
     assert sum(middle > error for middle, error in found) >= 32

@@ -48,7 +48,7 @@ def test_a_replaced_operation_and_its_replacement_are_both_shown() -> None:
     assert "in A: tanh(…)" in render_comparison(comparison)
 
 
-def test_of_two_equal_operations_that_which_was_taken_away_is_found_by_its_line() -> None:
+def test_the_removed_one_of_two_equal_operations_is_found_by_its_line() -> None:
     a = of_operations(("exp(·)", "u = T.exp(a)"), ("exp(·)", "v = T.exp(b)"), ("tanh(·)", "w"))
     b = of_operations(("exp(·)", "v = T.exp(b)"), ("tanh(·)", "w"))
     gone = [row for row in compare(a, b).rows if row.verdict == "gone"]

@@ -61,7 +61,7 @@ def hostile():
 
 @settings(deadline=None)
 @given(record=profiles())
-def test_a_frame_takes_as_long_as_what_is_inside_and_its_own_time(record):
+def test_a_frames_total_is_its_own_time_and_its_children(record):
     root = frames_of(record)
 
     def check(frame):
@@ -74,7 +74,7 @@ def test_a_frame_takes_as_long_as_what_is_inside_and_its_own_time(record):
     assert sum(own for _, own in stacks(root)) == root.total_ns >= record.wall_ns
 
 
-def test_flame_graphs_have_what_is_around_the_programs_of_calls_and_between_them():
+def test_flame_graphs_show_script_time_and_call_overhead():
     record = gradient_record()
     root = frames_of(record)
     [script] = [frame for frame in root.inside if frame.name == "the script's own time"]
@@ -100,7 +100,7 @@ def test_frames_of_a_track_nest_and_begin_and_end_in_order(record):
         assert not around
 
 
-def test_what_is_measured_stands_as_it_is_and_what_is_estimated_is_fitted_to_it():
+def test_measured_frames_are_exact_and_estimated_ones_are_scaled_to_fit():
     inner = replace(INNER, setup_ns=10_000, step_times=DurationRecord(50_000, 280_000))
     root = frames_of(replace(SMALL, loops=(RNN, inner)))
     function = next(each for each in root.inside if each.kind == "function")
@@ -125,7 +125,7 @@ def chrome_events(record):
 
 
 @pytest.mark.parametrize("record", [SMALL, ProfileRecord(), pytest.param(None, id="real")])
-def test_chrome_events_have_what_the_format_asks_for_and_balance_on_every_thread(record):
+def test_chrome_events_are_well_formed_and_balanced_on_every_thread(record):
     events = chrome_events(record if record is not None else gradient_record())
     names = {event["tid"] for event in events if event["ph"] == "M" and event["name"] == "thread_name"}
     open_slices: dict[int, list[str]] = {}
@@ -328,7 +328,7 @@ def test_perfetto_packets_describe_tracks_before_their_slices_which_balance(reco
     assert not any(open_slices.values())
 
 
-def test_perfetto_and_chrome_say_the_same():
+def test_perfetto_and_chrome_exports_agree():
     record = gradient_record()
     _, events = perfetto(record)
     of_perfetto = [(time, dict(parts)[23].decode()) for time, parts in events if dict(parts)[9] == 1]

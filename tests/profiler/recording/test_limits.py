@@ -38,7 +38,7 @@ def test_the_best_of_several_attempts_counts() -> None:
     assert best_ns(action, 2_500_000_000, lambda: now) == 300_000_000.0
 
 
-def test_the_report_says_how_far_operations_are_from_the_limits_on_request(tmp_path: Path) -> None:
+def test_the_report_compares_operations_with_machine_limits_on_request(tmp_path: Path) -> None:
     (tmp_path / "rnn.py").write_text(SCRIPT)
     texts = []
     for option in ([], ["--roofline"]):

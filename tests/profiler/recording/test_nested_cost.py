@@ -67,7 +67,7 @@ def test_every_inner_run_of_a_plain_block_is_counted(mode: str, planted: Callabl
         assert outer.inner_recorder_ns == inner.recorder_ns >= 2000 * note_overhead_ns()
 
 
-def test_an_inner_loop_takes_what_its_runs_took_in_plain_blocks() -> None:
+def test_an_inner_loops_time_comes_from_unobserved_blocks() -> None:
     f = nested("numpy")
     f(np.ones((4000, 1)))
     with scanviz.profile() as session:
@@ -139,7 +139,7 @@ def test_runs_inside_machine_code_have_no_time_around_their_steps() -> None:
     assert totals.around_ns(90.0) == 1_000
 
 
-def test_time_around_counted_runs_is_at_most_what_their_steps_leave() -> None:
+def test_loop_overhead_of_counted_runs_is_bounded_by_the_remaining_time() -> None:
     totals = RunTotals()
     totals.add_ended(100, 11_000, 1_000, False)
     totals.add_unobserved(2, 0, 20_000, 100, 200)

@@ -23,7 +23,7 @@ def test_the_price_of_a_stamp_is_that_of_some_python_calls_at_most_on_any_machin
     assert 1 <= OverheadCalibration().stamp_ns <= 100_000
 
 
-def test_entering_and_leaving_a_call_takes_what_python_calls_take() -> None:
+def test_the_calibrated_cost_of_a_call_is_positive_and_small() -> None:
     assert 1 <= OverheadCalibration().call_ns == call_cost() <= 100_000
 
 
@@ -53,7 +53,7 @@ def test_disturbed_rounds_do_not_change_a_price(monkeypatch: pytest.MonkeyPatch)
     assert stamp_cost() == 4_200 / 40
 
 
-def test_a_stamp_costs_at_least_what_it_takes_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stamp_costs_at_least_its_isolated_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """However rounds were disturbed: a price of nothing would have all of a profile's cost told as the script's."""
     fake_rounds(
         monkeypatch,

@@ -27,7 +27,7 @@ def sums() -> scanviz.Function:
     return scanviz.function([x], found, name="f", mode="numpy")  # nothing is compiled between calls
 
 
-def test_cpu_time_of_a_call_and_its_loop_is_what_the_clock_of_the_thread_says() -> None:
+def test_cpu_time_of_a_call_and_its_loop_agrees_with_the_thread_clock() -> None:
     f, values = sums(), np.ones(100_000)
     f(values)
     with scanviz.profile() as p:
@@ -91,7 +91,7 @@ def test_a_run_inside_a_run_of_the_same_loop_is_distinguished() -> None:
     assert tally.measures(10) == {"cpu_ns": 6.0, "involuntary_switches": 5.0}
 
 
-def test_it_is_said_where_it_is_much_and_not_where_it_is_little() -> None:
+def test_waiting_time_is_reported_only_when_large() -> None:
     loop = LoopRecord(1, 1, None, "h", None, runs=1, steps=3, total_ns=100_000_000, measures=BUSY)
     function = FunctionRecord(1, "f", None, "numpy", calls=1, measures=BUSY)
     function = replace(function, call_times=replace(function.call_times, count=1, total_ns=100_000_000))

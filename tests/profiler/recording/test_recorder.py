@@ -263,7 +263,7 @@ def test_the_wall_time_goes_from_the_start_to_the_end() -> None:
     assert (record.wall_ns, record.outcome.status, record.outcome.code) == (50, "exit", 3)
 
 
-def test_a_record_does_not_change_with_what_comes_after() -> None:
+def test_later_runs_do_not_change_a_record() -> None:
     made = recorder()
     run(made, ROWS, [5])
     before = made.record()
@@ -381,7 +381,7 @@ def test_loops_are_described_after_the_clock_has_stopped(monkeypatch: pytest.Mon
     assert p.record.loops and len(described) == 1
 
 
-def test_what_a_signal_interrupts_while_it_is_written_is_in_the_record_of_its_handler(
+def test_a_rewrite_history_interrupted_by_a_signal_is_in_the_handlers_record(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     given: list[Any] = []
@@ -425,7 +425,7 @@ def test_recording_keeps_no_function_alive() -> None:
         assert known() is None
 
 
-def test_what_was_grouped_for_the_shapes_met_is_recorded_and_the_function_is_not_kept(
+def test_fusions_for_met_shapes_are_recorded_without_keeping_the_function(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(registry, "_factories", {"arena": ArenaTier})
@@ -451,7 +451,7 @@ def test_what_was_grouped_for_the_shapes_met_is_recorded_and_the_function_is_not
         assert any("a reduction, `sum`" in refusal.why for refusal in function.rewrites.refusals)
 
 
-def test_the_cost_of_entering_calls_is_at_most_what_the_wall_time_leaves() -> None:
+def test_the_cost_of_entering_calls_is_bounded_by_wall_time() -> None:
     clock = Clock()
     made = recorder(clock=clock, calibration=OverheadCalibration(0.0, 100.0))
     for _ in range(1000):  # as a price is that was measured while caches were colder

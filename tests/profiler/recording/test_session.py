@@ -184,7 +184,7 @@ def test_a_function_that_profiles_itself_gives_its_record() -> None:
     assert loop_named(f.profile, "sums").steps == 5
 
 
-def test_what_is_recorded_is_saved_reported_and_loaded(tmp_path: Path) -> None:
+def test_a_session_is_saved_loaded_and_reported(tmp_path: Path) -> None:
     f = table()
     with scanviz.profile() as p:
         f(np.ones((5, 40)))

@@ -53,7 +53,7 @@ def test_the_report_has_a_line_a_pair(tmp_path):
     assert "forward and" in narrow and max(map(len, narrow.splitlines())) <= 60
 
 
-def test_making_code_is_no_part_of_what_a_gradient_costs_beside_its_loop():
+def test_compilation_is_excluded_from_the_cost_ratio_of_a_gradient():
     record = recorded(two_exps, np.ones((50, 4)) * 0.1, np.ones(4))
     code = (TierRecord("native", "machine code for the shapes met", 1, 90_000_000),)
     times = {"two": (100_000_000, code), "grad_of_two": (30_000_000, ())}
@@ -67,7 +67,7 @@ def test_making_code_is_no_part_of_what_a_gradient_costs_beside_its_loop():
     assert "without compilation" in text
 
 
-def test_making_code_of_loops_inside_is_no_part_either_of_what_a_gradient_costs():
+def test_compilation_of_inner_loops_is_excluded_from_the_cost_of_a_gradient():
     def build():
         x, w = T.tensor3("x"), T.vector("w")
 

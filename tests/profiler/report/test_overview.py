@@ -123,7 +123,7 @@ def test_a_mark_without_a_column_makes_no_line_longer_where_the_encoding_lacks_i
 
 
 @pytest.mark.parametrize("unit", [1, 1e-3, 1e-6, 1e-9, 1e3])
-def test_what_took_time_is_never_shown_as_nothing(unit: float) -> None:
+def test_nonzero_times_are_never_shown_as_zero(unit: float) -> None:
     def scaled(value: float) -> float:
         return value * unit
 
@@ -164,13 +164,13 @@ def test_an_unknown_loop_gives_the_nearest_names() -> None:
     assert "loops: none" in render_report(ProfileRecord(), scan_name="zzz")
 
 
-def test_a_name_of_two_loops_is_refused_with_what_to_ask_for() -> None:
+def test_an_ambiguous_loop_name_is_refused_with_the_numbered_names() -> None:
     record = replace(SMALL, loops=(RNN, replace(INNER, name="rnn")))
     assert "2 loops are named 'rnn': rnn#1, rnn#2" in render_report(record, scan_name="rnn")
     assert render_report(record, scan_name="rnn#2").count("rnn#2 (rnn.py:") == 1
 
 
-def test_a_failed_run_says_so_first() -> None:
+def test_the_report_of_a_failed_run_begins_with_its_error() -> None:
     record = replace(SMALL, outcome=OutcomeRecord("error", 1, "ValueError: bad\nmore"))
     head = render_report(record).split("\n")
     assert " · error · " in head[0]
@@ -207,7 +207,7 @@ def test_more_functions_and_loops_than_wanted_are_summed_up() -> None:
     assert render_report(replace(SMALL, functions=functions), top=20).count("forward (rnn.py:11)") == 20
 
 
-def test_a_loop_that_was_not_timed_by_operations_says_so() -> None:
+def test_a_loop_without_operation_times_is_reported_as_such() -> None:
     operations = tuple(replace(operation, samples=0, typical_ns=0.0) for operation in RNN.operations)
     text = render_report(loop_changed(operations=operations, sampled_steps=0))
     assert "operations were not timed one by one in this tier" in text
@@ -298,11 +298,11 @@ def test_the_own_time_of_a_loop_is_without_the_loops_in_it() -> None:
     assert own_ns(SMALL, INNER) == INNER.total_ns
 
 
-def test_a_record_without_calls_says_so() -> None:
+def test_a_record_without_calls_is_reported_as_such() -> None:
     assert "No scanviz function was called" in render_report(ProfileRecord(script="x.py"))
 
 
-def test_functions_on_the_reference_tier_say_why_they_have_no_rates() -> None:
+def test_the_report_explains_missing_rates_on_the_reference_tier() -> None:
     function = FunctionRecord(1, "f", None, "reference", calls=1, call_times=DurationRecord(1, 10))
     text = "1 function ran on the reference tier, which makes no plan of shapes and memory"
     assert text in render_report(ProfileRecord(wall_ns=20, functions=(function,)), width=200)

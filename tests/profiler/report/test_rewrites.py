@@ -32,7 +32,7 @@ def steps(text):
     return {rule: int(index) for index, rule in re.findall(r"^ +(\d+)  (\w+)", text, re.MULTILINE)}
 
 
-def test_the_list_says_what_each_did_and_what_it_bought(record):
+def test_the_list_shows_the_effect_and_gain_of_each_rewrite(record):
     text = render_rewrites(record)
     assert text.startswith("train: ") and "PushOutDot1" in text
     assert "`∂w`: products added up in the loop are one product after it" in text
@@ -50,7 +50,7 @@ def test_one_rule_or_one_loop_alone(record):
     assert "PushOutSeqScan" in of_rnn and "grad_of_rnn`: " not in of_rnn
 
 
-def test_what_leaves_a_loop_is_done_to_it_too(record):
+def test_operations_moved_out_of_a_loop_are_listed_under_it(record):
     of_gradient = render_rewrites(record, RewritesOptions(scan="grad_of_rnn"))
     assert "PushOutDot1" in steps(of_gradient) and "`∂w` (sitsot) leaves `grad_of_rnn`" in of_gradient
 
@@ -79,7 +79,7 @@ def test_why_follows_the_rules_down_to_the_users_line(record):
     assert "nothing is called 'nonsense'" in render_rewrites(record, RewritesOptions(why="nonsense"))
 
 
-def test_why_not_says_the_precondition_in_words(record):
+def test_why_not_prints_the_failed_precondition(record):
     text = render_rewrites(record, RewritesOptions(why_not="inline_one_step"))
     assert "inline_one_step was not applied:" in text
     assert "loop `rnn`" in text and "the number of steps of `rnn` is not known when building, not 1" in text
@@ -207,7 +207,7 @@ def test_lines_too_long_for_their_half_still_show_how_they_differ():
     assert "aab" in far[0] and "aac" in far[0] and len(far[0]) <= 80
 
 
-def test_what_a_rule_made_anew_is_found_by_the_name_it_had():
+def test_why_finds_a_rewritten_variable_by_its_old_name():
     x, w = T.matrix("x"), T.matrix("w")
     h, _ = scanviz.scan(lambda x_t, h, w: T.tanh(T.dot(x_t, w) + h), x, T.zeros(3), w, name="rnn")
     cost = T.sum(h[-1] ** 2)
@@ -248,7 +248,7 @@ def test_an_operation_rich_line_is_reported_once(record):
     assert len(names) == len(set(names)) > 3
 
 
-def test_a_function_that_was_never_called_or_not_rewritten_says_so():
+def test_functions_never_called_or_without_rewrites_are_reported_as_such():
     x = T.vector("x")
     f = scanviz.function([x], T.exp(x), mode="numpy", name="plain")
     once = FunctionRecord(key=1, name="f", source=None, backend="numpy", rewrites=rewrites_of(f))
@@ -314,7 +314,7 @@ def test_a_loop_called_by_the_path_of_its_file_is_found():
     assert "nowhere refused" in none
 
 
-def test_that_only_the_list_was_kept_is_said(record):
+def test_a_record_with_the_list_alone_explains_missing_graphs(record):
     (function,) = record.functions
     small = ProfileRecord(functions=(replace(function, rewrites=function.rewrites.list_alone()),))
     assert "PushOutDot1" in render_rewrites(small)

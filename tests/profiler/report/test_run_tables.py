@@ -71,7 +71,7 @@ def test_most_of_the_time_of_a_run_belongs_to_one_of_its_parts():
     assert min(shares) < 0.2, shares
 
 
-def test_a_loop_that_a_rewrite_removed_keeps_its_row_with_what_became_of_it(record):
+def test_a_removed_loop_keeps_a_row_with_its_replacement(record):
     parts = parts_of(record)
     found = {loop.name: loop for loop in gone_loops(record, parts)}
     assert set(found) == {"encoder", "single"}
@@ -92,7 +92,7 @@ def test_operations_outside_of_loops_have_their_line_and_the_loop_they_left(reco
     assert "test_run_tables.py:" in dot and "out of encoder by PushOutSeqScan" in dot
 
 
-def test_the_line_of_a_step_counts_what_runs_of_it_in_loops_and_outside(record):
+def test_a_source_line_sums_its_operations_inside_and_outside_loops(record):
     encoder, decoder = (
         next(
             row

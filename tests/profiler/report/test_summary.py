@@ -64,20 +64,20 @@ def test_long_names_arguments_and_errors_are_cut(width: int) -> None:
     assert "ValueError: 名n" in text and "is the slowest line" in text and "returned NaN" in text
 
 
-def test_what_does_not_fit_is_the_table_and_not_the_advice() -> None:
+def test_a_summary_too_long_cuts_the_table_not_the_advice() -> None:
     to_try = VerdictSentence("try", "Move this out of the loop. " * 20)
     text = render_summary(SMALL, width=80, to_try=to_try)
     assert " ".join(text.split()).count("Move this out") == 20 and text.count("\n") <= MOST_LINES
 
 
-def test_a_script_without_calls_says_so() -> None:
+def test_a_script_without_calls_is_summarised_as_such() -> None:
     text = render_summary(ProfileRecord(script="x.py", wall_ns=10**9, outcome=OutcomeRecord("ok", 0)))
     assert text == (
         "x.py took 1.00 s.\nNo scanviz function was called: scanviz records what scanviz.function compiles.\n"
     )
 
 
-def test_a_script_that_only_compiles_says_so() -> None:
+def test_a_script_that_only_compiles_is_summarised_as_such() -> None:
     x = T.vector("x")
     with scanviz.profile() as p:
         scanviz.function([x], T.exp(x))

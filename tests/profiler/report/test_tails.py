@@ -68,7 +68,7 @@ def test_a_side_that_is_taken_in_a_few_steps_on_end_has_no_period() -> None:
     assert (tally.taken, tally.period(both=240), tally.period(both=36)) == (36, 0, 1)
 
 
-def test_all_views_say_so(record: ProfileRecord, tmp_path: Path) -> None:
+def test_every_view_names_the_rare_slow_side(record: ProfileRecord, tmp_path: Path) -> None:
     text = " ".join(render_report(record, width=200).split())
     assert "slow: the then side of ifelse(" in text and "taken once in 1,000 steps" in text
     assert "the planted line" in text
@@ -78,7 +78,7 @@ def test_all_views_say_so(record: ProfileRecord, tmp_path: Path) -> None:
     assert load(tmp_path / "p.scanviz") == record
 
 
-def test_the_side_that_is_usually_taken_is_not_told(record: ProfileRecord) -> None:
+def test_the_usual_side_is_not_reported_as_rare(record: ProfileRecord) -> None:
     usual = next(side for side in record.loops[0].sides if side.side == "else")
     assert usual.taken == STEPS - STEPS // EVERY and usual.every in (0, 1)
     assert usual not in rare_sides(record.loops[0])
@@ -101,7 +101,7 @@ def test_a_branch_side_without_a_period_is_reported_by_its_number() -> None:
     )
 
 
-def test_the_time_of_the_slowest_is_what_they_take() -> None:
+def test_the_histogram_estimates_the_time_of_the_slowest_steps() -> None:
     drawn = np.random.default_rng(1).lognormal(7, 1, 20_000).astype(np.int64)
     times = Histogram()
     times.add(drawn)

@@ -63,7 +63,7 @@ def test_the_process_that_forks_hears_signals_as_before(handler):
     assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) == held
 
 
-def test_what_a_program_holds_back_stays_held_back_in_both_processes(handler):
+def test_signals_blocked_by_a_program_stay_blocked_in_parent_and_child(handler):
     answer(signal.SIGTERM, handler)
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
     try:
@@ -82,7 +82,7 @@ def test_a_handler_of_the_programs_own_is_inherited(handler):
     assert ending(child) == 5
 
 
-def test_a_process_of_a_process_has_the_default_again_where_that_answers(handler):
+def test_the_default_handler_ends_a_grandchild_process(handler):
     answer(signal.SIGTERM, handler)
 
     def outer():
@@ -96,7 +96,7 @@ def test_a_process_of_a_process_has_the_default_again_where_that_answers(handler
     assert ending(forked(outer)) == 6
 
 
-def test_a_signal_whose_handler_was_not_called_is_sent_again():
+def test_a_signal_with_an_uncalled_handler_is_sent_again():
     """C has noted it, and told of it where it was asked to, but the main thread waits and nothing wakes it."""
     heard = []
 

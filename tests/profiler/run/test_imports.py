@@ -102,7 +102,7 @@ def test_only_own_and_builtin_modules_are_imported_at_the_end_of_a_script(tmp_pa
 
 
 @pytest.mark.slow
-def test_a_profiled_script_starts_with_little_beyond_what_it_imports_itself(tmp_path):
+def test_profiling_a_script_imports_few_further_modules(tmp_path):
     start, _, _ = modules(["profile"], tmp_path)
     plain = subprocess.run(
         [sys.executable, "-c", "import sys, scanviz; print(*sys.modules)"],
@@ -125,7 +125,7 @@ os.chdir(os.path.join(os.path.dirname(__file__), "elsewhere"))
 
 
 @pytest.mark.slow
-def test_the_record_is_written_wherever_a_script_goes_and_whatever_files_it_has(tmp_path):
+def test_the_record_is_written_after_a_script_changes_folder_or_shadows_modules(tmp_path):
     """What is imported late is found though the script changed folder and path, and its own files are not taken for it."""
     for folder in (tmp_path, tmp_path / "elsewhere"):
         folder.mkdir(exist_ok=True)

@@ -126,7 +126,7 @@ def test_an_error_of_scanviz_ends_in_the_program():
     assert isinstance(error, scanviz.ScanvizError) and names(error) == ["wrong_scan"]
 
 
-def test_an_error_in_a_step_hides_what_called_the_step():
+def test_an_error_in_a_step_hides_scanviz_frames():
     def step(x):
         raise KeyError("mine")
 
@@ -159,7 +159,7 @@ def test_an_error_of_scanviz_behind_one_of_the_program_is_tidied_too():
     assert names(error) == ["program"] and names(error.__cause__) == ["program", "wrong_scan"]
 
 
-def test_every_frame_is_kept_for_those_who_debug_scanviz(monkeypatch):
+def test_the_full_traceback_setting_keeps_every_frame(monkeypatch):
     monkeypatch.setattr(scanviz.config, "traceback", "full")
     error = shown(wrong_scan)
     assert names(error)[:1] == ["wrong_scan"] and len(names(error)) > 1

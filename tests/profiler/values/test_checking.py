@@ -120,7 +120,7 @@ def test_a_truncated_gradient_counts_back_from_the_last_step() -> None:
     assert (place.forward_step, place.step) == (47, 2)
 
 
-def test_a_nan_that_the_user_gave_is_said_to_be_given() -> None:
+def test_a_nan_from_an_input_is_traced_to_the_input() -> None:
     x, w = T.matrix("x"), T.matrix("w")
     h, _ = scanviz.scan(lambda x_t, h, w: T.tanh(T.dot(h, w) + x_t), x, T.zeros(3), w, name="rnn")
     f = scanviz.function([x, w], h[-1])
@@ -134,7 +134,7 @@ def test_a_nan_that_the_user_gave_is_said_to_be_given() -> None:
     assert "this operation did not make it" in render_check(CheckedRecord(finding=finding))
 
 
-def test_what_was_computed_for_all_steps_at_once_names_the_step_that_reads_it() -> None:
+def test_a_finding_before_a_loop_names_the_step_that_reads_it() -> None:
     x, w = T.matrix("x"), T.matrix("w")
     h, _ = scanviz.scan(lambda x_t, h, w: T.tanh(T.dot(x_t, w) + h), x, T.zeros(3), w, name="rnn")
     data = np.zeros((100, 2))
@@ -146,7 +146,7 @@ def test_what_was_computed_for_all_steps_at_once_names_the_step_that_reads_it() 
     assert finding.inputs[0].origin == "your input x"
 
 
-def test_what_was_computed_behind_a_loop_for_all_its_steps_names_the_step_that_it_is_of() -> None:
+def test_a_finding_in_work_pushed_behind_a_loop_names_its_step() -> None:
     x, w = T.matrix("x"), scanviz.shared(np.eye(2), "w")
 
     def step(x_t, level):
@@ -173,7 +173,7 @@ def test_what_was_computed_behind_a_loop_for_all_its_steps_names_the_step_that_i
         assert [(place.loop, place.step) for place in places] == [("tank", step)]
 
 
-def test_the_step_of_what_is_behind_a_loop_is_that_of_the_number_wherever_it_was_moved_to() -> None:
+def test_the_step_of_a_finding_behind_a_loop_follows_reshaping() -> None:
     x, start = T.matrix("x"), T.vector("start")
     tank, _ = scanviz.scan(lambda x_t, level: x_t + 0.1 * level, x, T.zeros(3), name="tank")
     unsized, _ = scanviz.scan(lambda x_t, level: x_t + 0.1 * level, x, start, name="tank")
@@ -222,7 +222,7 @@ def test_a_given_nan_that_is_masked_out_is_no_finding() -> None:
     assert nothing(f, np.array([1.0, np.nan, 2.0])).calls == 1
 
 
-def test_only_what_is_asked_for_is_found() -> None:
+def test_only_requested_problems_are_found() -> None:
     x = T.vector("x")
     f = scanviz.function([x], T.log(x))
     assert found(f, np.array([1.0, 0.0])).problem == "inf"
@@ -254,7 +254,7 @@ def test_a_float64_result_of_float32_is_found_and_a_wanted_cast_is_not() -> None
     assert nothing(mixed, np.ones(2, "float32"), np.ones(2, "int64"))
 
 
-def test_a_result_whose_shape_changes_from_step_to_step_is_found() -> None:
+def test_a_result_with_a_changing_shape_is_found() -> None:
     x = T.vector("x")
     h, _ = scanviz.scan(lambda t, s, x: s + T.sum(x[t:]), T.arange(4), T.constant(0.0), x, name="tails")
     f = scanviz.function([x], h)

@@ -136,7 +136,9 @@ def test_inputs_that_are_too_large_are_not_held(monkeypatch: pytest.MonkeyPatch)
         ),
     ],
 )
-def test_what_a_record_lacks_is_said(traced: Traced, change: Any, message: str) -> None:
+def test_a_record_without_calls_or_arrays_is_an_error_with_the_missing_part(
+    traced: Traced, change: Any, message: str
+) -> None:
     with pytest.raises(RecomputeError, match=message):
         Replayer(change(traced.record)).window(traced.traces[0].loop, 0, 3, 3)
 
@@ -147,7 +149,7 @@ def test_time_that_is_over_is_an_error(traced: Traced) -> None:
         Replayer(bare, seconds=0.001).window(traced.traces[0].loop, 0, STEPS - 1, STEPS - 1)
 
 
-def test_what_a_damaged_record_leads_to_is_an_answer(traced: Traced) -> None:
+def test_a_damaged_record_is_answered_with_an_error(traced: Traced) -> None:
     [call] = traced.record.calls
     other = replace(call, checkpoints=tuple(replace(each, states=()) for each in call.checkpoints))
     key = traced.traces[1].loop
@@ -199,7 +201,7 @@ def test_a_program_that_wants_all_memory_gets_an_error(tmp_path: Path) -> None:
         service.window(load(path), record.loops[0].key, 0, 1, 1)
 
 
-def test_an_old_record_without_calls_says_how_to_make_one() -> None:
+def test_recomputing_from_an_old_record_is_an_error() -> None:
     with pytest.raises(RecomputeError, match="there is no loop 3"):
         Replayer(ProfileRecord()).window(3, 0, 0, 0)
 

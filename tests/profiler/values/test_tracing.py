@@ -52,7 +52,7 @@ def of(trace: TraceRecord, name: str, role: str = "output") -> TracedVariableRec
     return found
 
 
-def test_states_and_operations_are_what_the_loop_computed() -> None:
+def test_traced_states_and_operations_agree_with_numpy() -> None:
     x, w = np.random.default_rng(0).normal(size=(20, 3)), 0.3 * np.eye(3) + 0.1
     traced = scanviz.trace(rnn(), x, w, scan="rnn")
     forward, backward = traced.traces
@@ -288,7 +288,7 @@ def test_a_run_that_fails_keeps_the_steps_it_did() -> None:
     assert trace.steps == (0, 1, 2)
 
 
-def test_the_profile_says_that_its_values_are_of_a_second_computation() -> None:
+def test_a_profile_with_values_notes_the_second_computation() -> None:
     traced = scanviz.trace(rnn(), np.ones((20, 3)), np.eye(3))
     record = traced.record
     check(record)
@@ -339,7 +339,7 @@ def test_shared_variables_are_updated_once_though_values_are_looked_at() -> None
     assert traced.result == 5.0 and count.get_value() == 1.0
 
 
-def test_what_looking_at_values_took_until_ctrl_c_is_recording(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_time_of_interrupted_tracing_counts_as_profiler_overhead(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*given: object) -> None:
         time.sleep(0.2)
         raise KeyboardInterrupt
@@ -385,7 +385,7 @@ def test_a_ruler_shows_deep_taps_with_a_gap() -> None:
     assert ruler(LoopVariableRecord("nitsot", "y"), 0) == []
 
 
-def test_a_record_without_values_says_how_to_get_them() -> None:
+def test_a_record_without_values_names_the_option_to_record_them() -> None:
     with scanviz.profile() as p:
         logs()(np.ones(3))
     assert "scanviz profile --values" in render_values(p.record)

@@ -54,7 +54,7 @@ def test_an_unknown_loop_is_refused_with_the_names_that_there_are(options):
     assert "grad_of_rnn, rnn" in str(caught.value) and "did you mean `rnn`?" in str(caught.value)
 
 
-def test_an_unknown_loop_of_a_graph_without_loops_says_so():
+def test_naming_a_loop_of_a_graph_without_loops_is_an_error():
     with pytest.raises(ScanvizError, match="a graph with a loop"):
         diagram_of(dense(3, 1), scan="rnn")
 
@@ -67,7 +67,7 @@ def test_small_constants_stand_in_labels_and_named_ones_by_themselves():
     assert [node.label for node in picture.nodes if node.kind == "constant"] == ["k"]
 
 
-def test_the_profile_says_what_each_part_took():
+def test_a_diagram_shows_the_time_of_each_part():
     table = table_of(large_loop(3, 1))
     inside = iter(range(9))
     nodes = [

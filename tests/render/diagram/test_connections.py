@@ -160,7 +160,7 @@ def test_the_table_in_text_stands_in_columns_and_is_harmless():
     assert rows[3].index("┬") == rows[4].index("└") and rows[3].rindex("┬") < rows[3].index("───")
 
 
-def test_a_hidden_loop_inside_connects_as_its_own_pattern_says():
+def test_a_hidden_inner_loop_connects_by_its_connection_pattern():
     x, w = T.vector("x"), T.vector("w")
 
     def step(x_t):

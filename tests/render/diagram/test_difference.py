@@ -25,7 +25,7 @@ def after_it(picture):
 
 
 @given(case=random_loops())
-def test_without_what_is_new_it_is_the_first_moment_and_without_what_is_gone_the_second(case):
+def test_a_difference_contains_the_graph_before_and_the_graph_after(case):
     record = history(with_gradients(case)[0])
     same = difference(record.snapshot(0), record.snapshot(0))
     assert {each.change for each in (*same.nodes, *same.clusters, *same.edges)} <= {""}
@@ -54,7 +54,7 @@ def moved_out():
     return history([h])
 
 
-def test_what_left_a_loop_is_drawn_at_both_places_and_no_line_runs_back():
+def test_moved_operations_are_drawn_at_both_places_without_back_edges():
     record = moved_out()
     [k] = [k for k, application in enumerate(record.applications) if application.moved_out]
     picture = difference(record.snapshot(k), record.snapshot(k + 1))

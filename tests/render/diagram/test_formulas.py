@@ -55,7 +55,7 @@ def drawn(tree, nodes, edges):
 
 
 @given(tree=TREES.filter(lambda tree: not isinstance(tree, str)))
-def test_a_formula_is_worth_what_its_operations_are(tree):
+def test_a_formula_evaluates_like_its_operations(tree):
     nodes, edges = [Node("a", "inner_input", "a"), Node("b", "inner_input", "b")], []
     with np.errstate(all="ignore"):
         _, value = drawn(tree, nodes, edges)

@@ -54,7 +54,7 @@ def test_a_loop_without_a_change_is_closed():
     assert len(small.nodes) < len(whole.nodes) and "not drawn" in small.notes[-1]
 
 
-def test_what_else_reads_the_same_input_is_not_near():
+def test_other_readers_of_an_input_are_not_near():
     nodes = [
         Node("x", "input", "x"),
         Node("new", "operation", "dot", change="added"),

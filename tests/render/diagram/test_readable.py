@@ -18,7 +18,7 @@ def graph():
     return history(several_taps()).snapshot(0)
 
 
-def test_a_large_picture_keeps_the_loop_of_most_time_open_and_says_what_it_folded():
+def test_a_large_picture_keeps_the_slowest_loop_open_and_names_closed_ones():
     picture = diagram_of(graph())
     small = readable(picture, limit=40)
     assert len(small.nodes) < len(picture.nodes)

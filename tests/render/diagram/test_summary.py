@@ -67,7 +67,7 @@ def test_a_large_loop_is_closed_and_alone_it_keeps_its_ports(states):
         assert ports == {port.id for node in small.nodes for port in node.ports}
 
 
-def test_what_is_hot_stays():
+def test_hot_nodes_survive_summarising():
     picture = diagram_of(dense(2000, 2))
     hot = [node.id for node in picture.nodes if node.kind == "operation"][5::211]
     nodes = tuple(

@@ -46,7 +46,7 @@ def picture():
     return unrolled(history(several_taps()).snapshot(0), "rnn", 8)
 
 
-def test_step_seven_reads_and_writes_the_rows_that_the_taps_say(picture):
+def test_step_seven_reads_and_writes_the_rows_of_its_taps(picture):
     reads, writes = reads_and_writes(picture, "step 7")
     assert {"x[4]", "x[6]", "y[6]"} <= reads
     assert writes == {"x[7]", "y[7]"}
@@ -155,7 +155,7 @@ def test_rows_of_a_sequence_have_the_numbers_of_the_array(taps, options, rows):
     assert set(re.findall(r"data\[.*?\]", " ".join(of_rewritten))) == rows
 
 
-def test_each_step_has_its_own_name_for_what_it_adds_to_the_gradient_of_a_row():
+def test_each_steps_contribution_to_a_rows_gradient_has_its_own_name():
     built, _ = loop_of_taps([-1, 0])
     labels = labels_of(unrolled(built, "loop", 2), "nitsot").values()
     assert set(labels) == {f"∂data[{row}] from step {step}" for row, step in [(0, 0), (1, 0), (1, 1), (2, 1)]}

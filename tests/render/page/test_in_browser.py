@@ -112,7 +112,7 @@ def test_which_rows_of_x_step_7_reads_and_writes(browser, file, record):
     assert words == "row 0: reads x[t-3]; row 2: reads x[t-1]; row 3: writes x[t]"
 
 
-def test_which_outputs_w_feedback_reaches_and_by_what_path(browser, file, record):
+def test_the_page_shows_the_outputs_and_paths_of_w_feedback(browser, file, record):
     browser.open(file, f"#view=slots&loop={key(record, 'rnn')}")
     row = "[...document.querySelectorAll('.matrix tbody tr')].find((e) => e.querySelector('th').textContent === 'W_feedback')"
     assert browser.evaluate(f"[...{row}.querySelectorAll('button')].map((e) => e.ariaLabel)") == [
@@ -137,7 +137,7 @@ def test_why_the_state_of_the_backward_loop_is_a_mitmot_and_which_cells_step_3_w
     assert "belongs to step 16 of rnn" in shown(browser)
 
 
-def test_which_operations_left_the_loop_by_which_rule_and_at_what_gain(browser, file, record):
+def test_the_page_shows_moved_operations_with_their_rule_and_gain(browser, file, record):
     history = record.functions[0].rewrites.applications
     at = next(each.index for each in history if each.rule == "PushOutSeqScan" and "`rnn`" in each.message)
     browser.open(file, f"#view=rewrites&rewrite={at}&loop={key(record, 'rnn')}")
@@ -289,9 +289,7 @@ def test_numbers_below_the_chart_stand_below_their_steps(browser, file, record):
         assert away and max(away) < 1
 
 
-def test_a_loop_without_times_of_operations_says_which_steps_are_kept_and_names_none(
-    browser, record, tmp_path
-):
+def test_a_loop_without_operation_times_lists_kept_steps_and_names_no_operation(browser, record, tmp_path):
     [rnn] = (loop for loop in record.loops if loop.name == "rnn")
     unobserved = tuple(replace(operation, typical_ns=0.0, samples=0) for operation in rnn.operations)
     changed = replace(rnn, operations=unobserved, blocks=1, block_steps=9, steps=900, series_stride=1)
@@ -654,7 +652,7 @@ def test_one_step_back_of_the_first_step_is_the_start(browser, planted_page):
     assert text["at the start"] == {"tank": "1", "sum": "0"}[loop]
 
 
-def test_one_step_back_of_a_step_that_is_alone_in_the_page_is_what_it_was_given(browser, tmp_path):
+def test_one_step_back_from_an_isolated_step_shows_its_input(browser, tmp_path):
     record = planted()
     trace = record.traces[0]
     step = next(k for k in trace.steps if k and k - 1 not in trace.steps)
@@ -727,7 +725,7 @@ def test_a_step_that_is_not_in_the_page_names_the_command(browser, tmp_path):
     )
 
 
-def test_a_page_without_values_says_first_how_to_record_them(browser, file):
+def test_a_page_without_values_begins_with_the_command_to_record_them(browser, file):
     browser.open(file, "#view=player&step=7")
     todo, about = (
         browser.evaluate(f"document.querySelector('{at}').getBoundingClientRect().top")

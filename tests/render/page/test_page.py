@@ -73,7 +73,7 @@ def test_the_page_needs_nothing_but_itself(record):
     assert "https:" not in text
 
 
-def test_the_page_holds_what_the_record_says(record):
+def test_the_page_holds_the_data_of_the_record(record):
     data = data_of(page(record, Extras(advice=[{"title": "Do this.", "text": "Because."}], notes=["seen"])))
     assert [each["name"] for each in data["loops"]] == [loop.name for loop in record.loops]
     assert data["loops"][0]["series"] == record.loops[0].series.tolist()

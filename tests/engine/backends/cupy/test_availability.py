@@ -43,7 +43,7 @@ def test_a_missing_cupy_is_reported_with_how_to_install_it(monkeypatch):
     assert 'pip install "scanviz[cuda13]"' in found.how_to_get and "scanviz[cuda12]" in found.how_to_get
 
 
-def test_a_function_on_a_missing_cupy_says_how_to_install_it(monkeypatch):
+def test_a_missing_cupy_is_an_error_with_the_install_command(monkeypatch):
     without_cupy(monkeypatch)
     x = T.vector("x")
     with pytest.raises(BackendError, match="cannot run here: CuPy is not installed") as caught:

@@ -126,7 +126,7 @@ class Listener(observe.Observer):
         self.values.extend(values)
 
 
-def test_those_who_watch_values_get_arrays_of_the_host():
+def test_observers_of_values_get_host_arrays():
     x = T.vector("x")
     f = scanviz.function([x], scanviz.scan(lambda h: h * 2, outputs_info=x, n_steps=3)[0], mode="stand-in")
     listener = Listener("values")

@@ -69,7 +69,7 @@ def test_additions_at_repeated_places(dtype):
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_numpy_refuses_is_refused(name):
+def test_arguments_that_numpy_refuses_are_refused(name):
     inputs, build, values = REFUSED[name]
     for mode in (BACKENDS[0], "cupy"):
         with pytest.raises(ScanvizError):

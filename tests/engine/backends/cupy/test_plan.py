@@ -39,7 +39,7 @@ def test_operations_write_into_the_rows_and_buffers_that_the_plan_gives_them(mon
     assert sorted(made) == [(3,), (5, 3)]  # one buffer, and all rows
 
 
-def test_what_cannot_be_written_into_a_given_array_is_new_in_every_step_and_stored():
+def test_results_without_an_out_argument_are_allocated_and_copied_in_each_step():
     found, plan, source = run_loop(lambda x, h, w: T.sigmoid(T.dot(w, h) + x))
     wanted, _, _ = run_loop(lambda x, h, w: T.sigmoid(T.dot(w, h) + x), mode="numpy")
     np.testing.assert_allclose(found, wanted, rtol=1e-13)
@@ -48,7 +48,7 @@ def test_what_cannot_be_written_into_a_given_array_is_new_in_every_step_and_stor
     )  # CuPy's dot and formulas of our own take no array to write into
 
 
-def test_what_stays_the_same_is_done_once_before_the_steps():
+def test_invariant_operations_run_once_before_the_steps():
     found, plan, source = run_loop(lambda x, h, w: x * 0.5 + w[1] * h, mode=scanviz.Mode("stand-in", "none"))
     wanted, _, _ = run_loop(lambda x, h, w: x * 0.5 + w[1] * h, mode="numpy")
     np.testing.assert_allclose(found, wanted, rtol=1e-13)
@@ -56,7 +56,7 @@ def test_what_stays_the_same_is_done_once_before_the_steps():
 
 
 @pytest.mark.parametrize("step", [lambda x, h, w: h * 0.5 + x, lambda x, h, w: T.dot(w, h) + x])
-def test_a_state_of_which_the_last_row_is_kept_lies_in_one_row_or_two(step):
+def test_a_state_read_at_its_last_row_has_one_or_two_rows(step):
     found, plan, _ = run_loop(step, lambda rows: rows[-1])
     wanted, _, _ = run_loop(step, lambda rows: rows[-1], mode="numpy")
     np.testing.assert_allclose(found, wanted, rtol=1e-13)

@@ -176,7 +176,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_numpy_refuses_is_refused_with_the_same_words(name):
+def test_arguments_that_numpy_refuses_are_refused_with_the_same_message(name):
     inputs, build, values = REFUSED[name]
     assert refused(lambda mode: scanviz.function(inputs, build(), mode=mode), *values)
 

@@ -202,7 +202,7 @@ def test_the_table_of_taps(reads, writes, kept, replaced, cleared):
     assert set(taps.reads) == {*reads, *writes}
 
 
-def test_what_survives_a_loop():
+def test_survives_and_rows_after_follow_the_taps_of_a_state():
     assert survives(state((-1,), (0,)), -1)
     assert survives(state((0, 1), (1,)), 0) and not survives(state((0, 1), (1,)), 1)
     assert rows_after(state((-1,), (0,))) == 0 and rows_after(state((0, 2), (1,))) == 2
@@ -293,7 +293,7 @@ def test_the_parts_of_a_mitmot_loop_by_kind(case):
 
 
 @given(case=FULL, seed=st.integers(0, 99))
-def test_one_step_of_a_mitmot_loop_depends_on_what_its_pattern_says(case, seed):
+def test_one_step_of_a_mitmot_loop_depends_on_the_inputs_of_its_pattern(case, seed):
     layout = Layout(case.scan()[0].owner)
     pattern, inputs, outputs = layout.inner_connection_pattern(), layout.inner_inputs, layout.inner_outputs
     f = scanviz.function(inputs, outputs, on_unused_input="ignore")

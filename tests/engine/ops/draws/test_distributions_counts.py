@@ -96,7 +96,7 @@ def test_small_binomial_counts_are_inverted_uniforms_of_their_blocks(tries, p, n
     tries=st.sampled_from([0, 1, 30, 1000]),
     dtype=st.sampled_from(["int16", "int32", "int64", "uint16", "uint64"]),
 )
-def test_states_move_by_the_shape_whatever_the_parameters(shape, lam, tries, dtype):
+def test_random_states_advance_by_the_shape_alone(shape, lam, tries, dtype):
     count = math.prod(shape)
     for draw, blocks in (
         (lambda: poisson(STATE, shape, lam, dtype), count),

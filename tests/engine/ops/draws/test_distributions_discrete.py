@@ -161,7 +161,7 @@ def test_bernoulli_succeeds_with_its_probability(p):
 
 
 @pytest.mark.parametrize("p", [-0.1, 1.1, math.nan, [0.5, 2.0]])
-def test_bernoulli_refuses_what_is_no_probability(p):
+def test_bernoulli_refuses_invalid_probabilities(p):
     with pytest.raises(ScanvizValueError, match="`p` is out of range"):
         bernoulli(STATE, (2,), p)
 
@@ -191,7 +191,7 @@ def test_a_word_that_may_be_unfair_is_seen_among_others(words, span, unfair):
 @given(
     weights=st.lists(st.lists(st.integers(0, 9), min_size=4, max_size=4).filter(any), min_size=1, max_size=5)
 )
-def test_rows_of_probabilities_draw_what_each_row_alone_would(weights):
+def test_rows_of_probabilities_draw_like_each_row_alone(weights):
     rows = np.array([np.array(row) / sum(row) for row in weights])
     _, together = categorical(STATE, (6, len(rows)), rows)
     for column, row in enumerate(rows):
@@ -209,7 +209,7 @@ def test_the_largest_uniform_never_picks_a_category_of_probability_0(weights):
 
 
 @pytest.mark.parametrize("pvals", [[0.5, 0.4], [1.5, -0.5], [math.nan, 1.0], [math.inf, 0.0], [[1.0], [0.9]]])
-def test_what_is_no_distribution_is_refused(pvals):
+def test_invalid_distributions_are_refused(pvals):
     with pytest.raises(ScanvizValueError, match="categorical: `p"):
         categorical(STATE, (2,), pvals)
 
@@ -305,7 +305,7 @@ def test_impossible_choices_are_refused():
         choice(STATE, (1,), 2, p=[math.nan, 1.0])
 
 
-def test_what_cannot_be_permuted_is_refused():
+def test_permutation_refuses_invalid_arguments():
     with pytest.raises(ScanvizTypeError, match="must be an integer"):
         permutation(STATE, 2.5)
     with pytest.raises(ScanvizValueError, match="cannot permute"):

@@ -82,7 +82,7 @@ def test_the_formula_of_the_generator_gives_the_blocks_of_offsets_and_lanes():
             assert np.array_equal(np.stack(found, 1), blocks_at(state, offsets, lane))
 
 
-def test_what_reads_arrays_has_no_formula():
+def test_draws_that_read_arrays_have_no_formula():
     assert [
         draw_block(name) for name in ("categorical", "multinomial", "dirichlet", "choice", "permutation")
     ] == [None] * 5

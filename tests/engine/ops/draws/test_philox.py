@@ -248,7 +248,7 @@ def test_the_generator_of_numpy_is_imported_where_many_blocks_are_wanted_only(ma
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_what_is_kept_ahead_cannot_be_written_to_and_is_bounded():
+def test_blocks_drawn_ahead_are_read_only_and_bounded():
     philox._ahead.clear()
     state = seed_state(3)
     for _ in range(300):
@@ -262,7 +262,7 @@ def test_what_is_kept_ahead_cannot_be_written_to_and_is_bounded():
     assert len(kept) <= philox._MOST_STREAMS and max(kept) <= MOST_AHEAD
 
 
-def test_threads_that_draw_from_one_stream_get_what_each_asked_for():
+def test_threads_draw_the_right_numbers_from_one_stream():
     wrong = []
 
     def draw(offset):

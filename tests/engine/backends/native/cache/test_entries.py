@@ -88,7 +88,7 @@ def test_the_key_has_the_code_and_the_processor_but_not_the_lines_of_the_user(mo
     assert jit._key(text) != known
 
 
-def test_what_is_stored_is_loaded_and_the_users_alone(place):
+def test_a_stored_entry_is_loaded_and_is_private_to_the_user(place):
     assert entries.load(KEY) is None and not place.exists()
     entries.store(KEY, b"code")
     assert entries.load(KEY) == b"code"
@@ -146,7 +146,7 @@ def test_a_full_disk_leaves_nothing_behind(place, monkeypatch):
     assert keys(place) == [KEY]
 
 
-def test_the_folder_stays_below_its_bound_and_what_was_read_lately_stays(place, monkeypatch):
+def test_the_folder_stays_below_its_bound_and_keeps_recent_entries(place, monkeypatch):
     monkeypatch.setattr(config.native, "cache_bytes", 100_000)
     entries.store(KEY, b"c" * 1000)
     for number in range(400):
@@ -165,7 +165,7 @@ def test_folders_around_the_cache_are_the_users_alone(place):
     } == {0o700}
 
 
-def test_what_a_dead_process_was_writing_goes_some_time_later(place):
+def test_a_dead_processs_temporary_file_is_removed_later(place):
     entries.store(KEY, b"code")
     left, young, foreign = (place / f"{entries.TEMPORARY}1-{digit * 16}" for digit in "123")
     left.write_bytes(entries.MAGIC + b"half")

@@ -67,7 +67,7 @@ def test_a_function_that_no_library_has_is_refused():
         linked(text)
 
 
-def test_what_is_no_code_is_an_error_that_says_where():
+def test_invalid_ir_is_an_error_with_its_position():
     with pytest.raises(RuntimeError, match=r"1:8: error"):
         llvm.object_file("define nothing", "x86-64", "")
 

@@ -43,7 +43,7 @@ def fed(step, *more, state=None, x=X):
 
 
 @pytest.mark.parametrize("read", ["all", "last", "last two", "sum"])
-def test_what_is_read_of_a_loop_over_vectors(read):
+def test_every_read_of_a_loop_over_vectors_agrees_with_numpy(read):
     w = T.matrix("w")
     reads = {
         "all": lambda s: T.sum(s * 0.5, axis=0),
@@ -143,7 +143,7 @@ def always_called(monkeypatch):
     monkeypatch.setattr(program, "A_CALL", 0)
 
 
-def test_calling_out_what_costs_more_than_is_gained_is_left_to_numpy():
+def test_a_loop_with_expensive_calls_out_stays_on_numpy():
     x = T.tensor("float64", (None, 3, 3), "x")
     y, _ = scanviz.scan(lambda x_t, y: T.linalg.pinv(x_t) + y, x, T.zeros((3, 3)), name="inverse")
     f = scanviz.function([x], y, mode=Mode("native", "none"))
@@ -154,7 +154,7 @@ def test_calling_out_what_costs_more_than_is_gained_is_left_to_numpy():
 
 
 @pytest.mark.usefixtures("always_called")
-def test_what_has_no_native_code_is_called_out_and_the_record_says_so():
+def test_an_operation_without_native_code_is_called_out_and_recorded():
     x = T.tensor("float64", (None, 3, 3), "x")
     y, _ = scanviz.scan(
         lambda x_t, y: T.linalg.pinv(x_t) + T.tanh(y * 2.0), x, T.zeros((3, 3)), name="inverse"
@@ -173,7 +173,7 @@ def with_inner():
     return scanviz.function([X], fed(step)[-1], mode="native")
 
 
-def test_a_record_says_that_branches_inside_are_slower_while_it_is_made():
+def test_a_record_notes_that_inner_branches_run_slower_under_the_profiler():
     h = fed(lambda x_t, h: h + T.ifelse(x_t[0] > 0, T.tanh(h), x_t))
     f = scanviz.function([X], h, mode="native")
     with scanviz.profile() as session:
@@ -221,7 +221,7 @@ def test_an_operation_that_is_called_out_fails_in_the_words_of_other_tiers():
 
 
 @pytest.mark.usefixtures("always_called")
-def test_ctrl_c_during_what_is_called_out_ends_the_loop(monkeypatch):
+def test_ctrl_c_during_a_call_out_ends_the_loop(monkeypatch):
     x = T.tensor("float64", (None, 2, 2), "x")
     y, _ = scanviz.scan(lambda x_t, y: T.linalg.pinv(x_t) + y, x, T.zeros((2, 2)), name="inverse")
     f = scanviz.function([x], y, mode=Mode("native", "none"))
@@ -238,7 +238,7 @@ def test_ctrl_c_during_what_is_called_out_ends_the_loop(monkeypatch):
 
 @pytest.mark.parametrize("innermost", ["numpy", "reference", "native"])
 @pytest.mark.parametrize("branch", [False, True])
-def test_a_loop_that_names_another_tier_is_called_out_of_one_that_says_native(innermost, branch, monkeypatch):
+def test_a_loop_on_another_tier_is_called_out_of_a_native_loop(innermost, branch, monkeypatch):
     monkeypatch.setattr(scanviz.config.native, "pays_after", 0)
 
     def row(a, b):

@@ -5,7 +5,7 @@ from scanviz.engine.backends.native.emit.ir import Code, Value, constant
 NUMBER, ADDRESS = Value("%n", "int64"), Value("%a", "address")
 
 
-def test_what_is_reckoned_again_in_a_block_is_written_once():
+def test_repeated_address_arithmetic_in_a_block_is_emitted_once():
     code = Code()
     first, again = (code.at(ADDRESS, code.along(constant(8, "int64"), NUMBER, 24)) for _ in range(2))
     assert first == again and len(code.lines) == 3

@@ -64,7 +64,7 @@ def test_a_network_and_its_gradient(dtype, width):
 
 
 @pytest.mark.parametrize("steps", [0, 1, 255, 256, 257, 700])
-def test_chunks_of_steps_join_whatever_goes_on_from_one_to_the_next(steps):
+def test_chunks_of_steps_pass_states_of_every_kind_to_the_next_chunk(steps):
     x = T.matrix("x")
 
     def step(x_t, a, older, b):
@@ -77,7 +77,7 @@ def test_chunks_of_steps_join_whatever_goes_on_from_one_to_the_next(steps):
 
 
 @pytest.mark.parametrize("cut", [np.s_[::-1], np.s_[::3], np.s_[::-2], np.s_[:, ::-1], np.s_[:, ::2]])
-def test_sequences_and_weights_whose_elements_lie_apart(cut):
+def test_strided_sequences_and_weights_agree_with_numpy(cut):
     x, w = T.matrix("x"), T.matrix("w")
     s, _ = scanviz.scan(lambda x_t, s, w: s * 0.5 + T.dot(w, x_t), x, T.zeros((4,)), w)
     given = RNG.normal(size=(8, 8))[cut]
@@ -98,7 +98,7 @@ def test_reductions_of_every_dtype_along_every_axis(dtype):
     agree([x], results, given, tolerance=1e-5, rewrites="none")
 
 
-def test_a_loop_whose_shapes_depend_on_values_runs_on_numpy_and_says_why():
+def test_a_loop_with_value_dependent_shapes_runs_on_numpy_with_a_reason():
     x = T.matrix("x")
     y, _ = scanviz.scan(lambda x_t, y: y + T.sum(x_t[x_t > 0]), x, T.constant(0.0), name="positive")
     f = scanviz.function([x], y[-1], mode=Mode("native", "none"))
@@ -108,7 +108,7 @@ def test_a_loop_whose_shapes_depend_on_values_runs_on_numpy_and_says_why():
     assert name == "numpy" and "depends on values" in why
 
 
-def test_the_tier_says_which_operations_it_runs():
+def test_the_tier_lists_the_operations_it_supports():
     x = T.matrix("x")
     program = scanviz.function([x], T.linalg.pinv(T.exp(x))).program
     answers = [resolve("native").supports(each, program) for each in program.instructions]
@@ -141,7 +141,7 @@ def test_ctrl_c_is_heard_in_a_long_loop_inside():
         f(0.5)
 
 
-def test_loops_inside_that_run_long_are_called_out_and_say_why(monkeypatch):
+def test_long_inner_loops_are_called_out_with_a_reason(monkeypatch):
     monkeypatch.setattr(inside, "LONG_NS", 1e4)
     x, s0 = T.matrix("x"), T.vector("s0")
 
@@ -248,7 +248,7 @@ def test_an_error_in_a_side_of_a_branch_names_the_step(tier_name):
         lambda a, b, m: T.set_subtensor(a[:2], b),
     ],
 )
-def test_what_does_not_fit_is_the_error_of_the_other_tiers(step):
+def test_mismatched_shapes_raise_the_error_of_the_other_tiers(step):
     a, b, m = T.matrix("a"), T.matrix("b"), T.tensor("float64", (None, None, None), "m")
     rows, _ = scanviz.scan(step, [a, b, m], name="fits")
     text = []

@@ -27,13 +27,13 @@ def loads(code):
     return sum(" = load " in line for line in code.lines)
 
 
-def test_what_was_stored_is_not_loaded(code):
+def test_a_stored_value_is_not_loaded_again(code):
     value = number(code, 4)
     code.store(value, at(code, 32))
     assert code.load(at(code, 32), "float64", 4) == value and not loads(code)
 
 
-def test_lanes_of_what_was_stored_are_picked_and_numbers_put_side_by_side(code):
+def test_lanes_of_a_stored_vector_are_extracted_and_stored_scalars_joined(code):
     value, more = number(code, 4), [number(code), number(code)]
     code.store(value, at(code, 0))
     for k, one in enumerate(more):
@@ -73,7 +73,7 @@ def test_a_later_store_of_a_part_leaves_the_rest_known(code):
         lambda code: code.line("store i128 %wide, ptr %a, align 4"),
     ],
 )
-def test_what_may_have_changed_is_loaded(code, changes):
+def test_memory_that_may_have_changed_is_loaded(code, changes):
     code.store(number(code), at(code, 0))
     changes(code)
     code.load(at(code, 0), "float64")
@@ -89,7 +89,7 @@ def test_what_may_have_changed_is_loaded(code, changes):
         lambda code: code.comment("a line for people"),
     ],
 )
-def test_what_cannot_have_changed_is_not(code, changes):
+def test_memory_that_cannot_have_changed_is_not_loaded(code, changes):
     value = number(code)
     code.store(value, at(code, 0))
     changes(code)

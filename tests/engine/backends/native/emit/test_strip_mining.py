@@ -89,7 +89,7 @@ def test_numbers_of_a_sequence_reach_every_strip():
         lambda z, c: (z + c, {}, scanviz.until(T.all(z > 5.0))),
     ],
 )
-def test_what_cannot_or_need_not_be_done_in_strips_is_not(step):
+def test_loops_that_cannot_or_need_not_be_strip_mined_are_not(step):
     given = RNG.random(20), RNG.random(20)
     z, c = T.vector("z"), T.vector("c")
     rows, _ = scanviz.scan(step, None, z, c, n_steps=9)
@@ -140,7 +140,7 @@ def test_a_loop_inside_a_step_is_done_in_strips_too(size):
     np.testing.assert_allclose(found[0], plain(*given), rtol=1e-12)
 
 
-def test_what_a_loop_inside_reads_row_by_row_is_in_no_strip():
+def test_rows_that_an_inner_loop_reads_are_not_strip_mined():
     x = T.matrix("x")
 
     def outer(x_t, so_far):
@@ -156,7 +156,7 @@ def test_what_a_loop_inside_reads_row_by_row_is_in_no_strip():
     np.testing.assert_allclose(found, plain, rtol=1e-12)
 
 
-def test_what_has_no_native_code_is_in_no_strip():
+def test_operations_without_native_code_are_not_strip_mined():
     z = T.vector("z", dtype="float16")
     rows, _ = scanviz.scan(lambda z: z * z - z, None, z, n_steps=9, name="halves")
     f = scanviz.function([z], rows[-1], mode="native")

@@ -53,7 +53,7 @@ def test_rows_and_elements_are_picked_and_put(step, dtype):
     assert all("called out" not in why for _, why in tiers_of(f)), tiers_of(f)
 
 
-def test_the_gradient_of_picks_adds_up_what_is_picked_twice():
+def test_the_gradient_of_indexing_adds_up_repeated_indices():
     inputs, out = loop(lambda k, w: T.sin(w[k]))
     for rewrites in ("all", "none"):
         agree(inputs, scanviz.grad(T.sum(out * out), inputs[1]), PICKS, TABLE, rewrites=rewrites)
@@ -146,7 +146,7 @@ def test_an_index_beyond_its_axis_is_found_in_any_lane(where, bad):
             scanviz.function([k, w], out, mode=Mode(tier, "none"))(given, RNG.normal(size=23))
 
 
-def test_what_an_index_picks_of_a_state_becomes_its_next_row():
+def test_an_indexed_state_becomes_its_next_row():
     w, k = T.vector("w"), T.lvector("k")
     out, _ = scanviz.scan(lambda h, k: h[k], None, w, [k], n_steps=7, name="shuffled")
     for wanted in (out, out[-1]):

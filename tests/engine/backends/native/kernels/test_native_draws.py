@@ -171,7 +171,7 @@ def test_integers_of_every_width_are_drawn(draw, dtype):
         "no number between",
     ],
 )
-def test_what_may_not_be_drawn_is_the_error_of_the_other_tiers(draw, why):
+def test_invalid_parameters_of_draws_raise_the_error_of_the_other_tiers(draw, why):
     text = []
     for tier in ("native", "reference"):
         state, x = T.random.random_state(5), T.vector("x")

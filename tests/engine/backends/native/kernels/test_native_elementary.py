@@ -130,7 +130,7 @@ def test_a_remainder_is_exact_where_the_quotient_is_about_a_whole_number(dtype):
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("name", OWN)
-def test_the_last_elements_have_the_same_bits_whatever_their_neighbours(name, dtype):
+def test_the_last_elements_have_the_same_bits_in_every_vector_width(name, dtype):
     block, given = block_and_operands(name, dtype)
     (alone,) = native_code.run(block, given, 1)
     for lanes in (2, 4, 8, 16):

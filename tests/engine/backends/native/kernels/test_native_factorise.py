@@ -40,7 +40,7 @@ def everything(a, b, one):
 
 
 @pytest.mark.parametrize("size", [1, 4, 11])
-def test_what_is_done_with_small_matrices_needs_no_call(registers, size):
+def test_small_matrix_operations_are_not_called_out(registers, size):
     a, b = T.tensor3("a"), T.matrix("b")
     results, _ = scanviz.scan(everything, [a, b], non_sequences=np.eye(size))
     given = RNG.normal(size=(3, size, size)) + 2 * size**0.5 * np.eye(size), RNG.normal(size=(3, size))

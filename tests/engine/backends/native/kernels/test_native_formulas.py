@@ -84,7 +84,7 @@ def test_an_elementary_function_is_within_four_places_of_numpys(function, dtype)
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda each: each.name)
-def test_an_operation_gives_numpys_numbers_whatever_the_lanes(operation):
+def test_an_operation_agrees_with_numpy_in_every_vector_width(operation):
     count = operation.arity
     for dtype in DTYPES:
         try:

@@ -89,7 +89,7 @@ def test_weights_are_packed_before_the_steps_and_rows_of_a_state_are_not(monkeyp
     assert text and not any(text)
 
 
-def test_what_is_packed_is_so_for_each_call_and_for_each_chunk_of_steps():
+def test_packed_matrices_are_valid_in_every_call_and_chunk_of_steps():
     x, w = T.matrix("x"), T.matrix("w")
     h, _ = scanviz.scan(lambda v, h, w: v + T.dot(h, w) / 20.0, x, T.zeros(20), w)
     both = [scanviz.function([x, w], h, mode=mode) for mode in ("native", "numpy")]

@@ -12,7 +12,7 @@ if not availability("native").works:
 
 
 @pytest.mark.parametrize("as_sequence", [True, False])
-def test_a_copy_that_does_not_fit_into_memory_is_not_told_as_rows(as_sequence):
+def test_a_copy_too_large_for_memory_is_not_reported_as_rows(as_sequence):
     x = T.tensor3("x")
     sums, _ = scanviz.scan(
         lambda *given: given[0] + T.sum(given[1]) if not as_sequence else given[1] + T.sum(given[0]),
@@ -29,7 +29,7 @@ def test_a_copy_that_does_not_fit_into_memory_is_not_told_as_rows(as_sequence):
     assert "row" not in raised.value.fix
 
 
-def test_what_a_step_computes_is_not_told_as_rows():
+def test_memory_of_a_steps_temporaries_is_not_reported_as_rows():
     x = T.matrix("x")
     sums, _ = scanviz.scan(lambda x_t, s: s + T.max(T.outer(x_t, x_t)[::-1] @ x_t), x, 0.0, name="sums")
     f = scanviz.function([x], sums[-1], mode=scanviz.Mode("native", rewrites="none"))

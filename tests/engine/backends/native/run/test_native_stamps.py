@@ -155,7 +155,7 @@ def test_steps_before_an_error_are_counted(source):
     assert sum(each.steps for each in series.series_kept) == 333
 
 
-def test_what_is_done_once_where_the_code_is_left_is_in_no_step(source):
+def test_work_after_the_last_step_is_charged_to_no_step(source):
     """In runs of one step it was: the copy of a state's row to its place."""
     h, n = T.vector("h"), T.lscalar("n")
     rows, _ = scanviz.scan(lambda h: T.tanh(h), None, h, n_steps=n)

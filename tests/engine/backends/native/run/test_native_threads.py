@@ -96,7 +96,7 @@ def test_a_first_run_that_surely_is_long_is_taken_by_threads():
     assert divided(f)
 
 
-def test_steps_whose_times_are_noted_are_taken_by_threads_too(monkeypatch):
+def test_timed_steps_run_on_threads_too(monkeypatch):
     f, given = batch_of_rows()
     expected, timed = f(given), []
     f(given)
@@ -183,7 +183,7 @@ def test_a_loop_backwards_that_reads_but_the_sizes_of_a_sequence_is_taken_by_thr
     threads_take_both_loops(f, given)
 
 
-def test_a_product_of_what_stays_with_each_row_is_written_where_its_rows_lie():
+def test_a_product_with_invariant_weights_is_written_into_its_rows():
     weights, x = T.matrix("weights"), T.tensor3("x")
     rows, _ = scanviz.scan(lambda x_t, weights: T.dot(weights, x_t), x, None, weights)
     f = scanviz.function([weights, x], rows, mode=Mode("native", "none"))
@@ -235,7 +235,7 @@ def test_threads_wake_on_another_processor_than_the_callers_and_may_use_all_when
     assert awake == (0, allowed)
 
 
-def test_asking_for_the_processor_hands_pythons_lock_to_no_other_thread():
+def test_querying_the_processor_keeps_the_interpreter_lock():
     asks = workers._processor()
     if asks is None:
         pytest.skip("this system does not tell the processor of a thread")

@@ -36,7 +36,7 @@ class Observer:
     of very short steps that may share one time.  ``samples`` allows sampling: after enough observed calls, the engine reports most
     short calls by ``calls_counted`` and most short runs by ``loop_counted``, and runs blocks of steps unobserved.  ``weighs`` asks
     for the memory that a sample of the calls holds.  ``lists_built`` asks for ``compiled`` when a function is built instead of
-    before its first call.  ``checks_results`` asks for ``computed`` after fully observed calls.
+    before its first call.  ``checks_results`` asks for ``computed`` after each call.
     """
 
     detail: Detail = "steps"

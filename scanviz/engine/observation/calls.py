@@ -90,8 +90,11 @@ class ObservedCalls:
             ended = perf_counter_ns()
         except BaseException:
             # the failure came after the run: an error of the run has emitted the end event already
-            if probe.level is RUNS and probe.run_ended:
-                probe.function_end(probe.elapsed_ns, None)
+            if probe.run_ended:
+                if probe.level is RUNS:
+                    probe.function_end(probe.elapsed_ns, None)
+                checks, observing = probe.run_begun - entered, probe.run_ended - probe.run_begun
+                probe.function_returned(checks, 0, max(0, observing - probe.elapsed_ns))
             raise
         if probe.waiting:
             self._count(probe, ended)
@@ -109,10 +112,21 @@ class ObservedCalls:
         return probe
 
     def run(self, arrays: list[Array], probe: Probe) -> list[Array]:
-        """Run the program for a call."""
-        if probe.level is not RUNS:
-            return self._run_closely(arrays, probe)
-        # unobserved, except that the runs of its loops are counted
+        """Run the program for a call, and let observers check its results: observer overhead, also if Ctrl-C ends it."""
+        results = (
+            self._run_counted(arrays, probe) if probe.level is RUNS else self._run_closely(arrays, probe)
+        )
+        for observer in probe.observers:
+            if observer.checks_results:
+                try:
+                    with probe.own.aside():
+                        observer.computed(self.key, results, partial(self._repeat, arrays))
+                finally:
+                    probe.run_ended = perf_counter_ns()
+        return results
+
+    def _run_counted(self, arrays: list[Array], probe: Probe) -> list[Array]:
+        """Run the program unobserved, except that the runs of its loops are counted."""
         own = probe.own
         held = own.ns
         # no call before the block: an interrupt comes either before the begin or inside the block that emits the end
@@ -132,12 +146,12 @@ class ObservedCalls:
 
     def _run_closely(self, arrays: list[Array], probe: Probe) -> list[Array]:
         probe.run_begun = perf_counter_ns()
-        try:
-            if self._notified_generation == GENERATION[0]:
-                return self._run_observed(arrays, probe)
-            return self._run_for_all(arrays, probe)
-        finally:
-            probe.run_ended = perf_counter_ns()
+        if self._notified_generation == GENERATION[0]:
+            results = self._run_observed(arrays, probe)
+        else:
+            results = self._run_for_all(arrays, probe)
+        probe.run_ended = perf_counter_ns()
+        return results
 
     def _count(self, probe: Probe, ended: int) -> None:
         """Count an unobserved call; report the counted calls once there are many, or if another probe has replaced this one."""
@@ -199,10 +213,8 @@ class ObservedCalls:
         probe.observers, probe.elapsed_ns = timing.observers, timing.elapsed_ns
         try:
             self._look(arrays, looking)
-        except BaseException:  # the call does not return: this is its last event
-            around, taken = probe.run_begun - probe.entered, perf_counter_ns() - probe.run_begun
-            timing.function_returned(around, 0, taken - timing.elapsed_ns)
-            raise
+        finally:
+            probe.run_ended = perf_counter_ns()
         return results
 
     def _look(self, arrays: list[Array], looking: tuple[Observer, ...]) -> None:
@@ -252,9 +264,6 @@ class ObservedCalls:
         elapsed = probe.elapsed_ns = ended - begun - (own.ns - held)
         probe.operations_of_call(elapsed)
         probe.function_end(elapsed, None)
-        for observer in probe.observers:
-            if observer.checks_results:
-                observer.computed(self.key, results, partial(self._repeat, arrays))
         if probe.samples:
             self.sampler.took(elapsed, perf_counter_ns() - entered - elapsed)
         own.ns += perf_counter_ns() - ended + begun - entered

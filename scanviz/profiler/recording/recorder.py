@@ -144,9 +144,10 @@ class Recorder(Observer):
 
     def computed(self, function: int, results: Sequence[Any], again: Callable[[Observer], None]) -> None:
         """Find the first NaN, once a call returns one."""
-        if self._first_nan is None and ends_in_nan(results):
+        if self.checks_results and ends_in_nan(results):
             from scanviz.profiler.values.first_nan import first_nan  # most programs need no search
 
+            self.checks_results = False
             self._first_nan = first_nan(function, again)
 
     def loop_observed(self, function: int, loop: int, own_ns: int) -> None:

@@ -7,10 +7,13 @@ import pytest
 
 import scanviz
 from scanviz import tensor as T
+from scanviz.engine.observation import calls, observer_overhead
+from scanviz.engine.observe import Observer, observed_by
 from scanviz.profiler.recording.recorder import LOOKED_AT, ends_in_nan
 from scanviz.profiler.values import first_nan
 from scanviz.record.storage.file import load
 from scanviz.record.storage.merging import merged
+from scanviz.record.summary.run_breakdown import overhead_ns, parts_of
 from scanviz.record.summary.verdict import verdict
 
 
@@ -148,3 +151,58 @@ def test_the_search_ends_where_the_nan_is_and_at_its_time(monkeypatch: pytest.Mo
     with scanviz.profile() as p:
         f(given)
     assert p.record.first_nan.operation == "" and len(steps) < 1_000
+
+
+class Counts(Observer):
+    """Count the calls that begin observed, and those that are only counted."""
+
+    samples = True
+
+    def __init__(self) -> None:
+        self.observed = self.counted = 0
+
+    def function_begin(self, function, call) -> None:
+        self.observed += 1
+
+    def calls_counted(self, function, thread, elapsed_ns, *rest) -> None:
+        self.counted += len(elapsed_ns)
+
+
+def test_the_results_of_calls_that_are_only_counted_are_looked_at(planted) -> None:
+    planted(1_000)
+    x = T.vector("x")
+    s, _ = scanviz.scan(lambda x_t, s: 0.9 * s + T.sqrt(x_t + 0.1 * s), x, 0.0, name="short")
+    f = scanviz.function([x], s[-1], name="f")
+    with scanviz.profile() as p, observed_by(Counts()) as counts:
+        before = 0
+        while not counts.counted:  # reported where an observed call begins
+            before = counts.observed
+            f(np.ones(4))
+        assert p.record.first_nan is None
+        f(np.array([1.0, 1.0, -9.0, 1.0]))
+        assert counts.observed == before + 1
+    found = p.record.first_nan
+    assert found is not None and found.step == 2 and found.loop == "short"
+
+
+@pytest.mark.parametrize("calls_before", [0, 1_000])
+def test_a_search_that_ctrl_c_ends_is_profiler_overhead(calls_before: int, planted, monkeypatch) -> None:
+    planted(1_000)
+    x = T.vector("x")
+    f = scanviz.function([x], T.sqrt(x), name="roots")
+
+    def searched(function, again):
+        now[0] += 7_000_000_000
+        raise KeyboardInterrupt
+
+    now, usual = [0], calls.perf_counter_ns
+    monkeypatch.setattr(first_nan, "first_nan", searched)
+    for module in (calls, observer_overhead):
+        monkeypatch.setattr(module, "perf_counter_ns", lambda: usual() + now[0])
+    with scanviz.profile() as p:
+        for _ in range(calls_before):
+            f(np.ones(2))
+        with pytest.raises(KeyboardInterrupt):
+            f(-np.ones(2))
+    (function,) = p.record.functions
+    assert function.calls == calls_before + 1 and function.total_ns < 6e9 < overhead_ns(parts_of(p.record))

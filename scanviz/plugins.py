@@ -58,17 +58,17 @@ class Plugin(NamedTuple):
             raise PluginFailure(self.failed(f"{type(error).__name__}: {error}")) from error
 
     def failed(self, why: str) -> str:
-        """Say that the plugin cannot be used, and which distribution adds it."""
+        """Return the message of a failed plug-in, with its distribution."""
         by = f" of the distribution {self.distribution}" if self.distribution else ""
         return f"the {GROUPS[self.group]} {self.name!r}{by} could not be loaded ({why})"
 
 
 class PluginFailure(Exception):  # noqa: N818  # callers turn it into an error
-    """Something that another distribution adds cannot be used; the text names the distribution."""
+    """A plug-in of another distribution cannot be used; the text names the distribution."""
 
 
 def plugins(group: str) -> dict[str, Plugin]:
-    """Return the installed plugins of a group, by name; of one name in several distributions the first found.
+    """Return the installed plugins of a group, by name; the first of several with one name.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Run a script and show something at its end: its functions, or what an observer found."""
+"""Run a script, then show its functions, or an observer's findings."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def show_functions(script: Script, what: str, deliver: Callable[[Sequence[Function], TextIO], None]) -> int:
-    """Run a script and show something about its functions: see :func:`run_and_show`."""
+    """Run a script, then show its functions (see :func:`run_and_show`)."""
     from scanviz.engine.measurement.captured_calls import report_functions
 
     built: list[Function] = []
@@ -30,7 +30,7 @@ def show_functions(script: Script, what: str, deliver: Callable[[Sequence[Functi
 def run_and_show(
     script: Script, what: str, observing: AbstractContextManager[Any], show: Callable[[TextIO], None]
 ) -> int:
-    """Run a script and show something at its end, even if it fails; return the exit code.
+    """Run a script, then show a result even if the script failed; return the exit code.
 
     Parameters
     ----------

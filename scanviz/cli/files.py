@@ -157,7 +157,7 @@ def seconds_of(given: Given) -> float | None:
 def recomputing(
     record: ProfileRecord, seconds: float | None
 ) -> Iterator[Callable[[int, int, int, int], TraceRecord] | None]:
-    """Give a function that recomputes steps of a record; None without ``--recompute``."""
+    """Attach a recompute service to a record; None without ``--recompute``."""
     if seconds is None:
         yield None
         return

@@ -177,7 +177,7 @@ def _deliver(record: ProfileRecord, given: Given, target: DrawTarget, out: TextI
 
 
 class _Asked(NamedTuple):
-    """The subject of the picture, a function or one of its loops, and its format."""
+    """The requested subject, a function or one of its loops, and the format."""
 
     record: ProfileRecord
     function: FunctionRecord

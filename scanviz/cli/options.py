@@ -58,7 +58,7 @@ class Option(NamedTuple):
 
     @property
     def may_lack_value(self) -> bool:
-        """Whether its value is optional: without it the value is empty, with it ``=`` is required."""
+        """True if the value is optional: without it the value is empty, with it ``=`` is required."""
         return self.value.startswith("[")
 
 

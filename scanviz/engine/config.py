@@ -135,7 +135,7 @@ class Config:
 
     @property
     def traceback(self) -> str:
-        """Whether tracebacks that Python prints are ``"short"`` or ``"full"``."""
+        """Style of the tracebacks that Python prints: ``"short"`` or ``"full"``."""
         return self._traceback
 
     @traceback.setter
@@ -148,7 +148,7 @@ class Config:
 
     @property
     def floatX(self) -> str:
-        """Dtype of constructors without one."""
+        """Default dtype of constructors."""
         return self._floatX
 
     @floatX.setter
@@ -188,7 +188,7 @@ _INSTEAD = {
 
 
 def _no_setting(name: str) -> ScanvizAttributeError:
-    """Return the error of a setting that there is not."""
+    """Return the error for an unknown setting."""
     group = name.partition("__")[0]  # PyTensor writes gcc__cxxflags
     known = ", ".join(one.removeprefix("_") for one in Config.__slots__)
     return ScanvizAttributeError(

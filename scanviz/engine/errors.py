@@ -151,7 +151,7 @@ class ScanvizAttributeError(ScanvizError, AttributeError):
 
 
 class OutOfMemoryError(ScanvizError, MemoryError):
-    """More memory was asked for than there is."""
+    """An allocation needs more memory than there is."""
 
 
 class MissingInputError(ScanvizError, ValueError):
@@ -163,7 +163,7 @@ class UnusedInputError(ScanvizError, ValueError):
 
 
 class ScanvizNotImplementedError(ScanvizError, NotImplementedError):
-    """Something scanviz does not do (yet), refused clearly."""
+    """A feature that scanviz does not support (yet)."""
 
 
 class DisconnectedInputError(ScanvizError, ValueError):

@@ -135,7 +135,7 @@ class LearnApp(TerminalApp):
     # what is seen
 
     def on_resize(self, event: Resize) -> None:
-        """Show as many panes as there is room for."""
+        """Show as many panes as fit."""
         self._columns = event.size.width
         self._lay_out()
 
@@ -375,7 +375,7 @@ class LearnApp(TerminalApp):
 
 
 def _why(program: str, otherwise: str, stopped: Stopped) -> Outcome:
-    """Return why a program has nothing to show: its own error, if any."""
+    """Return why a program has nothing to show: its error, if any."""
     outcome = run_program(program, stopped=stopped)
     return Outcome(False, otherwise) if outcome.right else outcome
 

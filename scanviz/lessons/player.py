@@ -57,7 +57,7 @@ class Player(Vertical):
 
     @property
     def recorded(self) -> bool:
-        """Whether there are loops to show."""
+        """True if there are loops to show."""
         return bool(self.state.record.loops)
 
     def open(self, record: ProfileRecord) -> None:
@@ -77,7 +77,7 @@ class Player(Vertical):
         self.view.show(state)
 
     def on_tab_view_moved(self, event: TabView.Moved) -> None:
-        """Go where the keys of the view want to go."""
+        """Apply the move that a key of the view requests."""
         event.stop()
         self.show(event.state)
 

@@ -1,4 +1,4 @@
-"""A lesson as it is written: Markdown, whose fenced blocks are its program, its picture and its exercise.
+"""Read a lesson: Markdown with fenced blocks for its program, its picture and its exercise.
 
 The first ``python`` block is the program, ``output`` what it prints, ``picture`` the options of ``scanviz graph`` that draw it.
 ``python exercise`` is what a learner completes, ``python check`` raises an AssertionError with a word of help where that is
@@ -114,7 +114,7 @@ def lesson_from(text: str) -> Lesson:
 
 
 def _to_read(text: str) -> str:
-    """Return a lesson without the parts that reveal the solution."""
+    """Return a lesson without the solution."""
 
     def kept(found: re.Match[str]) -> str:
         if found["kind"] in _FOR_THE_CHECK:

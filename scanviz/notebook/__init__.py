@@ -1,4 +1,4 @@
-"""scanviz in a notebook: ``%load_ext scanviz`` gives the cell magic ``%%scanviz``; records, loops and functions show themselves.
+"""scanviz in notebooks: ``%load_ext scanviz`` adds the cell magic ``%%scanviz``; records, loops and functions have rich displays.
 
 ``magic`` profiles a cell, ``shown`` writes a record or a loop as HTML without scripts, ``frame`` puts the page into a cell.
 """
@@ -9,7 +9,7 @@ from typing import Any
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """Give a notebook the cell magic ``%%scanviz``.
+    """Add the cell magic ``%%scanviz`` to a notebook.
 
     Parameters
     ----------

@@ -10,7 +10,7 @@ from scanviz.lessons.source import lesson
 
 
 class LessonPicture:
-    """A picture as a notebook shows it."""
+    """A picture for a notebook's cell."""
 
     def __init__(self, svg: str) -> None:
         self.svg = svg
@@ -19,7 +19,7 @@ class LessonPicture:
         return "the picture of the loop"
 
     def _repr_svg_(self) -> str:
-        """Return it as SVG."""
+        """Return the picture as SVG."""
         return self.svg
 
 
@@ -38,7 +38,7 @@ def picture(number: int, program: str = "") -> LessonPicture:
 
 
 def check(number: int, names: Mapping[str, Any]) -> None:
-    """Print whether a lesson's exercise is right, with a word of help where it is not.
+    """Print whether a lesson's exercise is right, with help if it is wrong.
 
     Parameters
     ----------

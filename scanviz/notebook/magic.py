@@ -20,7 +20,7 @@ LAST = "_scanviz"  # the variable that a recording is put into where none is nam
 
 @contextmanager
 def numbered_as_this_cell(shell: Any) -> Iterator[int]:
-    """Give code that a magic runs the number of its cell: some versions of IPython have counted on before they run it."""
+    """Give a magic's code its cell number: some versions of IPython increment it before the run."""
     known = (
         len(shell.user_ns.get("In", ())) - 1
     )  # the cell's own text is there already, if the cell is kept at all

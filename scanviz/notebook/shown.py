@@ -1,4 +1,4 @@
-"""Objects of scanviz in a notebook's cell: pictures, and records and loops as HTML with bars and tables, without a script.
+"""Rich displays in notebooks: pictures, and records and loops as HTML with bars and tables, without scripts.
 
 A notebook keeps the output of its cells, so this is small (a few kilobytes); the whole page is in ``magic``.  Everything
 from the record is escaped.
@@ -132,7 +132,7 @@ def _place(source: SourceRecord | None) -> str:
 
 
 class _Bar(str):
-    """A cell that is HTML already."""
+    """A cell that contains HTML."""
 
     __slots__ = ()
 

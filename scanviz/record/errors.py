@@ -4,7 +4,7 @@ from scanviz.engine.errors import ScanvizError, ScanvizTypeError, ScanvizValueEr
 
 
 class CannotReadError(ScanvizError, OSError):
-    """Something that is to be read cannot be opened, or is no file."""
+    """A file cannot be opened for reading."""
 
 
 class CannotWriteError(ScanvizError, OSError):

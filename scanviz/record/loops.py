@@ -27,7 +27,7 @@ INSIDE = "part of the code of the loop around"  # why a loop has code that was n
 
 
 class TierRecord(Strict, frozen=True):
-    """Code that was made for a loop.
+    """Code compiled for a loop.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class TierRecord(Strict, frozen=True):
 
 
 class TimedSteps(NamedTuple):
-    """A step that was kept, or a block of steps.
+    """A kept step, or a block of steps.
 
     Attributes
     ----------
@@ -70,12 +70,12 @@ class TimedSteps(NamedTuple):
 
     @property
     def words(self) -> str:
-        """Its steps in words: ``step 3``, ``steps 16–31``."""
+        """The steps in words: ``step 3``, ``steps 16–31``."""
         return f"step {self.step}" if self.covers == 1 else f"steps {self.step}–{self.step + self.covers - 1}"
 
     @property
     def total_ns(self) -> int:
-        """Nanoseconds of all its steps."""
+        """Nanoseconds of all these steps."""
         return self.time_ns * self.covers
 
 
@@ -237,7 +237,7 @@ class LoopRecord(Strict, Shown, frozen=True, eq=False):
 
     @property
     def forward_keys(self) -> tuple[int, ...]:
-        """Keys of all loops that it is the back-propagation of."""
+        """Keys of all forward loops of a backward loop."""
         return () if self.gradient_of is None else (self.gradient_of, *self.also_gradient_of)
 
     def timed(self) -> list[TimedSteps]:
@@ -249,7 +249,7 @@ class LoopRecord(Strict, Shown, frozen=True, eq=False):
         ]
 
     def drawn(self, most: int = 64) -> Samples:
-        """Return ``series`` for a chart over steps: a block's row at each of its steps, at ``most`` of them at the most."""
+        """Return ``series`` for a chart over steps: a block's row is repeated for its steps, at most ``most`` times."""
         if not self.series_covers:
             return self.series
         covers = np.array(self.series_covers, np.int64)
@@ -260,7 +260,7 @@ class LoopRecord(Strict, Shown, frozen=True, eq=False):
         return rows
 
     def at(self, step: int) -> list[TimedSteps]:
-        """Return the kept times of a step, of each run: its own or that of its block."""
+        """Return the kept times of a step, run by run: its own or those of its block."""
         return [
             timed_steps
             for timed_steps in self.timed()
@@ -269,7 +269,7 @@ class LoopRecord(Strict, Shown, frozen=True, eq=False):
 
     @property
     def slowdown(self) -> float:
-        """Slowdown of its runs by profiling, loops inside included; 1 if unknown.
+        """Slowdown of the loop's runs by profiling, inner loops included; 1 if unknown.
 
         Examples
         --------
@@ -281,12 +281,12 @@ class LoopRecord(Strict, Shown, frozen=True, eq=False):
 
     @property
     def recording_ns(self) -> float:
-        """Time that profiling added to its runs; in short ones mostly the compilation of instrumented code."""
+        """Time that profiling added to the runs; in short ones mostly the compilation of instrumented code."""
         return self.cost_ns + self.inner_cost_ns + self.recorder_ns + self.inner_recorder_ns
 
     @property
     def typical_ns(self) -> float:
-        """The typical step, the sum of its parts; 0 where it was not divided because too few steps were timed."""
+        """The typical step, the sum of its parts; 0 if too few steps were timed for a division."""
         return self.body_ns + self.copy_ns + self.overhead_ns
 
     @property
@@ -296,7 +296,7 @@ class LoopRecord(Strict, Shown, frozen=True, eq=False):
 
     @property
     def median_step_ns(self) -> float:
-        """The median step, with fractions where it takes few nanoseconds.
+        """The median step, with fractions if it takes few nanoseconds.
 
         Examples
         --------
@@ -328,17 +328,17 @@ class LoopRecord(Strict, Shown, frozen=True, eq=False):
 
     @property
     def mean_copy_ns(self) -> float:
-        """Storing rows, of the average step."""
+        """Time for storing rows in the average step."""
         return self.measures.get("mean_copy_ns", self.copy_ns)
 
     @property
     def mean_overhead_ns(self) -> float:
-        """Taking slices and going round the loop, of the average step."""
+        """Loop overhead in the average step: slices and the iteration."""
         return self.measures.get("mean_overhead_ns", self.overhead_ns)
 
     @property
     def kept_bytes(self) -> int:
-        """Bytes of rows that the loop keeps for its gradient: the most of one run."""
+        """Bytes of rows kept for the gradient: the largest run's."""
         return sum(variable.row_bytes for variable in self.variables if variable.read_backwards)
 
     def __eq__(self, other: object) -> bool:

@@ -242,7 +242,7 @@ def measures(of: Of, view: View | None = None) -> list[Measure]:
 
 
 def declared(of: Of, name: str) -> Measure:
-    """Return the declaration of a number that is kept in ``measures``.
+    """Return the declaration of a number in ``measures``.
 
     Raises
     ------
@@ -287,7 +287,7 @@ def shown(record: LoopRecord | FunctionRecord, view: View) -> Iterator[tuple[Mea
 
 
 def columns(operations: Iterable[OperationRecord]) -> list[Measure]:
-    """Return the numbers that some of the operations have, for a table of them."""
+    """Return the numbers that any of the operations has, for the columns of a table."""
     listed = list(operations)
     return [
         measure

@@ -77,7 +77,7 @@ class BuildRecord(Strict, frozen=True):
 
 
 class ThreadTimesRecord(Strict, frozen=True):
-    """Times inside scanviz by thread: calls, building and recording, each counted once though one may lie in another.
+    """Times inside scanviz by thread: calls, building and recording, each counted once even if nested.
 
     Attributes
     ----------
@@ -155,12 +155,12 @@ class FunctionRecord(Strict, frozen=True):
 
     @property
     def graph(self) -> GraphSnapshot | None:
-        """Its graph as it runs, after all rewrites; None where it was not recorded."""
+        """The graph as it runs, after all rewrites; None if it was not recorded."""
         rewrites = self.rewrites
         return rewrites.snapshot(len(rewrites.applications)) if rewrites is not None else None
 
     def ran_ns(self, operation: OperationRecord) -> float:
-        """Return the time of an operation outside of loops in all calls: as if all were typical where it was timed in some."""
+        """Return the time of an operation outside of loops in all calls, estimated from the timed ones."""
         timed = self.call_parts.timed
         if 0 < timed < self.calls:
             return operation.typical_ns * operation.samples * (self.calls / timed)
@@ -169,12 +169,12 @@ class FunctionRecord(Strict, frozen=True):
 
     @property
     def total_ns(self) -> int:
-        """All calls together."""
+        """Time of all calls together."""
         return self.call_times.total_ns
 
 
 class CostRecord(Strict, frozen=True):
-    """Profiler overhead: counted events, the price of each here, and time measured in the recorder.
+    """Profiler overhead: counted events, the price of each on this machine, and time measured in the recorder.
 
     Attributes
     ----------
@@ -206,13 +206,13 @@ class CostRecord(Strict, frozen=True):
 
     @property
     def total_ns(self) -> float:
-        """All of it."""
+        """Total profiler overhead."""
         in_times = self.stamps * self.stamp_ns + self.chunks * self.chunk_ns
         return in_times + self.recorder_ns + self.values_ns
 
 
 class MergedRecord(Strict, frozen=True):
-    """A profile that was merged into another one.
+    """One source of a merged profile.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Distinct names of a record's functions and loops, and finding these by name.
+"""Distinct names of a record's functions and loops, and look-up by name.
 
 Functions of one name have numbers in a record (``train#1``, ``train#2``), and so have loops of one name in one function.  Loops
 of one name in two functions have the function before them: ``train/rnn`` and ``test/rnn``.  A request for a loop may leave out
@@ -19,7 +19,7 @@ _NUMBER = re.compile(r"#\d+$")
 
 
 def given_name(name: str) -> str:
-    """Return a name as the user gave it, without the number that makes it distinct.
+    """Return the user's name, without the number that makes it distinct.
 
     Examples
     --------
@@ -30,7 +30,7 @@ def given_name(name: str) -> str:
 
 
 def is_meant(name: str, asked: str | None) -> bool:
-    """Return whether a name, with or without its number, is the one asked for; None asks for every name.
+    """Return whether a name, with or without its number, is the requested one; None requests every name.
 
     Examples
     --------
@@ -63,7 +63,7 @@ def numbered(names: Sequence[str]) -> list[str]:
 
 
 class TakenNames:
-    """Distinct names, given one by one: a name that is taken gets a number behind it.
+    """Distinct names, claimed one by one: a number follows a name that is taken.
 
     Examples
     --------
@@ -79,7 +79,7 @@ class TakenNames:
         self._latest: dict[str, int] = {}
 
     def claim(self, wanted: str) -> str:
-        """Return the name that is wanted, or the next one behind it that is free."""
+        """Return the wanted name, or its next free numbered form."""
         found, count = wanted, self._latest.get(wanted, 1)
         while found in self._taken:
             count += 1
@@ -90,13 +90,13 @@ class TakenNames:
 
 
 def function_titles(record: ProfileRecord) -> dict[int, str]:
-    """Return the name of each function by its key, no two of them equal."""
+    """Return a distinct name of each function, by its key."""
     names = numbered([function.name for function in record.functions])
     return {function.key: name for function, name in zip(record.functions, names, strict=True)}
 
 
 def loop_titles(record: ProfileRecord) -> dict[int, str]:
-    """Return a distinct title of each loop by its key, with the function's name where another function has such a loop."""
+    """Return a distinct title of each loop, by its key; the function's name is added where loops share a name."""
     functions = function_titles(record)
     having = Counter(name for name, _ in {(loop.name, loop.function) for loop in record.loops})
     titles = [
@@ -107,7 +107,7 @@ def loop_titles(record: ProfileRecord) -> dict[int, str]:
 
 
 def loops_called(record: ProfileRecord, asked: str) -> list[LoopRecord]:
-    """Return the loops that may be meant: the one that is called so, else all that were given the name.
+    """Return the loops that a name may mean: the loop with exactly this name, else all with this given name.
 
     Examples
     --------
@@ -128,7 +128,7 @@ def loops_called(record: ProfileRecord, asked: str) -> list[LoopRecord]:
 
 
 def functions_called(record: ProfileRecord, asked: str) -> list[FunctionRecord]:
-    """Return the functions that may be meant: the one that is called so, else all that were given the name."""
+    """Return the functions that a name may mean: the one with exactly this name, else all with this given name."""
     titles = function_titles(record)
     exact = [function for function in record.functions if titles[function.key] == asked]
     return exact or [function for function in record.functions if is_meant(function.name, asked)]
@@ -161,7 +161,7 @@ def _not_one(noun: str, asked: str, found: Sequence[str], names: Sequence[str]) 
 
 
 def did_you_mean(asked: str, names: Sequence[str]) -> str:
-    """Return ``; did you mean …?`` for a name that is nearly one of others."""
+    """Return ``; did you mean …?`` for a name that resembles a known one."""
     import difflib  # slow to import, and seldom needed
 
     close = difflib.get_close_matches(asked, names, 1)
@@ -169,6 +169,6 @@ def did_you_mean(asked: str, names: Sequence[str]) -> str:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Return names in a row, the first few of them."""
+    """Return the first few names as a list in words."""
     more = f", … ({len(names)} in all)" if len(names) > MOST else ""
     return (", ".join(map(sanitize, names[:MOST])) or "none") + more

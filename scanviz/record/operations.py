@@ -93,5 +93,5 @@ class SideRecord(Strict, frozen=True):
 
     @property
     def total_ns(self) -> float:
-        """Time of all takings, if each took as long as the typical one."""
+        """Time of all takings, each estimated at the typical time."""
         return self.typical_ns * self.taken

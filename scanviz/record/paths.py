@@ -1,4 +1,4 @@
-"""File names as records show them: never a path of the machine the run was on."""
+"""File names as records show them: never with a path of the machine that ran the program."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 
 
 def recorded_path(file: str) -> str:
-    """Return a file name relative to the working folder or to a folder modules are imported from, else its last part.
+    """Return a file name relative to the working folder or a folder of modules, else its last part.
 
     Examples
     --------
@@ -31,7 +31,7 @@ def recorded_path(file: str) -> str:
 
 
 def working_folder() -> str:
-    """Return the folder that the process is in; nothing if that is gone."""
+    """Return the working folder of the process; nothing if it was deleted."""
     try:
         return os.getcwd()
     except OSError:
@@ -58,6 +58,6 @@ def _notebook_cell(file: str) -> str:
 
 
 def _inside(file: str, folder: str) -> str | None:
-    """Return a file name relative to a folder, None if it does not lie in it or the folder is the root of all."""
+    """Return a file name relative to a folder; None if it lies elsewhere, or the folder is the root."""
     start = folder.rstrip(os.sep) + os.sep
     return file[len(start) :] if file.startswith(start) and start != os.sep else None

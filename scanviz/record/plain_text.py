@@ -1,4 +1,4 @@
-"""The one gate for text on its way to a terminal: texts of scripts, records and file names are made harmless.
+"""Sanitise text on its way to a terminal: texts of scripts, records and file names.
 
 Twice.  Views pass texts of a record through :func:`sanitize`, so that these have the width of the layout.
 Whatever goes to a stream goes there through :func:`write_text` (or :func:`write_json`), which lets nothing pass but letters,
@@ -29,7 +29,7 @@ _PLAIN_SIGNS = str.maketrans(
 
 
 def sanitize(text: str) -> str:
-    r"""Return text from a script with unsafe characters written out, so that it can't steer a terminal.
+    r"""Return text with unsafe characters escaped, so that it cannot steer a terminal.
 
     Examples
     --------
@@ -51,7 +51,7 @@ def is_plain(text: str) -> bool:
 
 
 def plain_lines(text: str, colours: bool = False) -> str:
-    r"""Return text of several lines made harmless: as :func:`sanitize`, but lines and tabs stay.
+    r"""Return sanitised text of several lines: as :func:`sanitize`, but lines and tabs stay.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def _written_out(found: re.Match[str]) -> str:
 
 
 def plainest(text: str, encoding: str) -> str:
-    r"""Return text that an encoding can hold, signs it lacks replaced by similar ones.
+    r"""Return text in an encoding's characters: similar ones replace those that it lacks.
 
     Examples
     --------
@@ -101,7 +101,7 @@ def _known(encoding: str) -> bool:
 
 
 def write_text(text: str, stream: TextIO, *, colours: bool = False) -> None:
-    """Write text to a stream that may be a terminal: harmless, and in signs that its encoding has.
+    """Write sanitised text to a stream, in characters of its encoding.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def write_text(text: str, stream: TextIO, *, colours: bool = False) -> None:
 
 
 def write_json(data: Any, stream: TextIO, indent: int | None = None) -> None:
-    r"""Write data as JSON and a line end; all that could steer a terminal is escaped as JSON has it.
+    r"""Write data as JSON and a line end; escape every character that could steer a terminal.
 
     Examples
     --------
@@ -144,6 +144,6 @@ def _write(text: str, stream: TextIO) -> None:
 
 
 def cannot_write(stream: TextIO, error: OSError) -> CannotWriteError:
-    """Return the error for a stream that takes no more, as on a full disk."""
+    """Return the error for a stream that accepts no more data, as on a full disk."""
     name = "standard output" if stream is sys.stdout else "the output"
     return CannotWriteError(f"{name} cannot be written: {error.strerror or error}")

@@ -1,4 +1,4 @@
-"""Time off the CPU, and time of threads beyond the clock: readers see these before they trust times."""
+"""Notes about trust in times: time off the CPU, and threads whose times exceed wall time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ SHORTEST_NS = 1_000_000  # shorter times have no note: one tick of the system ma
 
 
 def off_cpu_share(record: ProfileRecord | FunctionRecord | LoopRecord) -> float:
-    """Return the part of a time in which no thread of the run had the processor, 0 where that is not known.
+    """Return the share of a time in which no thread of the run had a processor, 0 if unknown.
 
     Examples
     --------
@@ -25,7 +25,7 @@ def off_cpu_share(record: ProfileRecord | FunctionRecord | LoopRecord) -> float:
 
 
 def off_cpu(record: ProfileRecord | FunctionRecord | LoopRecord) -> str:
-    """Return in words how much of a time was spent off the CPU; nothing if that is little, or is not known.
+    """Return, in words, the share of a time spent off the CPU; nothing if it is small or unknown.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def called_ns(record: ProfileRecord) -> int:
 
 
 def beyond_the_clock(record: ProfileRecord) -> str:
-    """Return in words why times of functions come to more than the run took; nothing if they do not.
+    """Return, in words, why functions' times exceed the run's; nothing if they do not.
 
     Examples
     --------

@@ -56,7 +56,7 @@ def source_record(line: object) -> SourceRecord | None:
 
 
 def function_record(event: CompiledFunction) -> FunctionRecord:
-    """Return a compiled function as data, without its loops and without calls yet."""
+    """Return a compiled function as data, still without loops and calls."""
     return FunctionRecord(
         key=event.key,
         name=_named(event.name, event.where),
@@ -68,7 +68,7 @@ def function_record(event: CompiledFunction) -> FunctionRecord:
 
 
 def loop_records(function: int, program: Program) -> list[LoopRecord]:
-    """Return a record of each loop of a program, outer before inner, without runs yet."""
+    """Return a record of each loop of a program, outer before inner, still without runs."""
     found, depths = [], dict[int | None, int]()
     everywhere = [loop for loop, _, _ in nested_loops(program)]
     for loop, parent, outer in nested_loops(program):
@@ -97,7 +97,7 @@ def value_name(program: Program, number: int) -> str:
 
 
 def _named(name: str, line: object) -> str:
-    """Return a name, that the engine made from a source line (``scan at file:line``) with the file as recorded."""
+    """Return a name; one from a source line (``scan at file:line``) has the recorded file."""
     source = source_record(line)
     return name.replace(str(line), str(source)) if source is not None else name
 
@@ -125,10 +125,10 @@ def _operation(program: Program, index: int, label: str, depth: int) -> Operatio
 
 
 class _Names(ValueNames):
-    """The same of a record: a loop without a name goes by its file as recorded."""
+    """Names of values in a record: a loop without a name has the recorded file."""
 
     def loop(self, loop: LoopInstruction) -> str:
-        """Return a loop in words."""
+        """Return a loop's name in words."""
         named = _named(loop.name, loop.provenance.source)
         return named if named.startswith("scan ") else f"scan {named}"
 
@@ -182,7 +182,7 @@ def _variable(
 
 
 def _slots(loop: LoopInstruction) -> dict[LoopVariable, object]:
-    """Return the slot that each loop variable became: slots of a kind keep the variables' order."""
+    """Return the slot of each loop variable: slots of a kind keep the variables' order."""
     scan = loop.op
     assert isinstance(scan, Scan)
     kinds: tuple[tuple[type[LoopVariable], Sequence[object]], ...] = (
@@ -216,7 +216,7 @@ def _is_gradient_of(backward: LoopInstruction, forward: LoopInstruction) -> bool
 
 
 def forward_loop(loop: LoopInstruction, program: Program) -> int | None:
-    """Return the key of the first loop of the same program that a loop is the gradient of; None without one."""
+    """Return the key of the first loop in the same program that has this one as its gradient; None without one."""
     for instruction in program.instructions:
         if isinstance(instruction, LoopInstruction) and _is_gradient_of(loop, instruction):
             return instruction.key
@@ -226,7 +226,7 @@ def forward_loop(loop: LoopInstruction, program: Program) -> int | None:
 def forward_loops(
     loop: LoopInstruction, around: Program, everywhere: Sequence[LoopInstruction]
 ) -> tuple[tuple[int, ...], bool]:
-    """Return the loops that a loop is the gradient of, of its own program, else of those in other loops' steps.
+    """Return the forward loops of a backward loop: in its own program, else in other loops' steps.
 
     The second result is whether they and the loop do nothing else: merged loops may do more work.
 
@@ -259,7 +259,7 @@ def read_backwards(forward: LoopInstruction, program: Program) -> set[int]:
 
 
 def _root(number: int, maker: Mapping[int, object]) -> int:
-    """Return the register whose memory, or whose rows, a view shows."""
+    """Return the register whose memory or rows a view shows."""
     made = maker.get(number)
     while isinstance(made, Instruction):
         views = made.op.declaration.views

@@ -43,7 +43,7 @@ def median_of(values: ArrayLike) -> Any:
 
 
 class Histogram:
-    """Counts of durations by logarithmic bucket, with exact count, total, least and largest.
+    """Counts of durations by logarithmic bucket, with exact count, total, least and greatest.
 
     Examples
     --------
@@ -61,7 +61,7 @@ class Histogram:
         self.count, self.total, self.least, self.largest = 0, 0, LONGEST, 0
 
     def add(self, times: Samples, weights: Samples | None = None) -> None:
-        """Count durations in nanoseconds; negative ones, which a clock that went back gives, count as 0.
+        """Count durations in nanoseconds; negative ones, from a clock that went back, count as 0.
 
         ``weights`` says how often each is counted, once by default.
         """
@@ -120,7 +120,7 @@ class Histogram:
             self._base -= before
 
     def percentile(self, share: float) -> int:
-        """Return the duration that ``share`` (0 to 1) of all do not exceed, to 0.8 %; 0 where there was none."""
+        """Return the duration that ``share`` (0 to 1) of all do not exceed, to 0.8 %; 0 without durations."""
         if not self.count:
             return 0
         wanted = max(1, math.ceil(share * self.count))
@@ -128,7 +128,7 @@ class Histogram:
         return int(min(max(round(_middle(place)), self.least), self.largest))
 
     def slowest_ns(self, share: float) -> int:
-        """Return about how long the slowest ``share`` (0 to 1) of all take together.
+        """Estimate the total of the slowest ``share`` (0 to 1).
 
         Examples
         --------
@@ -157,11 +157,11 @@ class Histogram:
 
     @property
     def median(self) -> float:
-        """Half of all are below it, interpolated within its bucket; 0 where there was none."""
+        """The median, interpolated within its bucket; 0 without durations."""
         return _interpolated(self._counts, self._base, 0.5) if self.count else 0.0
 
     def scaled(self, size: int = 1, less: float = 0.0) -> Histogram:
-        """Return the durations divided by a size, less so much each and at least 0; their total is the exact one.
+        """Return the durations divided by a size, less ``less`` each and at least 0; their total is exact.
 
         Examples
         --------
@@ -184,12 +184,12 @@ class Histogram:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of its counts."""
+        """Bytes of the counts."""
         return self._counts.nbytes
 
 
 class HistogramTable:
-    """A histogram a row: durations of several parts of one thing, which are counted together.
+    """One histogram per row: durations of several parts that are counted together.
 
     Parameters
     ----------
@@ -224,11 +224,11 @@ class HistogramTable:
         self.count += times.shape[1]
 
     def median(self, row: int) -> float:
-        """Return the median of a row, interpolated within its bucket; 0 where there is none."""
+        """Return the median of a row, interpolated within its bucket; 0 without durations."""
         return self.quantile(row, 0.5)
 
     def quantile(self, row: int, share: float) -> float:
-        """Return the duration that ``share`` (0 to 1) of a row do not exceed, interpolated; 0 where there is none."""
+        """Return the duration that ``share`` (0 to 1) of a row do not exceed, interpolated; 0 without durations."""
         return _interpolated(self._counts[row], self._base, share) if self.count else 0.0
 
     def _cover(self, low: int, high: int) -> None:
@@ -243,7 +243,7 @@ class HistogramTable:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of its counts."""
+        """Bytes of the counts."""
         return self._counts.nbytes
 
 

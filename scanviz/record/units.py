@@ -1,4 +1,4 @@
-"""Times and shares for people: three digits and a unit, never 0 for something that was there."""
+"""Times and shares for people: three digits and a unit; a small number is never printed as 0."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ _TIMES = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns"))
 
 
 def three_digits(value: float) -> str:
-    """Return a number with three digits, or all that it has before the point.
+    """Return a number with three digits, or more if its integer part is longer.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Small records that others are made of: a line of source, how long something took, and the end of a run."""
+"""Small records used by others: a line of source, durations, and the end of a run."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class SourceRecord(Strict, frozen=True):
 
 
 class DurationRecord(Strict, frozen=True):
-    """Times of all occurrences of something.
+    """Times of all occurrences of an event.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class DurationRecord(Strict, frozen=True):
 
     @property
     def mean_ns(self) -> float:
-        """Average, 0 where there was none."""
+        """Average, 0 without occurrences."""
         return self.total_ns / self.count if self.count else 0.0
 
 

@@ -66,7 +66,7 @@ def backward_name(variable: LoopVariableRecord, row: int, steps: int) -> str:
 
 
 def carried(variable: LoopVariableRecord, step: int, steps: int) -> str:
-    """Return in words which later steps read, and write again, the rows that a step writes; nothing where none does.
+    """Return, in words, which later steps read or overwrite the rows that a step writes; nothing where none does.
 
     Examples
     --------

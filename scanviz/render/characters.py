@@ -102,7 +102,7 @@ class DrawnLine(Struct, frozen=True):
 
 
 class Moment(Struct, frozen=True):
-    """The nodes, loops and edges of a picture that are there at a moment.
+    """The visible nodes, loops and edges of a picture at one moment.
 
     Attributes
     ----------
@@ -180,7 +180,7 @@ class CharacterDrawing:
         return reads
 
     def _lasting(self, moments: Sequence[Moment]) -> set[tuple[str, str]] | None:
-        """Return which nodes read which whenever both are there: those alone may stand on one lane."""
+        """Return the pairs of node and reader that are adjacent whenever both are drawn: only those share a lane."""
         if not moments:
             return None
         found = {ends for ends in self.ends if ends is not None}
@@ -190,7 +190,7 @@ class CharacterDrawing:
         return found
 
     def lines(self, moment: Moment | None = None) -> Iterator[DrawnLine]:
-        """Iterate over all lines; at each moment there are as many."""
+        """Iterate over all lines; their number is the same at each moment."""
         for line in _Lines(self, moment).all():
             text, width = line.text.rstrip(), self.width
             if line.kept and self.room + line.kept + _LEAST < self.in_sight:
@@ -255,7 +255,7 @@ class _Lines:
         return DrawnLine(self._beside(above, around) + ("╚═" if box in self.shown else ""), "", self.room)
 
     def _frames(self, around: list[str], node: Node, above: str) -> Iterator[DrawnLine]:
-        """Close the boxes that a row is not in any more, and open those that it is in."""
+        """Close the boxes that end before a row, and open those that begin with it."""
         wanted = self._way(node.cluster)
         while around and around != wanted[: len(around)]:
             yield self._bottom(around, above)
@@ -311,7 +311,7 @@ class _Lines:
         return source in self.drawing.named or self._is_below(source, reader)
 
     def _is_below(self, source: str, reader: str) -> bool:
-        """Whether a value stands further down than its reader, as results of loops may in a film."""
+        """Return whether a value stands further down than its reader, as results of loops may in a film."""
         return self.drawing.rows[source] > self.drawing.rows[reader]
 
     def _result(self, source: str, reader: str) -> str:
@@ -327,7 +327,7 @@ class _Lines:
 
 
 def _amounts(node: Node) -> str:
-    """Return how many operations a closed loop has, and the time of a node, as they stand behind its words."""
+    """Return the operation count of a closed loop and the time of a node, as text behind the label."""
     operations = node.operations
     count = "" if operations is None else f"  · {operations:,} operation{'' if operations == 1 else 's'}"
     return count + (f"  · {time_text(node)}" if node.time_ns is not None else "")

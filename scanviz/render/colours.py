@@ -119,7 +119,7 @@ def heat_level(share: float | None) -> int | None:
 
 
 def small_ink(share: float | None) -> str:
-    """Return the colour of small text on a node that took a part of the time: on warm ones faint text would not be read.
+    """Return the colour of small text on a node by its share of time: warm nodes need darker text.
 
     Examples
     --------
@@ -168,7 +168,7 @@ def dark_rules(within: str = "") -> list[str]:
 
 
 def dark_colours() -> dict[str, str]:
-    """Return the dark colour of every light one that pictures have.
+    """Return the dark counterpart of every light colour.
 
     Examples
     --------

@@ -94,7 +94,7 @@ class _Writer:
         self.top = _top(diagram)
 
     def text(self) -> str:
-        """Return the whole text."""
+        """Return the whole DOT text."""
         self.lines = [
             f"// {MARK}",
             "digraph scanviz {",
@@ -136,7 +136,7 @@ class _Writer:
         self.lines.append(f"{indent}}}")
 
     def _title(self, cluster: Cluster) -> str:
-        """Return the title of a loop as a node above all in it: lines go around nodes, and through a label of Graphviz's own."""
+        """Return the title of a loop as a node at its top: Graphviz routes edges around nodes, but through its own labels."""
         name, label = self.titles[cluster.id], _label(cluster_lines(cluster), True, FAINT)
         below = [self.names[node] for node in self.top[cluster.id]]
         below += [self.titles[child.id] for child in self.children[cluster.id]]
@@ -196,7 +196,7 @@ def _header(diagram: Diagram) -> str:
 
 
 def _top(diagram: Diagram) -> dict[str, list[str]]:
-    """Return the nodes of each loop that read nothing in it: whatever is above them is above all."""
+    """Return the top nodes of each loop: those that read nothing inside it."""
     owner = {port.id: node.id for node in diagram.nodes for port in node.ports}
     home = {node.id: node.cluster for node in diagram.nodes}
     reads = set()
@@ -215,7 +215,7 @@ def _top(diagram: Diagram) -> dict[str, list[str]]:
 
 
 def _quoted(text: str) -> str:
-    """Return a quoted string, in which Graphviz reads nothing but the text."""
+    """Return text as a quoted DOT string, without DOT escapes."""
     kept = "\n".join(map(_printable, text.split("\n")))
     kept = kept.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("&", "&amp;")
     return f'"{kept}"'

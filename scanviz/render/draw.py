@@ -60,7 +60,7 @@ def written(
     options: DrawOptions | None = None,
     unfolded: Sequence[tuple[str, Diagram]] = (),
 ) -> Drawing:
-    r"""Return a picture in any format that there is.
+    r"""Return a picture in any known format.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def written(
 
 
 def _page(diagram: Diagram, options: DrawOptions, unfolded: Sequence[tuple[str, Diagram]]) -> Drawing:
-    """Return a page with the picture, and below it the folded parts."""
+    """Return a page with a picture, and the folded parts below it."""
 
     def drawing_of(one: Diagram) -> Drawing:
         return drawn(one, types=options.types, dark=options.dark)
@@ -175,7 +175,7 @@ class Picture:
         )
 
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
-        """Write the picture to a file, in the format of its ending.
+        """Write the picture to a file; its extension chooses the format.
 
         Raises
         ------

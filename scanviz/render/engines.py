@@ -1,4 +1,4 @@
-"""A picture as a file: laid out by scanviz itself, or by Graphviz ``dot`` where that is asked for or a PDF is wanted."""
+"""Write pictures as files: with scanviz's own layout, or with Graphviz ``dot`` on request and for PDF."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Drawing(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """The content of a format that is text."""
+        """The content of a text format."""
         return self.data.decode("utf-8")
 
 
@@ -156,7 +156,7 @@ def _no_dot(why: str, form: str) -> CannotDrawError:
 
 
 def _finished(svg: bytes, diagram: Diagram) -> bytes:
-    """Return an SVG of Graphviz that turns dark where its reader wants that, and in which ports of closed loops have their ids.
+    """Add ids of closed loops' ports and a dark style to an SVG of Graphviz.
 
     Graphviz puts ``a_`` before the id of a table's cell.
     """
@@ -190,7 +190,7 @@ def converted(svg: bytes, form: str) -> tuple[bytes, tuple[str, ...]]:
 
 
 def to_png(svg: bytes, scale: float = SCALE) -> tuple[bytes, tuple[str, ...]]:
-    r"""Return an SVG as PNG with so many pixels a unit, and notes on differences.
+    r"""Return an SVG as PNG of a given resolution, and notes on differences.
 
     Examples
     --------
@@ -215,7 +215,7 @@ def to_png(svg: bytes, scale: float = SCALE) -> tuple[bytes, tuple[str, ...]]:
 
 
 def _pixels(length: str) -> float:
-    """Return a length of an SVG in pixels before they are scaled."""
+    """Return a length in an SVG in unscaled pixels."""
     found = _LENGTH.fullmatch(length)
     if found is None:
         raise ValueError(f"the SVG has no size: {length!r}")

@@ -28,7 +28,7 @@ _NARROW, _WIDE = frozenset("iljtfrI.,:;'|![]() -·"), frozenset("mwMW@%—")
 
 
 class LegendItem(NamedTuple):
-    """A sign in the legend: its meaning, its colours, and the kind of node that it is drawn like."""
+    """An entry of the legend: a sign, its meaning, its colours, and the kind of node it looks like."""
 
     text: str
     paint: Paint
@@ -36,7 +36,7 @@ class LegendItem(NamedTuple):
 
 
 def short(text: str, longest: int = LONGEST) -> str:
-    """Return text that fits, made harmless.
+    """Return text cut to fit and sanitised.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def signed(label: str, change: str) -> str:
 
 
 def node_lines(node: Node, types: bool) -> list[str]:
-    """Return the lines written on a node: its label first, then less important ones."""
+    """Return the lines written on a node: its label first, then details."""
     whole = (
         node.band is None or node.operations is not None
     )  # a formula stands for operations that are not drawn
@@ -93,7 +93,7 @@ def kind_name(kind: str) -> str:
 
 
 def element_id(identity: str) -> str:
-    r"""Return the id of an SVG element: the part's own, with characters written out that XML cannot hold.
+    r"""Return the id of an SVG element: the part's own id in characters that XML allows.
 
     Examples
     --------
@@ -106,7 +106,7 @@ def element_id(identity: str) -> str:
 
 
 def node_title(node: Node) -> str:
-    """Return all that is known of a node, for a tooltip."""
+    """Return the tooltip of a node."""
     what = KIND_TEXT.get(node.kind, node.kind)
     loop_kind = f" ({kind_name(node.loop_kind)})" if node.loop_kind else ""
     changed = [f"{node.change} by the rewrite"] if node.change else []
@@ -205,7 +205,7 @@ def hottest(diagram: Diagram) -> float:
 
 
 def percent(share: float) -> str:
-    """Return a part as text, with one digit where it is small.
+    """Return a share as text, with one decimal if it is small.
 
     Examples
     --------
@@ -216,12 +216,12 @@ def percent(share: float) -> str:
 
 
 def warmth(node: Node, most: float) -> float | None:
-    """Return how warm a node is beside the hottest, from 0 to 1; None if its time is unknown."""
+    """Return the heat of a node relative to the hottest, from 0 to 1; None if its time is unknown."""
     return None if node.share is None else min(1.0, node.share / most) if most > 0 else 0.0
 
 
 def text_width(text: str, size: float) -> float:
-    """Return about how wide text is in a common sans-serif font, in units of the size.
+    """Return the approximate width of text in a common sans-serif font, in units of the font size.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The mark of pictures that scanviz made: only such files are replaced without asking."""
+"""The mark of scanviz's pictures: only marked files are replaced without asking."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _PNG = b"\x89PNG\r\n\x1a\n"
 
 
 def is_picture(path: Path) -> bool:
-    """Return whether a file is a picture that scanviz made.
+    """Return whether scanviz wrote a picture file.
 
     Examples
     --------
@@ -25,7 +25,7 @@ def is_picture(path: Path) -> bool:
 
 
 def marked(data: bytes, format: str) -> bytes:
-    """Return a file's bytes with the mark where its format has a place for remarks."""
+    """Return a file's bytes with the mark, where its format allows remarks."""
     mark = MARK.encode()
     if mark in data:
         return data

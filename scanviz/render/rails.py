@@ -1,4 +1,4 @@
-"""Lines beside rows: a lane for each value, from the row that gives it down to the last row that reads it.
+"""Lines beside rows: a lane for each value, from the row of its operation to its last reader.
 
 Lanes are found once; a drawing may be all of a picture or its part at a moment, and all stays in place.
 (The idea of lines beside rows is that of ``git log --graph``.)
@@ -20,7 +20,7 @@ _LATE = ("input", "shared", "constant", "inner_input")
 
 
 def reading_order(diagram: Diagram, reads: Mapping[str, Sequence[str]]) -> list[Node]:
-    """Return the nodes of a picture as they are read.
+    """Return the nodes of a picture in reading order.
 
     Parameters
     ----------
@@ -60,14 +60,14 @@ class _Order:
         self.known: dict[str, int] = {}
 
     def way(self, part: str) -> Iterator[str]:
-        """Iterate over something and the boxes around it, from the inside."""
+        """Iterate over a node and the boxes around it, from the inside."""
         here: str | None = part
         while here is not None:
             yield here
             here = self.around.get(here)
 
     def level(self, box: str | None) -> Iterator[Node]:
-        """Iterate over the nodes of a box, and of the boxes in it."""
+        """Iterate over the nodes of a box and its inner boxes."""
         for part in sorted(
             self.inside[box], key=lambda text: (self.place(text), self.rank(text), self.first.get(text, 0))
         ):
@@ -78,17 +78,17 @@ class _Order:
                 yield node
 
     def is_late(self, part: str) -> bool:
-        """Return whether a part stands just before its first reader."""
+        """Return whether a part stands directly before its first reader."""
         node = self.nodes.get(part)
         return node is not None and (node.kind in _LATE or (node.kind == "port" and node.side == "in"))
 
     def rank(self, part: str) -> int:
-        """Return the order of parts at one place: ports, then a step's inputs, then their readers."""
+        """Return the rank of a part at one place: ports, then a step's inputs, then their readers."""
         node = self.nodes.get(part)
         return 2 if node is None or not self.is_late(part) else int(node.kind == "inner_input")
 
     def place(self, part: str) -> int:
-        """Return the place of something in its box."""
+        """Return the position of a part in its box."""
         if part not in self.known:
             self.known[part] = self.first.get(
                 part, 0
@@ -99,7 +99,7 @@ class _Order:
         return self.known[part]
 
     def beside(self, part: str) -> Iterator[str]:
-        """Iterate over the readers of a part, or the boxes beside it that hold them."""
+        """Iterate over the readers of a part in its box, or the boxes beside it that hold them."""
         for reader in self.readers[part]:
             for here in self.way(reader):
                 if self.around.get(here) == self.around[part]:
@@ -163,7 +163,7 @@ def lanes_of(
 
 
 def fitting(order: Sequence[str], reads: Reads, most: int) -> frozenset[str]:
-    """Return the values that have no line, so that there are so many lanes at most (two at least): those of the longest lines.
+    """Return the values to draw without a line, so that at most ``most`` lanes (at least two) remain: those with the longest lines.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""A placed picture as SVG: shapes with ids that stay, tooltips, a legend, and a style sheet for readers in the dark.
+"""Render a placed picture as SVG: stable ids, tooltips, a legend, and a style sheet for dark mode.
 
 Light colours stand as attributes, which every reader understands; the style sheet goes by them.  All text is escaped.
 """
@@ -91,7 +91,7 @@ def to_svg(diagram: Diagram, placed: Placed, *, types: bool = False) -> str:
 
 
 def document(title: str, head: list[tuple[str, float]], body: str, placed: Placed, more: float = 0.0) -> str:
-    """Return an SVG: rows with their widths at the top, the picture below them, and so much more room at the end.
+    """Return an SVG: head rows with their widths, the picture below them, and ``more`` room at the end.
 
     The rows of a picture that is wider than a slide are larger, so that they are read where it is shown smaller.
     """
@@ -118,7 +118,7 @@ def document(title: str, head: list[tuple[str, float]], body: str, placed: Place
 
 
 def inline_svg(markup: str, *, named: bool = True) -> str:
-    """Return a picture for a page, without its own style; its parts keep their ids where they are ``named``.
+    """Return a picture for a page, without its own style; ``named`` parts keep their ids.
 
     All text in a picture is escaped, quotes too, so text cannot become markup.
 
@@ -132,7 +132,7 @@ def inline_svg(markup: str, *, named: bool = True) -> str:
 
 
 def svg_parts(diagram: Diagram, placed: Placed, types: bool = False) -> Iterator[tuple[str | int, str]]:
-    """Return the parts of a picture in the order of drawing: the id of a loop or node or the number of an edge, and its markup."""
+    """Return the parts of a picture in drawing order: the id of a loop, node or edge, and its markup."""
     for cluster in diagram.clusters:
         if cluster.id in placed.boxes:
             yield cluster.id, _cluster(cluster, placed.boxes[cluster.id])
@@ -221,7 +221,7 @@ def _port(port: Port, box: Box) -> str:
 
 
 def _flows(diagram: Diagram) -> list[str]:
-    """Return, for each edge, the kind of the state whose rows it joins to a step."""
+    """Return the state kind of each edge that joins a state's row to a step."""
     kinds = {node.id: node.loop_kind for node in diagram.nodes if node.kind == "cell"}
     return [kinds.get(edge.source) or kinds.get(edge.target) or "" for edge in diagram.edges]
 
@@ -248,7 +248,7 @@ def _edge(number: int, edge: Edge, points: list[Point], types: bool, flow: str) 
 
 
 def _label_place(points: list[Point]) -> Point:
-    """Return where an edge's label stands: beside its line."""
+    """Return the position of an edge's label, beside its line."""
     if len(points) == 6 and is_straight(points):  # on rails: beside the loop
         return points[2][0] + 3, (points[2][1] + points[3][1]) / 2
     (x, y), (a, b) = points[(len(points) - 1) // 2], points[len(points) // 2]
@@ -268,7 +268,7 @@ def _plus(points: list[Point], colour: str) -> str:
 
 
 def _tip(points: list[Point], colour: str) -> str:
-    """Return the arrow head at the end of a way."""
+    """Return the arrow head at the end of a path."""
     (x, y), (a, b) = points[-2], points[-1]
     if abs(a - x) > 2 * abs(b - y) and is_straight(points):  # comes in from the side
         side = sign(a - x)
@@ -281,7 +281,7 @@ def _tip(points: list[Point], colour: str) -> str:
 
 
 def title_row(title: str) -> tuple[str, float]:
-    """Return a title for the head of a picture, and how wide it is about; in the middle of that it stands in any font."""
+    """Return a title for the head of a picture, and its approximate width."""
     width = text_width(title[:90], 13)
     return text_at(width / 2, 11, short(title, 90), extra=' font-weight="bold"'), width
 
@@ -298,7 +298,7 @@ def svg_head(diagram: Diagram) -> list[tuple[str, float]]:
 
 
 def swatches(items: Sequence[LegendItem]) -> tuple[str, float]:
-    """Return a row of a legend, and how wide it is."""
+    """Return a row of the legend, and its approximate width."""
     parts = []
     x = 0.0
     for text, paint, name in items:

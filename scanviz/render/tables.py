@@ -56,7 +56,7 @@ def mappings_svg(table: MappingsTable) -> str:
 
 
 def connections_svg(matrix: ConnectionMatrix) -> str:
-    """Return which outer input reaches which outer output, as a matrix.
+    """Return a loop's connection pattern as a matrix of outer inputs and outer outputs.
 
     Parameters
     ----------

@@ -124,7 +124,7 @@ def _loops(tree: _Tree, types: bool, lines: bool) -> Iterator[TextLine]:
 
 
 def _variable_lines(loop: ScanRecord, outer: _Tree, inner: _Tree) -> Iterator[TextLine]:
-    """Iterate over one line a loop variable: its values in the step and around the loop, and its result."""
+    """Iterate over one line per loop variable: its values in the step and around the loop, and its result."""
     for kind in _KINDS:
         for variable in loop.variables:
             if variable.kind == kind:
@@ -188,7 +188,7 @@ class _Tree:
             yield from self._subtree(key, prefix, self.indent + "  ")
 
     def _subtree(self, key: str, prefix: TextLine, below: str) -> Iterator[TextLine]:
-        """Iterate over a value's lines: an explicit stack, for a graph may be deeper than Python's."""
+        """Iterate over a value's lines, with an explicit stack: a graph may be deeper than Python's."""
         stack: list[tuple[str, TextLine, str]] = [(key, prefix, below)]
         while stack:
             current, start, indent = stack.pop()
@@ -235,7 +235,7 @@ def _letter(number: int) -> str:
 
 
 def print_graph(graph: GraphSnapshot, file: TextIO, *, types: bool = False, lines: bool = False) -> None:
-    """Print a graph, in colour on a terminal that wants it."""
+    """Print a graph, coloured on terminals that support it."""
     tty = hasattr(file, "isatty") and file.isatty()
     if not tty or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         write_text(graph_text(graph, types=types, lines=lines), file)

@@ -1,4 +1,4 @@
-"""Testing tools, public: hypothesis strategies for whole random loops, a plain Python loop to compare with, a check of derivatives.
+"""Public testing tools: hypothesis strategies for random loops, a plain Python loop as oracle, a check of derivatives.
 
 They need hypothesis (``pip install "scanviz[test]"``); scanviz itself does not.
 """
@@ -30,7 +30,7 @@ def __dir__() -> list[str]:
 
 
 def rewritten_by(names: str | Sequence[str], outputs: Sequence[Variable]) -> list[Variable]:
-    """Return a graph rewritten by some rules alone.
+    """Return a graph rewritten by the given rules only.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Comparing arrays: in every bit but the kind of NaN, or up to rounding with the special values where they are."""
+"""Compare arrays: bit by bit except for the kind of NaN, or up to rounding with special values in place."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WHOLE_LOOP = {"float16": 0.1, "float32": 1e-3, "float64": 1e-9}  # and of the st
 
 
 def assert_same_bits(found: Any, expected: Any, what: str = "") -> None:
-    """Raise an AssertionError unless dtype, shape and every element are the same: NaN as NaN, zeros of one sign.
+    """Raise an AssertionError unless dtype, shape and all bits are equal; any NaN equals any other.
 
     Examples
     --------

@@ -33,7 +33,7 @@ HIGHEST = 3  # dimensions of a value
 
 
 class RandomExpression(NamedTuple):
-    """A recipe: which operation on which arguments or earlier results; the last result is the value.
+    """A recipe: operations on arguments or earlier results; the last result is the value.
 
     ``steps`` holds (operation, positions); positions count arguments first, then the results of earlier steps.
     ``final`` is the position of the value.
@@ -94,7 +94,7 @@ def expressions(
     most: int = 4,
     smooth: bool = False,
 ) -> RandomExpression:
-    """Draw an expression of arguments of some shapes, of smooth operations alone if that is asked for.
+    """Draw an expression of arguments of some shapes; ``smooth`` ones use smooth operations only.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ def _tried(operation: Operation, values: Sequence[Any]) -> Any:
 def fed_back(
     expression: RandomExpression, shapes: Sequence[Shape], dtype: str, own: int, *, adds: bool
 ) -> RandomExpression:
-    """Return an expression whose value has the shape of one argument, its state before, and does not grow without end.
+    """Return an expression for a state: its value has the shape of the state and stays bounded.
 
     Parameters
     ----------

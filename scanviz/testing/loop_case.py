@@ -1,4 +1,4 @@
-"""A whole loop as data: kinds, taps, shapes, dtype, lengths, nesting, until, go_backwards, updates; and as a scan.
+"""A random loop as data, and as a scan: kinds, taps, shapes, dtype, lengths, nesting, until, go_backwards, updates.
 
 A :class:`LoopCase` describes a loop and holds values for its inputs.  ``case.build()`` makes the scan;
 :func:`scanviz.testing.run_plainly` gives what it must return, by a plain Python loop over NumPy arrays.  A :class:`Reading` is what
@@ -22,7 +22,7 @@ from scanviz.testing.expressions import RandomExpression, Shape
 
 
 class Reading(NamedTuple):
-    """One way of reading rows.
+    """A way of reading rows.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class Reading(NamedTuple):
         return self.name
 
     def of(self, rows: Any, count: int) -> Any:
-        """Read rows (a variable or an array) of which there are ``count`` at run time."""
+        """Read rows of a variable or an array that has ``count`` of them at run time."""
         if count < self.rows:
             return rows
         return self.symbolic(rows) if isinstance(rows, Variable) else np.asarray(self.plain(rows))

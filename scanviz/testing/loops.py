@@ -1,4 +1,4 @@
-"""Whole random loops, as :class:`~scanviz.testing.LoopCase`: of every kind, over rows of several shapes that broadcast together."""
+"""Random loops of every kind, as :class:`~scanviz.testing.LoopCase`, over rows of shapes that broadcast together."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ _NAMES = ("x0", "x1", "h0", "h1", "h2", "w0", "captured")
 
 @st.composite
 def shapes_within(draw: st.DrawFn, whole: Shape) -> Shape:
-    """Draw a shape that broadcasts to ``whole``: often that, else of fewer dimensions, or of size 1 along some."""
+    """Draw a shape that broadcasts to ``whole``: often the same, else with fewer dimensions or sizes of 1."""
     if draw(st.booleans()):
         return whole
     left = whole[draw(st.integers(0, len(whole))) :]

@@ -1,4 +1,4 @@
-"""The operations that random expressions are made of, each with its symbolic meaning and its meaning on NumPy arrays.
+"""The operations of random expressions, each with its symbolic and its NumPy meaning.
 
 They keep values bounded, so that long loops neither overflow nor drift apart by rounding, but for sums, which say that they
 grow.  Their arguments may differ in shape as long as they broadcast together; what they give broadcasts with them again.
@@ -28,7 +28,7 @@ def _vectors(*shapes: tuple[int, ...]) -> bool:
 
 
 class Operation(NamedTuple):
-    """One operation with both of its meanings.
+    """An operation with both of its meanings.
 
     Attributes
     ----------
@@ -260,7 +260,7 @@ OF_TRUTH = (
 
 
 def operations_for(dtype: str, smooth: bool = False) -> Sequence[Operation]:
-    """Return the operations that have a meaning for a dtype; of float16, whose rounding is coarse, the tame ones alone."""
+    """Return the operations that support a dtype; for float16, whose rounding is coarse, only the tame ones."""
     own = OF_TRUTH if dtype == "bool" else OF_FLOATS if dtype.startswith("float") else OF_INTEGERS
     return [
         case

@@ -1,4 +1,4 @@
-"""Random loops without a Scan: by a plain Python loop over arrays, and as a graph that a Python ``for`` builds step by step.
+"""Random loops without a Scan: as a plain Python loop over arrays, and as an unrolled graph.
 
 :func:`run_plainly` is the meaning of scan in thirty lines, with no graph at all.  Gradients of the unrolled graph, of any order,
 come from the derivatives of single operations alone, so they are what the gradients of a Scan are compared with.

@@ -33,7 +33,7 @@ class GradientMismatchError(AssertionError):
 
 
 class _Case(NamedTuple):
-    """A function at a point: symbolic inputs and outputs, and where the derivatives are taken."""
+    """A function at a point: symbolic inputs and outputs, and the values there."""
 
     inputs: list[Variable]
     outputs: list[Variable]

@@ -141,7 +141,7 @@ class ScanvizApp(TabbedApp):
         threading.Thread(target=prepared, name="scanviz: views", daemon=True).start()
 
     def on_resize(self, event: Resize) -> None:
-        """Give way on a narrow terminal."""
+        """Adapt to a narrow terminal."""
         give_way(self, event.size)
         self.call_after_refresh(self.around.show_title)
 
@@ -161,12 +161,12 @@ class ScanvizApp(TabbedApp):
             self.panels.follow(event.widget)
 
     def on_scrolled(self, event: Scrolled) -> None:
-        """Update the position, once for all scrolling of a moment."""
+        """Update the position, once for all scrolling of a frame."""
         if self.has_tabs:
             self.call_next(self.around.show_place)
 
     def on_tabs_tab_activated(self, event: Tabs.TabActivated) -> None:
-        """Choose a tab by the mouse, or by the keys of the line of tabs, which then keeps the focus."""
+        """Choose a tab with the mouse, or with the keys of the tab bar, which then keeps the focus."""
         number = list(event.tabs.query(Tab)).index(event.tab)
         if number == self.main.query_one("#tabs", ViewTabs).number:
             return
@@ -177,7 +177,7 @@ class ScanvizApp(TabbedApp):
             focus_now(event.tabs)
 
     def on_tab_view_moved(self, event: TabView.Moved) -> None:
-        """Take the state that a view asks for."""
+        """Apply the state that a view requests."""
         self.state = event.state
 
     def on_tab_view_entered(self, event: TabView.Entered) -> None:
@@ -185,7 +185,7 @@ class ScanvizApp(TabbedApp):
         self._lead(self.views.index(self.view), event.title, event.state)
 
     def _lead(self, begin: int, title: str, state: ViewState) -> None:
-        """Go from a tab to another; escape comes back."""
+        """Go from one tab to another; escape comes back."""
         self._came_from.append((begin, self.state))
         self._go([view.TITLE for view in VIEWS].index(title), state)
 
@@ -335,7 +335,7 @@ class ScanvizApp(TabbedApp):
         self.push_screen(HelpScreen(self.focused, self.view))
 
     async def action_quit(self) -> None:
-        """Leave the application; ask first while a script runs."""
+        """Leave the application; confirm first while a script runs."""
         if not self.source.live or not self.source.running:
             self.exit()
             return
@@ -360,7 +360,7 @@ class ScanvizApp(TabbedApp):
             self.state = self.state.at_step(step)
 
     def action_first_bad(self) -> None:
-        """Go to the values of the first step with a NaN or an infinity; from there to the step that gave or made it."""
+        """Go to the values of the first step with a NaN or an infinity; pressed again, to the cause."""
         found = self.state.at_first_bad()
         if found is None:
             self.notify(

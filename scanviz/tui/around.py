@@ -1,4 +1,4 @@
-"""Everything around the tabs: title, verdict, tree and panel edges, and what a running script adds to them."""
+"""The parts around the tabs: title, verdict, tree, panel edges, and the news of a running script."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ EVERY = 0.1  # seconds between two looks at a running script
 
 
 class Around:
-    """Everything around the tabs of an application.
+    """The parts around the tabs of an application.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class Around:
         self._app.verdict.show_state(self._app.state)
 
     def show_title(self) -> None:
-        """Write the title and the position in the tab."""
+        """Write the title, and the position in the tab."""
         app = self._app
         if not app.has_tabs:  # it ends, and this call was scheduled before
             return

@@ -20,7 +20,7 @@ STILL_RUNNING = """The script is still running.
 
 
 class SearchInput(Input):
-    """A line to type an answer in: visible only while a question is open; escape closes it."""
+    """A line for typing an answer: visible only while a question is open; escape closes it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "close", "give up", show=False),

@@ -57,7 +57,7 @@ class Footer(Static):
         self.screen.bindings_updated_signal.subscribe(self, self._changed)
 
     def on_resize(self, event: Resize) -> None:
-        """Show as many as there is room for."""
+        """Show as many keys as fit."""
         self._shown = []
         self._changed(self.screen)
 

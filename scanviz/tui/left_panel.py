@@ -67,7 +67,7 @@ def _line(word: str, text: str, style: str = "") -> Text:
 
 
 def _numbers(word: str, width: int, *texts: str) -> Text:
-    """Return a line of as many texts as fit whole: half a number is none."""
+    """Return a line of as many texts as fit, without cutting one."""
     kept = list(texts)
     while len(kept) > 1 and len(" · ".join(kept)) > width - WORD:
         kept.pop()
@@ -75,7 +75,7 @@ def _numbers(word: str, width: int, *texts: str) -> Text:
 
 
 def _of_loop(state: ViewState, loop: LoopRecord, width: int) -> Iterator[Text]:
-    """Iterate over the lines of a loop."""
+    """Iterate over the facts about a loop."""
     yield _heading(loop.name, str(loop.source or ""), width)
     yield _numbers(
         "took", width, duration(loop.total_ns), counted(loop.runs, "run"), counted(loop.steps, "step")
@@ -132,7 +132,7 @@ def _hot_lines(state: ViewState, loop: LoopRecord, width: int) -> Iterator[Text]
 
 
 def _of_function(function: FunctionRecord, width: int) -> Iterator[Text]:
-    """Iterate over the lines of a function."""
+    """Iterate over the facts about a function."""
     yield _heading(function.name, str(function.source or ""), width)
     yield _numbers("took", width, duration(function.total_ns), counted(function.calls, "call"))
     if function.first_ns:
@@ -241,7 +241,7 @@ OF_THE_TREE = 2 / 3  # of the rows at the most, where facts could fill more: as 
 
 
 class FactsBlock(TextBlock):
-    """The facts, in all the rows that the tree leaves: another text of them changes no place of anything."""
+    """The facts, in a block of fixed size: a new text moves nothing else."""
 
     FILLS: ClassVar[bool] = True
 
@@ -259,7 +259,7 @@ class LeftPanel(Vertical):
         yield FactsBlock(id="facts")
 
     def show(self, state: ViewState) -> None:
-        """Show a state in both."""
+        """Show a state in the tree and the facts."""
         self._state = state
         self.query_one("#tree", RunTree).show(state)
         self._show_facts()
@@ -276,7 +276,7 @@ class LeftPanel(Vertical):
             block.show(text)
 
     def on_resize(self, event: Resize) -> None:
-        """Write for another size."""
+        """Redraw for another size."""
         self.call_after_refresh(self._show_facts)
 
     def on_tree_node_expanded(self, event: Tree.NodeExpanded[object]) -> None:
@@ -284,5 +284,5 @@ class LeftPanel(Vertical):
         self._show_facts()
 
     def on_tree_node_collapsed(self, event: Tree.NodeCollapsed[object]) -> None:
-        """Take the rows of a closed node."""
+        """Give the rows of a closed node to the facts."""
         self._show_facts()

@@ -21,7 +21,7 @@ BESIDE = 180  # columns below which a list stands above what belongs to it, else
 
 
 def give_way(node: DOMNode, size: Size) -> None:
-    """Set the classes for a terminal's size; all at once, so that styles are applied once."""
+    """Set the style classes for a terminal's size, in one update."""
     classes = {
         "one-line": size.width < ONE_LINE,
         "tight": size.width < TIGHT,
@@ -63,7 +63,7 @@ class Panels:
 
     @property
     def enlarged(self) -> bool:
-        """Whether one widget has the whole screen."""
+        """True if one widget has the whole screen."""
         return self._app.main.maximized is not None
 
     def enlarge(self) -> None:

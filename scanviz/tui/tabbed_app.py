@@ -98,7 +98,7 @@ class TabbedApp(TerminalApp):
 
     @property
     def has_tabs(self) -> bool:
-        """Whether the tabs exist: the last messages arrive while the application ends."""
+        """True if the tabs exist: the last messages arrive while the application ends."""
         return self._tabs() is not None
 
     def _tabs(self) -> ViewTabs | None:

@@ -1,4 +1,4 @@
-"""An application's terminal: passes harmless text only, and ends the application cleanly when it goes.
+"""An application's terminal: sanitise all output, and end the application when the terminal is closed.
 
 Views write unsafe characters out (:func:`scanviz.record.plain_text.sanitize`), so that they are seen and have a width.  The filter
 here drops the ones that a view forgets, from every line of every widget, notices and titles included.
@@ -32,7 +32,7 @@ PERIOD = 1.0  # seconds between two looks whether the terminal is there
 
 
 class TerminalApp(App[None]):
-    """An application that writes harmless text alone, and ends when its terminal goes."""
+    """An application that writes sanitised text, and ends when its terminal is closed."""
 
     def on_mount(self) -> None:
         """Check the terminal once a second."""
@@ -49,12 +49,12 @@ class TerminalApp(App[None]):
         return outliving_its_terminal(super().get_driver_class())
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        """Return the filters of every line that is drawn."""
+        """Return the filters of all drawn lines."""
         return [*super().get_line_filters(), Harmless()]
 
 
 def leave_on_signals(app: App[Any]) -> None:
-    """Leave the terminal as it was when SIGTERM or SIGHUP ends an application; other handlers of these stay."""
+    """Restore the terminal when SIGTERM or SIGHUP ends an application; keep other handlers of these signals."""
     for name in ("SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) is signal.SIG_DFL:
@@ -64,7 +64,7 @@ def leave_on_signals(app: App[Any]) -> None:
 
 
 class TerminalStream:
-    """Standard output or error of a terminal; drops writes after the terminal is gone.
+    """Standard output or error of a terminal; drops writes after the terminal is closed.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class TerminalStream:
         self._gone = False
 
     def write(self, text: str) -> int:
-        """Write a text, if the terminal is there."""
+        """Write a text, if the terminal is open."""
         if not self._gone:
             try:
                 return self._stream.write(text)
@@ -86,7 +86,7 @@ class TerminalStream:
         return len(text)
 
     def flush(self) -> None:
-        """Flush the stream, if the terminal is there."""
+        """Flush the stream, if the terminal is open."""
         if not self._gone:
             try:
                 self._stream.flush()
@@ -98,7 +98,7 @@ class TerminalStream:
 
 
 def outliving_its_terminal(driver: type[Driver]) -> type[Driver]:
-    """Return a driver of Textual's that ends in good order when its terminal goes."""
+    """Return a Textual driver that shuts down in order when the terminal is closed."""
 
     def made(self: Any, *arguments: Any, **options: Any) -> None:
         driver.__init__(self, *arguments, **options)

@@ -147,7 +147,7 @@ class RunTree(Tree[Key]):
         return self._with_time(label.append(name), taken, around)
 
     def _with_time(self, label: Text, time_ns: int, around: int) -> Text:
-        """Return a label with the whole time, or without it if it does not fit."""
+        """Return a label with its time, or without it if it does not fit."""
         time = f"  {duration(time_ns)}"
         room = self.size.width - STEP * (around + 1)
         return label.append(time, style="not bold dim") if label.cell_len + len(time) <= room else label
@@ -183,7 +183,7 @@ class RunTree(Tree[Key]):
         return len(self._found)
 
     def next_found(self, by: int) -> None:
-        """Go to the next that was found, or the one before."""
+        """Go to the next match, or the one before."""
         if self._found:
             self._found_at = (self._found_at + by) % len(self._found)
             node = self._found[self._found_at]
@@ -215,14 +215,14 @@ class RunTree(Tree[Key]):
 
 
 def _share(time_ns: float, whole: float, sign: str = " ") -> Text:
-    """Return a share; a sign stands in the column before its number, or in place of the ``<`` of a small one."""
+    """Return a share; its sign stands in a column of its own before the number."""
     text = f"{share(time_ns, whole):>6}"
     begin, rest = (sign, text[1:]) if text[0] == " " or (text[0] == "<" and sign != " ") else ("", text)
     return Text().append(begin, f"bold {GREEN}").append(f"{rest} ", share_style(time_ns, whole))
 
 
 def shortened(name: str, room: int) -> str:
-    """Return a name that fits, cut in the middle: names of loops without a name end with their lines.
+    """Return a name cut in the middle to fit: names from source lines end with the line.
 
     Examples
     --------

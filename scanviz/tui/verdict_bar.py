@@ -55,7 +55,7 @@ class VerdictBar(TextBlock, can_focus=True):
     ]
 
     class Followed(Message):
-        """A sentence was followed to its place."""
+        """The user followed a sentence to its place."""
 
         def __init__(self, sentence: VerdictSentence) -> None:
             super().__init__()
@@ -126,11 +126,11 @@ class VerdictBar(TextBlock, can_focus=True):
         self.show(text)
 
     def on_resize(self, event: Resize) -> None:
-        """Write for another width."""
+        """Redraw for another width."""
         self._draw()
 
     def watch_has_focus(self, has_focus: bool) -> None:
-        """Show which sentence is chosen while keys go here."""
+        """Mark the chosen sentence while the bar has the focus."""
         super().watch_has_focus(has_focus)
         self._draw()
 
@@ -140,7 +140,7 @@ class VerdictBar(TextBlock, can_focus=True):
         self._draw()
 
     def action_go(self) -> None:
-        """Go to the place that the sentence is about."""
+        """Go to the place of the sentence."""
         if self.sentences:
             self.post_message(self.Followed(self.sentences[self.chosen]))
 
@@ -153,7 +153,7 @@ class VerdictBar(TextBlock, can_focus=True):
 
 
 def place_of(sentence: VerdictSentence, state: ViewState) -> tuple[str, ViewState]:
-    """Return the tab that a sentence leads to, and the state to show there."""
+    """Return the tab and the state that a sentence leads to."""
     if sentence.loop is not None:
         state = state.at_loop(sentence.loop)
     elif sentence.function is not None:

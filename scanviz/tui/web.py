@@ -25,7 +25,7 @@ _PAGE = Path(__file__).parent / "web_page"
 
 
 def serve(arguments: list[str], port: int) -> int:
-    """Serve ``scanviz tui`` with these arguments until it is interrupted, and return the exit code.
+    """Serve ``scanviz tui`` with these arguments until interrupted, and return the exit code.
 
     Each visitor gets an application of its own, in a process of its own.
     """
@@ -96,7 +96,7 @@ class LocalServer(Server):
             raise _refused()
 
     def _is_token(self, given: str) -> bool:
-        """Return whether a text, which may hold any bytes, is the token."""
+        """Return whether a text of arbitrary bytes is the token."""
         return secrets.compare_digest(given.encode("utf-8", "surrogateescape"), self.token.encode())
 
     async def on_startup(self, app: web.Application) -> None:

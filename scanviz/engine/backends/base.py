@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Availability(NamedTuple):
-    """Whether a backend works here.
+    """The availability of a backend on this machine.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class Availability(NamedTuple):
 
 
 class Support(NamedTuple):
-    """Whether a tier can run an instruction.
+    """The answer of a tier to one instruction: it can run it, or the reason why not.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""When loops are compiled: before the step that would bring their function's NumPy time over a constant.
+"""The compile threshold: a function's loops are compiled before their NumPy time passes a constant.
 
 NumPy time is estimated from counts and sizes (:mod:`scanviz.engine.program.work`); neither a clock nor the cache on disk decides.
 So a program takes the same way, and gives the same bits, in every run.

@@ -99,7 +99,7 @@ class WholeCalls:
 
     @property
     def is_compiled(self) -> bool:
-        """Whether there is machine code for some shapes."""
+        """True if there is machine code for some shapes."""
         return any(met.whole is not None for met in list(self._met.values()))
 
     def run(self, whole: WholeFunction, inputs: Sequence[Any], probe: Probe | None) -> list[Any] | None:

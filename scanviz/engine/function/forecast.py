@@ -124,7 +124,7 @@ def of_call(function: Function, given: Sequence[Any]) -> MemoryForecast:
 
 
 def _where(program: Program, found: Sequence[int]) -> int:
-    """Return the first of instructions that hold equally much, loops before others; -1 if there are none."""
+    """Return the instruction to name for a memory peak: the first loop, else the first of all; -1 if there is none."""
     whole = len(program.instructions)
     loops = [k for k in found if k < whole and isinstance(program.instructions[k], LoopInstruction)]
     return next(iter(loops or found), -1)
@@ -180,7 +180,7 @@ def _checked(function: Function, label: str, kind: Any, value: Any) -> Any:
 
 
 class _Held(NamedTuple):
-    """Bytes held while an instruction runs beside everything before, those of its results, and results that look into another."""
+    """Memory of an instruction: bytes while it runs, bytes of its results, and results that view another array."""
 
     bytes: int
     made: dict[int, int]
@@ -315,7 +315,7 @@ def _given_strides(loop: LoopInstruction, shapes: Sequence[ConcreteShape]) -> li
 
 
 def _shared_rows(loop: LoopInstruction) -> dict[int, int]:
-    """Return the results of a loop that look into an array that it was given and works in, or into that of a result before."""
+    """Return the results of a loop that view an array: one it was given to work in, or an earlier result."""
     found: dict[int, int] = {}
     for slot in loop.states:
         seen = [slot.outer] if slot.in_place else []
@@ -327,7 +327,7 @@ def _shared_rows(loop: LoopInstruction) -> dict[int, int]:
 
 
 def _rows_in_order(program: Program) -> frozenset[int]:
-    """Return the registers whose rows surely lie from the first to the last: another shape of them is a view."""
+    """Return the registers with rows surely in C order: reshaping them gives a view."""
     if not any(isinstance(one, LoopInstruction) for one in program.instructions):
         return frozenset()
     from scanviz.engine.program.rows_over import rows_turned
@@ -342,7 +342,7 @@ def _base(
     bases: Mapping[int, int],
     in_order: Collection[int],
 ) -> int | None:
-    """Return the array that a register views, by the register it was made for; None if it is no array of the call."""
+    """Return the register whose array a register views; None for arrays from outside the call."""
     place = planned.places[number]
     if place.over is not None:
         return bases.get(place.over, number)
@@ -361,7 +361,7 @@ def _base(
 
 
 def _rows(loop: LoopInstruction, planned: Plan, known: Known, steps: int, around: Known) -> _Held:
-    """Return the bytes of a loop's rows, and of the arrays that its results look into, with outputs over rows of sequences.
+    """Return the bytes of a loop's rows, and of the arrays that its results view.
 
     ``known`` is known in a step, ``around`` where the loop stands.
     """

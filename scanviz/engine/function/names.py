@@ -79,7 +79,7 @@ def _settings(loops: Mapping[Place, ScanSettings]) -> dict[Place, ScanSettings]:
 
 
 def _free(name: str, wanted: int, latest: int, taken: set[str]) -> int:
-    """Return a free number for a name: the wanted one if possible, else one past the latest."""
+    """Return an unused number for a name: the wanted one if possible, else one past the latest."""
     number = wanted or latest + 1
     while f"{name}#{number}" in taken:
         number = max(number, latest) + 1

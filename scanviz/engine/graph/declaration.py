@@ -136,7 +136,7 @@ class Declaration:
 
     @property
     def fresh(self) -> bool:
-        """Whether every output is a new array that nothing else holds."""
+        """True if every output is a new array that nothing else holds."""
         return self.views is None
 
     def __repr__(self) -> str:
@@ -332,7 +332,7 @@ class Op:
 
     @property
     def arity(self) -> tuple[int, int | None]:
-        """How many inputs it takes, at least and at most; None for any number."""
+        """The least and the greatest number of inputs; None for any number."""
         given = self.declaration.arity
         count = given(self) if callable(given) else given
         return (count, count) if isinstance(count, int) else count

@@ -75,7 +75,7 @@ class Effect(Struct, frozen=True):
 
     @property
     def is_noise(self) -> bool:
-        """Whether the times differ no more than between rounds."""
+        """True if the times differ no more than between rounds."""
         return self.low <= 1.0 <= self.high
 
     @property
@@ -85,7 +85,7 @@ class Effect(Struct, frozen=True):
 
     @property
     def is_memory_noise(self) -> bool:
-        """Whether peak memory differs no more than between runs."""
+        """True if peak memory differs no more than between runs."""
         return self.memory_low <= 1.0 <= self.memory_high or abs(self.memory_ratio - 1.0) < SAME
 
 

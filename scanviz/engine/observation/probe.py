@@ -206,7 +206,7 @@ class Probe:
 
     @property
     def weighs_inside(self) -> bool:
-        """Whether the next side of a branch is weighed, and therefore not timed."""
+        """True if the next side of a branch is weighed, and therefore not timed."""
         return self.ledger is not None and self.ledger.inside < BRANCHES_WEIGHED
 
     # calls

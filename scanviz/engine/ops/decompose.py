@@ -42,7 +42,7 @@ class TriangleParameters(NamedTuple):
 
 
 class FactorsParameters(NamedTuple):
-    """Whether orthogonal factors are square, with columns that the matrix itself does not need."""
+    """Parameters of an orthogonal factorisation: ``full`` factors are square, others have the matrix's own columns only."""
 
     full: bool
 

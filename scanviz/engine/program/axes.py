@@ -30,7 +30,7 @@ from scanviz.engine.program.slots import kept, passed
 
 
 class StepKind(Enum):
-    """How a step mixes elements.
+    """The way in which a step mixes elements.
 
     ``ELEMENTWISE``: along no axis of what goes in or out.  ``ROWS``: never along some axis that every state has.  ``MATRIX``: along
     all axes of some state, by products of matrices alone.  ``OTHER``: in other ways.

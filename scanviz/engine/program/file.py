@@ -182,7 +182,7 @@ def _parameter_classes(_declared: int) -> dict[str, Any]:
 
 
 class _Hooks:
-    """How values of a Program are written and read that msgspec does not know.
+    """Conversion of a Program's values that msgspec does not know.
 
     Parameters
     ----------

@@ -246,7 +246,7 @@ class BranchInstruction(Strict, frozen=True, tag_field="kind", tag="branch", kw_
 
     @property
     def sides(self) -> tuple[tuple[Program, tuple[int, ...]], ...]:
-        """Its programs, that of a condition that holds first, each with the registers around it for its inputs."""
+        """The programs of the sides, the true side first, each with the registers for its inputs."""
         return (self.then_program, self.then_inputs), (self.else_program, self.else_inputs)
 
 

@@ -167,7 +167,7 @@ def _read_by(loop: LoopInstruction) -> Iterator[int]:
 
 
 class _Reads:
-    """When the registers of a step are read last, and when they are made.
+    """Times at which a step makes its registers and reads them last.
 
     Parameters
     ----------

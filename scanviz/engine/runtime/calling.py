@@ -141,7 +141,7 @@ class LoopCode:
 
     @property
     def plain_times(self) -> bool:
-        """Whether timed steps run the unobserved code."""
+        """True if timed steps run the unobserved code."""
         return False
 
     def variant(self, name: Variant) -> RunSteps:

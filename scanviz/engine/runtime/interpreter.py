@@ -82,7 +82,7 @@ class RunContext:
 
     @property
     def has_values(self) -> bool:
-        """Whether observers receive values."""
+        """True if observers receive values."""
         return self.notify and self.probe is not None and self.probe.level is VALUES
 
     def in_words(self, error: BaseException, program: Program) -> BaseException:

@@ -100,7 +100,7 @@ class StateForm:
 
     @property
     def grows(self) -> bool:
-        """Whether all rows are kept, each in a place of its own."""
+        """True if all rows are kept, each in its own place."""
         return not (self.wraps or self.is_mitmot)
 
     def rows(self, steps: int, row_shape: Sequence[int]) -> int:

@@ -202,7 +202,7 @@ class ScanArgs(Struct, frozen=True):
 
     @property
     def as_while(self) -> bool:
-        """Whether the loop has a stop condition."""
+        """True if the loop has a stop condition."""
         return bool(self.cond)
 
     @property

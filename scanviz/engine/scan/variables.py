@@ -98,7 +98,7 @@ class State(Struct, frozen=True, eq=False):
 
     @property
     def kind(self) -> StateKind:
-        """Which of the documents' kinds it is."""
+        """The kind of the loop variable, by the documents' names."""
         reads = tuple(self.reads)
         if tuple(self.writes) != (0,) or (reads and max(reads) >= 0):
             return "mitmot"

@@ -43,7 +43,7 @@ class WeakDtypes(NamedTuple):
 
     @property
     def differ(self) -> bool:
-        """Whether anything has another dtype than that it was built with."""
+        """True if anything has another dtype than at building."""
         all_kinds: dict[Variable, Kind] = {**self.kinds, **self.of_rows}
         return any(isinstance(kind, str) and kind != _dtype(variable) for variable, kind in all_kinds.items())
 

@@ -214,12 +214,12 @@ class Unknown(NamedTuple):
 
     @property
     def not_negative(self) -> bool:
-        """Whether it is 0 or more whatever the inputs are."""
+        """True if the polynomial is surely at least 0, for all inputs."""
         return self.axis is not None
 
     @property
     def computed(self) -> bool:
-        """Whether it is about a variable that a graph computes."""
+        """True if the polynomial contains a variable that a graph computes."""
         return getattr(self.source, "owner", None) is not None
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""Times for advice: of a typical step and a typical call, which a few slow ones do not change.
+"""Times for advice: of a typical step and a typical call, robust against a few slow ones.
 
 A promised gain is such a time multiplied by its count.  A mean includes interruptions: one preemption of 8 ms among 900 steps
 adds 9 µs to each.  So the parts of a step, or of a call, are scaled to sum to at most its median.
@@ -96,17 +96,17 @@ def building_ns(record: ProfileRecord, function: FunctionRecord, stage: str = ""
 
 
 def code_ns(record: ProfileRecord, function: FunctionRecord) -> float:
-    """Return the CPU time of making the code of a function's loops."""
+    """Return the CPU time of compiling a function's loops."""
     loops = (loop for loop in record.loops if loop.function == function.key)
     return _cpu_ns(record, sum(tier.total_ns for loop in loops for tier in loop.tiers))
 
 
 def _cpu_ns(record: ProfileRecord, clock: int) -> float:
-    """Return the CPU time in a wall time, which has the run's share of the CPU."""
+    """Return the CPU time within a wall time, by the run's share of the CPU."""
     return clock * ran_ns(record) / record.wall_ns if record.wall_ns > 0 else float(clock)
 
 
 def script_ns(record: ProfileRecord) -> int:
-    """Return the time certainly spent outside of scanviz: imports, own Python, waiting, but not for threads in calls."""
+    """Return the time surely outside of scanviz: imports, own Python, waiting except for threads in calls."""
     own = sum(part.own_ns for part in parts_of(record) if part.kind == "script")
     return max(0, own - record.threads.beside_ns)

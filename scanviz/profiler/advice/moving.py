@@ -1,4 +1,4 @@
-"""Advice about work that could leave a loop: of non-sequences alone, products of sequences, random draws.
+"""Advice about work that could leave a loop: of non-sequences only, products of sequences, random draws.
 
 The rules PushOutNonSeqScan, PushOutSeqScan and batch_draws do this; advice is about what they refused or were not allowed to do.
 Only timed operations count, and none inside branches.
@@ -24,7 +24,7 @@ _CALL_NS = 200.0  # overhead of calling one product
 
 
 def non_sequences(place: SourcePlace) -> Iterator[Advice]:
-    """Advise on work of non-sequences alone that every step repeats."""
+    """Advise on work of non-sequences only, which every step repeats."""
     loop = place.loop
     if place.snapshot is None or place.step is None:
         return
@@ -146,7 +146,7 @@ def of_run(place: SourcePlace, gain: float) -> str:
 
 
 def every(runs: int) -> str:
-    """Return "the run", or "each of so many runs"."""
+    """Return "the run", or "each of N runs"."""
     return "the run" if runs == 1 else f"each of {amount(runs)} runs"
 
 

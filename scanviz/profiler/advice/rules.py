@@ -1,4 +1,4 @@
-"""All advice of a record, and the rules about loops as they ran: tiny steps, short inner loops, code made again and again.
+"""All advice of a record, and the rules about loops: tiny steps, short inner loops, repeated compilation.
 
 Each rule looks for one thing, and gives no advice without evidence in the record, or about less than 2 % of the run.  Gains are
 estimates, and the text says how each was made; gains of several pieces of advice about one loop don't add up.
@@ -64,7 +64,7 @@ def _is_updating(place: SourcePlace) -> bool:
 
 
 def short_inner_loops(place: SourcePlace) -> Iterator[Advice]:
-    """Advise on inner loops that are mostly started and ended."""
+    """Advise on inner loops whose time is mostly start and end."""
     loop = place.loop
     if loop.parent is None or loop.has_until or loop.gradient_of is not None or not loop.runs:
         return

@@ -149,7 +149,7 @@ class Comparison(Struct, frozen=True):
 
     @property
     def unequally_busy(self) -> bool:
-        """Whether the machine was busier during one of two separate series."""
+        """True if the machine was busier during one of two separate series."""
         a, b = self.off_processor
         return not self.rounds and a is not None and b is not None and abs(a - b) > UNEQUAL
 

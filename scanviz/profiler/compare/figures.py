@@ -261,7 +261,7 @@ def _spread(times: DurationRecord) -> float:
 
 
 def _of_loop(loop: LoopRecord) -> Estimate | None:
-    """Return the time of a step without the first steps, which the series holds in full."""
+    """Return the time of a step, without the first steps, which the series keeps individually."""
     times, rows = loop.step_times, loop.series
     if not times.count:
         return (

@@ -36,7 +36,7 @@ Side = Mapping[Key, Runs]
 
 
 class ConfidenceInterval(NamedTuple):
-    """A ratio and the bounds that noise leaves of it.
+    """A ratio and its confidence bounds.
 
     Attributes
     ----------
@@ -212,7 +212,7 @@ def typical_ns(side: Sequence[Estimate], *, mean: bool = False) -> float:
 
 
 def positive(ns: float) -> float:
-    """Return a time that has a logarithm: one too short to be measured is short, not nothing."""
+    """Return a positive time for logarithms: a time too short to measure is not 0."""
     return max(ns, 0.01)
 
 
@@ -222,6 +222,6 @@ def widened(floor: float, error: float) -> float:
 
 
 def shown_ns(runs: Iterable[Figure], ratio: ConfidenceInterval | None) -> float | None:
-    """Return the time to show of a figure: of the kind that the interval is of."""
+    """Return the displayed time of a figure: of the same kind as its interval."""
     times = times_of(runs)
     return typical_ns(times, mean=ratio is None or ratio.of == "mean") if times else None

@@ -53,7 +53,7 @@ def _copying(size: int) -> Callable[[], object]:
 
 
 def _products(dtype: str, each_ns: int) -> float:
-    """Return operations a second of a product of matrices: the better of a size that one thread does and of one that several do.
+    """Measure operations per second of a matrix product: the better of a size for one thread and a size for several.
 
     Threads of one product wait for one another, so on a busy machine many of them are slower than one.
     """
@@ -71,7 +71,7 @@ def _adding(dtype: str) -> Callable[[], object]:
 
 
 def best_ns(action: Callable[[], Any], for_ns: int, clock: Callable[[], int] = time.perf_counter_ns) -> float:
-    """Return how long an action takes at best, of attempts until a time is over; at least two, after one that warms it up.
+    """Return the shortest time of an action over repeated attempts: at least two, after a warm-up.
 
     Examples
     --------

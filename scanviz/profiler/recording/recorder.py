@@ -42,7 +42,7 @@ _PACKAGE = sys.modules["scanviz"]  # a program may take it out of there
 
 
 def ends_in_nan(results: Sequence[Any]) -> bool:
-    """Return whether a number of a result, or of a long result's last row, is NaN; results on a GPU are not looked at.
+    """Return whether a result, or a long result's last row, contains a NaN; GPU results are not read.
 
     Examples
     --------

@@ -234,7 +234,7 @@ class WholeRun:
 
     @property
     def has_ended(self) -> bool:
-        """Whether the run has ended."""
+        """True if the run has ended."""
         return self._ended is not None
 
     def wall_ns(self, now: int) -> int:

@@ -88,7 +88,7 @@ _WITHOUT_A_WORD: set[object] = set()  # handlers whose interruption at the first
 
 
 def _hear(report: Callable[[sys.UnraisableHookArgs], object], found: sys.UnraisableHookArgs) -> None:
-    """Note a ctrl+c during exit handlers, after which python goes on with exit code 0.
+    """Note a ctrl+c during exit handlers, which Python would ignore.
 
     ``report``, the previous hook, reports interrupts of the program's own code and all other errors, but no interrupt of python's
     call of a handler.

@@ -1,4 +1,4 @@
-"""The first NaN of a call whose results have one: the call is computed again, value by value, until it appears.
+"""Find the first NaN of a call: compute the call again, value by value, until it appears.
 
 The search takes at most two seconds; where they do not suffice, only the function is known.
 """
@@ -17,7 +17,7 @@ LONGEST_NS = 2_000_000_000
 
 
 def first_nan(function: int, again: Callable[[Observer], None]) -> FirstNanRecord:
-    """Return where the first NaN of a call appears, found by repeating the call.
+    """Return the place of a call's first NaN, found by repeating the call.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def first_nan(function: int, again: Callable[[Observer], None]) -> FirstNanRecor
 
 
 def _given(found: FindingRecord) -> str:
-    """Return the value from outside that was NaN, with its rows where they are known."""
+    """Return the outside value that was NaN, with its rows if known."""
     origin = next((value.origin for value in found.inputs if value.where is not None and value.origin), "")
     for kind in ("your input ", "shared variable "):
         rows = [row for row in found.rows if origin == kind + row.partition("[")[0]]
@@ -60,11 +60,11 @@ def _given(found: FindingRecord) -> str:
 
 
 class _SearchEnded(BaseException):
-    """The search has found a NaN, or taken its time; no Exception, whose handlers would add to it or run the call again."""
+    """Ends a search that found a NaN or ran out of time; no Exception, so that no handler catches it."""
 
 
 class _Search(Checker):
-    """A check for NaN alone that ends after a while and stops the repeated call once it has found one."""
+    """A search for NaN with a time limit, which stops the repeated call at the first NaN."""
 
     def __init__(self) -> None:
         super().__init__(CheckOptions(inf=False), stops=False)

@@ -207,7 +207,7 @@ class RunTrace:
 
     @property
     def has_event(self) -> bool:
-        """Whether a NaN or an infinity was seen."""
+        """True if a NaN or an infinity was seen."""
         return self._seen_nan or self._seen_inf
 
     def begin_step(self, registers: Sequence[int], values: Sequence[Any], constants: int) -> None:

@@ -19,7 +19,7 @@ from scanviz.record.storage.file import load
 
 
 def main(arguments: list[str]) -> None:
-    """Answer requests until there are no more."""
+    """Answer requests until the input ends."""
     path, seconds, memory = arguments
     replayer = Replayer(load(path), float(seconds))
     limit_memory(int(memory))

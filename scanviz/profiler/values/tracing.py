@@ -91,7 +91,7 @@ class Tracer(Observer):
 
     @property
     def matched(self) -> bool:
-        """Whether any loop matched."""
+        """True if any loop matched."""
         return bool(self._loops)
 
     def compiled(self, event: CompiledFunction) -> None:

@@ -87,7 +87,7 @@ class StepWindow(Deadline):
 
     @property
     def inside(self) -> bool:
-        """Whether the run is in progress."""
+        """True if the run is in progress."""
         return self._begun == self.run + 1 and not self._over
 
     def begin(self, most_steps: int) -> None:

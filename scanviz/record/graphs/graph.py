@@ -1,4 +1,4 @@
-"""A graph as data: the nodes that a record keeps, and one version of a graph out of them, for dumps and pictures.
+"""A graph as data: the table of a record's nodes, and one version of the graph, for dumps and pictures.
 
 Nodes stand in order of computation, so the same graph gives the same record in every process.
 :mod:`scanviz.record.storage.codec` writes a snapshot as JSON data and reads it back.
@@ -87,7 +87,7 @@ class LoopVariableRecord(Strict, frozen=True):
 
 
 class ScanRecord(Strict, frozen=True, array_like=True):
-    """The loop that a node is.
+    """The loop of a Scan node.
 
     Attributes
     ----------
@@ -164,12 +164,12 @@ class NodeRecord(Strict, frozen=True, array_like=True):
 
     @property
     def outputs(self) -> tuple[str, ...]:
-        """Keys of its results."""
+        """Keys of the node's results."""
         return tuple(result.key for result in self.results)
 
     @property
     def op_name(self) -> str:
-        """The name of its operation, without parameters.
+        """The name of the node's operation, without parameters.
 
         Examples
         --------
@@ -179,7 +179,7 @@ class NodeRecord(Strict, frozen=True, array_like=True):
         return self.op.partition("{")[0].partition("[")[0]
 
     def is_in(self, version: int) -> bool:
-        """Return whether it is in a version.
+        """Return whether a version contains the node.
 
         Examples
         --------
@@ -191,7 +191,7 @@ class NodeRecord(Strict, frozen=True, array_like=True):
 
 
 class GraphSnapshot(Strict, frozen=True, dict=True):
-    """One version of a graph: the nodes of a record's table that are in it, in order.
+    """One version of a graph: its nodes in order, from a record's table.
 
     Attributes
     ----------
@@ -225,24 +225,24 @@ class GraphSnapshot(Strict, frozen=True, dict=True):
         return {given.key: given for node in (*self.leaves.values(), *self.nodes) for given in node.results}
 
     def role(self, key: str) -> str:
-        """Return the role of the node that gives a variable."""
+        """Return the role of a variable's node."""
         return self.leaves[key].role if key in self.leaves else "computed"
 
     def text(self, node: NodeRecord) -> str:
-        """Return the user's line that a node comes from, or nothing."""
+        """Return the user's line of a node, or nothing."""
         return self.texts.get(node.source, "")
 
     @property
     def loops(self) -> tuple[ScanRecord, ...]:
-        """Its loops, in the order of its nodes."""
+        """Loops of the graph, in the order of its nodes."""
         return tuple(node.loop for node in self.nodes if node.loop is not None)
 
     def step(self, loop: ScanRecord) -> GraphSnapshot:
-        """Return the graph of the step of one of its loops."""
+        """Return the step of one of the graph's loops."""
         return self.steps[loop.step]
 
     def all_loops(self) -> Iterator[PlacedScan]:
-        """Yield each loop, a loop before those in its step."""
+        """Yield each loop, outer before inner."""
         for loop in self.loops:
             step = self.step(loop)
             yield PlacedScan(loop, step, self)
@@ -258,7 +258,7 @@ class PlacedScan(NamedTuple):
 
 
 def cell_name(name: str, tap: int, reads: Iterable[tuple[int, str]]) -> str:
-    """Return the name, in a step, of the row of a tap: the same in every view.
+    """Return the name, in a step, of a tap's row: the same in every view.
 
     A loop of back-propagation goes through its buffers in its own time, and names their rows in the time of the loop that it is the
     gradient of: its own tap +1 is the row ``∂h[t-1]``.  Rows that it writes have the names of rows that it reads.
@@ -286,7 +286,7 @@ def cell_name(name: str, tap: int, reads: Iterable[tuple[int, str]]) -> str:
 
 
 def goes_backwards(reads: Iterable[tuple[int, str]]) -> bool:
-    """Return whether taps and the names of their rows show that a loop goes back through another's time.
+    """Return whether taps and row names show that a loop runs backwards through another's time.
 
     Examples
     --------

@@ -20,7 +20,7 @@ INDENT = "    "
 
 
 class LineEdit(Struct, frozen=True):
-    """Lines replaced by others.
+    """A replacement of consecutive lines.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class LineEdit(Struct, frozen=True):
 
 
 def version_lines(record: VersionsRecord, version: GraphVersion) -> list[str]:
-    """Return a version as lines; one line with the reason if its nodes are no graph."""
+    """Return a version as lines; for an invalid graph one line with the reason."""
     try:
         return _Lines(levels_of(record.nodes, version)).function(record.output_names, version.outputs)
     except (KeyError, IndexError, ValueError) as error:
@@ -70,7 +70,7 @@ class _Lines:
         return [*found, f"return {', '.join(named)}"]
 
     def level(self, number: int) -> LevelNodes:
-        """Return the nodes of a graph; no two loops have one step together."""
+        """Return the nodes of a graph; each step belongs to one loop only."""
         if number in self._read or len(self._read) > len(self.levels):
             raise ScanvizValueError("loops of a graph in the profile have one step together")
         self._read.add(number)

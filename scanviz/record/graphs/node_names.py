@@ -1,4 +1,4 @@
-"""Names of nodes and variables that stay through all versions of a graph.
+"""Names of nodes and variables that stay the same in all versions of a graph.
 
 A node is known by its node id, which it keeps when it is only rebuilt.  It is called by the user's name for its value, or by a
 number given when it is first met; so the same node has the same name in every version, and in every process.
@@ -39,7 +39,7 @@ class NodeNames:
         return node.node_id, self._occurrences.get(node) or self.inner.get(node, 0)
 
     def number(self, node: Apply) -> int:
-        """Return the number of a node, which it was given when it was first met."""
+        """Return the number of a node, assigned on first use."""
         known = self._numbers.get(node.node_id)
         if known is None:
             known = self._numbers[node.node_id] = len(self._numbers) + 1
@@ -47,7 +47,7 @@ class NodeNames:
         return known
 
     def of(self, variable: Variable) -> str:
-        """Return the name that a variable keeps."""
+        """Return the lasting name of a variable."""
         node = variable.owner
         if node is None:
             return self._leaf(variable)
@@ -70,7 +70,7 @@ class NodeNames:
         return known
 
     def node(self, node: Apply) -> str:
-        """Return the key of a node: its first result, or for a loop, whose results come and go, its own name."""
+        """Return the key of a node: its first result; for a loop, its own name, since its results may change."""
         if not isinstance(node.op, Scan):
             return self.of(node.outputs[0])
         place = self.id(node)

@@ -1,4 +1,4 @@
-"""Plumbing of a graph: operations that run it, but that its reader need not see.
+"""Plumbing of a graph: operations that a reader may skip, such as sizes and checks.
 
 Sizes (``x.shape[0]``, and integers computed of sizes alone), arrays filled with a constant of some size, axes of size 1 that are
 added for broadcasting, checks of a shape, and ``sum_to_shape`` where the types show no axis that it could sum over.  Values
@@ -27,7 +27,7 @@ _ORDER = re.compile(r"order=\((.*?)\)")
 
 
 def plumbing(graph: GraphSnapshot) -> dict[int, str | None]:
-    """Return the operations of a graph that are plumbing, by number; not those in the steps of its loops.
+    """Return the numbers of a graph's plumbing operations, without those in its loops' steps.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def plumbing(graph: GraphSnapshot) -> dict[int, str | None]:
 
 
 def plumbing_operations(graph: GraphSnapshot | None) -> frozenset[int]:
-    """Return which operations of the program around a graph are plumbing alone, by their ``index``; none of a graph not kept."""
+    """Return the indices of a program's plumbing operations; none for a graph that was not kept."""
     if graph is None:
         return frozenset()
     folded = plumbing(graph)
@@ -77,7 +77,7 @@ def plumbing_operations(graph: GraphSnapshot | None) -> frozenset[int]:
 
 
 def folded_rows(owner: FunctionRecord | LoopRecord, candidates: Collection[int]) -> frozenset[int]:
-    """Return which of a list's operations are left out of it: plumbing that takes less than ``NOTICEABLE`` of the list's time.
+    """Return the operations to leave out of a list: plumbing that takes less than ``NOTICEABLE`` of its time.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def shown_variable(folded: Mapping[int, str | None], graph: GraphSnapshot) -> di
 
 
 def _is_size(node: NodeRecord, graph: GraphSnapshot, sizes: Collection[str]) -> bool:
-    """Return whether a node gives a size, or several: a property of an array, or integers computed of sizes and constants."""
+    """Return whether a node computes sizes: a property of an array, or integers from sizes and constants."""
     if node.op_name in _OF_ARRAYS:
         return True
     dtype, shape = _type(node.results[0])
@@ -120,7 +120,7 @@ def _is_size(node: NodeRecord, graph: GraphSnapshot, sizes: Collection[str]) -> 
 
 
 def _is_form(node: NodeRecord, variables: Mapping[str, ResultRecord]) -> bool:
-    """Return whether a node only changes the form of its input: more axes, or a check."""
+    """Return whether a node changes only the form of its input: more axes, or a check."""
     op = node.op_name
     if op in _CHECKS or op == "alloc":
         return True
@@ -148,7 +148,7 @@ def _is_fill(node: NodeRecord, graph: GraphSnapshot) -> bool:
 
 
 def _type(variable: ResultRecord) -> tuple[str, list[str]]:
-    """Return the dtype and the sizes of a type as printed; no sizes of one that is no array."""
+    """Return the dtype and sizes of a printed type; no sizes if it is no array."""
     found = _TYPE.fullmatch(variable.type)
     if found is None:
         return variable.type, []

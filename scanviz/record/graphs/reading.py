@@ -1,4 +1,4 @@
-"""One version of a graph out of the table of its nodes: in order, and as a GraphSnapshot."""
+"""Read one version of a graph from the table of nodes: in order, and as a GraphSnapshot."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ class LevelNodes:
         self.numbers: dict[str, int] = {}
 
     def add(self, number: int, node: NodeRecord) -> None:
-        """Put in a node."""
+        """Add a node."""
         together = self.nodes if node.role == "computed" else self.leaves
         if together.setdefault(node.key, node) is not node:
             raise ScanvizValueError("two nodes of a graph in the profile have one name", found=node.key[:80])
         self.numbers[node.key] = number
 
     def ordered(self) -> Iterator[NodeRecord]:
-        """Iterate over the operations as people read them: by their places, but each after all that it reads."""
+        """Iterate over the operations in reading order: by their places, but each after its inputs."""
         maker = {result.key: node.key for node in self.nodes.values() for result in node.results}
         done: set[str] = set()
         opened: set[str] = set()
@@ -84,7 +84,7 @@ def levels_of(nodes: Sequence[NodeRecord], version: GraphVersion) -> dict[int, L
 
 
 def taken(variable: LoopVariableRecord) -> list[tuple[str, str]]:
-    """Return the results of a step that go into a loop variable: their names, such as ``h[t]``, and keys."""
+    """Return the results of a step that enter a loop variable: names, such as ``h[t]``, and keys."""
     outputs = variable.inner_outputs
     if variable.kind not in _STATES:
         return [(step_name(variable.name, 0), key) for key in outputs]
@@ -95,13 +95,13 @@ def taken(variable: LoopVariableRecord) -> list[tuple[str, str]]:
 
 
 def step_outputs(loop: ScanRecord) -> list[tuple[str, str]]:
-    """Return the results of a step that its loop reads, in order."""
+    """Return the results of a step that the loop uses, in order."""
     found = [pair for variable in loop.variables for pair in taken(variable)]
     return found if loop.until is None else [*found, ("until", loop.until)]
 
 
 def snapshot_of(record: VersionsRecord, number: int) -> GraphSnapshot | None:
-    """Return the graph after so many rewrites, for pictures; None if that is not kept.
+    """Return the graph after k rewrites, for pictures; None if it was not kept.
 
     Raises
     ------
@@ -121,7 +121,7 @@ def snapshot_of(record: VersionsRecord, number: int) -> GraphSnapshot | None:
 
 
 def graph_of(record: VersionsRecord, version: GraphVersion) -> GraphSnapshot:
-    """Return a version for pictures, with the operations that its nodes became if it is the last.
+    """Return a version for pictures; the last one has the program's operations of its nodes.
 
     Raises
     ------
@@ -138,7 +138,7 @@ def graph_of(record: VersionsRecord, version: GraphVersion) -> GraphSnapshot:
 
 
 def no_graph(error: Exception) -> ScanvizValueError:
-    """Return the error to raise for data that are no graph, which raised ``error`` where they were read."""
+    """Return the error for data that are no valid graph; ``error`` is the exception from reading them."""
     if isinstance(error, ScanvizValueError):
         return error
     found = f"{type(error).__name__}: {str(error)[:80]}"
@@ -146,13 +146,13 @@ def no_graph(error: Exception) -> ScanvizValueError:
 
 
 def step_of(record: VersionsRecord, loop: ScanRecord) -> GraphSnapshot:
-    """Return the step of a loop that is alone in a table."""
+    """Return the step of the only loop in a table."""
     found = GraphVersion(0, list(range(len(record.nodes))), ())
     return _Builder(levels_of(record.nodes, found), record.texts).step(loop, 0)
 
 
 class _Builder:
-    """Makes graphs of levels."""
+    """Builds the graphs of all levels."""
 
     def __init__(self, levels: Mapping[int, LevelNodes], texts: dict[str, str], runs: bool = False) -> None:
         self.levels, self.texts, self.runs = levels, texts, runs
@@ -203,7 +203,7 @@ class _Builder:
 
 
 def _not_run(node: NodeRecord) -> NodeRecord:
-    """Return a node of a version that is not run: it is no operation of the program, and no loop of the profile."""
+    """Return a node without an operation of the program and a loop of the profile, for versions that do not run."""
     if node.operation is None and node.loop is None:
         return node
     loop = None if node.loop is None else replace(node.loop, key=None)

@@ -127,7 +127,7 @@ NOTICED_BYTES = 16 << 20  # of peak memory: less is little beside a process that
 
 
 class EffectRecord(Strict, frozen=True):
-    """Measured effect of a rule: the function without it beside the function as it is.
+    """Measured effect of a rule: the function without the rule compared with the function as it is.
 
     Attributes
     ----------
@@ -165,7 +165,7 @@ class EffectRecord(Strict, frozen=True):
     instead: tuple[str, ...] = ()
 
     def words(self) -> str:
-        """Return it in a sentence.
+        """Return the effect as a sentence.
 
         Examples
         --------
@@ -181,7 +181,7 @@ class EffectRecord(Strict, frozen=True):
         )
 
     def harm(self, before: str = "") -> str:
-        """Return a warning if the rule makes the function slower or larger, with the mode to write; else nothing.
+        """Return a warning with the mode to write, if the rule makes the function slower or larger; else nothing.
 
         Examples
         --------
@@ -202,7 +202,7 @@ class EffectRecord(Strict, frozen=True):
 
 
 class RewritesRecord(Strict, frozen=True):
-    """Everything that rules did to one function.
+    """The effects of all rewrites of one function.
 
     Attributes
     ----------
@@ -236,11 +236,11 @@ class RewritesRecord(Strict, frozen=True):
 
     @property
     def has_versions(self) -> bool:
-        """Whether all versions of the graph are there."""
+        """True if all versions of the graph are present."""
         return self.graphs is not None and self.graphs.first == 0
 
     def lines(self, after: int) -> tuple[str, ...]:
-        """Return the graph after so many applications, one operation a line; nothing where only the list was kept.
+        """Return the graph after k applications, one operation a line; empty if only the list was kept.
 
         Examples
         --------
@@ -268,7 +268,7 @@ class RewritesRecord(Strict, frozen=True):
         return [*found, *([] for _ in range(count - len(found)))]
 
     def snapshot(self, after: int) -> GraphSnapshot | None:
-        """Return the graph after so many applications, for pictures; None if it was not kept.
+        """Return the graph after k applications, for pictures; None if it was not kept.
 
         Raises
         ------
@@ -283,7 +283,7 @@ class RewritesRecord(Strict, frozen=True):
         return tuple(origins_of(self.graphs)) if self.has_versions and self.graphs is not None else ()
 
     def loops(self) -> tuple[str, ...]:
-        """Return the names of all loops that there ever were, in order of first appearance; a name may hold a ``/``.
+        """Return the names of all loops of all versions, in order of first appearance; a name may contain a ``/``.
 
         Examples
         --------
@@ -316,7 +316,7 @@ class RewritesRecord(Strict, frozen=True):
         return RewritesRecord(self.selection, applications=tuple(listed), graphs=last)
 
     def numbers(self, after: int) -> CostNumbersRecord | None:
-        """Return the cost of the graph in numbers after so many applications; None if it is unknown.
+        """Return the cost of the graph in numbers after k applications; None if it is unknown.
 
         Examples
         --------
@@ -338,7 +338,7 @@ class RewritesRecord(Strict, frozen=True):
         return replace(found, per_step=steps) if found is not None else None
 
     def steps(self, after: int) -> dict[str, int]:
-        """Return the operations of one step of each loop after so many applications."""
+        """Return the operations in one step of each loop after k applications."""
         found = dict(self.cost.per_step) if self.cost is not None else {}
         for application in self.applications[:after]:
             if application.cost is not None:
@@ -369,7 +369,7 @@ def with_lines(rewrites: RewritesRecord) -> dict[str, Any]:
 
 
 def origins_of(graphs: VersionsRecord) -> Iterator[OriginRecord]:
-    """Iterate over where the operations came from that there ever were."""
+    """Iterate over the origins of all operations of all versions."""
     seen: set[str] = set()
     for node in graphs.nodes:
         name = node.results[0].key if node.results else node.op

@@ -154,7 +154,7 @@ def _whole(source: RewritesSource) -> Written:
 def _applications(
     versions: Iterator[Version], before: Cost, writer: GraphWriter
 ) -> tuple[list[RewriteRecord], list[Cost]]:
-    """Write down all versions but the first, which costs so much; return the applications, and the costs of all versions."""
+    """Write all versions but the first; return the applications, and the costs of all versions."""
     records: list[RewriteRecord] = []
     costs = [before]
     for version in versions:
@@ -168,7 +168,7 @@ def _applications(
 
 
 def _nearest(refusals: Sequence[Refused]) -> Iterator[Refused]:
-    """Iterate over refusals, of each rule no more than the nearest few."""
+    """Iterate over the refusals nearest to firing, a few per rule."""
     counts: Counter[str] = Counter()
     for refusal in refusals:
         counts[refusal.rule] += 1
@@ -311,7 +311,7 @@ def with_recorded_paths(record: RewritesRecord, files: Collection[str]) -> Rewri
 
 
 def _renames(files: Collection[str]) -> list[tuple[str, str]]:
-    """Return pairs of file names and their recorded paths, where the two differ; long names first."""
+    """Return pairs of file names and different recorded paths, long names first."""
     names = {name: recorded_path(file) for file in files for name in (file, short_path(file))}
     return sorted(((old, new) for old, new in names.items() if old != new), key=lambda pair: -len(pair[0]))
 
@@ -336,7 +336,7 @@ def _renamed(value: Any, names: Sequence[tuple[str, str]], known: dict[str, str]
 
 
 def size_of(record: RewritesRecord) -> int:
-    """Return about how many bytes a record takes in memory."""
+    """Estimate the bytes of a record in memory."""
     graphs = record.graphs
     nodes = 0 if graphs is None else len(graphs.nodes)
     return 2_000 + NODE_BYTES * nodes + 400 * len(record.applications) + 300 * len(record.refusals)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class RewritesSource(NamedTuple):
-    """Everything needed to record a function's rewrites; it does not hold the function.
+    """Data for recording a function's rewrites later, without a reference to the function.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class RewritesSource(NamedTuple):
 
 
 def rewrites_source(function: Function, program: Program | None = None) -> RewritesSource:
-    """Return everything needed to record the rewrites of a compiled function."""
+    """Return the data for recording the rewrites of a compiled function."""
     names = [*[""] * len(function.outputs), *function.updated_names]
     inputs = [*(given.variable for given in function.spec.inputs), *function.spec.shared]
     return RewritesSource(function.rewrites.alone(), names, function.name, program, inputs)

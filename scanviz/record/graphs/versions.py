@@ -1,4 +1,4 @@
-"""All versions of a function's graph as data: every node once, with the versions in which it came and went.
+"""All versions of a function's graph as data: every node once, with its first and last version.
 
 This is the one form in which a graph stands in a record.  Lines (:mod:`scanviz.record.graphs.lines`), pictures and diffs are made
 of it, for any version.  Nodes of all graphs are in one table: those of the function's graph are at level 0,
@@ -64,11 +64,11 @@ class VersionsRecord(Strict, frozen=True, dict=True):
 
     @cached_property
     def made(self) -> dict[int, GraphSnapshot]:
-        """The first and the last version by their numbers, once they have been asked for."""
+        """The first and the last version by number, once they have been requested."""
         return {}
 
     def version(self, number: int) -> GraphVersion | None:
-        """Return the graph after so many rewrites; None if it was not kept."""
+        """Return the graph after k rewrites; None if it was not kept."""
         number = min(number, self.last)
         if number < self.first:
             return None
@@ -83,12 +83,12 @@ class VersionsRecord(Strict, frozen=True, dict=True):
             yield found
 
     def live(self, number: int) -> list[int]:
-        """Return the places in the table of the nodes after so many rewrites; none if that is not kept."""
+        """Return the table places of the nodes after k rewrites; none if that version was not kept."""
         found = self.version(number)
         return [] if found is None else found.live
 
     def last_alone(self, number: int) -> VersionsRecord:
-        """Return the last version, which is that after so many rewrites, without those before it."""
+        """Return the last version, after k rewrites, without those before it."""
         last = self.version(self.last)
         assert last is not None
         nodes = tuple(replace(self.nodes[place], versions=(number,)) for place in last.live)

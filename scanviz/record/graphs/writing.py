@@ -1,4 +1,4 @@
-"""The versions of a graph written down as a table of nodes: each node once, under names that stay."""
+"""Write the versions of a graph as a table of nodes: each node once, under a lasting name."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from scanviz.record.graphs.versions import GraphVersion, VersionsRecord, WantedR
 
 
 class GraphWriter:
-    """Writes one version of a graph after the other.
+    """Writes the versions of a graph one after the other.
 
     Parameters
     ----------
@@ -66,18 +66,18 @@ class GraphWriter:
         self._sources: dict[SourceLine, str] = {}
 
     def begin(self, outputs: Sequence[Variable]) -> None:
-        """Write down a graph alone."""
+        """Write a graph without further versions."""
         nodes = toposort(outputs)
         self._number_equal_ids(nodes)
         self.become(Delta((), tuple((self.names.id(node), node) for node in nodes), dict(enumerate(outputs))))
 
     def loop_alone(self, op: Scan) -> ScanRecord:
-        """Write down a loop and its step, with nothing around it."""
+        """Write a loop and its step, without anything around it."""
         loop, _ = self._loop(op, None, self._level(0, (0, 0)))
         return loop
 
     def become(self, delta: Delta) -> None:
-        """Write down the changes since the version before."""
+        """Write the changes since the version before."""
         before: Counter[int] = Counter()
         after: Counter[int] = Counter()
         for known in delta.gone:
@@ -96,7 +96,7 @@ class GraphWriter:
                 self._versions[number].append(self._number)
 
     def _want(self, outputs: Mapping[int, Variable], before: Counter[int], after: Counter[int]) -> None:
-        """Write down the outputs, if they differ from those before."""
+        """Write the outputs, if they differ from those before."""
         found = [*self._outputs, *[""] * (0 if self._number else len(outputs))]
         for place, variable in outputs.items():
             found[place] = self.names.of(variable)
@@ -111,7 +111,7 @@ class GraphWriter:
             self._wanted.append(WantedRecord(self._number, tuple(found)))
 
     def _put_in_place(self, nodes: Sequence[Apply]) -> None:
-        """Give nodes that were not met before their numbers and places.
+        """Assign numbers and places to new nodes.
 
         The place is the number, or that of the first node that reads it where that was met before: else a reader would have to
         wait for it, and all others would pass them.
@@ -144,7 +144,7 @@ class GraphWriter:
         return known
 
     def _node(self, node: Apply, level: int, inside: Collection[Variable]) -> list[int]:
-        """Write a node with its leaves, and its step if it is a loop; a rebuilt node is written already."""
+        """Write a node with its leaves, and its step if it is a loop; a rebuilt node was written before."""
         place = self.names.id(node)
         known = self._latest.get((level, place))
         if known is not None and is_rebuilt(node, known[0]) and self._reads(node) == known[1]:
@@ -179,7 +179,7 @@ class GraphWriter:
         return found
 
     def _source(self, source: SourceLine | None) -> str:
-        """Return a line as ``file:line``, which takes a while to be written and is often asked for."""
+        """Return a line as ``file:line``, cached because it is slow to format and often needed."""
         if source is None:
             return ""
         known = self._sources.get(source)
@@ -205,7 +205,7 @@ class GraphWriter:
         return ScanRecord(op.scan_name, inner, variables, until, back_of), step
 
     def _step(self, op: Scan, level: int) -> list[int]:
-        """Write a step, which a loop that is only rebuilt over other inputs has too."""
+        """Write a step, which is shared by loops that differ only by their inputs."""
         known = self._steps.get((id(op), level))
         if known is not None:
             return known[1]
@@ -258,7 +258,7 @@ class GraphWriter:
         )
 
     def record(self, program: Program | None = None) -> VersionsRecord:
-        """Return the written table; with a program, each node of the last version names its operation there."""
+        """Return the table; with a program, each node of the last version names its operation there."""
         names = [*self._output_names, *[""] * len(self._outputs)][: len(self._outputs)]
         last = GraphVersion(self._number, [number for number, count in self._counts.items() if count], ())
         return VersionsRecord(
@@ -271,7 +271,7 @@ class GraphWriter:
         )
 
     def files(self) -> set[str]:
-        """Return the files that the nodes' lines are in."""
+        """Return the files of the nodes' lines."""
         return {source.file for source in self._sources}
 
     def _nodes(self, program: Program | None, last: GraphVersion) -> Iterator[NodeRecord]:
@@ -298,7 +298,7 @@ class GraphWriter:
     def _operations(
         self, program: Program, last: GraphVersion
     ) -> Iterator[tuple[int, tuple[int, int | None]]]:
-        """Iterate over the operations of nodes: each the first free instruction of its node id, and its loop."""
+        """Iterate over nodes with their operation, the first free instruction of the node id, and its loop."""
         levels = levels_of(tuple(self._table), last)
         waiting = [(0, program)]
         while waiting:
@@ -325,7 +325,7 @@ class GraphWriter:
     def _nearest(
         self, nodes: Sequence[NodeRecord], instruction: AnyInstruction, levels: Mapping[int, LevelNodes]
     ) -> NodeRecord:
-        """Return the node, of several with one node id, that an instruction is: for loops, the one with the most similar step."""
+        """Return the node of an instruction, among several with one node id: for loops, the one with the most similar step."""
         if not isinstance(instruction, LoopInstruction):
             return nodes[-1]
         mine = Counter(part.node_id for part in instruction.body.instructions)
@@ -339,7 +339,7 @@ class GraphWriter:
 
 
 def is_rebuilt(node: Apply, before: Apply) -> bool:
-    """Return whether a node differs from an earlier one by its inputs alone."""
+    """Return whether a node differs from an earlier one only by its inputs."""
     leaves = zip(node.inputs, before.inputs, strict=False)
     return (
         node.op is before.op

@@ -1,1 +1,1 @@
-"""The ``.scanviz`` file: a zip of JSON and arrays, written whole or not at all, and read with every size checked."""
+"""The ``.scanviz`` file: a zip of JSON and arrays, written atomically, with every size checked on reading."""

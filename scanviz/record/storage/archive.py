@@ -1,4 +1,4 @@
-"""Zip archives from anybody, with every size checked: no header of the archive is trusted.
+"""Read zip archives of any origin, with every size checked: no header is trusted.
 
 Before anything is unpacked the file's size, the length of its directory, the number of entries, their names, their packing and the
 stated sizes are checked; while it is unpacked, the real ones.  Names are keys of a dict, never paths.  Whatever the
@@ -41,7 +41,7 @@ class Limits(NamedTuple):
     largest: dict[str, int]
 
     def of(self, name: str) -> int:
-        """Return the most bytes of an entry, by the part of its name before a slash."""
+        """Return the byte limit of an entry, by its name before the first slash."""
         return self.largest[name.partition("/")[0]]
 
 
@@ -79,7 +79,7 @@ def entries_of(path: str | os.PathLike[str], limits: Limits) -> dict[str, bytes]
 
 
 def comment_of(path: str | os.PathLike[str]) -> bytes:
-    """Return the comment of a zip archive, nothing if it is none or cannot be read."""
+    """Return the comment of a zip archive, nothing for other or unreadable files."""
     try:
         with open_file(path) as stream, zipfile.ZipFile(stream) as archive:
             return archive.comment
@@ -88,7 +88,7 @@ def comment_of(path: str | os.PathLike[str]) -> bytes:
 
 
 def is_profile(path: str | os.PathLike[str]) -> bool:
-    """Return whether a file is a profile that scanviz wrote, by its mark alone."""
+    """Return whether scanviz wrote a file as a profile, by its mark only."""
     return comment_of(path) == MARK
 
 
@@ -108,7 +108,7 @@ class _Directory:
         )
 
     def read(self, size: int = -1) -> bytes:
-        """Read, at most as much as a directory may have."""
+        """Read at most as many bytes as a directory may have."""
         return self._stream.read(self._longest if size < 0 else min(size, self._longest))
 
 
@@ -129,7 +129,7 @@ def _check(archive: zipfile.ZipFile, name: str, limits: Limits) -> None:
 
 
 def _unpacked(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, limit: int) -> bytes:
-    """Return an entry's bytes, never more than the limit whatever its header says."""
+    """Return an entry's bytes, at most as many as the limit, whatever its header says."""
     with archive.open(entry) as stream:
         data = stream.read(limit + 1)
     if len(data) > limit:

@@ -84,7 +84,7 @@ def _by_key(items: tuple[Keyed, ...], what: str) -> dict[int, Keyed]:
 
 
 def _check_versions(graphs: VersionsRecord) -> None:
-    """Refuse versions of a graph without a valid last one, or with nodes that go before they come."""
+    """Refuse versions of a graph without a valid last one, or with nodes removed before they were added."""
     if not 0 <= graphs.first <= graphs.last:
         raise _refused("a graph is after a negative number of rewrites")
     for node in graphs.nodes:
@@ -117,7 +117,7 @@ def _check_series(loop: LoopRecord) -> None:
 
 
 def _check_numbers(value: Any, place: str, signed: bool = False) -> None:
-    """Refuse numbers beyond 64 bits, and negative ones where only sizes, counts and times are."""
+    """Refuse numbers beyond 64 bits, and negative sizes, counts and times."""
     if isinstance(value, Struct):
         signed = (
             isinstance(value, VersionsRecord) or signed
@@ -139,7 +139,7 @@ def _check_numbers(value: Any, place: str, signed: bool = False) -> None:
 
 @cache
 def _with_numbers(kind: type) -> tuple[str, ...]:
-    """Return the fields of a record class in which there may be numbers."""
+    """Return the fields of a record class that may hold numbers."""
     return tuple(name for name, hint in field_types(kind).items() if _has_numbers(hint, (kind,)))
 
 
@@ -213,5 +213,5 @@ def _check_variable(variable: TracedVariableRecord, trace: TraceRecord, loop: Lo
 
 
 def _is_place(index: int | None, count: int) -> bool:
-    """Return whether an index is of something there; a loop beyond the size limit has lost its lists."""
+    """Return whether an index is valid; a loop beyond the size limit has lost its lists."""
     return index is None or 0 <= index < count or (index >= 0 and not count)

@@ -67,7 +67,7 @@ def field_types(kind: type) -> dict[str, Any]:
 
 
 def _rows(array: Any) -> Any:
-    """Return an array as strict JSON has it."""
+    """Return an array as strict JSON data."""
     if array.dtype != np.float64 or np.isfinite(array).all():
         return array.tolist()
     return [list(map(_number, row)) for row in array.tolist()]
@@ -80,7 +80,7 @@ def _number(value: float) -> float | str:
 
 
 def _array(kind: Any, data: Any) -> Any:
-    """Return the array of a field: rows of four integers, or rows of numbers that are all of one length."""
+    """Return the array of a field: rows of four integers, or rows of numbers of equal length."""
     try:
         if kind == Samples:
             return np.array(msgspec.convert(data, list[tuple[int, int, int, int]]), np.int64).reshape(-1, 4)

@@ -59,7 +59,7 @@ _NO_TIME = (
 
 
 def save(record: ProfileRecord, path: str | os.PathLike[str]) -> None:
-    """Write a record to a file, all of it or nothing.
+    """Write a record to a file atomically.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def save(record: ProfileRecord, path: str | os.PathLike[str]) -> None:
 
 
 def _without_arrays(record: ProfileRecord) -> ProfileRecord:
-    """Return a record without the parts that are files of their own in the archive."""
+    """Return a record without the arrays that the archive stores as files of their own."""
     return replace(
         record,
         loops=tuple(replace(loop, series=_NO_ROWS) for loop in record.loops),
@@ -208,7 +208,7 @@ def _with_series(entries: Mapping[str, bytes], loop: LoopRecord) -> LoopRecord:
 def _with_contents(
     entries: Mapping[str, bytes], calls: tuple[HeldCallRecord, ...]
 ) -> tuple[HeldCallRecord, ...]:
-    """Return calls with their arrays, which lie one behind the other."""
+    """Return calls with their arrays, which are concatenated in one file."""
     found = []
     for number, call in enumerate(calls):
         content, arrays, start = entries.get(f"calls/{number}.bin", b""), [], 0
@@ -223,7 +223,7 @@ def _with_contents(
 
 
 def _with_values(entries: Mapping[str, bytes], traces: tuple[TraceRecord, ...]) -> tuple[TraceRecord, ...]:
-    """Return traces with their arrays; variables are numbered through all of them."""
+    """Return traces with their arrays; variables are numbered through all traces."""
     number, found = itertools.count(), []
     for trace in traces:
         variables = [_with_numbers(entries, variable, next(number)) for variable in trace.variables]
@@ -258,7 +258,7 @@ def packed(rows: np.ndarray[Any, Any], dtype: str) -> bytes:
 
 
 def unpacked(data: bytes, entry: str, kind: str, columns: int | None) -> np.ndarray[Any, Any]:
-    """Return the rows in ``.npy`` bytes from anybody.
+    """Return the rows in ``.npy`` bytes of any origin.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Several profiles as one: of the processes of a program, or of programs that belong together.
+"""Merge several profiles: of a program's processes, or of programs that belong together.
 
 Functions and loops stand beside one another, each function with its origin, the profile that it comes from.  Times, counts and
 costs of the runs add up, their wall times too, as if they had run one after the other: so every part of the whole stays a part.
@@ -90,7 +90,7 @@ def _titled(function: FunctionRecord, title: str) -> FunctionRecord:
 
 
 class _Renumbered:
-    """The functions and loops of a record with keys that no other of the profiles has."""
+    """The functions and loops of a record with keys that are unique among all profiles."""
 
     def __init__(self, record: ProfileRecord, keys: count[int]) -> None:
         self.whole = record
@@ -171,7 +171,7 @@ def _joined(words: Iterable[str]) -> str:
 
 
 def _common(values: Sequence[T], otherwise: T) -> T:
-    """Return the value that all have in common, or another one where they differ."""
+    """Return the common value of all, or another one if they differ."""
     return values[0] if values and all(value == values[0] for value in values) else otherwise
 
 
@@ -189,7 +189,7 @@ def _cost(costs: Sequence[CostRecord]) -> CostRecord:
 
 
 def _measures(records: Sequence[ProfileRecord]) -> dict[str, float]:
-    """Return the aggregated numbers of the runs, of those that all runs have."""
+    """Return the aggregated numbers of the runs, for numbers that all runs have."""
     known: dict[str, float] = {}
     for record in records:
         for name, value in record.measures.items():

@@ -1,4 +1,4 @@
-"""The one way in for files: only regular files are read, checked before they are opened.
+"""Open input files: only regular files, checked before they are opened.
 
 Opening a FIFO waits for somebody to write, a terminal for somebody to type, and ``/dev/zero`` never ends: so anything but a
 regular file is refused, and the message names its kind.
@@ -74,7 +74,7 @@ def open_file(path: str | os.PathLike[str]) -> IO[bytes]:
 
 
 def ends_of(path: str | os.PathLike[str], first: int, last: int) -> bytes:
-    """Return the first and the last bytes of a file; nothing of an unreadable one."""
+    """Return the first and the last bytes of a file; nothing for an unreadable one."""
     try:
         with open_file(path) as stream:
             head = stream.read(first)

@@ -1,4 +1,4 @@
-"""The one way out for files: written under another name beside their place, then moved there in one step.
+"""Write output files atomically: under another name beside their place, then moved there in one step.
 
 Nothing that a user made is lost: a write that fails or is interrupted leaves what was there before, and nothing beside it; what
 scanviz did not make is replaced only if that is asked for, and folders, FIFOs and devices never are.  Links are followed, as the
@@ -24,7 +24,7 @@ TEMPORARY = ".scanviz-"  # begins the name of a file that is not finished
 
 
 def check_place(path: Path, ours: Callable[[Path], bool] | None, what: str, fix: str) -> None:
-    """Refuse a place where a file may not be put.
+    """Refuse a path at which no file may be written.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def check_place(path: Path, ours: Callable[[Path], bool] | None, what: str, fix:
 def replacing(
     target: Path, ours: Callable[[Path], bool] | None = None, what: str = ""
 ) -> Iterator[IO[bytes]]:
-    """Open a file that takes the target's place when the block ends well, and vanishes when it does not.
+    """Open a file that replaces the target if the block succeeds, and is removed if it fails.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def replacing(
 
 
 def _created(temporary: Path, place: Path) -> IO[bytes]:
-    """Create a file with the permissions of the one that it is to replace, or those that a new one gets."""
+    """Create a file with the permissions of the one that it replaces, else of a new one."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
     stream = os.fdopen(os.open(temporary, flags, 0o666), "wb")
     with contextlib.suppress(OSError):  # a new file
@@ -124,7 +124,7 @@ _ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP", "SIGINT"
 
 @contextmanager
 def signals_wait() -> Iterator[None]:
-    """Hold back signals that end the process until the block is over, then deliver them in their order.
+    """Defer signals that end the process until the block ends, then deliver them in order.
 
     Signals that are ignored stay ignored; those that the program handles itself reach its handlers.
 

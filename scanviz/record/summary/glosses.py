@@ -1,4 +1,4 @@
-"""Words of a profile in one line each, for the report, the terminal application and the page.
+"""Short explanations of a profile's words, for the report, the terminal application and the page.
 
 ``docs/reference/glossary.md`` begins each entry with the line here and adds to it; a test compares the two.
 """
@@ -26,7 +26,7 @@ GLOSSES: dict[str, str] = {
 
 
 def gloss(word: str) -> str:
-    """Return a word with its meaning, or the word alone if it has none; kinds of loop variables as in records.
+    """Return a word with its meaning, or only the word if it has none.
 
     Examples
     --------
@@ -40,7 +40,7 @@ def gloss(word: str) -> str:
 
 
 def glosses(words: Iterable[str]) -> list[str]:
-    """Return each distinct word that has a meaning with it, in order of first appearance.
+    """Return each distinct word that has a meaning, with it, in order of first appearance.
 
     Examples
     --------

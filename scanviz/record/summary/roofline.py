@@ -1,4 +1,4 @@
-"""Operations beside the machine's limits: the least time that each needs there, and the limit that sets it.
+"""Operations beside the machine's limits: the least possible time of each, and the limit that sets it.
 
 The machine's limits are numbers of the run, measured after it (``scanviz profile --roofline``).  The least time is that of moving
 an operation's bytes, or of its arithmetic, whichever is longer; work that fits into a cache is compared with copies that do.
@@ -28,7 +28,7 @@ Kind = Literal["memory", "arithmetic", "the call"]
 
 
 class Bound(NamedTuple):
-    """The least time of an operation on this machine, and the limit that sets it.
+    """The least possible time of an operation on this machine, and the limit that sets it.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class Bound(NamedTuple):
 
 
 class Bounded(NamedTuple):
-    """An operation with its bound, where it stands, and how long it took in all."""
+    """An operation with its bound, its loop and its total time."""
 
     operation: OperationRecord
     loop: LoopRecord | None
@@ -55,7 +55,7 @@ class Bounded(NamedTuple):
 
 
 def bound_of(limits: Mapping[str, float], operation: OperationRecord, native: bool = False) -> Bound | None:
-    """Return the bound of an operation, or None if its work, its time or the machine's limits are not known.
+    """Return the bound of an operation, or None if its work, its time or the machine's limits are unknown.
 
     Parameters
     ----------
@@ -106,14 +106,14 @@ def bounded(record: ProfileRecord) -> list[Bounded]:
 
 
 def worth_showing(record: ProfileRecord) -> list[Bounded]:
-    """Return the same without those that take next to nothing of the time of all of them."""
+    """Return the operations that take a noticeable share of the time of all of them."""
     found = bounded(record)
     whole = sum(entry.total_ns for entry in found)
     return [entry for entry in found if entry.total_ns >= WORTH * whole]
 
 
 def known_limits(record: ProfileRecord) -> list[tuple[Measure, float]]:
-    """Return the measured limits of the machine; nothing where none was measured.
+    """Return the measured limits of the machine; empty if none was measured.
 
     Examples
     --------
@@ -126,7 +126,7 @@ def known_limits(record: ProfileRecord) -> list[tuple[Measure, float]]:
 
 
 def is_native(loop: LoopRecord) -> bool:
-    """Return whether operations of a loop's step are no calls of NumPy."""
+    """Return whether the operations of a loop's step ran without calls of NumPy."""
     return any(tier.tier == "native" for tier in loop.tiers)
 
 

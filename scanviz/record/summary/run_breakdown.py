@@ -1,4 +1,4 @@
-"""A run divided into parts: every nanosecond once, each part with its kind, its line and its parent.
+"""Divide a run into parts: every nanosecond once, each part with its kind, line and parent.
 
 The whole is the wall time of the thread in which the recording began, plus the time of other threads inside scanviz.  A part's
 own time is its time without the parts inside it: of a leaf all of it, of a function its unattributed time.
@@ -97,7 +97,7 @@ class RunPart(Struct, frozen=True):
 
 
 def parts_of(record: ProfileRecord) -> tuple[RunPart, ...]:
-    """Return the parts of a run, a part before those inside it.
+    """Return the parts of a run, outer before inner.
 
     Examples
     --------
@@ -120,12 +120,12 @@ def parts_of(record: ProfileRecord) -> tuple[RunPart, ...]:
 
 
 def overhead_ns(parts: Iterable[RunPart]) -> int:
-    """Return the profiler's own time, which no share of run time includes."""
+    """Return profiler overhead, which no share of run time includes."""
     return sum(part.own_ns for part in parts if part.kind == "recording")
 
 
 def run_time_ns(parts: Sequence[RunPart]) -> int:
-    """Return the run's time without profiler overhead: shares in all views are shares of it."""
+    """Return the run's time without profiler overhead, the whole of all shares."""
     return parts[0].total_ns - overhead_ns(parts)
 
 
@@ -155,7 +155,7 @@ class OperationTimes:
         return self._containers.get(("loop" if isinstance(owner, LoopRecord) else "function", owner.key), 0)
 
     def of(self, owner: FunctionRecord | LoopRecord, operation: OperationRecord) -> float:
-        """Return the time of an operation in all steps of a loop, or in all calls of a function; a loop's with all inside it."""
+        """Return the time of an operation in all steps of a loop, or in all calls of a function; loops count in full."""
         if operation.kind == "loop":
             inside = self._containers.get(("loop", operation.loop))
             return owner.ran_ns(operation) if inside is None else inside
@@ -169,7 +169,7 @@ class OperationTimes:
 
 
 class _Tree:
-    """A part with those inside it, while they are put together."""
+    """A part with its inner parts, under construction."""
 
     __slots__ = ("inside", "part")
 
@@ -177,7 +177,7 @@ class _Tree:
         self.part, self.inside = part, list(inside)
 
     def scaled(self, total: int) -> _Tree:
-        """Return the tree with another total, all inside it alike."""
+        """Return the tree scaled to another total."""
         return _Tree(replace(self.part, total_ns=total), _in_room(self.inside, total, self.part.total_ns))
 
 
@@ -194,7 +194,7 @@ def _time_of(trees: Iterable[_Tree]) -> int:
 
 
 def _in_room(trees: Sequence[_Tree], room: int, of: int) -> list[_Tree]:
-    """Return trees as they would be if ``of`` nanoseconds were ``room``: places are scaled, so that no rounding adds up."""
+    """Return trees scaled from ``of`` nanoseconds to ``room``: places are scaled, so that rounding errors do not add up."""
     ends, reached = [0], 0
     for tree in trees:
         reached += tree.part.total_ns
@@ -203,7 +203,7 @@ def _in_room(trees: Sequence[_Tree], room: int, of: int) -> list[_Tree]:
 
 
 def _fitted(trees: Sequence[_Tree], room: int) -> list[_Tree]:
-    """Return trees that together take no more than there is room for, scaled down alike if they took more."""
+    """Return trees scaled down together if they exceed the available time."""
     total = _time_of(trees)
     return list(trees) if total <= room else _in_room(trees, max(0, room), total)
 
@@ -242,7 +242,7 @@ def _function(record: ProfileRecord, function: FunctionRecord) -> _Tree:
 
 
 def _around_loops(function: FunctionRecord, loops: Sequence[_Tree]) -> list[_Tree]:
-    """Return the time of loop instructions beyond the loops themselves, where every call was timed.
+    """Return the time of loop instructions beyond their loops, if every call was timed.
 
     Threads wait for one another there, and the results of loops are put together.
     """
@@ -282,7 +282,7 @@ def _operations(
 def _without_loops(
     trees: list[_Tree], operations: Sequence[OperationRecord], loops: Sequence[_Tree]
 ) -> list[_Tree]:
-    """Return operations, branches among them without the loops that ran in them: these have parts of their own.
+    """Return operations; branches without the time of loops inside them, which are parts of their own.
 
     A record does not say which loop is in which branch, so all are taken off all alike.
     """
@@ -343,7 +343,7 @@ def _undivided(loop: LoopRecord, inner: Sequence[_Tree], room: int) -> int:
 
 
 def _worked(tree: _Tree) -> int:
-    """Return the time of a loop without recording, which is no part of the times of steps around it."""
+    """Return the time of a loop without recording, which is not charged to the outer steps."""
     if tree.part.kind == "recording":
         return 0
     return tree.part.total_ns - sum(inner.part.total_ns - _worked(inner) for inner in tree.inside)
@@ -363,7 +363,7 @@ def _part(
 
 
 def beyond_calls(function: FunctionRecord, loops_ns: Iterable[float]) -> int:
-    """Return the nanoseconds that the calls of a function took beyond the typical one, outside of loops.
+    """Return the time of a function's calls beyond the typical call, outside of loops.
 
     ``loops_ns`` are the times of its loops.  The result is 0 where every call was timed operation by operation: rows are sums then.
     """
@@ -378,5 +378,5 @@ def beyond_calls(function: FunctionRecord, loops_ns: Iterable[float]) -> int:
 
 
 def is_sampled(function: FunctionRecord) -> bool:
-    """Return whether operations outside of loops were timed in some calls alone."""
+    """Return whether operations outside of loops were timed only in some calls."""
     return 0 < function.call_parts.timed < function.calls

@@ -1,4 +1,4 @@
-"""Causes of a loop's slow steps, beside its branches.
+"""Causes of a loop's slow steps, except its branches.
 
 The slowest steps are kept with their numbers, so that a period among them can be distinguished from chance.  Slow steps with timed
 operations show which operation took longer.  Clocks and counters of the thread show its time off the CPU and its page faults.
@@ -25,7 +25,7 @@ SLOWEST = 3  # why a step is in the sample
 
 
 def period_of(loop: LoopRecord) -> int:
-    """Return in every how many steps the slow ones come, most of them; 0 where they come at no period that chance does not explain.
+    """Return the period of most slow steps; 0 if chance explains their distances.
 
     Examples
     --------
@@ -54,13 +54,13 @@ def period_of(loop: LoopRecord) -> int:
 
 
 def _chance(count: int, of: int, period: int) -> float:
-    """Return how likely at least so many of the steps are at one place of a period if they are anywhere."""
+    """Return the probability that at least so many random steps fall on one place of a period."""
     one = 1 / period
     return math.fsum(math.comb(of, k) * one**k * (1 - one) ** (of - k) for k in range(count, of + 1))
 
 
 def slowest_share(loop: LoopRecord) -> float:
-    """Return the slowest hundredth's share of a loop's time; 0 where it is small or unknown.
+    """Return the slowest hundredth's share of a loop's time; 0 if it is small or unknown.
 
     Examples
     --------
@@ -75,13 +75,13 @@ def slowest_share(loop: LoopRecord) -> float:
 
 
 def other_code_ns(loop: LoopRecord) -> float:
-    """Return the time of steps that slower code than the usual one ran; 0 without such steps."""
+    """Return the time of steps that ran slower code than usual; 0 without such steps."""
     step_ns = loop.measures.get("other_code_ns", 0.0)
     return step_ns * loop.measures["other_code_steps"] if step_ns > SLOW * loop.step_times.p50_ns else 0.0
 
 
 def in_other_code(loop: LoopRecord) -> str:
-    """Return how many steps slower code ran, and which; empty where none did.
+    """Return, in words, the number of steps that ran slower code, and its name; empty for none.
 
     Examples
     --------
@@ -103,7 +103,7 @@ def in_other_code(loop: LoopRecord) -> str:
 
 
 def reasons(loop: LoopRecord, slow_ns: float) -> list[str]:
-    """Return the known causes of slow steps; nothing where none is known.
+    """Return the known causes of slow steps.
 
     ``slow_ns`` is their total time.
 
@@ -147,7 +147,7 @@ def _longer(loop: LoopRecord) -> str:
 
 
 def slow_in_words(loop: LoopRecord, slow_ns: float) -> str:
-    """Return why slow steps were slow, or that it is not known.
+    """Return, in words, why slow steps were slow, or that the cause is unknown.
 
     Examples
     --------

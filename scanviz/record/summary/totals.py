@@ -45,7 +45,7 @@ class PartTotal(Struct, frozen=True):
 
 
 class LineTotal(Struct, frozen=True):
-    """Time of a line of the script, wherever it ran.
+    """Time of one line of the script, in loops and outside.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class LineTotal(Struct, frozen=True):
 
 
 class RemovedScan(Struct, frozen=True):
-    """A loop that was written and is not run as one.
+    """A loop of the script that rewrites removed.
 
     Attributes
     ----------
@@ -108,7 +108,7 @@ class RemovedScan(Struct, frozen=True):
 
 
 def totals(parts: Sequence[RunPart]) -> list[PartTotal]:
-    """Return the parts of the run time, the longest first; unattributed time is last and always there.
+    """Return the parts of the run time, the longest first; unattributed time is always last.
 
     Profiler overhead is not part of it.
 
@@ -128,14 +128,14 @@ def totals(parts: Sequence[RunPart]) -> list[PartTotal]:
 
 
 def title(part: RunPart) -> str:
-    """Return the row that a part belongs to."""
+    """Return the row of a part."""
     if part.kind == "operation" and part.loop is not None:
         return LOOPS
     return SLOW_CALLS if part.kind == "slow" and part.loop is None else _TITLE_OF[part.kind]
 
 
 def lines(parts: Sequence[RunPart]) -> list[LineTotal]:
-    """Return the run time by line, the longest first, and last the time without a line."""
+    """Return the run time by line, the longest first; time without a line is last."""
     found: dict[tuple[str, int] | None, list[int]] = {}
     sources: dict[tuple[str, int] | None, SourceRecord | None] = {None: None}
     for part in parts:
@@ -155,7 +155,7 @@ def lines(parts: Sequence[RunPart]) -> list[LineTotal]:
 
 
 def gone_loops(record: ProfileRecord, parts: Sequence[RunPart]) -> list[RemovedScan]:
-    """Return the loops that rewrites removed, merged or moved out whole, the most expensive first."""
+    """Return the loops that rewrites removed, merged or moved out, the most expensive first."""
     found: list[RemovedScan] = []
     for function in record.functions:
         times: dict[str, int] = {}
@@ -184,7 +184,7 @@ def gone_loops(record: ProfileRecord, parts: Sequence[RunPart]) -> list[RemovedS
 
 
 def _gone(function: FunctionRecord) -> dict[str, RemovedScan]:
-    """Return the loops that were there no more after a rewrite, by name."""
+    """Return the names of the loops that a rewrite removed."""
     found: dict[str, RemovedScan] = {}
     if function.rewrites is not None:
         for application in function.rewrites.applications:
@@ -195,13 +195,13 @@ def _gone(function: FunctionRecord) -> dict[str, RemovedScan]:
 
 
 def _last_name(path: str, function: FunctionRecord) -> str:
-    """Return the name of a loop from its path: names may hold a ``/`` themselves."""
+    """Return the name of a loop from its path; a name may contain a ``/``."""
     names = function.rewrites.loops() if function.rewrites is not None else ()
     return max((name for name in names if path == name or path.endswith(f"/{name}")), key=len, default=path)
 
 
 def _sources(function: FunctionRecord) -> dict[str, str]:
-    """Return the lines of all loops that there ever were, by name."""
+    """Return the lines of all loops of all versions, by name."""
     graphs = function.rewrites.graphs if function.rewrites is not None else None
     nodes = graphs.nodes if graphs is not None else ()
     return {node.loop.name: node.source for node in reversed(nodes) if node.loop is not None}

@@ -1,4 +1,4 @@
-"""The typical step of a loop in words: its parts, in one unit, so that the numbers as they are printed add up too."""
+"""The typical step of a loop in words: its parts in one unit, with printed numbers that add up."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LEAST_NS = 1e-3  # a shorter step is nothing that was measured
 
 
 def sum_in_words(whole_ns: float, parts_ns: Sequence[float]) -> tuple[str, list[str]]:
-    """Return a time and its parts as printed numbers of one unit, the parts adding up to the whole as printed.
+    """Return a time and its parts as text in one unit; the printed parts add up to the printed whole.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def sum_in_words(whole_ns: float, parts_ns: Sequence[float]) -> tuple[str, list[
 
 
 def typical_step(loop: LoopRecord) -> str:
-    """Return the parts of a loop's typical step in words, or why it is not divided; nothing if no step was timed.
+    """Return the parts of a loop's typical step in words, or why it was not divided; nothing if no step was timed.
 
     Examples
     --------
@@ -77,7 +77,7 @@ def typical_step(loop: LoopRecord) -> str:
 
 
 def why_untimed(loop: LoopRecord) -> str:
-    """Return why no operation of a loop's step has a time of its own.
+    """Return why the operations of a loop's step were not timed.
 
     Examples
     --------

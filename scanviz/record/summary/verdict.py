@@ -40,7 +40,7 @@ _EXECUTED: tuple[PartKind, ...] = ("operation", "steps", "slow")  # without the 
 
 
 class VerdictSentence(Struct, frozen=True):
-    """One sentence, and where it leads.
+    """One sentence, and its target in the views.
 
     Attributes
     ----------
@@ -92,7 +92,7 @@ def verdict(record: ProfileRecord, parts: Sequence[RunPart] | None = None) -> tu
 
 
 class SlowLine(Struct, frozen=True):
-    """A line of the script that took time when it ran, in loops or outside of them; compilation is not counted.
+    """A line of the script with its time, in loops and outside of them; compilation is not counted.
 
     Attributes
     ----------
@@ -110,19 +110,19 @@ class SlowLine(Struct, frozen=True):
 
     @property
     def loop(self) -> int | None:
-        """Key of the loop in which it took most; None for time outside of loops."""
+        """Key of the line's most expensive loop; None for time outside of loops."""
         spent: Counter[int | None] = Counter()
         for part in self.parts:
             spent[part.loop] += part.own_ns
         return spent.most_common(1)[0][0]
 
     def spent_in(self, loop: int | None) -> int:
-        """Return its time in a loop, by the loop's key."""
+        """Return the line's time in each loop, by the loop's key."""
         return sum(part.own_ns for part in self.parts if part.loop == loop)
 
 
 def slow_lines(parts: Sequence[RunPart]) -> list[SlowLine]:
-    """Return the lines of the script by the time that they took when they ran, the slowest first.
+    """Return the lines of the script, the slowest first.
 
     Examples
     --------
@@ -163,7 +163,7 @@ def _sentences(record: ProfileRecord, parts: Sequence[RunPart]) -> Iterator[Verd
 
 
 def _compiled(spent: Counter[SourceRecord | None], whole: int) -> list[VerdictSentence]:
-    """Return the line that compiles most, of compile times by line, if compilation is most of the run."""
+    """Return the line with the longest compilation, if compilation is most of the run."""
     if spent.total() <= MOST_OF_IT * whole:
         return []
     source, took = max(spent.items(), key=lambda pair: (pair[0] is not None) * pair[1])
@@ -174,7 +174,7 @@ def _compiled(spent: Counter[SourceRecord | None], whole: int) -> list[VerdictSe
 
 
 def _slowest(record: ProfileRecord, line: SlowLine, whole: int) -> VerdictSentence:
-    """Return which line of the script is the slowest, in which loop, and which operation most of it is."""
+    """Return the slowest line of the script, its loop, and its most expensive operation."""
     key, first = line.loop, line.parts[0]
     text = f"{sanitize(str(line.source))} is the slowest line: {share(line.total_ns, whole)} of run time"
     if key is None:
@@ -242,7 +242,7 @@ def _rewriting(record: ProfileRecord, parts: Sequence[RunPart]) -> Iterator[Verd
 
 
 def _fewer(rewrites: RewritesRecord) -> str:
-    """Return how many operations a step had and has, of the loop that lost most, and the loops that are gone."""
+    """Return the operations per step before and after, for the loop that lost most, and the removed loops."""
     before, after = rewrites.steps(0), rewrites.steps(len(rewrites.applications))
     fewer = {loop: before[loop] - after.get(loop, 0) for loop in before if loop in after}
     gone = [loop for loop in before if loop not in after]
@@ -258,7 +258,7 @@ def _fewer(rewrites: RewritesRecord) -> str:
 
 
 def _floating(rewrites: RewritesRecord, loop: str) -> str:
-    """Return how many floating-point operations a step of a loop had and has, where that is known and they are fewer."""
+    """Return a step's floating-point operations before and after, if they are known and fewer."""
     numbers = (rewrites.numbers(k) for k in (0, len(rewrites.applications)))
     steps = (known.per_step.get(loop) if known is not None else None for known in numbers)
     before, after = (step.flops if step is not None else None for step in steps)
@@ -268,7 +268,7 @@ def _floating(rewrites: RewritesRecord, loop: str) -> str:
 
 
 def _first_nan(record: ProfileRecord) -> Iterator[VerdictSentence]:
-    """Iterate over where NaN first appears: in the values that were kept, else in a call that returned it."""
+    """Iterate over the first appearance of NaN: in kept values, else in a call that returned one."""
     titles = loop_titles(record)
     for loop in record.loops:
         found = first_bad_of([trace for trace in record.traces if trace.loop == loop.key])
@@ -320,7 +320,7 @@ def _unusual(record: ProfileRecord) -> Iterator[VerdictSentence]:
 
 
 def _waiting_products(record: ProfileRecord, parts: Sequence[RunPart]) -> Iterator[VerdictSentence]:
-    """Iterate over the product that takes most, where its threads waited instead of multiplying."""
+    """Iterate over the most expensive product, if its threads waited instead of multiplying."""
     owners: dict[tuple[int | None, int | None], FunctionRecord | LoopRecord] = {
         (function.key, None): function for function in record.functions
     }

@@ -1,1 +1,1 @@
-"""Values of loops over time as records, and where the first NaN or infinity came from."""
+"""Values of loops over time as records, and the origin of the first NaN or infinity."""

@@ -61,7 +61,7 @@ class BlameLink(Struct, frozen=True):
 
 
 def chain_of_blame(record: ProfileRecord, loop: int | None) -> tuple[BlameLink, ...]:
-    """Return the chain that begins with the first NaN or infinity of a loop; nothing where none was kept.
+    """Return the chain that begins with the first NaN or infinity of a loop; empty if none was kept.
 
     Examples
     --------
@@ -72,7 +72,7 @@ def chain_of_blame(record: ProfileRecord, loop: int | None) -> tuple[BlameLink, 
 
 
 class _Step(NamedTuple):
-    """A step in the function's Program: the call and its loops, and the registers of the values that were kept."""
+    """A step in the function's Program: the call and its loops, and the registers of the kept values."""
 
     frames: tuple[Frame, ...]
     registers: dict[int, int]  # id of a traced variable → register
@@ -89,7 +89,7 @@ def _program(content: bytes) -> Program | None:
 
 
 class _Chain:
-    """A chain that is being followed."""
+    """A chain under construction."""
 
     def __init__(self, record: ProfileRecord) -> None:
         self.record = record
@@ -119,7 +119,7 @@ class _Chain:
         return first_bad_of(trace for trace in self.record.traces if trace.loop == loop)
 
     def _inner(self, trace: TraceRecord, bad: FirstBad) -> int | None:
-        """Return the loop inside the step that made it; None if an operation did."""
+        """Return the inner loop that computed a step's value; None if an operation did."""
         place = bad.variable.operation
         operations = self.loops[trace.loop].operations
         return operations[place].loop if place is not None and place < len(operations) else None
@@ -127,7 +127,7 @@ class _Chain:
     # a step in its Program
 
     def _step(self, trace: TraceRecord, step: int) -> _Step | None:
-        """Return a step in its Program; None if the record has no Program that fits it."""
+        """Return a step in its Program; None if the record has no matching Program."""
         known = self.loops[trace.loop]
         program, placed = _program(self.functions[known.function].program), self._in_program(known.function)
         if program is None or not placed:
@@ -149,7 +149,7 @@ class _Chain:
         return _Step(tuple(frames), registers, variables)
 
     def _in_program(self, function: int) -> dict[int, LoopInstruction]:
-        """Return the loops of a function's Program by their keys in the record; nothing if the two do not fit."""
+        """Return the loops of a function's Program by their keys in the record; empty if the two do not match."""
         if function not in self._placed:
             program = _program(self.functions[function].program)
             keys = [loop.key for loop in self.record.loops if loop.function == function]
@@ -158,7 +158,7 @@ class _Chain:
         return self._placed[function]
 
     def _call(self, program: Program, trace: TraceRecord) -> Frame:
-        """Return the call that a run was part of, as far as its inputs were kept."""
+        """Return the call around a run, if its inputs were kept."""
         graph = self.functions[self.loops[trace.loop].function].graph
         leaves = {} if graph is None else graph.leaves
         shared = {leaf.results[0].name for leaf in leaves.values() if leaf.role == "shared"}
@@ -170,7 +170,7 @@ class _Chain:
         return frame
 
     def _way(self, key: int) -> list[int]:
-        """Return a loop and those around it, the outermost first."""
+        """Return a loop and the loops around it, the outermost first."""
         found = [key]
         while (parent := self.loops[found[0]].parent) is not None:
             found.insert(0, parent)
@@ -179,7 +179,7 @@ class _Chain:
     # links
 
     def _operands(self, step: _Step | None, trace: TraceRecord, bad: FirstBad) -> list[TracedVariableRecord]:
-        """Return the values that an operation of a step read; for a value that is only handed on, that value."""
+        """Return the values that an operation of a step read; for a value that is only passed on, that value."""
         register = None if step is None or bad.given else step.registers.get(id(bad.variable))
         if step is None or register is None:
             return []
@@ -190,7 +190,7 @@ class _Chain:
         return list({id(one): one for one in wanted if one is not None and one is not bad.variable}.values())
 
     def _was_bad(self, operand: TracedVariableRecord, trace: TraceRecord, step: int) -> bool:
-        """Return whether a value that is the same in every step was bad before."""
+        """Return whether a value that is the same in every step was bad from the start."""
         place = trace.steps.index(step)
         return operand.role == "input" and operand.tap is None and bool(operand.statistics[place, 3:].any())
 
@@ -250,7 +250,7 @@ class _Chain:
         return [*links, *self._rows(found, trace, bad.step, given)], None
 
     def _not_kept(self, trace: TraceRecord, bad: FirstBad) -> BlameLink | None:
-        """Return the step that wrote a state before, if it was one that was not kept."""
+        """Return the earlier step that wrote a state, if its values were not kept."""
         index = bad.variable.variable
         variable = None if index is None else self.loops[trace.loop].variables[index]
         if variable is None or not bad.given or variable.kind in ("sequence", "nitsot"):
@@ -263,7 +263,7 @@ class _Chain:
         return BlameLink(words, trace.loop, trace.run, before)
 
     def _moved(self, step: _Step, trace: TraceRecord, register: int) -> list[BlameLink]:
-        """Return the operation outside of loops that computed a value of a step before the loop, if one did."""
+        """Return the operation outside of loops that computed a value of a step, if there is one."""
         loop, program = step.frames[-1].loop, step.frames[0].program
         assert loop is not None
         outer = {slot.inner: (slot.outer, ", for all its steps") for slot in loop.sequences}
@@ -279,7 +279,7 @@ class _Chain:
         return [BlameLink(f"{operation.label} was computed before the loop{when}", source=operation.source)]
 
     def _rows(self, found: list[Origin], trace: TraceRecord, step: int, given: bool) -> list[BlameLink]:
-        """Return links for the rows of the function's inputs that a value came from, the nearest in time."""
+        """Return links for the input rows that a value came from, the nearest in time."""
         rows = [one for one in found if one.kind in ("input", "shared variable")]
         rows = [one for one in rows if given or one.place[:1] not in ((), (None,))]
         nearest = min((one.back for one in rows), default=0)
@@ -292,7 +292,7 @@ class _Chain:
 
 
 def _row(origin: Origin) -> str:
-    """Return in words which numbers of an input a step worked on, and whether they were bad."""
+    """Return, in words, the numbers of an input that a step used, and whether they were bad."""
     at = [index for index in origin.place if index is not None]
     at = at if None not in origin.place[: len(at)] else []
     name = f"{origin.name}[{', '.join(map(str, at))}]" if at else origin.name
@@ -320,7 +320,7 @@ def _place_of(variable: TracedVariableRecord) -> tuple[object, ...]:
 
 
 def _where(variable: TracedVariableRecord, place: int) -> Place | None:
-    """Return where in a value the first number is that is none; None if it was not kept, or each is one."""
+    """Return the position of the first NaN or infinity in a value; None if unknown, or if all are."""
     bad = np.flatnonzero(~np.isfinite(variable.values[place])) if variable.values.size else np.zeros(0)
     if not len(bad):
         return None

@@ -9,7 +9,7 @@ from scanviz.record.values import SourceRecord
 
 
 class ValueRecord(Struct, frozen=True):
-    """A value in short.
+    """Summary of a value.
 
     Attributes
     ----------

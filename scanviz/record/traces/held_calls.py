@@ -1,4 +1,4 @@
-"""Inputs of calls as data: with a function's Program enough to compute every value of the call again.
+"""Inputs of calls as data: together with a function's Program, they determine every value of the call.
 
 A loop's states are kept at some of its steps (checkpoints), so that a step is computed from the nearest of them, and results of
 loops where there is room, so that a loop which reads them does not have to wait for another one.
@@ -58,7 +58,7 @@ class ArrayRecord(Strict, frozen=True):
         return prod(self.shape) * np.dtype(self.dtype).itemsize
 
     def array(self) -> Array:
-        """Return the array, which nothing else holds."""
+        """Return the array; nothing else refers to it."""
         dtype = np.dtype(self.dtype)
         found = np.frombuffer(self.content, dtype.newbyteorder("<"))
         return found.astype(dtype).reshape(self.shape)
@@ -105,7 +105,7 @@ class CheckpointRecord(Strict, frozen=True):
 
 
 class HeldCallRecord(Strict, frozen=True):
-    """Inputs of a call of a function, and states of its loops at some of their steps.
+    """Inputs of a call of a function, and states of its loops at some steps.
 
     Attributes
     ----------

@@ -119,7 +119,7 @@ class FirstBad(NamedTuple):
 
 
 def first_bad(trace: TraceRecord, what: str) -> FirstBad | None:
-    """Return where the first NaN (``"nan"``) or infinity (``"inf"``) of a run is; constants of the loop do not count."""
+    """Return the position of the first NaN (``"nan"``) or infinity (``"inf"``) of a run; constants do not count."""
     column = STATISTICS.index(what)
     changing = [
         variable for variable in trace.variables if variable.role != "input" or variable.tap is not None
@@ -132,7 +132,7 @@ def first_bad(trace: TraceRecord, what: str) -> FirstBad | None:
 
 
 def first_bad_of(traces: Iterable[TraceRecord]) -> tuple[TraceRecord, FirstBad] | None:
-    """Return where a value is first NaN or infinite in runs of a loop: in the earliest run, the earliest step, computed first.
+    """Return the first position of a NaN or infinity in runs of a loop: by run, step, then order of computation.
 
     Examples
     --------

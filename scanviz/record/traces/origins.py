@@ -1,4 +1,4 @@
-"""Origins of numbers, followed back through Programs to the caller's values or to steps of loops.
+"""Origins of numbers, traced back through Programs to the caller's values or to steps of loops.
 
 A place says where in a value the numbers lie.  It is known of the row that a step of a loop reads, follows the axes that operations
 go along, and is asked of operations that only show their input's numbers.  So ``x[::-1]`` at step 3 of 10 is row 6 of ``x``.
@@ -22,7 +22,7 @@ MOST = 200  # values that are looked at
 
 
 class Frame:
-    """A call of a function, or a run of a loop in it.
+    """A call of a function, or a run of a loop inside it.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ class Frame:
         self.steps_done: dict[int, int] = {}
 
     def value(self, register: int) -> Any:
-        """Return the value of a register, or None if no longer known."""
+        """Return the value of a register, or None if it was freed."""
         if register in self.program.constants:
             return self.program.constants[register]
         if register not in self.values and self.inputs and register in self.program.inputs:
@@ -122,7 +122,7 @@ class Origin(NamedTuple):
 
 
 class _Numbers(NamedTuple):
-    """Numbers that are followed: in a register of the innermost of some frames."""
+    """Traced numbers: part of a register of the innermost frame."""
 
     frames: tuple[Frame, ...]
     register: int
@@ -143,7 +143,7 @@ class _Numbers(NamedTuple):
 
 
 def origins(frames: Sequence[Frame], register: int, place: Place | None = None) -> list[Origin]:
-    """Return where numbers of a value came from, the nearest first.
+    """Return the origins of numbers of a value, the nearest first.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ def origins(frames: Sequence[Frame], register: int, place: Place | None = None) 
 
 
 def _before(numbers: _Numbers, seen: set[tuple[int, int, Place]]) -> Iterator[Origin | _Numbers]:
-    """Iterate over the sources of numbers: values they come from, or origins."""
+    """Iterate over the sources of numbers: values, or origins."""
     frame, register = numbers.frames[-1], numbers.register
     program = frame.program
     if register in program.constants:
@@ -197,7 +197,7 @@ def _before(numbers: _Numbers, seen: set[tuple[int, int, Place]]) -> Iterator[Or
 
 
 def moves_only(instruction: AnyInstruction) -> bool:
-    """Return whether an operation only shows what its input holds: a row, a transpose, another shape."""
+    """Return whether an operation only rearranges its input: a row, a transpose, another shape."""
     if not isinstance(instruction, Instruction):
         return False
     declaration = instruction.op.declaration
@@ -251,7 +251,7 @@ def _earlier(
 
 
 def _out_of_loop(numbers: _Numbers, loop: LoopInstruction) -> Iterator[Origin | _Numbers]:
-    """Iterate over the step of a loop that wrote numbers of its result, and over values that it only passed on."""
+    """Iterate over the step that wrote numbers of a loop's result, and over values that the loop only passed on."""
     frame, place = numbers.frames[-1], numbers.place
     inner, rows = _held(frame, loop)[numbers.register]
     row = place[0] if place and rows is not None else None
@@ -266,7 +266,7 @@ def _out_of_loop(numbers: _Numbers, loop: LoopInstruction) -> Iterator[Origin | 
 
 
 def _held(frame: Frame, loop: LoopInstruction) -> dict[int, tuple[int | None, range | None]]:
-    """Return, by register of a loop's result, the value of the step that it holds, and the steps of its rows.
+    """Return, by register of a loop's result, the step's value that it holds, and the steps of its rows.
 
     Initial rows count as steps before 0.  A last value and a buffer of gradients have no rows of steps.
     """
@@ -288,7 +288,7 @@ def _held(frame: Frame, loop: LoopInstruction) -> dict[int, tuple[int | None, ra
 
 
 def _read(numbers: _Numbers, maker: Instruction) -> Iterator[_Numbers]:
-    """Iterate over an operation's operands for some numbers; outside of loops as far as it goes along axes."""
+    """Iterate over an operation's operands for some numbers; outside of loops, along axes as far as possible."""
     frame = numbers.frames[-1]
     moved = numbers.moved and is_added_cast(maker)
     places = _along_axes(frame, maker, numbers)
@@ -314,7 +314,7 @@ def _along_axes(frame: Frame, maker: Instruction, numbers: _Numbers) -> dict[int
 
 
 def _shown_place(frame: Frame, maker: Instruction, place: Place) -> Place | None:
-    """Return which row of its input an operation shows at a place, or None if that is none or several.
+    """Return the input row that an operation shows at a place, or None if that is none or several.
 
     The operation is applied to the numbers of rows.  Sizes that are unknown by now are tried with two values: they must not matter.
     """

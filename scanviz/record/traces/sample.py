@@ -1,4 +1,4 @@
-"""Steps worth keeping, in bounded memory: the first, the last, the slowest, and every k-th of those that have a time.
+"""Sample steps in bounded memory: the first, the last, the slowest, and every k-th timed one.
 
 Where steps were timed in blocks, a block stands for its steps, with their average.  k starts at 1 and doubles whenever the
 every-k-th steps fill their room, every second of them being dropped; so they lie evenly over all steps, and the same steps
@@ -75,14 +75,14 @@ class StepSample:
             self.slowest = rows[np.argsort(-rows[:, 2], kind="stable")[:SLOWEST]]
 
     def rows(self) -> Samples:
-        """Return the steps kept as rows of (run, step, nanoseconds, reason), each step once, by run and step.
+        """Return the kept steps as rows of (run, step, nanoseconds, reason), each step once, by run and step.
 
         A step kept for several reasons has the largest.
         """
         return self._kept()[:, [0, 1, 2, 4]]
 
     def covers(self) -> tuple[int, ...]:
-        """Return of how many steps the time of each row is the average; nothing if it is always one."""
+        """Return the number of steps that each row's time averages; empty if it is always one."""
         found = self._kept()[:, 3]
         return tuple(found.tolist()) if (found > 1).any() else ()
 

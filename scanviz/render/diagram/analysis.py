@@ -71,7 +71,7 @@ def to_json(diagram: Diagram) -> dict[str, Any]:
 
 
 def _present(attributes: dict[str, Any]) -> dict[str, Any]:
-    """Return attributes without empty ones, and without numbers that JSON lacks."""
+    """Return attributes that are not empty, without numbers that JSON lacks."""
     return {
         name: value
         for name, value in attributes.items()
@@ -88,7 +88,7 @@ def _scalars(attributes: dict[str, Any], names: dict[str, str]) -> dict[str, Any
 
 
 def _written_ids(graph: networkx.MultiDiGraph[str]) -> dict[str, str]:
-    """Return distinct ids that can be written."""
+    """Return distinct ids that XML can hold."""
     found: dict[str, str] = {}
     taken: set[str] = set()
     for node in graph.nodes:

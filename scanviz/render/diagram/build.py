@@ -69,7 +69,7 @@ def diagram_of(
 
 
 def with_closed(picture: Diagram, names: Collection[str]) -> Diagram:
-    """Return a picture with the loops of these names closed.
+    """Return a picture with the named loops closed.
 
     Raises
     ------
@@ -80,7 +80,7 @@ def with_closed(picture: Diagram, names: Collection[str]) -> Diagram:
 
 
 def _called(picture: Diagram, names: Collection[str]) -> list[str]:
-    """Return the ids of the loops of these names."""
+    """Return the ids of the named loops."""
     known = [cluster.label for cluster in picture.clusters]
     for name in names:
         if name not in known:
@@ -89,7 +89,7 @@ def _called(picture: Diagram, names: Collection[str]) -> list[str]:
 
 
 def unknown_loop(name: str, names: Collection[str]) -> ScanvizValueError:
-    """Return the error for a loop that is not there."""
+    """Return the error for a missing loop."""
     known = sorted(set(names))
     near = difflib.get_close_matches(name, known, 1)
     listed = ", ".join(sanitize(text) for text in known[:20]) + (", …" if len(known) > 20 else "")
@@ -101,7 +101,7 @@ def unknown_loop(name: str, names: Collection[str]) -> ScanvizValueError:
 
 
 def whole_picture(graph: GraphSnapshot, heat: HeatMap, folded: bool = False) -> Diagram:
-    """Return the picture of a graph with every loop open, without plumbing where that is ``folded``."""
+    """Return the picture of a graph with every loop open; with ``folded``, without plumbing."""
     picture = PictureBuilder(heat, folded)
     PictureLevel(picture, graph, None, "", None).draw()
     notes = (plumbing_note(picture.left_out),) if picture.left_out else ()
@@ -109,7 +109,7 @@ def whole_picture(graph: GraphSnapshot, heat: HeatMap, folded: bool = False) -> 
 
 
 def plumbing_note(count: int) -> str:
-    """Return the note of a picture without so many operations.
+    """Return the note that counts omitted plumbing operations.
 
     Examples
     --------

@@ -15,7 +15,7 @@ Cells = dict[tuple[int, int], str]  # (loop variable, row) → id of its cell
 
 
 class Side(Struct, frozen=True):
-    """A loop to be drawn, and where.
+    """A loop to draw, and its place in the picture.
 
     Attributes
     ----------
@@ -64,11 +64,11 @@ class Side(Struct, frozen=True):
 
     @property
     def backwards(self) -> bool:
-        """Return whether it is a back-propagation, drawn below its loop or alone."""
+        """True for a back-propagation, drawn below its loop or alone."""
         return bool(self.of or self.box.gradient_of)
 
     def named_time(self, step: int) -> int:
-        """Return the forward step that rows of a step are named by."""
+        """Return the forward step in the names of a step's rows."""
         return self.steps - 1 - step if self.backwards else step
 
     @property
@@ -95,7 +95,7 @@ class Side(Struct, frozen=True):
 
 
 class Drawn(Struct):
-    """The drawn parts of one loop, so far."""
+    """The parts of one loop drawn so far."""
 
     cells: Cells = field(default_factory=dict)
     nodes: list[Node] = field(default_factory=list)
@@ -112,7 +112,7 @@ def read_by_step(side: Side) -> set[int]:
 
 
 def shown_already(side: Side, index: int, forward: Drawn | None) -> bool:
-    """Return whether all rows that a sequence gives are cells of the forward loop."""
+    """Return whether all rows of a sequence are cells of the forward loop."""
     if forward is None or index not in side.reads:
         return False
     tap = next(iter(side.loop.variables[index].reads), 0)
@@ -120,7 +120,7 @@ def shown_already(side: Side, index: int, forward: Drawn | None) -> bool:
 
 
 def add_sequence(side: Side, drawn: Drawn, index: int, variable: LoopVariableRecord) -> None:
-    """Draw a row for each step: above it, or in it where it belongs to back-propagation."""
+    """Draw a row for each step: above the step, or in it for back-propagation."""
     for step in range(side.steps):
         label = at_time(inner_label(side, variable), side.named_time(step), side.rows)
         cluster = side.path(step) if side.of else None
@@ -149,7 +149,7 @@ def non_sequence(side: Side, index: int, variable: LoopVariableRecord, row: int)
 
 
 def add_buffer(side: Side, drawn: Drawn, index: int, variable: LoopVariableRecord) -> None:
-    """Draw all cells that steps read or write: initial rows first, then a row a step; of a mitmot, all rows that there are."""
+    """Draw all cells that steps read or write: initial rows first, then a row a step; all rows of a mitmot."""
     reads, writes = taps(variable)
     around = [*reads, *writes] or [0]
     first, last = min(*around, 0), max(*writes, *reads, 0) + side.steps - 1
@@ -176,7 +176,7 @@ def _cell_label(side: Side, variable: LoopVariableRecord, row: int) -> str:
 
 
 def _has_several_taps(side: Side, name: str) -> bool:
-    """Return whether a loop gives gradients of rows that several taps read: each step adds its own."""
+    """Return whether a loop accumulates gradients of rows that several taps read."""
     return (
         sum(v.kind == "nitsot" and _without_tap(v.name) == _without_tap(name) for v in side.loop.variables)
         > 1
@@ -225,7 +225,7 @@ _CUT = re.compile(r"index\[(-?\d*):(-?\d*)(?::(-?1))?\]$")
 
 
 class SequenceRows(Struct, frozen=True):
-    """The row of an array that step t reads at a tap is ``first + direction * t + tap``; below 0 it counts from the end."""
+    """The rows of an array that a sequence reads: row ``first + direction * t + tap`` at step t."""
 
     first: int
     direction: int
@@ -236,7 +236,7 @@ class SequenceRows(Struct, frozen=True):
 
 
 def rows_of_sequences(graph: GraphSnapshot) -> dict[str, SequenceRows]:
-    """Return where the rows of each sequence lie, by the sequences' names, of loops that are no back-propagation."""
+    """Return the rows of each sequence by name, for loops that are no back-propagation."""
     found: dict[str, SequenceRows] = {}
     for loop, _, around in graph.all_loops():
         for variable in loop.variables if loop.gradient_of is None else ():
@@ -249,7 +249,7 @@ def rows_of_sequences(graph: GraphSnapshot) -> dict[str, SequenceRows]:
 
 
 def _first_row(graph: GraphSnapshot, variable: str) -> tuple[int | None, int]:
-    """Return the first row of an array that a part of it shows, and the direction; None if unknown."""
+    """Return the first row of an array slice, and its direction; None if unknown."""
     made = {output: node for node in graph.nodes for output in node.outputs}
     first: int | None = 0
     direction = 1
@@ -263,7 +263,7 @@ def _first_row(graph: GraphSnapshot, variable: str) -> tuple[int | None, int]:
 
 
 def _through(row: int, start: str, stop: str, stride: int) -> int | None:
-    """Return which row of an array is a row of ``array[start:stop:stride]``; None if that depends on its length."""
+    """Return the array row of a row of ``array[start:stop:stride]``; None if that depends on its length."""
     if row >= 0:
         begin = int(start) if start else (0 if stride == 1 else -1)
         found = begin + stride * row
@@ -274,7 +274,7 @@ def _through(row: int, start: str, stop: str, stride: int) -> int | None:
 
 
 def at_time(label: str, time: int, rows: Mapping[str, SequenceRows] | None = None) -> str:
-    """Return an expression of rows at step t with the numbers of one step.
+    """Return a row's expression at step t with the number of one step in place of t.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Large pictures without lines from far: weights and other inputs are drawn beside each of their readers, again at each place.
+"""Chips: copies of weights and other inputs beside each of their readers, so that large pictures have no long lines.
 
 The weights of a network are read by its loop, by the loop of its gradient and by their own updates, so their lines would cross all
 of a picture.  A loop variable that only hands a leaf of the same name on to the step goes, too: the leaf stands in the step.  A
@@ -44,7 +44,7 @@ def with_chips(diagram: Diagram, least: int | None = None) -> Diagram:
 
 
 def _without_handing_on(diagram: Diagram) -> Diagram:
-    """Return a picture in which steps read leaves themselves that loop variables only handed on under the same name."""
+    """Return a picture in which steps read leaves directly, not through loop variables of the same name."""
     nodes = {node.id: node for node in diagram.nodes}
     given: dict[str, list[Edge]] = defaultdict(list)
     enters: dict[str, list[Edge]] = defaultdict(list)
@@ -85,7 +85,7 @@ def _without_handing_on(diagram: Diagram) -> Diagram:
 
 
 def _beside_readers(diagram: Diagram) -> Diagram:
-    """Return a picture with each leaf that is read at several places, or in another loop, at each of these places."""
+    """Return a picture with copies of each leaf beside its readers, if it has several or one in another loop."""
     nodes = {node.id: node for node in diagram.nodes}
     owner = {port.id: node.id for node in diagram.nodes for port in node.ports}
     parent = {cluster.id: cluster.parent for cluster in diagram.clusters}

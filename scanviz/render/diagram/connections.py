@@ -51,7 +51,7 @@ class ConnectionMatrix(Struct, frozen=True):
     cells: tuple[tuple[bool, ...], ...]
 
     def as_text(self) -> str:
-        """Return the matrix as text, ``●`` where an input reaches an output; where columns' names are too long they stand below."""
+        """Return the matrix as text, ``●`` where an input reaches an output; long column names stand below."""
         labels = [f"{entry.index} {sanitize(entry.label)}" for entry in self.rows]
         named = [f"{entry.index} {sanitize(entry.label)}" for entry in self.columns]
         width = max(map(len, labels), default=0)
@@ -65,12 +65,12 @@ class ConnectionMatrix(Struct, frozen=True):
 
 
 def _columns(label: str, texts: Sequence[str], heads: Sequence[str]) -> str:
-    """Return a line: each text begins where the head of its column does."""
+    """Return a line of texts aligned with the column heads."""
     return label + "".join(f"   {text:<{len(head)}}" for text, head in zip(texts, heads, strict=True))
 
 
 class ConnectingPath(Struct, frozen=True):
-    """A shortest way by which an outer input reaches an outer output.
+    """A shortest path from an outer input to an outer output.
 
     Attributes
     ----------
@@ -124,7 +124,7 @@ def connection_matrix(loop: LoopRecord) -> ConnectionMatrix:
 def connecting_path(
     graph: GraphSnapshot, loop: LoopRecord, row: int | str, column: int | str
 ) -> ConnectingPath | None:
-    """Return how an outer input reaches an outer output; None if it does not.
+    """Return a shortest path from an outer input to an outer output; None if there is none.
 
     Parameters
     ----------
@@ -174,7 +174,7 @@ def connecting_path(
 
 
 def _ways(picture: Diagram, nodes: dict[str, Node]) -> networkx.DiGraph[str]:
-    """Return the graph of all ways through a loop, with the cost of each edge."""
+    """Return the graph of all paths through a loop, with the cost of each edge."""
     import networkx
 
     ways: networkx.DiGraph[str] = networkx.DiGraph()
@@ -250,7 +250,7 @@ def _chosen(entries: tuple[ListEntry, ...], wanted: int | str, what: str, loop: 
 
 
 def has_ends(loop: LoopRecord, row: int | str, column: int | str) -> bool:
-    """Return whether a loop has an outer input and an outer output that are called so."""
+    """Return whether a loop has an outer input and an outer output of these names."""
     lists = entries_of(loop)
     try:
         _chosen(lists["outer_inp"], row, "outer input", loop)

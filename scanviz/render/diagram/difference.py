@@ -91,7 +91,7 @@ def with_loops_of(old: Diagram, new: Diagram) -> Diagram:
 
 
 def _moves(old: Diagram, new: Diagram) -> list[tuple[Node, Node]]:
-    """Return the operations that the other picture has in another loop, as they are in both."""
+    """Return the operations that moved to another loop, as they are in both pictures."""
     there = {node.id for node in new.nodes}
     here = {node.id for node in old.nodes}
     left: dict[str, list[Node]] = {}
@@ -108,7 +108,7 @@ def _moves(old: Diagram, new: Diagram) -> list[tuple[Node, Node]]:
 def _with_moves(
     nodes: list[Node], moves: Sequence[tuple[Node, Node]], boxes: Mapping[str, str]
 ) -> list[Node]:
-    """Return nodes with notes about the other place of those that moved."""
+    """Return nodes with notes about the previous place of those that moved."""
     notes = {before.id: f"now {_where(after.cluster, boxes)}" for before, after in moves}
     notes |= {after.id: f"was {_where(before.cluster, boxes)}" for before, after in moves}
     return [
@@ -117,7 +117,7 @@ def _with_moves(
 
 
 def with_names(picture: Diagram, renamed: Callable[[str], str]) -> Diagram:
-    """Return a picture with other ids."""
+    """Return a picture with renamed ids."""
     return replace(
         picture,
         nodes=tuple(
@@ -137,7 +137,7 @@ def with_names(picture: Diagram, renamed: Callable[[str], str]) -> Diagram:
 
 
 def overlaid(old: Sequence[Part], new: Sequence[Part]) -> list[Part]:
-    """Return the parts of two pictures, each once: one that is gone stands behind the one that it stood behind."""
+    """Return the parts of two pictures, each once; a removed part follows the kept part that it used to follow."""
     before = {node.id for node in old}
     known = {node.id for node in new}
     gone: dict[str | None, list[Part]] = {}
@@ -155,7 +155,7 @@ def overlaid(old: Sequence[Part], new: Sequence[Part]) -> list[Part]:
 
 
 def parents_first(clusters: list[Cluster]) -> tuple[Cluster, ...]:
-    """Return boxes in an order in which each stands after the one around it."""
+    """Return boxes ordered so that each stands after its parent."""
     parent = {cluster.id: cluster.parent for cluster in clusters}
 
     def depth(name: str | None) -> int:
@@ -168,7 +168,7 @@ def parents_first(clusters: list[Cluster]) -> tuple[Cluster, ...]:
 
 
 def _edges(old: Sequence[Edge], new: Sequence[Edge]) -> tuple[Edge, ...]:
-    """Return the edges of both, each as often as in the picture that has more of it."""
+    """Return the edges of both pictures, each as often as in the picture that has more of it."""
     left = Counter(_same(edge) for edge in old)
     found = []
     for edge in new:
@@ -183,7 +183,7 @@ def _edges(old: Sequence[Edge], new: Sequence[Edge]) -> tuple[Edge, ...]:
 
 
 def _placeless(edges: Sequence[Edge], ports: Container[str]) -> list[Edge]:
-    """Return edges without their places at a loop: these shift when a loop variable comes or goes."""
+    """Return edges without their places at a loop, which shift when loop variables come or go."""
     return [replace(edge, place=None) if edge.target in ports else edge for edge in edges]
 
 
@@ -221,7 +221,7 @@ def _where(cluster: str | None, boxes: Mapping[str, str]) -> str:
 
 
 def near_changes(diagram: Diagram, hops: int = HOPS) -> Diagram:
-    """Return a picture of the changes in another one, and of the nodes within so many lines of a change.
+    """Return the part of a picture within k edges of a change.
 
     Parameters
     ----------
@@ -252,7 +252,7 @@ def near_changes(diagram: Diagram, hops: int = HOPS) -> Diagram:
 
 
 def _changed(diagram: Diagram) -> set[str]:
-    """Return ids of nodes that changed, or that lines lead to which did."""
+    """Return the ids of changed nodes, and of the ends of changed edges."""
     owner = {port.id: node.id for node in diagram.nodes for port in node.ports}
     found = _changed_nodes(diagram)
     for edge in diagram.edges:
@@ -262,13 +262,13 @@ def _changed(diagram: Diagram) -> set[str]:
 
 
 def _changed_nodes(diagram: Diagram) -> set[str]:
-    """Return ids of nodes that changed, or stand in a loop that did."""
+    """Return the ids of nodes that changed, or stand in a changed loop."""
     boxes = {cluster.id for cluster in diagram.clusters if cluster.change}
     return {node.id for node in diagram.nodes if node.change or node.cluster in boxes}
 
 
 def _beside(diagram: Diagram, changed: set[str], hops: int) -> set[str]:
-    """Return the ids of nodes within so many lines above or below a change.
+    """Return the ids of nodes within k edges above or below a change.
 
     Lines are followed up or down, never first one and then the other: other results of the same input are not near.
     """
@@ -293,7 +293,7 @@ def _beside(diagram: Diagram, changed: set[str], hops: int) -> set[str]:
 
 
 def _boxes_of(diagram: Diagram, kept: set[str]) -> set[str]:
-    """Return loops that something kept is in, and those around them."""
+    """Return the loops around kept nodes."""
     parent = {cluster.id: cluster.parent for cluster in diagram.clusters}
     found: set[str] = set()
     for node in diagram.nodes:

@@ -20,7 +20,7 @@ _LEAVES: dict[str, NodeKind] = {"shared": "shared", "constant": "constant"}
 
 
 class PictureBuilder:
-    """Collects a picture's parts, and gives ids that nothing else has.
+    """Collects a picture's parts, and gives them unique ids.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ class PictureLevel:
             self.edge(self.given_by(key), found, type=variable.type)
 
     def node(self, node: Node) -> str:
-        """Add a node, and return the id that it got."""
+        """Add a node and return its id."""
         found = self.picture.ids.claim(node.id)
         self.picture.nodes.append(_with(node, found, self.cluster, self.loop))
         return found
@@ -99,12 +99,12 @@ class PictureLevel:
         type: str = "",
         place: int | None = None,
     ) -> None:
-        """Add an edge; none from plumbing that is left out."""
+        """Add an edge, unless it comes from omitted plumbing."""
         if source is not None:
             self.picture.edges.append(Edge(source, target, role, label, type, place=place))
 
     def given_by(self, key: str) -> str | None:
-        """Return the id of a variable's node, None for plumbing; a leaf is drawn when it is first read."""
+        """Return the id of a variable's node, None for plumbing; a leaf is drawn on first use."""
         shown = self.shown.get(key, key)
         return None if shown is None else self.leaf(shown)
 
@@ -123,7 +123,7 @@ class PictureLevel:
         return known
 
     def written_out(self, key: str) -> str | None:
-        """Return a small constant without a name as text, None for all else."""
+        """Return a small unnamed constant as text, None for other variables."""
         variable = self.graph.variables[key]
         is_written = self.graph.role(key) == "constant" and not variable.name
         label = constant_text(variable.label) if is_written else ""
@@ -206,7 +206,7 @@ class _Frame:
             self.inner.edge(self.inner.given_by(self.loop.until), found, type=kind)
 
     def name(self, index: int, variable: LoopVariableRecord) -> str:
-        """Return a name for a loop variable in ids."""
+        """Return a loop variable's name for use in ids."""
         first = next(iter(variable.inner_inputs), "")
         return first or (variable.name if self.apply.key else str(index))
 

@@ -1,4 +1,4 @@
-"""Loops of a picture closed, and pictures of some loops alone: a closed loop is one node with a port per loop variable."""
+"""Closed loops and extracted loops: a closed loop is one node with a port per loop variable."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def inside(diagram: Diagram, loops: Iterable[str]) -> set[str]:
 
 
 def only_loops(diagram: Diagram, loops: Collection[str]) -> Diagram:
-    """Return a picture of some loops alone: their ports and all that is in them."""
+    """Return a picture of some loops only: their ports and contents."""
     kept = inside(diagram, loops)
     clusters = (cluster for cluster in diagram.clusters if cluster.id in kept)
     return replace(
@@ -47,7 +47,7 @@ def only_loops(diagram: Diagram, loops: Collection[str]) -> Diagram:
 
 
 def with_nodes(diagram: Diagram, nodes: Iterable[Node]) -> Diagram:
-    """Return a picture of these nodes, and of the lines between them."""
+    """Return a picture of some nodes and the edges between them."""
     kept = tuple(nodes)
     ends = {node.id for node in kept} | {port.id for node in kept for port in node.ports}
     edges = tuple(edge for edge in diagram.edges if edge.source in ends and edge.target in ends)
@@ -88,7 +88,7 @@ def close_loops(diagram: Diagram, loops: Collection[str]) -> Diagram:
 
 
 def fold(diagram: Diagram, groups: Sequence[tuple[Node, Collection[str]]]) -> Diagram:
-    """Return a picture in which nodes stand for groups of others: edges inside a group go, equal ones become one.
+    """Replace groups of nodes by one node each; edges inside a group go, equal edges become one.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ def fold(diagram: Diagram, groups: Sequence[tuple[Node, Collection[str]]]) -> Di
 
 
 def _closed(diagram: Diagram, cluster: Cluster) -> Node:
-    """Return the node of a closed loop: its ports, how many operations are in it, and the part of the time of the hottest."""
+    """Return the node of a closed loop: its ports, number of operations, and hottest share of time."""
     within = inside(diagram, [cluster.id])
     nodes = [node for node in diagram.nodes if node.cluster in within]
     heats = [node.share if node.hottest is None else node.hottest for node in nodes]

@@ -1,4 +1,4 @@
-"""Operations folded into formulas, so that a step is a few equations: an operation joins its only reader.
+"""Fold operations into formulas, so that a step is a few equations: an operation joins its only reader.
 
 A value with a name in the user's code or with several readers stays a node of its own, and so does one that makes a formula too
 long.  A weight that a formula names needs no node either; states keep their lines from step to step.
@@ -69,7 +69,7 @@ def operation_label(op: str, written: Sequence[str | None], name: str = "") -> s
 
 
 def constant_text(label: str) -> str:
-    r"""Return a constant's value in one line, a number of many digits with six of them.
+    r"""Return a constant's value on one line; a long number has six digits.
 
     Examples
     --------
@@ -82,7 +82,7 @@ def constant_text(label: str) -> str:
 
 
 def _plain(op: str) -> str:
-    """Return an operation without parameters that are obvious."""
+    """Return an operation without its obvious parameters."""
     if op.startswith("index["):
         return op.removeprefix("index")
     if op.startswith("assign["):
@@ -143,7 +143,7 @@ class _Formula(Struct):
 
 
 def with_formulas(diagram: Diagram, longest: int = LONGEST) -> Diagram:
-    """Return a picture with operations folded into formulas of so many characters at most.
+    """Return a picture with operations folded into formulas of limited length.
 
     Parameters
     ----------
@@ -186,7 +186,7 @@ def with_formulas(diagram: Diagram, longest: int = LONGEST) -> Diagram:
 
 
 def _once(edges: Iterable[Edge], formulas: Collection[str]) -> tuple[Edge, ...]:
-    """Return edges, of those from one source to one formula the first: how often it reads a value stands in its text."""
+    """Return edges without repeats into a formula: its text shows how often it reads a value."""
     found: dict[tuple[str, str, str], Edge] = {}
     for number, edge in enumerate(edges):
         found.setdefault((edge.source, edge.target, "" if edge.target in formulas else str(number)), edge)
@@ -219,7 +219,7 @@ class _Formulas:
         return {name for name, formula in self.formulas.items() if formula.names} - self.home.keys()
 
     def group(self, node: Node) -> tuple[Node, list[str]]:
-        """Return an operation as it is drawn, and the ids of the operations in its formula."""
+        """Return the drawn node of an operation, and the ids of the operations in its formula."""
         formula = self.formulas[node.id]
         parts = [self.nodes[name] for name in (*formula.members, node.id)]
         name, _ = _name_and_text(node)
@@ -248,7 +248,7 @@ class _Formulas:
         return found
 
     def _formula(self, node: Node) -> _Formula | None:
-        """Return the formula of an operation with as many operands folded in as fit; None if it has no such form."""
+        """Return the formula of an operation, with as many operands folded in as fit; None if it has none."""
         edges = sorted(self.given[node.id], key=lambda edge: edge.place if edge.place is not None else -1)
         if not edges or any(edge.place is None for edge in edges):
             return None
@@ -280,7 +280,7 @@ class _Formulas:
         return _Formula(text, members, named, names)
 
     def _fits_into(self, source: str, reader: Node) -> bool:
-        """Return whether an operation may stand in the formula of another: nothing else reads it, and the user did not name it."""
+        """Return whether an operation may be folded into a reader: its only one, and the user gave it no name."""
         node = self.nodes.get(source)
         if node is None or source not in self.formulas or self.readers[source] != {reader.id}:
             return False
@@ -311,7 +311,7 @@ def _name_and_text(node: Node) -> tuple[str, str]:
 
 
 def _written(node: Node, operands: Sequence[str]) -> str | None:
-    """Return an operation with its operands in mathematical notation; None if it is no short function of them."""
+    """Return an operation with its operands in mathematical notation; None if it has no short notation."""
     _, text = _name_and_text(node)
     op = node.op.partition("{")[0]
     if op in _SIGNS and OPEN not in text:
@@ -369,7 +369,7 @@ def _strength(text: str) -> int:
 
 
 def _has_outside(text: str, signs: str) -> bool:
-    """Return whether one of some signs stands outside of all brackets."""
+    """Return whether any of some signs stands outside all brackets."""
     depth = 0
     for letter in text:
         depth += (letter in "([") - (letter in ")]")

@@ -50,7 +50,7 @@ class HeatMap:
         return self._heat(loop.total_ns) if loop is not None and loop.runs else UNKNOWN
 
     def operation(self, loop: ScanRecord | None, index: int | None) -> Heat:
-        """Return the time of an operation: of a loop's step, or, for None, of the function."""
+        """Return the time of an operation in a loop's step; for loop None, in the function."""
         if index is None or index < 0:
             return UNKNOWN
         known = None if loop is None or loop.key is None else self.loops.get(loop.key)
@@ -66,7 +66,7 @@ class HeatMap:
 
 
 def function_of(record: ProfileRecord | None, key: int | None, graph: GraphSnapshot) -> FunctionRecord | None:
-    """Return the function of a record that a graph is of: the one with this key, else the one with this graph or its loops."""
+    """Return a graph's function in a record: by key, else by its graph or loops."""
     if record is None:
         return None
     if key is not None:

@@ -1,4 +1,4 @@
-"""The documents' twelve maps between a loop's four lists as one table: outer inputs, inner inputs, inner outputs, outer outputs.
+"""The twelve maps between a loop's lists as one table: outer inputs, inner inputs, inner outputs, outer outputs.
 
 Each loop variable has a group of rows; a line joins two entries where a map leads from one to the other.
 """
@@ -152,7 +152,7 @@ class MappingsTable(Struct, frozen=True):
         )
 
     def as_text(self, width: int | None = None) -> str:
-        """Return the table as text, every line of it harmless to a terminal.
+        """Return the table as sanitised text.
 
         Parameters
         ----------
@@ -167,7 +167,7 @@ class MappingsTable(Struct, frozen=True):
 
 
 def _text_of(table: MappingsTable, longest: int) -> str:
-    """Return the table as text, with labels of so many characters at most."""
+    """Return the table as text, with labels cut to a length."""
     rows, joints, drawn = [list(HEADINGS)], [[""] * 4], frozenset(table.lines)
     for group in table.groups:
         for k, cells in enumerate(zip_longest(*group.cells)):
@@ -215,7 +215,7 @@ def mappings_table(loop: LoopRecord) -> MappingsTable:
 
 
 def _lines(loop: LoopRecord, sizes: dict[Column, int]) -> tuple[MappingLine, ...]:
-    """Return the lines of the maps, each once: a map leads from an index to indices of another list."""
+    """Return the lines of the maps, each once; a map gives the indices in another list for an index."""
     found: dict[MappingLine, None] = {}
     for a, left in enumerate(COLUMNS):
         for right in COLUMNS[a + 1 :]:
@@ -240,7 +240,7 @@ def _cell(entry: ListEntry | None, longest: int) -> str:
 
 
 def _joint(group: MappingGroup, drawn: frozenset[MappingLine], column: int, row: int) -> str:
-    """Return the line between two neighbouring columns in one row of a group, or a part of a branching one."""
+    """Return the line between two neighbouring columns in one row of a group."""
     left, right = group.cells[column], group.cells[column + 1]
     joined = {
         (i, j)

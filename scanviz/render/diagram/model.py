@@ -63,7 +63,7 @@ class Port(Struct, frozen=True):
 
 
 class Node(Struct, frozen=True):
-    """Something drawn.
+    """A drawn element: an operation, a value, a loop's port or a closed loop.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Large pictures folded until they can be read: formulas, closed loops, the first and the last steps.
+"""Fold large pictures to a readable size: formulas, closed loops, the first and the last steps.
 
 Steps of folding follow each other until the picture is small enough; its notes name what was folded and the options that draw it.
 """
@@ -22,7 +22,7 @@ DOTS = "…"
 
 
 def with_ellipsis(diagram: Diagram, first: int, last: int) -> Diagram:
-    """Return an unrolled picture with its first and last steps, and one box for all between them.
+    """Return an unrolled picture of the first and last steps, with one box for all between them.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def with_ellipsis(diagram: Diagram, first: int, last: int) -> Diagram:
 def _groups(
     diagram: Diagram, low: int, high: int, steps: tuple[int, int]
 ) -> tuple[list[tuple[Node, list[str]]], list[Cluster]]:
-    """Return the nodes that stand for the steps of each band, with their members, and the boxes of both."""
+    """Return the node that replaces the middle steps of each band, its members, and the boxes."""
     named = f"step {steps[0]}" if steps[0] == steps[1] else f"steps {steps[0]} to {steps[1]}"
     groups: list[tuple[Node, list[str]]] = []
     clusters: list[Cluster] = []
@@ -88,7 +88,7 @@ def _groups(
 def _kept(
     clusters: Sequence[Cluster], groups: Sequence[tuple[Node, Sequence[str]]], new: Sequence[Cluster]
 ) -> list[Cluster]:
-    """Return the boxes of a picture, those of the steps that are drawn as one replaced by one."""
+    """Return the boxes of a picture, with one box in place of those of the middle steps."""
     found: list[Cluster] = []
     for cluster in clusters:
         home = next(
@@ -125,7 +125,7 @@ _LONGEST_ROW = 16  # characters of a row's name where room is short
 
 
 def readable(diagram: Diagram, opened: Collection[str] = (), limit: int = READABLE) -> Diagram:
-    """Return a picture of a graph that is read at a glance: formulas instead of single operations, then loops closed.
+    """Fold a picture to a readable size: first operations into formulas, then loops into closed ones.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ def readable(diagram: Diagram, opened: Collection[str] = (), limit: int = READAB
 
 
 def _hottest(diagram: Diagram, limit: int) -> list[str]:
-    """Return the name of the most expensive loop, if it can be read at a glance."""
+    """Return the name of the most expensive loop, if it has a readable size."""
     outermost = [box for box in diagram.clusters if box.parent is None]
     if not outermost:
         return []
@@ -178,7 +178,7 @@ def _hottest(diagram: Diagram, limit: int) -> list[str]:
 
 
 def for_slide(diagram: Diagram, fits: Callable[[Diagram], bool], all_by: str = WHOLE) -> Diagram:
-    """Return an unrolled picture that fits a slide, as far as that goes: formulas, then steps in the middle as one box.
+    """Fold an unrolled picture towards the size of a slide: formulas first, then the middle steps as one box.
 
     Parameters
     ----------
@@ -209,7 +209,7 @@ def for_slide(diagram: Diagram, fits: Callable[[Diagram], bool], all_by: str = W
 
 
 def _smaller(diagram: Diagram) -> Iterator[Diagram]:
-    """Iterate over smaller and smaller pictures, beginning with the whole."""
+    """Iterate over ever smaller pictures, beginning with the whole."""
     yield diagram
     yield with_formulas(diagram)
     for first in (2, 1):
@@ -219,7 +219,7 @@ def _smaller(diagram: Diagram) -> Iterator[Diagram]:
 
 
 def _with_short_rows(diagram: Diagram) -> Diagram:
-    """Return a picture with long names of rows cut; tooltips keep them."""
+    """Return a picture with shortened row names; tooltips keep the full names."""
     nodes = tuple(
         replace(node, label=f"{node.label[: _LONGEST_ROW - 1].rstrip()}…", text=node.label)
         if node.kind == "cell" and len(node.label) > _LONGEST_ROW

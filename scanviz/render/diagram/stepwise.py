@@ -25,7 +25,7 @@ from scanviz.render.diagram.taps import taps
 
 
 def draw(side: Side, forward: Drawn | None) -> Drawn:
-    """Draw a loop step by step, its rows below those that are taken."""
+    """Draw a loop step by step, with its state rows below the step rows in use."""
     drawn = Drawn(next_row=side.first_row)
     read = read_by_step(side)
     once: dict[int, Node] = {}
@@ -64,7 +64,7 @@ def _operation_rows(side: Side, first: int) -> dict[str, int]:
 
 
 def _is_drawn(node: Node, side: Side) -> bool:
-    """Return whether a node of a step is drawn in it: results that an operation gives are cells alone."""
+    """Return whether a step draws a node: an operation's result is drawn as a cell only."""
     if node.kind != "inner_output":
         return node.kind not in ("port", "inner_input")
     kinds = {node.id: node.kind for node in side.inner.nodes}
@@ -94,7 +94,7 @@ class _Step:
         self.find_cells()
 
     def draw(self) -> None:
-        """Draw it."""
+        """Draw the step."""
         side, step = self.side, self.step
         label = f"step {step}" if not side.of else f"∂ step {side.time(step)}"
         self.drawn.clusters.append(Cluster(self.path, label, None, side.loop.key))
@@ -105,7 +105,7 @@ class _Step:
             self.edge(edge)
 
     def find_cells(self) -> None:
-        """Find the cells of this step's inputs and results, which stand in the picture in the order of their taps."""
+        """Find the cells of this step's inputs and results, in the order of their taps."""
         counts: dict[tuple[str, int], int] = {}
         for node in self.side.inner.nodes:
             if node.kind not in ("inner_input", "inner_output") or node.variable is None:
@@ -121,7 +121,7 @@ class _Step:
         self.find_sums()
 
     def find_sums(self) -> None:
-        """Find the operations that add something to the cell that they write, and are read by nothing else."""
+        """Find the operations that only accumulate into a cell."""
         data = [edge for edge in self.side.inner.edges if edge.role == "data"]
         into: dict[str, list[str]] = {}
         readers: dict[str, list[str]] = {}
@@ -167,7 +167,7 @@ class _Step:
         return self.weights[index]
 
     def copy(self, node: Node) -> Node:
-        """Return this step's copy of a node, without times: those are of all steps."""
+        """Return this step's copy of a node, without times, which belong to all steps."""
         return replace(
             node,
             id=f"{self.path}/{node.id}",
@@ -181,7 +181,7 @@ class _Step:
         )
 
     def edge(self, edge: Edge) -> None:
-        """Draw this step's copy of an edge: lines from or to other steps end at cells."""
+        """Draw this step's copy of an edge; edges from or to other steps end at cells."""
         if edge.role != "data" or edge.source in self.sums:
             return
         source, label = f"{self.path}/{edge.source}", edge.label
@@ -204,7 +204,7 @@ class _Step:
             self.write(edge.target, target, edge.type)
 
     def write(self, result: str, source: str, kind: str) -> None:
-        """Draw how a result goes into its cell."""
+        """Draw the edge from a result to its cell."""
         cell, tap, of = self.writes[result]
         label = f"tap {tap}" if of == "mitmot" else ""
         self.drawn.edges.append(Edge(source, cell, "leaves", label, kind))

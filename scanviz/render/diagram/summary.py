@@ -1,4 +1,4 @@
-"""A picture that can be read of a graph that is too large: loops are closed, from the innermost, then operations drawn as groups.
+"""Summarise a large graph: close loops from the innermost out, then draw groups of operations as one node.
 
 Neighbours in the order of computation stand as one group, so arrows keep pointing one way.  Ports and hot operations stay.  Notes
 say what was folded and how.
@@ -21,7 +21,7 @@ _FOLDED = ("operation", "loop", "constant")
 
 
 def summarised(diagram: Diagram, limit: int = USUAL_LIMIT) -> Diagram:
-    """Return a picture of so many nodes at most.
+    """Return a picture with a limited number of nodes.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def _counted(count: int, noun: str) -> str:
 
 
 def loops_to_close(diagram: Diagram, limit: int = READABLE) -> tuple[str, ...]:
-    """Return the ids of the loops that are closed so that a picture has so many nodes at most, as far as that goes.
+    """Return the ids of the loops to close for a limited number of nodes.
 
     The innermost go first, of these those of least time.  A view that opens a large graph closes these, and opens one when it is
     asked to.
@@ -108,7 +108,7 @@ def loops_to_close(diagram: Diagram, limit: int = READABLE) -> tuple[str, ...]:
 
 
 def _alone(diagram: Diagram, limit: int) -> str | None:
-    """Return the loop that a picture is of, if it is of one: closed, it would show nothing."""
+    """Return the only outermost loop of a picture that shows nothing else; closed, the picture would be empty."""
     outermost = [cluster.id for cluster in diagram.clusters if cluster.parent is None]
     if len(outermost) != 1 or any(node.cluster not in inside(diagram, outermost) for node in diagram.nodes):
         return None
@@ -117,7 +117,7 @@ def _alone(diagram: Diagram, limit: int) -> str | None:
 
 
 def _hot(diagram: Diagram, limit: int) -> frozenset[str]:
-    """Return the ids of the most expensive nodes, a tenth of all at most."""
+    """Return the ids of the most expensive nodes, at most a tenth of all."""
     most = max((node.share or 0.0 for node in diagram.nodes), default=0.0)
     timed = [node for node in diagram.nodes if node.share and node.share >= _HOT * most]
     timed.sort(key=lambda node: -(node.share or 0.0))
@@ -128,7 +128,7 @@ Groups = list[tuple[Node, list[str]]]
 
 
 def _neighbours(diagram: Diagram, limit: int, hot: frozenset[str]) -> Groups:
-    """Return runs of operations that stand next to one another in the order of computation, cut so that they are few enough."""
+    """Group consecutive operations in the order of computation into few enough groups."""
     runs: list[list[Node]] = []
     last: str | None = None
     begun = False
@@ -147,14 +147,14 @@ def _neighbours(diagram: Diagram, limit: int, hot: frozenset[str]) -> Groups:
 
 
 def _cut(run: Sequence[Node], pieces: int) -> Groups:
-    """Return a run in so many pieces of about the same length."""
+    """Cut a run of nodes into groups of about the same size."""
     size = -(-len(run) // pieces)
     parts = [run[start : start + size] for start in range(0, len(run), size)]
     return [(_summary(part), [node.id for node in part]) for part in parts if len(part) > 1]
 
 
 def _others(diagram: Diagram, limit: int, hot: frozenset[str]) -> Groups:
-    """Return, where even that was not enough, everything of one kind in one place as a group, the largest kind first."""
+    """Group all nodes of one kind at one place, the largest kind first: the last resort."""
     kinds: dict[tuple[str | None, str], list[Node]] = {}
     for node in diagram.nodes:
         if node.kind != "port" and node.id not in hot:
@@ -171,7 +171,7 @@ def _others(diagram: Diagram, limit: int, hot: frozenset[str]) -> Groups:
 
 
 def _summary(members: Sequence[Node]) -> Node:
-    """Return the node that stands for others."""
+    """Return the node that replaces a group."""
     times = [member.time_ns for member in members if member.time_ns is not None]
     shares = [member.share for member in members if member.share is not None]
     changes = {member.change for member in members}

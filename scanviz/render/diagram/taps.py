@@ -8,7 +8,7 @@ from scanviz.record.graphs.graph import LoopVariableRecord
 
 
 class Lag(NamedTuple):
-    """A result that a later step reads: which write, which read, and how many steps lie between."""
+    """A write and a later step's read of it, with the number of steps between."""
 
     write: int
     read: int
@@ -16,7 +16,7 @@ class Lag(NamedTuple):
 
 
 def taps(variable: LoopVariableRecord) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the steps that a loop variable is read and written at, relative to t, one for each variable of the step.
+    """Return the steps at which a loop variable is read and written, relative to t.
 
     A carry and a step's output have no taps, but are written at t; a carry is read one step later.
     """
@@ -29,7 +29,7 @@ def taps(variable: LoopVariableRecord) -> tuple[tuple[int, ...], tuple[int, ...]
 
 
 def lags(variable: LoopVariableRecord) -> list[Lag]:
-    """Return every pair of a write and a read in which a later step reads what this one wrote.
+    """Return every pair of a write and a later read of the same row.
 
     Examples
     --------
@@ -48,7 +48,7 @@ def lags(variable: LoopVariableRecord) -> list[Lag]:
 
 
 def steps_text(count: int) -> str:
-    """Return a number of steps.
+    """Return a number of steps in words.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""A loop drawn step by step: time from left to right, every row of its buffers a cell, its back-propagation below.
+"""A loop drawn step by step: time from left to right, a cell per buffer row, its back-propagation below.
 
 The picture is that of a run of so many steps.  Cells and steps have a place in a grid: a column for each step and one for the
 rows of states between two steps.  Step s of a back-propagation of T steps belongs to step T-1-s of the loop and stands under it,
@@ -111,7 +111,7 @@ def _gradient_side(
     row: int,
     rows: Mapping[str, SequenceRows],
 ) -> Side:
-    """Return how the back-propagation (the second of the pair) of a loop is to be drawn: below it, in the same columns."""
+    """Return the drawing of a loop's back-propagation: below the loop, in the same columns."""
     box, below = pair
     return Side(
         "back/",
@@ -130,7 +130,7 @@ def _gradient_side(
 
 
 def _times_before(loop: ScanRecord, below: ScanRecord | None) -> int:
-    """Return how many times before time 0 have a column, for initial rows and their gradients."""
+    """Return the number of columns before time 0, for initial rows and their gradients."""
     found = [0]
     for variable in loop.variables:
         if variable.kind not in ("sequence", "non_sequence", "nitsot"):
@@ -142,7 +142,7 @@ def _times_before(loop: ScanRecord, below: ScanRecord | None) -> int:
 
 
 def _loops(graph: GraphSnapshot, picture: Diagram) -> dict[str, PlacedScan]:
-    """Return loops by the ids of their boxes, which were drawn in order: a loop, then those in it."""
+    """Return loops by the ids of their boxes, in drawing order: a loop before its inner loops."""
     return dict(zip((box.id for box in picture.clusters), graph.all_loops(), strict=True))
 
 
@@ -160,7 +160,7 @@ def _chosen(picture: Diagram, scan: str | None) -> Cluster:
 
 
 def _gradient(picture: Diagram, box: Cluster, records: dict[int, LoopRecord]) -> Cluster | None:
-    """Return the back-propagation of a loop; of several, the one named by the run or reading the loop."""
+    """Return the back-propagation of a loop: the one named by the run, or the first that reads the loop."""
     named = [
         cluster for cluster in picture.clusters if cluster.gradient_of == box.label and cluster.id != box.id
     ]
@@ -179,7 +179,7 @@ def _alone(picture: Diagram, box: Cluster) -> Diagram:
 
 
 def _reads_of_forward(picture: Diagram, below: Cluster, box: Cluster) -> dict[int, int]:
-    """Return which loop variable of a loop each sequence of its back-propagation has rows of.
+    """Return, for each sequence of a loop's back-propagation, the loop variable that it has rows of.
 
     Rows come to it through views alone: parts of an array, and the initial rows put before a result.
     """

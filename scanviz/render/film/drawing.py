@@ -64,7 +64,7 @@ Wrap = Callable[[Seen, str], str]
 
 
 class FilmDrawing(Struct, frozen=True):
-    """A film that is laid out, to be drawn in several ways.
+    """A film with its layout, ready to be drawn in several ways.
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ class FilmDrawing(Struct, frozen=True):
     placed: Placed
 
     def moving(self) -> str:
-        """Return an SVG that plays by itself, without a script; where nothing moves it shows the last frame."""
+        """Return an animated SVG without a script; where animation is off, it shows the last frame."""
         styles: dict[Seen, str] = {}
 
         def wrap(seen: Seen, markup: str) -> str:
@@ -92,7 +92,7 @@ class FilmDrawing(Struct, frozen=True):
         return drawn.replace("</style>", f"{sheet}</style>", 1)
 
     def marked(self, *, bare: bool = False) -> tuple[str, list[Seen]]:
-        """Return an SVG of the last frame whose parts name their opacities by ``data-seen``, and the lists of opacities.
+        """Return an SVG of the last frame with parts marked by ``data-seen``, and the opacities of each mark.
 
         A ``bare`` one is the graph alone: without title, captions, and the curve.
         """
@@ -153,7 +153,7 @@ class FilmDrawing(Struct, frozen=True):
 
 
 def laid_out(film: Film) -> FilmDrawing:
-    """Return a film with a place for everything that it ever shows."""
+    """Return a film with a place for every part of every frame."""
     return FilmDrawing(film, layered(film.whole))
 
 
@@ -223,12 +223,12 @@ def _curve(film: Film, placed: Placed, wrap: Wrap) -> str:
 
 
 def _only(frame: int, count: int) -> Seen:
-    """Return how clearly a part is seen that is there in one frame alone."""
+    """Return the opacity of a part that is in one frame only."""
     return tuple(float(k == frame) for k in range(count))
 
 
 def _thousands(value: int) -> str:
-    """Return a number in few characters.
+    """Return a number in a few characters.
 
     Examples
     --------

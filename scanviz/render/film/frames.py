@@ -84,12 +84,12 @@ class Film(Struct, frozen=True):
 
     @property
     def floating(self) -> list[int]:
-        """The floating-point operations of each frame; empty where they are not all known."""
+        """The floating-point operations of each frame; empty if any is unknown."""
         known = [frame.flops for frame in self.frames if frame.flops is not None]
         return known if len(known) == len(self.frames) else []
 
     def opacity(self, frame: int, name: str | int) -> float:
-        """Return how clearly a node, a loop or an edge (by its number) is seen: faintly in the first frame that it is gone in."""
+        """Return the opacity of a part in a frame: a removed part stays faintly visible for one frame."""
         if self._has(frame, name):
             return 1.0
         return 0.25 if frame and self._has(frame - 1, name) else 0.0
@@ -105,7 +105,7 @@ class Film(Struct, frozen=True):
 
 
 class GraphVersions(Struct, frozen=True):
-    """All versions of a function's graph as pictures, in which a part keeps its id.
+    """All versions of a function's graph as pictures with stable ids.
 
     Attributes
     ----------
@@ -119,7 +119,7 @@ class GraphVersions(Struct, frozen=True):
     pictures: tuple[Diagram, ...]
 
     def film(self, scan: str | None = None, *, chips: bool = False) -> Film:
-        """Return the film of all, or of one loop alone; of a large one with inputs beside their readers where ``chips`` are wanted.
+        """Return the film of the function, or of one loop; with ``chips``, large films draw inputs beside their readers.
 
         Raises
         ------
@@ -212,7 +212,7 @@ def _operations(rewrites: RewritesRecord, after: int, scan: str | None) -> int:
 
 
 def _flops(rewrites: RewritesRecord, after: int, scan: str | None) -> int | None:
-    """Return the floating-point operations of one step: of a loop, else of all that are in no other; without loops, of a call."""
+    """Return the floating-point operations of one step of a loop or of all outermost loops; without loops, of a call."""
     numbers = rewrites.numbers(after)
     if numbers is None:
         return None
@@ -226,7 +226,7 @@ def _flops(rewrites: RewritesRecord, after: int, scan: str | None) -> int | None
 
 
 def _outermost(paths: Collection[str]) -> list[str]:
-    """Return the loops that are in no other loop; names of loops may hold a ``/``."""
+    """Return the outermost loops; a loop's name may contain a ``/``."""
     return [path for path in paths if not any(path.startswith(f"{other}/") for other in paths)]
 
 
@@ -241,7 +241,7 @@ def _counted(scan: str | None, rewrites: RewritesRecord) -> str:
 
 
 def _united(pictures: Sequence[Diagram]) -> tuple[Diagram, list[frozenset[str]], list[frozenset[int]]]:
-    """Return all pictures as one, and of each the nodes and loops, and the edges, that it shows."""
+    """Return one picture of all versions, and the nodes, loops and edges that each version shows."""
     nodes: list[Node] = []
     clusters: list[Cluster] = []
     edges: dict[tuple[object, ...], Edge] = {}
@@ -268,7 +268,7 @@ def _united(pictures: Sequence[Diagram]) -> tuple[Diagram, list[frozenset[str]],
 
 
 def _with_distinct_ids(pictures: Sequence[Diagram]) -> Iterator[Diagram]:
-    """Iterate over pictures in which a node gets another id when its label changes."""
+    """Iterate over pictures in which a relabelled node has a new id."""
     looks: dict[str, list[tuple[str, str]]] = {}
     for picture in pictures:
         names: dict[str, str] = {}

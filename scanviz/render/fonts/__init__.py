@@ -1,4 +1,4 @@
-"""The font of PNGs that scanviz makes itself: they look alike on every machine, also on one without fonts.
+"""The font of scanviz's own PNGs: they look alike on every machine, even without installed fonts.
 
 It is a part of DejaVu Sans Condensed, about as wide as :func:`scanviz.render.labels.text_width` takes text to be.
 ``tools/make_font.py`` cuts it; LICENSE beside it has its terms.
@@ -14,5 +14,5 @@ _FILES = ("scanviz-sans.ttf", "scanviz-sans-bold.ttf")
 
 
 def files() -> tuple[Traversable, ...]:
-    """Return the font's files: the usual face and the bold one."""
+    """Return the font's files: regular and bold."""
     return tuple(resources.files(__name__) / name for name in _FILES)

@@ -1,1 +1,1 @@
-"""Layout: where everything of a picture stands and how lines run, from top to bottom or, of steps, from left to right."""
+"""Layout of pictures: positions of nodes and edges, from top to bottom or, for steps, from left to right."""

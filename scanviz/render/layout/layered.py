@@ -1,4 +1,4 @@
-"""The layout that scanviz makes itself, where no Graphviz is at hand: layers from top to bottom, loops as boxes.
+"""scanviz's own layered layout, for machines without Graphviz: layers from top to bottom, loops as boxes.
 
 An open loop is laid out first and then stands in the layers around it as one large node, so nothing foreign is ever drawn in its
 box. Edges that pass layers are led through them; values for a later step run on rails: below the step's results, up the right side
@@ -40,7 +40,7 @@ _LEAVES = ("input", "shared", "constant", "inner_input")
 
 
 def layered(diagram: Diagram, types: bool = False, widest: float = WIDEST) -> Placed:
-    """Return where everything of a picture is drawn, in rows that are not wider than that as far as that goes.
+    """Place all parts of a picture, in rows of at most the given width where possible.
 
     Examples
     --------
@@ -81,7 +81,7 @@ class _Layout:
         self.inside[self.parent[part]].append(part)
 
     def _edge(self, number: int, edge: Edge) -> None:
-        """Sort an edge to the innermost box that both of its ends are in."""
+        """Assign an edge to the innermost box that contains both of its ends."""
         source, target = (self.owner.get(text, text) for text in (edge.source, edge.target))
         if source not in self.parent or target not in self.parent or source == target:
             return
@@ -96,7 +96,7 @@ class _Layout:
             self.edges[level].append((number, ways[0][depth], ways[1][depth]))
 
     def _way(self, part: str) -> list[str]:
-        """Return the boxes around something, the outermost first, and itself."""
+        """Return the boxes around a part, the outermost first, and the part."""
         way: list[str] = [part]
         while (parent := self.parent[way[0]]) is not None and len(way) < 200:
             way.insert(0, parent)
@@ -112,7 +112,7 @@ class _Layout:
         return self.placed
 
     def _spread_ends(self) -> None:
-        """Let lines of several values that reach one node from above end beside one another, those from the left at the left."""
+        """Spread the edges that reach a node from above, in the order of their sources from left to right."""
         reaching: dict[str, list[tuple[float, int, int]]] = defaultdict(list)
         for number, edge in enumerate(self.diagram.edges):
             way, box = self.placed.routes.get(number), self.placed.boxes.get(edge.target)
@@ -131,7 +131,7 @@ class _Layout:
                 self.placed.routes[number] = [*way[:kept], *((x, y) for _, y in way[kept:])]
 
     def _box(self, cluster: str | None, depth: int) -> BoxSize:
-        """Lay out the inside of a box, from its upper left corner, and return the box's size."""
+        """Lay out the inside of a box from its upper left corner, and return the size."""
         parts = self.inside[cluster]
         sizes = [self._size_of(part, depth) for part in parts]
         number = {part: k for k, part in enumerate(parts)}
@@ -177,7 +177,7 @@ class _Layout:
     def _make_room_for_rails(
         self, cluster: str | None, level: LayeredLevel, number: Mapping[str, int]
     ) -> None:
-        """Let rows between which more rails run than usual stand further apart."""
+        """Move rows apart where more rails than usual run between them."""
         more = _RAIL_GAP * (len(self.around[cluster]) - _RAILS)
         if more <= 0:
             return
@@ -189,11 +189,11 @@ class _Layout:
         level.place(gaps)
 
     def _is_loop(self, part: str) -> bool:
-        """Return whether a part is an open loop, whose ports have places in it."""
+        """Return whether a part is an open loop, whose ports have their own places."""
         return part in self.clusters
 
     def _is_leaf(self, part: str) -> bool:
-        """Return whether something stands right above its reader: nothing leads to it."""
+        """Return whether a part stands right above its reader, because no edge leads to it."""
         return part in self.nodes and self.nodes[part].kind in _LEAVES and part not in self.given
 
     def _size_of(self, part: str, depth: int) -> BoxSize:
@@ -203,7 +203,7 @@ class _Layout:
         return size
 
     def _ends(self, parts: Sequence[str]) -> tuple[dict[int, int], dict[int, int]]:
-        """Return which parts stand at the top of their box and which at its end, in two rows each: ports outermost."""
+        """Return the parts at the top and at the end of their box, in two rows each: ports outermost."""
         first: dict[int, int] = {}
         last: dict[int, int] = {}
         for k, part in enumerate(parts):
@@ -221,7 +221,7 @@ class _Layout:
         return first, last
 
     def _shift(self, part: str, x: float, y: float) -> None:
-        """Move something with all that is in it."""
+        """Move a part with its contents."""
         waiting = [part]
         while waiting:
             place = waiting.pop()
@@ -240,7 +240,7 @@ class _Layout:
             self.placed.boxes.update(port_boxes(node, self.placed.boxes[node.id]))
 
     def _finish_route(self, number: int, edge: Edge) -> None:
-        """Join an edge's way to the borders of its ends."""
+        """Extend an edge's path to the borders of its ends."""
         source, target = self.placed.boxes.get(edge.source), self.placed.boxes.get(edge.target)
         if source is None or target is None or edge.source == edge.target:
             return
@@ -260,7 +260,7 @@ class _Layout:
             ]
 
     def _rail(self, number: int, source: Box, target: Box, edge: Edge) -> list[Point]:
-        """Return the way of a recurrence: below its source's row, beside the loop, above its target's row."""
+        """Return the path of a recurrence: below its source's row, beside the loop, above its target's row."""
         cluster = self.parent[self.owner.get(edge.source, edge.source)]
         track = _RAIL + _RAIL_GAP * (
             self.around[cluster].index(number) if number in self.around[cluster] else 0

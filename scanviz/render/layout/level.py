@@ -1,4 +1,4 @@
-"""One level of a layered picture: the parts of one cluster in layers, with room for the edges between."""
+"""One level of a layered layout: the parts of one cluster in layers, with room for the edges between them."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class LayeredLevel:
         return {part: sum(found) / len(found) for part, found in ends.items()}
 
     def _lower(self, pairs: list[tuple[int, int]], near: Collection[int], fixed: Collection[int]) -> None:
-        """Let parts stand right above the first that they lead to, where that makes more edges short than long."""
+        """Lower parts to the layer above their first reader, where that shortens more edges than it lengthens."""
         if not near:
             return
         below: dict[int, list[int]] = defaultdict(list)
@@ -110,7 +110,7 @@ class LayeredLevel:
                 self.layer[part] = max(min(1, len(fixed)), min(self.layer[b] for b in below[part]) - 1)
 
     def _break(self, widest: float, fixed: set[int]) -> None:
-        """Let a layer that is too wide be several, one below the other; no edge joins parts of one layer."""
+        """Split a layer that is too wide into several, one below the other."""
         layers: dict[int, list[int]] = defaultdict(list)
         for part, layer in enumerate(self.layer):
             layers[layer].append(part)
@@ -125,7 +125,7 @@ class LayeredLevel:
             below += len(rows) - 1
 
     def _rows_of(self, parts: list[int], widest: float) -> list[list[int]]:
-        """Return the parts of a layer in rows that are not too wide: small parts in turn, large ones below."""
+        """Split a layer into rows that fit: small parts in turn, large ones below."""
         small = [part for part in parts if self.sizes[part].width <= widest / 2]
         large = [part for part in parts if self.sizes[part].width > widest / 2]
         total = sum(self.sizes[part].width + GAP for part in small)
@@ -141,7 +141,7 @@ class LayeredLevel:
         return rows
 
     def _lead(self, number: int, a: int, b: int) -> None:
-        """Let an edge that passes layers stand in each of them."""
+        """Add a joint for an edge in each layer that it passes."""
         if self.layer[a] > self.layer[b]:
             a, b = b, a
         chain = [a]
@@ -155,12 +155,12 @@ class LayeredLevel:
             self.links += itertools.pairwise(chain)
 
     def mirror(self) -> None:
-        """Mirror the level: no more lines cross than before."""
+        """Mirror the level, which keeps the number of crossings."""
         self._untitled = [row[::-1] for row in self._untitled]
         self.place({})
 
     def place(self, more: Mapping[int, float]) -> None:
-        """Give every part its place, with so much more room below layers than usual."""
+        """Place every part, with extra room below some layers."""
         count, centres = self.count, self._centres()  # which puts the title into its row
         heights = [max((self.sizes[number].height for number in row), default=0.0) for row in self.rows]
         tall = {k: height + more.get(k, 0.0) for k, height in enumerate(heights)}
@@ -191,7 +191,7 @@ class LayeredLevel:
         self.height = tops[len(heights) - 1] + heights[-1] if heights else 0.0
 
     def in_rows(self, number: int) -> list[Point]:
-        """Return an edge's way from the row of its upper end to that of its lower one, past other parts in these rows."""
+        """Return an edge's path from the row of its upper end to that of its lower one, around parts in these rows."""
         upper, lower = sorted(self.ends[number], key=lambda part: self.layer[part])
         if self.layer[upper] == self.layer[lower]:
             return []
@@ -204,11 +204,11 @@ class LayeredLevel:
 
     @staticmethod
     def _through(x: float, top: float, height: float) -> list[Point]:
-        """Return where an edge enters and leaves a layer: straight down, so that it touches nothing there."""
+        """Return the points at which an edge enters and leaves a layer, straight down so that it touches nothing."""
         return [(x, top), (x, top + height)] if height else [(x, top)]
 
     def _centres(self) -> dict[int, float]:
-        """Return the middle of each part: near its neighbours, in the order of its layer, without overlap."""
+        """Return the centre of each part: near its neighbours, in the order of its layer, without overlap."""
         centres: dict[int, float] = {}
         for row in self._untitled:
             x = 0.0
@@ -230,7 +230,7 @@ class LayeredLevel:
         return centres
 
     def _gap(self, a: int, b: int) -> float:
-        """Return how far two neighbours of a layer stand apart."""
+        """Return the distance between two neighbours of a layer."""
         lines = (a >= self.count) + (b >= self.count)
         return (GAP, _LINE_GAP, _LINES_GAP)[lines]
 
@@ -259,7 +259,7 @@ class LayeredLevel:
         self.rows[self.layer[title]] = [*row[:split], title, *row[split:]]
 
     def _straighten(self, row: list[int], centres: dict[int, float], near: dict[int, list[int]]) -> None:
-        """Move a layer's parts towards the means of their neighbours, and apart where they would touch.
+        """Move a layer's parts towards the means of their neighbours, and apart where they would overlap.
 
         The places are those that keep the order and the distances and are nearest to the wanted ones (least squares over an order:
         the pool of adjacent violators of Ayer, Brunk, Ewing, Reid and Silverman, 1955).
@@ -286,7 +286,7 @@ class LayeredLevel:
 
 
 def running(sizes: dict[int, float], gap: float) -> dict[int, float]:
-    """Return where each of a series of sizes begins."""
+    """Return the start of each of a series of sizes."""
     found: dict[int, float] = {}
     place = 0.0
     for key in sorted(sizes):

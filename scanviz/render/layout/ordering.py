@@ -1,4 +1,4 @@
-"""Layers and orders of a graph with integer nodes: the first half of a layered drawing.
+"""Layers and orders of a graph with integer nodes: the first half of a layered layout.
 
 The steps are those of Sugiyama, Tagawa and Toda ("Methods for visual understanding of hierarchical system structures", 1981): turn
 edges round that close a cycle, give each node the layer of its longest path, let edges that pass a layer stand in it, and order
@@ -17,7 +17,7 @@ Edge = tuple[int, int]
 
 
 def acyclic(count: int, edges: Sequence[Edge]) -> list[Edge]:
-    """Return edges with those turned round that close a cycle; loops of a node with itself are left out.
+    """Return edges without cycles: those that close one are reversed, self-loops are dropped.
 
     Examples
     --------
@@ -93,7 +93,7 @@ def layers_of(
 def ordered(
     rows: list[list[int]], edges: Sequence[Edge], aims: Mapping[int, float] | None = None
 ) -> list[list[int]]:
-    """Return layers in orders with few crossings; edges join neighbouring layers.
+    """Return layers ordered for few crossings; edges join neighbouring layers.
 
     Nodes with the same best place, such as those that all lead to one loop, stand in the order of their ``aims``.
 
@@ -141,7 +141,7 @@ def _by_medians(
 
 
 def crossings(rows: Sequence[Sequence[int]], above: Mapping[int, Sequence[int]]) -> int:
-    """Return how many pairs of edges cross (the accumulator tree of Barth, Mutzel and Jünger, 2004).
+    """Return the number of crossing pairs of edges (the accumulator tree of Barth, Mutzel and Jünger, 2004).
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""A picture with places, the result of a layout and the source of an SVG; and the sizes of labelled things.
+"""A picture with positions, the result of a layout and the source of an SVG; and the sizes of labelled parts.
 
 Lengths are in points, from the upper left down.
 """
@@ -21,7 +21,7 @@ STRAIGHT = 0.5  # tolerance of a straight line
 
 
 def is_straight(points: Sequence[Point]) -> bool:
-    """Return whether a way runs along straight lines alone, with corners.
+    """Return whether a path has only straight segments.
 
     Examples
     --------
@@ -32,7 +32,7 @@ def is_straight(points: Sequence[Point]) -> bool:
 
 
 def way_text(points: Sequence[Point]) -> str:
-    """Return a way as the path of an SVG: round corners between straight lines, a curve from one upright line to another.
+    """Return a path for SVG: round corners between straight segments, curves between vertical ones.
 
     Examples
     --------
@@ -70,22 +70,22 @@ class Box(NamedTuple):
     height: float
 
     def moved(self, x: float, y: float) -> Box:
-        """Return it elsewhere."""
+        """Return the box at another position."""
         return Box(self.x + x, self.y + y, self.width, self.height)
 
     @property
     def centre(self) -> float:
-        """Its middle, from left to right."""
+        """The horizontal centre."""
         return self.x + self.width / 2
 
     @property
     def bottom(self) -> float:
-        """Its lower edge."""
+        """The lower edge."""
         return self.y + self.height
 
     @property
     def right(self) -> float:
-        """Its right edge."""
+        """The right edge."""
         return self.x + self.width
 
 
@@ -127,7 +127,7 @@ class BoxSize(NamedTuple):
 
 
 def node_size(node: Node, types: bool) -> BoxSize:
-    """Return how large a node is drawn.
+    """Return the drawn size of a node.
 
     Examples
     --------
@@ -144,17 +144,17 @@ def node_size(node: Node, types: bool) -> BoxSize:
 
 
 def ports_width(node: Node, side: str) -> float:
-    """Return how much room a closed loop's ports of one side take."""
+    """Return the width of a closed loop's ports on one side."""
     return sum(port_width(port) + 4.0 for port in node.ports if port.side == side)
 
 
 def port_width(port: Port) -> float:
-    """Return how wide a port of a closed loop is."""
+    """Return the width of a closed loop's port."""
     return max(text_width(short(port.label, PORT_LONGEST), SMALL), text_width(port.kind, SMALL)) + 8.0
 
 
 def port_boxes(node: Node, box: Box) -> dict[str, Box]:
-    """Return where the ports of a closed loop stand: at the upper and the lower edge of its node."""
+    """Return the boxes of a closed loop's ports, at the upper and lower edge of its node."""
     found: dict[str, Box] = {}
     for side in ("in", "out"):
         x = box.x + (box.width - ports_width(node, side)) / 2 + 2.0
@@ -167,7 +167,7 @@ def port_boxes(node: Node, box: Box) -> dict[str, Box]:
 
 
 def title_size(cluster: Cluster) -> BoxSize:
-    """Return how much room the title of an open loop takes."""
+    """Return the size of an open loop's title."""
     lines = cluster_lines(cluster)
     widest = max(text_width(line, LETTER * 1.15 if k == 0 else SMALL) for k, line in enumerate(lines))
     return BoxSize(widest, HEAD - 4.0 + SMALL_LINE * (len(lines) - 1))

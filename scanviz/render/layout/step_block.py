@@ -1,4 +1,4 @@
-"""The inside of one step of a picture in which time goes from left to right.
+"""The layout of one step in a picture with time from left to right.
 
 The step's operations stand in layers from top to bottom.  States come in at one side of its box and new states leave at the other,
 through an empty gutter along that side; from there a line runs between two layers to its reader.  Other inputs stand above the box
@@ -24,7 +24,7 @@ MOST_AT_SIDE = 3  # lines that enter or leave a node at its side
 
 
 class Crossing(Struct):
-    """A line through the side of a step's box.
+    """An edge that crosses the side of a step's box.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ class StepParts(Struct):
 
 
 class StepBlock:
-    """Places of one step, from the upper left corner of its block: nodes above the box, the box, nodes below.
+    """Places of one step, from the upper left corner of its block: nodes above, the box, nodes below.
 
     A node for many steps, alone in the box, fills it.
 
@@ -110,7 +110,7 @@ class StepBlock:
         self._spaces()
 
     def _layers(self, title: BoxSize) -> None:
-        """Give everything its layer: 0 above the box, 1 its title and inputs without a source, then operations."""
+        """Assign layers: 0 above the box, 1 for its title and inputs without a source, then operations."""
         parts = self.parts
         names: list[str] = ["", *self.nodes, *parts.from_above]  # the title first
         self.number = {name: k for k, name in enumerate(names)}
@@ -157,13 +157,13 @@ class StepBlock:
         return self.number[self.parts.owner.get(name, name)]
 
     def _turn(self) -> None:
-        """Mirror the step where the line to the row beside it becomes straight."""
+        """Mirror the step if that straightens the edge to the row beside it."""
         mirrored = [row[::-1] for row in self.level.rows]
         if self._bent(mirrored) < self._bent(self.level.rows):
             self.level.mirror()
 
     def _bent(self, rows: Sequence[Sequence[int]]) -> int:
-        """Return the number of layers in which another node bars the way to the row beside the step."""
+        """Return the number of layers in which a node blocks the straight edge to the row beside the step."""
         writes = [crossing for crossing in self.crossings.values() if not crossing.reads]
         near = {self.number[node] for one in writes if one.straight for _, node, _ in one.ends}
         far = {self.number[node] for one in writes if not one.straight for _, node, _ in one.ends} - near
@@ -171,7 +171,7 @@ class StepBlock:
         return sum(end in far and not near.isdisjoint(row) for end, row in outermost)
 
     def _gutters(self) -> None:
-        """Give each line through a side its track, and find the nodes that it reaches at the side."""
+        """Assign a track to each edge through a side, and find the nodes that it reaches at the side."""
         self.at_side: dict[tuple[str, bool], list[str]] = defaultdict(list)  # node, reads → crossings there
         for name, crossing in self.crossings.items():
             for _, node, end in crossing.ends:
@@ -189,7 +189,7 @@ class StepBlock:
             crossing.track = beside if crossing.reads == self.reads_left else self.width - beside
 
     def _spaces(self) -> None:
-        """Give each line between two layers its height there, and all nodes their places."""
+        """Assign a height to each edge between two layers, and places to all nodes."""
         self.height_in_gap: dict[tuple[str, int], float] = {}  # crossing, gap below layer → height
         lines: dict[int, list[str]] = defaultdict(list)
         for name, crossing in self.crossings.items():
@@ -218,7 +218,7 @@ class StepBlock:
 
     @property
     def sides(self) -> tuple[float, float]:
-        """From where to where lines may cross the sides of the box."""
+        """The range of heights at which edges may cross the sides of the box."""
         tops, heights = self.level.tops, self.level.heights
         end = self._last_inside()
         first = min(2, end)
@@ -229,7 +229,7 @@ class StepBlock:
         return lowest - 1 if self.below is not None else lowest
 
     def stretch(self, bottom: float) -> None:
-        """Let the box reach down to a height, and move the nodes below it."""
+        """Extend the box down to a height, and move the nodes below it."""
         more = bottom - self.sides[1]
         gap = self._last_inside()
         self.bottom = max(bottom, self.sides[1]) + PAD
@@ -245,7 +245,7 @@ class StepBlock:
 
     @property
     def end(self) -> float:
-        """The end of the block: of its box, or of the nodes below it."""
+        """The lower end of the block: of its box, or of the nodes below it."""
         tops, heights = self.level.tops, self.level.heights
         return max(self.bottom, tops[-1] + heights[-1])
 
@@ -254,7 +254,7 @@ class StepBlock:
         return Box(0.0, self.top, self.width, self.bottom - self.top)
 
     def lead(self) -> None:
-        """Lead all lines inside."""
+        """Route all edges inside."""
         for reads in (True, False):
             self._order_tracks([crossing for crossing in self.crossings.values() if crossing.reads == reads])
         self._spread()
@@ -266,7 +266,7 @@ class StepBlock:
                 self.routes[number] = self._through_side(name, crossing, number, node, end)
 
     def _order_tracks(self, crossings: list[Crossing]) -> None:
-        """Let a line that comes in where another goes on inside turn off before that one begins, so that they share no stretch."""
+        """Order the tracks of edges so that no two share a stretch."""
         names = {id(crossing): name for name, crossing in self.crossings.items()}
         inside = [
             {self._height(names[id(crossing)], crossing, node) for _, node, _ in crossing.ends}
@@ -290,7 +290,7 @@ class StepBlock:
             crossings[chosen].track = track
 
     def _height(self, name: str, crossing: Crossing, node: str) -> float:
-        """Return where a line through a side runs on to a node, or from it."""
+        """Return the height at which an edge through a side continues to a node."""
         met = self.at_side[node, crossing.reads]
         if node == self.filling:
             return crossing.port
@@ -300,7 +300,7 @@ class StepBlock:
         return self.height_in_gap[name, self.level.layer[self.number[node]] - crossing.reads]
 
     def _spread(self) -> None:
-        """Spread the lines that reach a node over its upper edge, those from the left at the left."""
+        """Spread the edges over a node's upper edge, in the order of their sources from left to right."""
         coming: dict[int, list[tuple[float, int]]] = defaultdict(list)
         for number, a, b in self.edges:
             joints = self.level.routes.get(number)
@@ -317,7 +317,7 @@ class StepBlock:
                 self.entry[number] = box.x + box.width * (k + 1) / (len(lines) + 1)
 
     def _down(self, number: int, a: int, b: int) -> list[Point]:
-        """Return the way of an edge from layer to layer."""
+        """Return the path of an edge from layer to layer."""
         tops, heights, layer = self.level.tops, self.level.heights, self.level.layer
         source, target = self.ends[number]
         start, goal = (
@@ -332,7 +332,7 @@ class StepBlock:
         return _without_repeats(way)
 
     def _through_side(self, name: str, crossing: Crossing, number: int, node: str, end: str) -> list[Point]:
-        """Return the way between the border and a node, from the border where it comes in."""
+        """Return the path between the border and a node, beginning at the border."""
         box, port = self.boxes[node], crossing.port
         left = crossing.reads == self.reads_left
         border = 0.0 if left else self.width
@@ -354,7 +354,7 @@ class StepBlock:
 
 
 def _without_repeats(way: Sequence[Point]) -> list[Point]:
-    """Return a way without points that stand where the one before stands."""
+    """Return a path without repeated points."""
     found = list(way[:1])
     for point in way[1:]:
         if abs(point[0] - found[-1][0]) > 0.01 or abs(point[1] - found[-1][1]) > 0.01:

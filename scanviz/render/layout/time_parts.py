@@ -1,4 +1,4 @@
-"""Parts of a picture with time: those of each step, lines through the sides of steps, and the states between them."""
+"""Parts of a picture with time: nodes of each step, edges through its sides, and the states between steps."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Lane(Struct):
 
 
 def has_time(diagram: Diagram) -> bool:
-    """Return whether all nodes of a picture have a place in time."""
+    """Return whether all nodes of a picture have a time."""
     return bool(diagram.nodes) and all(
         node.band is not None and node.column is not None and node.row is not None for node in diagram.nodes
     )
@@ -78,7 +78,7 @@ class TimeParts:
         return node.band or 0, node.column or 0
 
     def node(self, end: str) -> Node:
-        """Return the node that an edge's end is, or is a port of."""
+        """Return the node of an edge's end, which may be a port of it."""
         return self.nodes[self.owner.get(end, end)]
 
     def _sort(self, node: Node) -> None:
@@ -116,11 +116,11 @@ class TimeParts:
             crossing.ends.append((number, source.id, edge.source))
 
     def _leaves_below(self, node: Node, place: Place) -> bool:
-        """Return whether lines from a node can go straight down out of its block: it stands below the box, in the upper band."""
+        """Return whether edges may leave a node straight down: it stands below the box, in the upper band."""
         return node.cluster is None and not place[0]
 
     def title(self, place: Place) -> BoxSize:
-        """Return how much room the title of a step takes."""
+        """Return the size of a step's title."""
         cluster = self.clusters.get(place)
         return title_size(cluster) if cluster is not None else BoxSize(0.0, 0.0)
 
@@ -129,25 +129,25 @@ class TimeParts:
         return self.lanes.get((node.band or 0, node.row or 0)) if not (node.column or 0) % 2 else None
 
     def cell_of(self, name: str, crossing: Crossing) -> Node | None:
-        """Return the node at the other end of a line through a side."""
+        """Return the node at the other end of an edge through a side."""
         edge = self.diagram.edges[crossing.ends[0][0]]
         node = self.node(edge.source if crossing.reads else edge.target)
         return node if not (node.column or 0) % 2 else None
 
     @staticmethod
     def is_next(place: Place, crossing: Crossing, cell: Node) -> bool:
-        """Return whether a row stands right beside a step, where a straight line leads."""
+        """Return whether a row is directly beside a step, joined by a straight edge."""
         band, column = place
         forward = (not crossing.reads) == (band == 0)
         return cell.band == band and cell.column == column + (1 if forward else -1)
 
     def drops(self, source: Node, place: Place) -> bool:
-        """Return whether lines from a node go straight down to the rails."""
+        """Return whether edges from a node go straight down to the rails."""
         return bool(place[1] % 2) and self._leaves_below(source, place)
 
     @staticmethod
     def exit_of(place: Place) -> tuple[int, bool]:
-        """Return beside which column, and on which of its sides, a line from there runs: where time goes on."""
+        """Return the column, and the side of it, where an edge leaves a place: forwards in time."""
         band, column = place
         if column % 2 == 0:
             return column, not band
@@ -155,14 +155,14 @@ class TimeParts:
 
     @staticmethod
     def entrance_of(place: Place) -> tuple[int, bool]:
-        """Return the same of where a line to there runs: where time comes from."""
+        """Return the column, and the side of it, where an edge reaches a place: from earlier in time."""
         band, column = place
         if column % 2 == 0:
             return column, bool(band)
         return (column + 1, False) if band else (column - 1, True)
 
     def is_straight(self, source: Node, target: Node) -> bool:
-        """Return whether a row and a step stand side by side, in the direction of time."""
+        """Return whether a row and a step are adjacent in the direction of time."""
         a, b = self.at(source), self.at(target)
         if a[0] != b[0] or (a[1] + b[1]) % 2 == 0:
             return False
@@ -173,7 +173,7 @@ LANE_GAP = 14.0  # between rows of two states
 
 
 class Lanes:
-    """Gives each state a height, and each line its place at the side of its step.
+    """Assigns heights to states, and places at the sides of steps to edges.
 
     Parameters
     ----------
@@ -195,7 +195,7 @@ class Lanes:
         self._give_ports()
 
     def _choose_lanes(self) -> None:
-        """Give each state the height of the operation that writes it, in back-propagation of the one that reads it."""
+        """Assign to each state the height of the operation that writes it; in back-propagation, of its reader."""
         for band in (0, 1):
             self._lanes_of(band, [lane for lane in self.parts.lanes.values() if lane.band == band])
 
@@ -213,7 +213,7 @@ class Lanes:
         self.end[band] = max((lane.y + 11.0 + TRACK * lane.ports for lane in lanes), default=0.0)
 
     def _wanted(self, lane: Lane) -> float:
-        """Return where a state's rows stand best."""
+        """Return the best height for a state's rows."""
         for reads in (lane.band == 1, lane.band == 0):
             for _, edge in self.parts.far:
                 cell, other = (edge.source, edge.target) if reads else (edge.target, edge.source)
@@ -225,7 +225,7 @@ class Lanes:
         return 0.0
 
     def _ports_beside(self, lane: Lane) -> int:
-        """Return how many lines cross the border of one step next to the straight line of a state."""
+        """Return the number of edges that cross a step's border next to the straight edge of a state."""
         return max((len(names) for names in self._beside(lane).values()), default=0)
 
     def _beside(self, lane: Lane) -> dict[Place, list[str]]:
@@ -242,7 +242,7 @@ class Lanes:
         return found
 
     def _give_ports(self) -> None:
-        """Give each line its place at the side of its step."""
+        """Assign each edge its place at the side of its step."""
         for lane in self.parts.lanes.values():
             beside = self._beside(lane)
             for place, crossings in self.parts.crossings.items():

@@ -32,7 +32,7 @@ CELL_SPREAD = 8.0  # between lines that reach a row
 
 
 def timeline(diagram: Diagram, types: bool = False, widest: float | None = None) -> Placed:
-    """Return where everything of a picture with time is drawn.
+    """Place all parts of a picture with time.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ class _Timeline:
     # columns and bands
 
     def _columns(self) -> None:
-        """Give columns their places: rows of states with the lines beside them, and steps."""
+        """Place the columns: state rows with the edges beside them, and steps."""
         self.tracks: dict[tuple[int, bool], list[str]] = defaultdict(list)  # column, right → nets there
         self.nets: dict[str, list[int]] = defaultdict(list)
         for number, edge in self.parts.far:
@@ -130,7 +130,7 @@ class _Timeline:
         self.widths = widths
 
     def _tracks_of(self, number: int, edge: Edge) -> None:
-        """Note beside which columns an edge that passes a step runs up or down."""
+        """Find the columns beside which an edge that passes a step runs up or down."""
         source, target = self.parts.node(edge.source), self.parts.node(edge.target)
         a, b = self.parts.at(source), self.parts.at(target)
         if self.parts.is_straight(source, target):
@@ -143,20 +143,20 @@ class _Timeline:
             self._claim(self.parts.entrance_of(b), f"{name} to {b[1] if b[1] % 2 else target.id}")
 
     def _claim(self, beside: tuple[int, bool], name: str) -> None:
-        """Give a line a track of its own: none of the other band comes down where one goes up."""
+        """Assign an edge its own track: no edge of the other band comes down there."""
         known = self.tracks[beside]
         if name not in known:
             known.append(name)
 
     def _track(self, beside: tuple[int, bool], name: str) -> float:
-        """Return where a line runs beside a column."""
+        """Return the position of an edge's track beside a column."""
         column, right = beside
         k = self.tracks[column, right].index(name)
         edge = self.left[column] + (self.widths[column] - self.beside[column, True] if right else 0.0)
         return edge + BESIDE / 2 + TRACK * k + TRACK / 2
 
     def _heights(self) -> None:
-        """Give bands their places, with room for the rails between them."""
+        """Place the bands, with room for the rails between them."""
         self.head = {
             band: max((b.top for p, b in self.blocks.items() if p[0] == band), default=0.0) for band in (0, 1)
         }
@@ -194,7 +194,7 @@ class _Timeline:
             self.placed.boxes.setdefault(cluster.id, Box(MARGIN, MARGIN, 2 * MARGIN, 2 * MARGIN))
 
     def _count_rails(self) -> None:
-        """Give each net its rail: as few as let no two meet."""
+        """Assign rails to nets, as few as avoid overlaps."""
         spans = {name: self._span(name) for name in self.nets}
         order = sorted(spans, key=lambda name: (self._rank(name), spans[name]))
         self.rail: dict[str, float] = {}
@@ -222,7 +222,7 @@ class _Timeline:
         return min(across), max(across)
 
     def _stations(self, name: str, number: int) -> tuple[float, float]:
-        """Return where an edge comes to its rail and where it leaves it, across."""
+        """Return the positions at which an edge reaches and leaves its rail."""
         edge = self.parts.diagram.edges[number]
         source, target = self.parts.node(edge.source), self.parts.node(edge.target)
         a, b = self.parts.at(source), self.parts.at(target)
@@ -238,7 +238,7 @@ class _Timeline:
         return start, end
 
     def _set_cells(self) -> None:
-        """Put the rows of states between the steps."""
+        """Place the rows of states between the steps."""
         for node in self.parts.nodes.values():
             lane = self.parts.lane(node)
             if lane is None:
@@ -264,7 +264,7 @@ class _Timeline:
             self.placed.routes[number] = list(self._way(number, edge, arrivals))
 
     def _way(self, number: int, edge: Edge, arrivals: dict[tuple[str, bool], list[str]]) -> Iterable[Point]:
-        """Return the way of an edge that leaves its step."""
+        """Return the path of an edge that leaves its step."""
         source, target = self.parts.node(edge.source), self.parts.node(edge.target)
         a, b = self.parts.at(source), self.parts.at(target)
         first = self._leaving(number, source, a)
@@ -302,13 +302,13 @@ class _Timeline:
 
 
 def _spread(k: int, count: int, height: float) -> float:
-    """Return how far from the middle of a row the k-th of so many lines reaches it: below it, then above it."""
+    """Return the vertical offset of the k-th edge at a row: below its middle, then above."""
     room = min(CELL_SPREAD, (height / 2 - 3.0) / max(1, (count + 1) // 2))
     return room * (k // 2 + 1) * (1 if k % 2 == 0 else -1)
 
 
 def _joined(points: Iterable[Point]) -> list[Point]:
-    """Return a way without points that add nothing to it."""
+    """Return a path without redundant points."""
     found: list[Point] = []
     for point in points:
         if found and abs(point[0] - found[-1][0]) < 0.01 and abs(point[1] - found[-1][1]) < 0.01:

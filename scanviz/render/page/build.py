@@ -1,4 +1,4 @@
-"""Putting the page together: data, pictures, style and scripts in one file that a browser opens.
+"""Assemble the page: data, pictures, style and scripts in one HTML file.
 
 The file's ``Content-Security-Policy`` lets only its own script run and nothing be fetched.
 """
@@ -74,7 +74,7 @@ def films(record: ProfileRecord) -> tuple[dict[str, Any], list[str]]:
 
 
 def _operations(rewrites: RewritesRecord) -> int:
-    """Return how many operations all versions of a graph have, about: as many as the last one each."""
+    """Estimate the number of operations in all versions of a graph: as many in each as in the last."""
     last = len(rewrites.applications)
     graph = rewrites.snapshot(last)
     return (last + 1) * (sum(rewrites.steps(last).values()) + (len(graph.nodes) if graph is not None else 0))
@@ -127,7 +127,7 @@ MOST_PICTURES = 12  # functions that are drawn: those that took the most time
 
 
 class Extras(Struct, frozen=True):
-    """Findings of other parts of scanviz, shown with the record.
+    """Findings from other parts of scanviz, shown beside the record.
 
     Attributes
     ----------
@@ -148,7 +148,7 @@ class Extras(Struct, frozen=True):
 
 
 def page(record: ProfileRecord, extras: Extras | None = None) -> str:
-    """Return a profile as one HTML page that needs nothing else.
+    """Return a profile as one self-contained HTML page.
 
     Parameters
     ----------
@@ -194,7 +194,7 @@ def _asset(name: str) -> str:
 
 
 def _dark_pictures() -> str:
-    """Return rules that turn pictures dark where the page is."""
+    """Return the rules that turn pictures dark with the page."""
     wanted, chosen = (
         "\n".join(
             [
@@ -213,7 +213,7 @@ def _policy(script: str) -> str:
 
 
 def _embedded(data: Any) -> str:
-    """Return JSON that may stand in a script element: no character in it can end the element."""
+    """Return JSON that is safe inside a script element."""
     text = json.dumps(data, separators=(",", ":"), allow_nan=False)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 

@@ -79,7 +79,7 @@ def spans_of(trace: TraceRecord, variable: LoopVariableRecord, index: int) -> li
 def _seen(
     trace: TraceRecord, variable: LoopVariableRecord, index: int, before: int
 ) -> Iterator[tuple[int, int, float]]:
-    """Iterate over known rows: the row, the step after which it is known (-1: before the first), and its mean."""
+    """Iterate over known rows: the row, the first step after which it is known (-1: initially), and its mean."""
     for traced in trace.variables:
         if traced.variable != index or (traced.tap is None and variable.kind not in _HAVE_NO_TAPS):
             continue
@@ -99,7 +99,7 @@ ALL_NUMBERS = 60_000  # of all values: about half a megabyte
 
 
 def page_data(record: ProfileRecord) -> dict[str, Any]:
-    """Return a record as the page's scripts read it.
+    """Return a record in the form that the page's scripts read.
 
     Examples
     --------
@@ -140,7 +140,7 @@ def _blame(record: ProfileRecord) -> dict[str, Any]:
 
 
 def _roofline(record: ProfileRecord) -> dict[str, Any]:
-    """Return the machine's limits, and how far the operations that take most are from them; empty if they were not measured."""
+    """Return the machine's limits, and the most expensive operations relative to them; empty if not measured."""
     return {
         "limits": [{**_measure(measure), "value": value} for measure, value in known_limits(record)],
         "operations": [
@@ -222,7 +222,7 @@ def _heading(record: LoopRecord | FunctionRecord) -> list[dict[str, Any]]:
 
 
 def _numbers_of(operation: OperationRecord) -> dict[str, float]:
-    """Return the numbers that stand in columns of tables of operations, rates among them."""
+    """Return the numbers in the columns of operation tables, rates among them."""
     listed = ((measure.name, measure.value(operation)) for measure in measures("operation", "heading"))
     return {name: value for name, value in listed if value is not None}
 
@@ -255,7 +255,7 @@ def _rows_held(record: ProfileRecord) -> dict[str, list[list[list[Any]]]]:
 
 
 def _shared_out(traces: Sequence[TraceRecord]) -> int:
-    """Return how many numbers of each value the page has room for."""
+    """Return the number of elements of each value that the page has room for."""
     rows = sum(len(trace.steps) * len(trace.variables) for trace in traces)
     return max(1, min(MOST_NUMBERS, ALL_NUMBERS // max(1, rows)))
 
@@ -280,7 +280,7 @@ def _rows(numbers: np.ndarray[Any, np.dtype[np.float64]], digits: int) -> list[l
 
 
 def _numbers(row: Iterable[float], digits: int) -> Iterable[float | int | str]:
-    """Iterate over numbers as JSON can hold them, with as many digits as a person compares."""
+    """Iterate over numbers as JSON, rounded to the digits that a person compares."""
     for number in row:
         if not math.isfinite(number):
             yield str(number)

@@ -1,4 +1,4 @@
-"""Everything that belongs to the selected loop variable: names, operations that read or write it, and their lines.
+"""The selected loop variable in all views: its names, the operations that read or write it, and their lines.
 
 Every tab marks these, so that a variable can be followed from its row in Variables to the picture, times, rewrites and values.
 """

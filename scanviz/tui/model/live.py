@@ -83,7 +83,7 @@ class LiveSource(Source):
 
     @property
     def running(self) -> bool:  # type: ignore[override]  # a file never runs, a script does until it ends
-        """Whether the script runs."""
+        """True while the script runs."""
         return self._process.poll() is None
 
     @property
@@ -139,7 +139,7 @@ class LiveSource(Source):
 
     @property
     def takes_input(self) -> bool:  # type: ignore[override]  # a file never does
-        """Whether the script can be written to."""
+        """True if the script reads its input from here."""
         stdin = self._process.stdin
         return self.running and stdin is not None and not stdin.closed
 
@@ -189,7 +189,7 @@ class LiveSource(Source):
         return f"ended with exit code {code}" if code > 0 else f"ended by {_signal_name(-code)}"
 
     def stop(self) -> None:
-        """Interrupt the script, as ctrl+c does; it saves its profile.  One that does not end is ended less and less gently."""
+        """Interrupt the script, as ctrl+c does; it saves its profile.  Repeated, end it more and more forcibly."""
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
             if self.running:
                 with contextlib.suppress(ProcessLookupError):
@@ -257,7 +257,7 @@ def _signal_name(number: int) -> str:
 
 
 def _outcome(code: int) -> OutcomeRecord:
-    """Return how a script ended that could not say it itself."""
+    """Return the outcome of a script that could not report it."""
     if code < 0:
         return OutcomeRecord("interrupted", 128 - code, f"ended by {_signal_name(-code)}")
     return OutcomeRecord("ok" if code == 0 else "exit", code)

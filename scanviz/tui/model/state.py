@@ -78,7 +78,7 @@ class ViewState(Struct, frozen=True):
         return function.operations if function is not None else ()
 
     def costliest(self, source: SourceRecord | None) -> OperationRecord | None:
-        """Return the most expensive operation that a source line built."""
+        """Return the most expensive operation of a source line."""
         owner = self.loop_record or self.function_record
         built = [
             operation for operation in self.operations if source is not None and operation.source == source
@@ -87,7 +87,7 @@ class ViewState(Struct, frozen=True):
 
     @property
     def traces(self) -> tuple[TraceRecord, ...]:
-        """Values of the loop that were kept."""
+        """Kept values of the loop."""
         return tuple(trace for trace in self.record.traces if trace.loop == self.loop)
 
     def title(self, loop: LoopRecord) -> str:
@@ -97,7 +97,7 @@ class ViewState(Struct, frozen=True):
     # moves
 
     def at_function(self, key: int) -> ViewState:
-        """Look at a function outside of its loops."""
+        """Select a function, outside of its loops."""
         return replace(self, function=key, loop=None, variable=None, run=None, rewrite=0, operation=None)
 
     def at_loop(self, key: int) -> ViewState:
@@ -119,11 +119,11 @@ class ViewState(Struct, frozen=True):
         )
 
     def at_step(self, step: int) -> ViewState:
-        """Look at a step, the nearest one that there is."""
+        """Select a step, or the nearest existing one."""
         return replace(self, step=max(0, min(step, max(0, self.steps - 1))))
 
     def at_rewrite(self, index: int) -> ViewState:
-        """Look at an application of a rule, the nearest one that there is."""
+        """Select an application of a rule, or the nearest existing one."""
         function = self.function_record
         count = (
             len(function.rewrites.applications)
@@ -133,28 +133,28 @@ class ViewState(Struct, frozen=True):
         return replace(self, rewrite=max(0, min(index, max(0, count - 1))))
 
     def at_variable(self, index: int | None) -> ViewState:
-        """Look at a loop variable."""
+        """Select a loop variable."""
         loop = self.loop_record
         known = loop is not None and index is not None and 0 <= index < len(loop.variables)
         return replace(self, variable=index if known else None)
 
     def at_run(self, run: int | None) -> ViewState:
-        """Look at the steps of one run, or of all."""
+        """Select one run, or all runs."""
         return replace(self, run=run)
 
     def at_operation(self, index: int | None) -> ViewState:
-        """Look at an operation, and at the line that built it."""
+        """Select an operation, and the line that built it."""
         found = next((operation for operation in self.operations if operation.index == index), None)
         if found is None:
             return replace(self, operation=None)
         return replace(self, operation=index, line=str(found.source or ""))
 
     def at_line(self, line: str) -> ViewState:
-        """Look at a line of the user's, as ``file:line``."""
+        """Select a line of the user's, as ``file:line``."""
         return replace(self, line=line)
 
     def with_record(self, record: ProfileRecord) -> ViewState:
-        """Look at the same in a newer record of the same run."""
+        """Keep the selection in a newer record of the same run."""
         known = replace(self, record=record)
         lost = known.function_record is None or (self.loop is not None and known.loop_record is None)
         begun = any(loop.total_ns for loop in self.record.loops)
@@ -165,7 +165,7 @@ class ViewState(Struct, frozen=True):
     # what to jump to
 
     def slowest_step(self) -> int | None:
-        """Return the slowest step that was kept, of the run that is shown."""
+        """Return the slowest kept step of the selected runs."""
         loop = self.loop_record
         if loop is None or not len(loop.series):
             return None

@@ -37,7 +37,7 @@ class Window(Struct, frozen=True):
     last: int
 
     def zoomed(self, factor: float, around: int, whole: Window) -> Window:
-        """Return a narrower or wider window with a step at the same place, within the whole.
+        """Return a narrower or wider window in which a step keeps its place, within the whole.
 
         Examples
         --------
@@ -52,7 +52,7 @@ class Window(Struct, frozen=True):
         return Window(max(whole.first, first + shift), min(whole.last, last + shift))
 
     def following(self, step: int, whole: Window) -> Window:
-        """Return a window as wide in which a step is seen."""
+        """Return a window of the same width that contains a step."""
         if self.first <= step <= self.last:
             return self
         width = self.last - self.first
@@ -84,7 +84,7 @@ class Cells(Struct, frozen=True):
 
     @property
     def extremes(self) -> tuple[float, float]:
-        """The least and the most that is drawn."""
+        """The least and the greatest drawn time."""
         most = max((float(times.max()) for times in self.beyond.values()), default=0.0)
         return float(np.nanmin(self.median)), max(most, float(np.nanmax(self.high)))
 
@@ -193,7 +193,7 @@ def chart(
 
 
 class Scale(Struct, frozen=True):
-    """How times become heights.
+    """The scale from times to heights.
 
     Attributes
     ----------
@@ -232,7 +232,7 @@ def _column(cells: Cells, cell: int, scale: Scale) -> list[str]:
 
 
 def _look(sign: str, here: bool) -> tuple[str, str]:
-    """Return a character of the chart with its style."""
+    """Return a character of the chart in its style."""
     if sign == " ":
         return sign, ""
     if here:

@@ -21,7 +21,7 @@ _FRAMES = "║╔╚═"
 
 
 class PicturePart(Struct, frozen=True):
-    """The element that a row shows.
+    """The element of a row.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class PicturePart(Struct, frozen=True):
 
     @property
     def loop(self) -> bool:
-        """Whether it is a loop, open or closed."""
+        """True for a loop, open or closed."""
         return self.cluster is not None or (self.node is not None and self.node.kind == "loop")
 
     @property
@@ -87,7 +87,7 @@ def styled(line: DrawnLine, part: PicturePart | None) -> Text:
 
 
 def words(part: PicturePart, width: int) -> Text:
-    """Return a part's name, type and time; below, the meaning of its kind or its source line."""
+    """Return two lines about a part: name, type and time, then the meaning of its kind or its source line."""
     node, cluster = part.node, part.cluster
     if cluster is not None:
         head, about = f"loop {cluster.label}", [f"{part.operations} operations drawn", time_text(cluster)]

@@ -42,7 +42,7 @@ class Beat(Struct, frozen=True):
 
 
 class Pulse(Struct, frozen=True):
-    """How a script gets on.
+    """Progress of a script at one moment.
 
     Attributes
     ----------
@@ -76,16 +76,16 @@ class Pulse(Struct, frozen=True):
         return Pulse(kept, spent, tuple(at_work), self.turns + (beat.steps > last.steps))
 
     def turned(self) -> Pulse:
-        """Return the pulse with its sign turned, if steps are being counted."""
+        """Return the pulse with the next sign, if steps are being counted."""
         return replace(self, turns=self.turns + 1) if self.at_work else self
 
     @property
     def sign(self) -> str:
-        """A sign that turns as steps are counted."""
+        """A sign that rotates while steps are counted."""
         return TURNING[self.turns % len(TURNING)]
 
     def rates(self) -> tuple[float, float]:
-        """Return steps and calls a second, lately."""
+        """Return recent steps and calls per second."""
         if not self.beats:
             return 0.0, 0.0
         last = self.beats[-1]
@@ -98,7 +98,7 @@ class Pulse(Struct, frozen=True):
         return (last.steps - first.steps) / seconds, (last.calls - first.calls) / seconds
 
     def still_ns(self) -> int:
-        """Return for how long no step has been counted."""
+        """Return the time since the last counted step."""
         if not self.beats:
             return 0
         last = self.beats[-1]
@@ -124,7 +124,7 @@ class Pulse(Struct, frozen=True):
 
 
 def pulse_line(pulse: Pulse, record: ProfileRecord, elapsed: float, width: int) -> Text:
-    """Return a line of how a script gets on."""
+    """Return a line about a script's progress."""
     steps, calls = pulse.rates()
     text = Text(f"{pulse.sign} ", f"bold {GREEN}", no_wrap=True, overflow="ellipsis")
     text.append(f"{clock(elapsed)}  ", "bold not dim default")
@@ -140,7 +140,7 @@ def pulse_line(pulse: Pulse, record: ProfileRecord, elapsed: float, width: int) 
 
 
 def _now(pulse: Pulse, record: ProfileRecord, calls: float | None) -> Text:
-    """Return the loop at work, or for how long no step was counted."""
+    """Return the active loop, or the time since the last counted step."""
     text = Text("" if calls is None else f"{quick(calls)} calls/s  ", "not bold")
     still, names = pulse.still_ns(), {loop.key: loop.name for loop in record.loops}
     if not pulse.beats or not pulse.beats[-1].steps:
@@ -153,7 +153,7 @@ def _now(pulse: Pulse, record: ProfileRecord, calls: float | None) -> Text:
 
 
 def drawn(course: np.ndarray) -> str:
-    """Return numbers as columns of one row; nothing is a dot.
+    """Return numbers as columns of one row; 0 is a dot.
 
     Examples
     --------
@@ -168,7 +168,7 @@ def drawn(course: np.ndarray) -> str:
 
 
 def quick(rate: float) -> str:
-    """Return a rate in a few letters.
+    """Return a rate in a few characters.
 
     Examples
     --------

@@ -77,7 +77,7 @@ def are_numbers(traces: Iterable[TraceRecord], index: int) -> bool:
 
 
 def _moment(step: int, written: bool) -> int:
-    """Return when a step reads, and writes, as a number: it writes after it has read."""
+    """Return the order of a step's reads and writes as a number: a step writes after it has read."""
     return 2 * step + written
 
 
@@ -109,7 +109,7 @@ def _written_between(variable: LoopVariableRecord, row: int, after: int, until: 
 
 
 def shades(rows: Mapping[int, float], wanted: Iterable[int]) -> dict[int, str]:
-    """Return a shade for each of the wanted rows that is known, ``!`` for NaN: light is the smallest of them, dark the largest.
+    """Return a shade for each wanted known row, ``!`` for NaN: light is the smallest, dark the largest.
 
     Examples
     --------
@@ -266,7 +266,7 @@ def _lines(variable: LoopVariableRecord, steps: int, held: Contents) -> list[tup
 
 
 def _means(held: Contents) -> list[tuple[str, dict[int, str]]]:
-    """Return the means of rows, each with a shade that compares it with the others."""
+    """Return the means of rows, each with a shade relative to the others."""
     signs = shades(held.after, held.after)
     means = {
         row: f"{sign}{held.after[row]:.3g}" if sign != "!" else f"!{number(held.after[row])}"

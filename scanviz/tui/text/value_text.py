@@ -1,4 +1,4 @@
-"""One variable of a step as text: its numbers, its smallest and largest over time, or its numbers over time as shades."""
+"""One variable of a step as text: its numbers, its range over time, or its numbers over time as shades."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def number(value: float) -> str:
 def value_text(
     variable: TracedVariableRecord, trace: TraceRecord, place: int, shown: str, width: int
 ) -> Text:
-    """Return one variable: its numbers at a step, its smallest and largest over time, or its numbers over time as shades."""
+    """Return one variable as text: its numbers at a step, its range over time, or its numbers over time as shades."""
     text = Text(
         f"{sanitize(variable.name)} {sanitize(variable.dtype)}{list(variable.shape)}, {shown}\n", style="bold"
     )

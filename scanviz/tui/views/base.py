@@ -22,7 +22,7 @@ from scanviz.tui.views.tables import SortedTable
 
 
 def quoted(name: str) -> str:
-    """Return a name as a shell reads it."""
+    """Return a name quoted for a shell."""
     return shlex.quote(sanitize(name))
 
 
@@ -93,7 +93,7 @@ class TabView(Widget):
             self.title, self.state = title, state
 
     class Moved(Message):
-        """The view wants another state: every view that is shown will show it."""
+        """The view requests another state for all views."""
 
         def __init__(self, state: ViewState) -> None:
             super().__init__()
@@ -109,7 +109,7 @@ class TabView(Widget):
         self._drawn_for = 0  # columns
 
     def extent_of(self, selector: str, before: Size) -> Size:
-        """Return the size of a widget of this view; while it is not seen, the last one it had, or the one given."""
+        """Return the size of a widget of this view; while hidden, its last size or the one given."""
         size = self.query_one(selector).size
         if size.width and size.height:
             self._extents[selector] = size
@@ -120,7 +120,7 @@ class TabView(Widget):
 
     @property
     def room(self) -> Size:
-        """Columns and rows of the view, also before it was seen: all tabs have the same."""
+        """Columns and rows of the view, also before it is shown: all tabs have the same size."""
         if self.size.width:
             return self.size
         around = self.screen.query_one("#tabs").size
@@ -129,7 +129,7 @@ class TabView(Widget):
         )  # less what pads a tab, and the line of tabs
 
     def show(self, state: ViewState) -> None:
-        """Show a state; called when the view is seen, and when the state changes while it is."""
+        """Show a state; called when the view becomes visible, and when the state changes meanwhile."""
         width = self.room.width
         if self.OF_THE_STATE and self._shown is state and self._drawn_for == width:
             return
@@ -137,7 +137,7 @@ class TabView(Widget):
         self.redraw()
 
     def on_resize(self) -> None:
-        """Draw for another width."""
+        """Redraw for another width."""
         if self._shown is None:
             return
         if self.LATER:
@@ -162,7 +162,7 @@ class TabView(Widget):
         return table.place() if table is not None and table.display else ""
 
     def move(self, state: ViewState) -> None:
-        """Ask for another state."""
+        """Request another state."""
         self.post_message(self.Moved(state))
 
     def command(self) -> str:
@@ -183,16 +183,16 @@ class TabView(Widget):
         self.move(self.state.at_step(self.state.steps if last else 0))
 
     def action_flip(self, name: str) -> None:
-        """Turn one of the ways in which this tab draws on or off."""
+        """Toggle one of the tab's drawing options."""
         setattr(self, name, not getattr(self, name))
         self.redraw()
 
     def news(self, source: Source) -> bool:
-        """Take news from a running script; return whether there was any."""
+        """Handle news of a running script; return whether there was any."""
         return False
 
     def enter(self, title: str, state: ViewState) -> None:
-        """Ask for another tab, with a state."""
+        """Request another tab, with a state."""
         self.post_message(self.Entered(title, state))
 
     # searching: a table shows the rows that match alone; elsewhere a view says what its rows are, and n and N go through them
@@ -207,7 +207,7 @@ class TabView(Widget):
         return table.texts() if table is not None else []
 
     def go_to(self, row: int) -> None:
-        """Show a row that a search found."""
+        """Show a found row."""
         table = self.table()
         if table is not None:
             table.move_cursor(row=row)
@@ -226,12 +226,12 @@ class TabView(Widget):
 
     @property
     def filtered(self) -> str:
-        """The text that the rows of the table are filtered by; empty for none."""
+        """The text that filters the table's rows; empty for none."""
         table = self.table()
         return table.filter if table is not None else ""
 
     def next_found(self, by: int) -> None:
-        """Go to the next row that was found, or the one before."""
+        """Go to the next match, or the one before."""
         if self.found:
             self.found_at = (self.found_at + by) % len(self.found)
             self.go_to(self.found[self.found_at])

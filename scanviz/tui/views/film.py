@@ -1,4 +1,4 @@
-"""The film of a function's rewrites: a picture per frame in which everything keeps its row, and the curve of costs below."""
+"""The film of a function's rewrites: a picture per frame with fixed rows, and the curve of costs below."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ class FilmView(Widget):
 
     @property
     def plays(self) -> bool:
-        """Whether the film plays."""
+        """True while the film plays."""
         return self._timer is not None
 
     def show_film(self, history: RewritesRecord, scan: str | None, rewrite: int, width: int) -> None:
@@ -239,7 +239,7 @@ def cell_width(count: int, width: int) -> int:
 
 
 def curve(values: list[int], cursor: int, width: int) -> Text:
-    """Return numbers as bars, the one under the cursor in another colour.
+    """Return numbers as bars; the bar under the cursor has another colour.
 
     Examples
     --------

@@ -92,7 +92,7 @@ class GraphView(TabView):
         return id(self.state.function_record), name, self.built, self.plumbing
 
     def redraw(self) -> None:
-        """Draw the picture if it is another than before."""
+        """Redraw the picture if it changed."""
         width = max(60, self.extent_of("#graph-pane", self.room).width - BAR)
         picture = self._picture
         wanted = (picture, self.closed.get(picture), width, self.state.variable)
@@ -142,12 +142,12 @@ class GraphView(TabView):
         ]
 
     def _closed_loops(self) -> frozenset[str]:
-        """Return ids of the loops that are closed."""
+        """Return ids of the closed loops."""
         known = self.closed.get(self._picture)
         return self._usually_closed() if known is None else known
 
     def _usually_closed(self) -> frozenset[str]:
-        """Return ids of the loops that a large graph begins with closed, as on the page; a loop that is alone is open."""
+        """Return ids of the loops that are closed by default in a large graph, as on the page; a single loop is open."""
         if self._whole is None:
             return frozenset()
         alone = {cluster.id for cluster in self._whole.clusters if cluster.parent is None and self.own}
@@ -211,7 +211,7 @@ class GraphView(TabView):
             self._set_closed(closed - {name for name in deep if deep[name] == level})
 
     def command(self) -> str:
-        """Return the command line that draws the same, with loops closed to one depth."""
+        """Return the command line that prints the same picture, with loops closed to one depth."""
         scan = self.scan_option() if self.own else ""
         deep, closed = depths(self._whole) if self._whole is not None else {}, self._closed_loops()
         depth = f" --depth {min(deep[name] for name in closed)}" if closed else ""

@@ -41,14 +41,14 @@ class LinesPane(ScrollView, can_focus=True):
     ]
 
     class Pointed(Message):
-        """The cursor went to another line."""
+        """The cursor moved to another line."""
 
         def __init__(self, pane: LinesPane) -> None:
             super().__init__()
             self.pane = pane
 
     class Clicked(Message):
-        """A line was clicked, or chosen by enter: the cursor is there already."""
+        """A line was clicked, or chosen with enter; the cursor is on it."""
 
         def __init__(self, pane: LinesPane, *, by_mouse: bool) -> None:
             super().__init__()
@@ -110,7 +110,7 @@ class LinesPane(ScrollView, can_focus=True):
         self.post_message(Scrolled())
 
     def bring(self, line: int) -> None:
-        """Bring a line into view, with some around it."""
+        """Scroll a line into view, with some around it."""
         region = Region(self.scroll_offset.x, max(0, line - ABOVE), 1, 2 * ABOVE + 1)
         self.scroll_to_region(region, animate=False, force=True)
 
@@ -146,5 +146,5 @@ class LinesPane(ScrollView, can_focus=True):
         self.refresh()
 
     def on_blur(self) -> None:
-        """Show no cursor."""
+        """Hide the cursor."""
         self.refresh()

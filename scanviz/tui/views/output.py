@@ -43,7 +43,7 @@ _WARNED = re.compile(r"(?:^|: )(?:\w+\.)*\w*Warning: ")
 
 
 class Printed:
-    r"""Lines that grow as text comes.
+    r"""Printed lines, which grow as text arrives.
 
     Examples
     --------
@@ -121,7 +121,7 @@ class PrintedPane(LinesPane):
 
     @property
     def follows(self) -> bool:
-        """Whether the end is seen, and stays in sight when more comes."""
+        """True if the view follows the end of the output."""
         return self.scroll_offset.y >= self.count - self.size.height
 
     def take(self, text: str) -> None:
@@ -137,13 +137,13 @@ class PrintedPane(LinesPane):
         self.post_message(Scrolled())
 
     def on_resize(self, event: Resize) -> None:
-        """Keep the end in sight if it was."""
+        """Keep the end in view if it was."""
         before, self._height = self._height, event.size.height
         if self.scroll_offset.y >= self.count - before:
             self.scroll_to(y=self.count, animate=False, force=True)
 
     def show_found(self, line: int) -> None:
-        """Mark a line and bring it into view, with some before it."""
+        """Mark a line and scroll it into view, with some before it."""
         self.found = line + self.printed.gone
         self.point_at(max(0, line - self.size.height // 3))
 

@@ -77,7 +77,7 @@ def counts_of(history: RewritesRecord) -> dict[int, str]:
 
 
 def _called(loop: str) -> str:
-    """Return the name of a loop, cut at its beginning: loops without a name end with their lines."""
+    """Return the name of a loop, cut at its beginning: names from source lines end with the line."""
     return place_cell(sanitize(loop).rpartition("/")[2], LONGEST_LOOP).text
 
 

@@ -160,7 +160,7 @@ class RewritesView(TabView):
         self.call_after_refresh(scroll.scroll_to, y=place, animate=False)
 
     def _first_extent(self) -> Size:
-        """Return the size that the difference is going to have."""
+        """Return the expected size of the difference before it is drawn."""
         room = self.room
         if self.app.has_class("stacked"):
             return room
@@ -282,7 +282,7 @@ class RewritesView(TabView):
         self.refresh_bindings()
 
     def on_film_view_moved(self, event: FilmView.Moved) -> None:
-        """Look at the rewrite that a frame shows."""
+        """Select the rewrite that a frame shows."""
         event.stop()
         self.move(self.state.at_rewrite(event.after - 1))
 
@@ -322,7 +322,7 @@ class RewritesView(TabView):
         return self.query_one("#rewrites-table", SortedTable)
 
     def table(self) -> SortedTable | None:
-        """Return the applications; None while the film is seen."""
+        """Return the applications; None while the film is shown."""
         return None if self.film else self._list
 
     def rows(self) -> list[str]:
@@ -330,7 +330,7 @@ class RewritesView(TabView):
         return [line.plain for line in self.query_one(FilmView).pane.lines] if self.film else super().rows()
 
     def go_to(self, row: int) -> None:
-        """Look at an application, or at a line of the film's picture."""
+        """Select an application, or a line of the film's picture."""
         if self.film:
             self.query_one(FilmView).pane.point_at(row)
         else:

@@ -27,7 +27,7 @@ APART = 30  # a slowest step so many times the median would flatten all others o
 
 
 class StepsChart(TextBlock, can_focus=True):
-    """The chart itself, which has the focus."""
+    """The chart, which has the focus."""
 
     FILLS: ClassVar[bool] = True
 
@@ -83,7 +83,7 @@ class StepsView(TabView):
 
     @property
     def whole(self) -> Window:
-        """All steps."""
+        """Window of all steps."""
         return Window(0, max(0, self.state.steps - 1))
 
     def redraw(self) -> None:
@@ -113,7 +113,7 @@ class StepsView(TabView):
         here.show(_here(loop, self.state))
 
     def action_kept(self, by: int) -> None:
-        """Go to the next step that was kept."""
+        """Go to the next kept step."""
         loop = self.state.loop_record
         if loop is not None:
             kept = sorted(set(loop.series[:, 1].tolist()))
@@ -132,7 +132,7 @@ class StepsView(TabView):
         self.redraw()
 
     def action_run(self) -> None:
-        """Show the next run alone, and after the last all of them."""
+        """Show the next run only; after the last run, show all."""
         loop = self.state.loop_record
         if loop is not None:
             runs: list[int | None] = [None, *sorted(set(loop.series[:, 0].tolist()))]
@@ -144,7 +144,7 @@ class StepsView(TabView):
         self.enter("Values", self.state)
 
     def rows(self) -> list[str]:
-        """Return the steps that were kept, in words."""
+        """Return the kept steps, in words."""
         return [
             f"{timed_steps.words} of run {timed_steps.run}, {SAMPLE_REASONS[timed_steps.reason]}, {duration(timed_steps.time_ns)}"
             + (" on average" if timed_steps.covers > 1 else "")
@@ -156,7 +156,7 @@ class StepsView(TabView):
         self.move(self.state.at_step(self._kept()[row].step))
 
     def _kept(self) -> list[TimedSteps]:
-        """Return the kept steps that are shown, in order."""
+        """Return the kept steps of the selected runs, in order."""
         loop = self.state.loop_record
         kept = loop.timed() if loop is not None else []
         return sorted(timed_steps for timed_steps in kept if self.state.run in (None, timed_steps.run))

@@ -1,4 +1,4 @@
-"""Tables that are sorted by any column, searched, and cut to readable widths."""
+"""Tables with sorting by any column, search, and columns cut to readable widths."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class SortedTable(DataTable[Text]):
         self._write()
 
     def on_resize(self) -> None:
-        """Cut for another width, and keep the cursor's row in sight if the table became smaller."""
+        """Cut columns for another width, and keep the cursor's row in view if the table became smaller."""
         if self.row_count:
             self.call_after_refresh(self.move_cursor, row=self.cursor_row)
         if self.size.width != self._written_for and any(column.flexible for column in self._titles):
@@ -111,7 +111,7 @@ class SortedTable(DataTable[Text]):
         return len(self.order)
 
     def retitle(self, columns: Sequence[Column]) -> None:
-        """Replace the columns; the next rows fill them."""
+        """Replace the columns, before the rows."""
         if tuple(columns) != self._titles:
             self._titles, self.all_rows = tuple(columns), []
             self.by = min(self.by, len(columns) - 1)
@@ -178,7 +178,7 @@ class SortedTable(DataTable[Text]):
         )
 
     def watch_cursor_coordinate(self, old_coordinate: Coordinate, new_coordinate: Coordinate) -> None:
-        """Report that the cursor moved."""
+        """Notify the application of the cursor's move."""
         super().watch_cursor_coordinate(old_coordinate, new_coordinate)
         self.post_message(Scrolled())
 
@@ -202,7 +202,7 @@ class SortedTable(DataTable[Text]):
         self.sort_by((self.by + by) % len(self._titles))
 
     def action_reverse(self) -> None:
-        """Turn the order round."""
+        """Reverse the order."""
         self.reversed = not self.reversed
         self._write()
 

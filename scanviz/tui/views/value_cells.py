@@ -25,7 +25,7 @@ from scanviz.tui.views.tables import Cell, Column, Row, text_cell
 
 
 class Scrubber(Struct, frozen=True):
-    """The scrubber as drawn.
+    """The drawn scrubber.
 
     Attributes
     ----------
@@ -172,7 +172,7 @@ def watch_value(expression: str, values: Mapping[str, Any], cut: Collection[str]
 
 
 def _spelled(name: str) -> str:
-    """Return a name as Python's parser writes it, so that ``h[ t-1 ]`` and ``h[t - 1]`` are the same."""
+    """Return a name in the spelling of Python's parser, in which ``h[ t-1 ]`` and ``h[t - 1]`` are the same."""
     try:
         return ast.unparse(ast.parse(name, mode="eval"))
     except (SyntaxError, ValueError, RecursionError):

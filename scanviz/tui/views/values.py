@@ -189,7 +189,7 @@ class ValuesView(TabView):
         return f"{runs}not kept: c computes it"
 
     def action_compute(self) -> None:
-        """Compute values that were not kept, from now on."""
+        """Recompute values that were not kept, from now on."""
         source = self.source
         if source is None or source.recompute is None:
             self.app.notify("Nothing computes values here.")
@@ -206,7 +206,7 @@ class ValuesView(TabView):
 
     @property
     def plays(self) -> bool:
-        """Whether playback is on."""
+        """True during playback."""
         return self._plays
 
     def action_play(self) -> None:
@@ -247,7 +247,7 @@ class ValuesView(TabView):
                 self.move(self.state.at_step(step))
 
     def _lines_of(self, trace: TraceRecord) -> list[str]:
-        """Return the lines that built the values of a step; found once, and not again with every step."""
+        """Return the lines that built a step's values; cached, not recomputed for every step."""
         if self._lines[0] is not trace:
             self._lines = trace, [line_of(self.state, variable) for variable in trace.variables]
         return self._lines[1]
@@ -277,7 +277,7 @@ class ValuesView(TabView):
         self._one(self._trace())
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Leave the keys of steps to a line that is being written."""
+        """Disable step keys while the user types."""
         return not (action in ("step", "end", "speed") and isinstance(self.app.focused, Input))
 
     def action_shown(self) -> None:
@@ -286,7 +286,7 @@ class ValuesView(TabView):
         self._one(self._trace())
 
     def action_watch(self) -> None:
-        """Ask for an expression to watch; an empty one takes the last away."""
+        """Ask for an expression to watch; an empty one removes the last."""
         self._ask("watch", "an expression, such as mean(h[t]); nothing takes the last away")
 
     def action_ask(self) -> None:

@@ -105,7 +105,7 @@ class VariablesView(TabView):
         self.query_one("#variables-path").display = piece == "connections"
 
     def _mark(self, loop: LoopRecord) -> None:
-        """Show why the chosen variable is of its kind, and mark it in the mappings."""
+        """Show the reason for the chosen variable's kind, and mark it in the mappings."""
         chosen = self.state.variable
         why = why_kind(loop.variables[chosen]) if chosen is not None and chosen < len(loop.variables) else ""
         text = Text(sanitize(why))

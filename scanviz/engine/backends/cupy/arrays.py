@@ -114,14 +114,14 @@ def _assign(xp: Any, op: Op, values: Sequence[Any]) -> Sequence[Any]:
 
 
 def _assign_into(xp: Any, op: Op, values: Sequence[Any], out: Any) -> None:
-    """Write into ``out``, which is the first value or other memory."""
+    """Assign into ``out``, which is the first value or other memory."""
     if values[0] is not out:
         out[...] = values[0]
     _assign_in_place(xp, op, values, out)
 
 
 def _assign_in_place(xp: Any, op: Op, values: Sequence[Any], out: Any) -> None:
-    """Change ``out``, which is the first value or a copy of it; of repeated places CuPy keeps any value, NumPy the last."""
+    """Assign in place to ``out``; of repeated places CuPy keeps any value, NumPy the last."""
     parameters, value, numbers = op.parameters, values[1], values[2:]
     place = place_of(parameters.pattern, out, numbers)
     if value.ndim and xp.may_share_memory(value, out):

@@ -118,7 +118,7 @@ class DeviceModule(ArrayModule):
 
 
 class DeviceCall:
-    """One instruction as generated source calls it."""
+    """A callable of one instruction, for generated source."""
 
     __slots__ = ("kinds", "op", "perform")
 
@@ -198,7 +198,7 @@ class DevicePerform:
 
 
 def operands(values: Sequence[Any]) -> list[Any]:
-    """Return values as CuPy takes them: host numbers as scalars."""
+    """Return operands for CuPy: host numbers as scalars."""
     return [value if is_device(value) else np.asarray(value)[()] for value in values]
 
 

@@ -22,7 +22,7 @@ from scanviz.engine.ops import factorise as ops
 
 @contextmanager
 def reporting(xp: Any, what: str) -> Iterator[None]:
-    """Turn the errors of CuPy's solvers into a NumericalError that says ``what``."""
+    """Turn the errors of CuPy's solvers into a NumericalError with the text ``what``."""
     try:
         with extension(xp, "").errstate(linalg="raise"):
             yield
@@ -120,7 +120,7 @@ def _cholesky_solve(xp: Any, op: Op, values: Sequence[Any]) -> Sequence[Any]:
 
 
 def _floating(array: Any) -> Any:
-    """Return the dtype in which an array is computed with."""
+    """Return the dtype of computations on an array."""
     return array.dtype if array.dtype.kind == "f" else np.dtype(np.float64)
 
 

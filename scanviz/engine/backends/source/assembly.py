@@ -1,4 +1,4 @@
-"""Assemble the lines of a loop (:mod:`scanviz.engine.backends.source.loop`) to a function."""
+"""Assemble a function from the lines of a loop (:mod:`scanviz.engine.backends.source.loop`)."""
 
 from __future__ import annotations
 

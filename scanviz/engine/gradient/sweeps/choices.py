@@ -21,7 +21,7 @@ from scanviz.engine.ops.control import ZERO_GRAD
 
 
 class Choice(NamedTuple):
-    """That an output of a node was chosen by an input without being a smooth function of it."""
+    """An output of a node that an input selects without being a smooth function of it."""
 
     input: int
     output: int

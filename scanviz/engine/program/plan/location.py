@@ -107,7 +107,7 @@ class Place(Struct, frozen=True):
 
 
 class StoreKind(Enum):
-    """How the rows of a state or an output lie.
+    """The layout of a state's or an output's rows.
 
     ``WHOLE``: all of them.  ``TAKEN``: the array that a mitmot starts from, or a copy of it.  ``RING``: the last ones, those
     after the end from the beginning again.  ``PAIR``: two rows that change places.  ``SINGLE``: one row, written over by the
@@ -223,7 +223,7 @@ Grouping = Callable[[Program, Sequence[ConcreteShape]], Grouped]  # given the sh
 
 
 class Plan(Struct, frozen=True):
-    """Where the registers of a Program live, for given shapes and groups.
+    """The places of a Program's registers, for given shapes and groups.
 
     Attributes
     ----------

@@ -70,7 +70,7 @@ class StepDraw(Struct, frozen=True):
 
     @property
     def is_whole(self) -> bool:
-        """Whether both counts of blocks are surely whole numbers of its elements."""
+        """True if both counts of blocks are surely whole numbers of its elements."""
         words = words_of_element(self.node.op) or 1
         counts = (self.blocks_before, self.blocks_of_step)
         return words <= _BLOCK or all(isinstance(n, int) and n * _BLOCK % words == 0 for n in counts)

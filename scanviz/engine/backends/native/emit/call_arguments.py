@@ -64,7 +64,7 @@ class RunCounter(NamedTuple):
 
 
 class Callout(NamedTuple):
-    """An instruction that is called out.
+    """An instruction that native code leaves to Python.
 
     Attributes
     ----------

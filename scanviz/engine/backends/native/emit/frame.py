@@ -249,12 +249,12 @@ class ProgramFrame:
         return above if self.loop_around is None else [*above, self.step]
 
     def left(self, done: Value) -> None:
-        """Take note that the code returns after ``done`` steps of the outermost loop."""
+        """Note a return after ``done`` steps of the outermost loop."""
         if self.around is not None:
             self.around.left(done)
 
     def coded(self, done: Value) -> Value:
-        """Return the steps done as the code returns them."""
+        """Return the code's return value for a number of steps done."""
         return self.code.op(f"shl i64 {done.text}, 2", "int64")
 
     def value(self, number: int) -> Value:

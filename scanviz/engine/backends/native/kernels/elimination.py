@@ -224,7 +224,7 @@ def factorise_positive(a: PaddedRows, scales: PaddedRows) -> Value:
 
 
 class Triangle(NamedTuple):
-    """A triangular matrix and how it is solved with.
+    """A triangular matrix, and the form in which it is used in a solve.
 
     Attributes
     ----------

@@ -300,7 +300,7 @@ def _written(
 
 
 def _refuse(matrices: ArrayPlace) -> None:
-    """Refuse large and empty matrices, which LAPACK takes."""
+    """Refuse large and empty matrices, which are left to LAPACK."""
     if not prod(matrices.shape):
         raise NotWrittenError("matrices without elements are LAPACK's")
     if matrices.shape[-1] > LARGEST:

@@ -52,7 +52,7 @@ class Parts(Struct, frozen=True):
 
     @property
     def is_uneven(self) -> bool:
-        """Whether the last part has another number of rows, and so its own code."""
+        """True if the last part has another number of rows, and so its own code."""
         return self.rows != self.last_rows
 
 
@@ -196,7 +196,7 @@ def _part(shape: ConcreteShape, rows: int) -> ConcreteShape:
 
 
 def _going_along(loop: LoopInstruction, whole: Plan, around: set[int], size: int) -> set[int]:
-    """Return the registers that a part has some rows of.
+    """Return the registers whose rows the parts divide among them.
 
     A sequence of which only sizes are read, as in the loop of a gradient, counts as well.
     """
@@ -224,7 +224,7 @@ def _going_along(loop: LoopInstruction, whole: Plan, around: set[int], size: int
 
 
 def _is_of_one_number(maker: object) -> bool:
-    """Return whether a loop invariant can be cut: an input, or a filled array."""
+    """Return whether a part can cut a loop invariant: an input, or a filled array."""
     return maker is None or (isinstance(maker, Instruction) and maker.op.declaration is ALLOC)
 
 

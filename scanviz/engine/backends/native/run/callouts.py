@@ -132,7 +132,7 @@ class Calls:
         return found
 
     def _finder(self, place: ArrayPlace) -> Finder:
-        """Return a function that gives the array at an address; fixed ones are made once."""
+        """Return a function that finds the array at an address; arrays at fixed addresses are made once."""
         rows = self._bases.get((*place.base[:2], 0)) if place.base[0] in _ROWS else None
         if rows is not None and rows.shape[1:] == place.shape and rows.strides[1:] == place.strides:
             start, step = rows.__array_interface__["data"][0], rows.strides[0] or 1

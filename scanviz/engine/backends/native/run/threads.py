@@ -73,7 +73,7 @@ class PartedCode:
 
     @property
     def is_timed(self) -> bool:
-        """Whether there is timed code."""
+        """True if there is timed code."""
         return self._timed is not None
 
     def prepare_times(self) -> None:

@@ -276,7 +276,7 @@ class NativeSpecialised(Specialised):
 
     @property
     def plain_times(self) -> bool:
-        """Whether timed steps run the plain code, as strips do."""
+        """True if timed steps run the plain code, as strips do."""
         return self.written("steps").arguments.strip_mined
 
     def stamps(self, name: Variant, first: int, last: int, own: ObserverOverhead | None) -> Stamps:

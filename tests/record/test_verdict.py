@@ -9,10 +9,17 @@ from scanviz.profiler.report.tails import tail_lines
 from scanviz.record.costs import CostNumbersRecord, GraphCostRecord, StepNumbersRecord
 from scanviz.record.graphs.rewrites import EffectRecord, RewriteRecord, RewritesRecord
 from scanviz.record.loops import LoopRecord, TierRecord
-from scanviz.record.model import BuildRecord, DurationRecord, FunctionRecord, ProfileRecord, ThreadTimesRecord
+from scanviz.record.model import (
+    BuildRecord,
+    DurationRecord,
+    FunctionRecord,
+    OutcomeRecord,
+    ProfileRecord,
+    ThreadTimesRecord,
+)
 from scanviz.record.operations import OperationRecord
 from scanviz.record.summary.run_breakdown import OperationTimes, RunPart, parts_of
-from scanviz.record.summary.verdict import slow_lines, verdict
+from scanviz.record.summary.verdict import NOT_CALLED, ONLY_COMPILED, slow_lines, verdict
 from scanviz.record.traces.model import TracedVariableRecord, TraceRecord
 from scanviz.record.values import SourceRecord
 
@@ -49,8 +56,13 @@ def operation(label, took_ns, **more):
     )
 
 
-def test_a_run_without_calls_has_no_verdict():
-    assert verdict(ProfileRecord(script="rnn.py", wall_ns=10)) == ()
+def test_a_run_without_calls_is_described_once_it_has_ended():
+    running = ProfileRecord(script="rnn.py", wall_ns=10)
+    assert verdict(running) == ()
+    ended = replace(running, outcome=OutcomeRecord("ok", 0))
+    compiled = replace(ended, building=(BuildRecord("function", LINE, 1, 9),))
+    assert [one.text for one in verdict(ended)] == [NOT_CALLED]
+    assert [one.text for one in verdict(compiled)] == [ONLY_COMPILED]
 
 
 def test_the_slowest_line_comes_first_with_its_share_its_loop_and_its_time_per_step():

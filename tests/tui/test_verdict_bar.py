@@ -3,8 +3,9 @@
 from msgspec.structs import replace
 
 from scanviz.profiler.report.units import share
+from scanviz.record.model import BuildRecord, OutcomeRecord, ProfileRecord, ThreadTimesRecord
 from scanviz.record.summary.run_breakdown import OperationTimes, parts_of
-from scanviz.record.summary.verdict import VerdictSentence, verdict
+from scanviz.record.summary.verdict import ONLY_COMPILED, VerdictSentence, verdict
 from scanviz.tui.model.state import start
 from scanviz.tui.text.stacked_bar import Segment, apportioned, fitting, legend, stacked
 from scanviz.tui.verdict_bar import place_of, wrapped
@@ -83,6 +84,25 @@ async def test_the_verdict_stands_above_the_first_tab_and_enter_and_a_click_foll
         await pilot.click("#verdict", offset=(10, bar._rows.index(bad)))
         await pilot.pause()
         assert app.view.TITLE == "Values"
+
+
+@waits
+async def test_a_run_that_only_compiled_shows_what_its_report_says():
+    built = BuildRecord("function", None, 1, 60_000)
+    record = ProfileRecord(
+        script="rnn.py",
+        wall_ns=100_000,
+        building=(built,),
+        outcome=OutcomeRecord("ok", 0),
+        threads=ThreadTimesRecord(inside_ns=60_000),
+    )
+    async with opened(record) as (app, _):
+        shown = str(app.query_one("#verdict").render())
+        assert ONLY_COMPILED in shown and "100 µs" in shown and "compilation" in shown
+        tab = [str(app.query_one(name).render()) for name in ("#profile-about", "#profile-pair")]
+        assert tab[0] == "" and "compilation" in tab[1] and "60 %" in tab[1]
+    async with opened(ProfileRecord(script="rnn.py")) as (app, _):
+        assert str(app.query_one("#profile-about").render()) == "Nothing was recorded yet."
 
 
 @waits

@@ -13,7 +13,7 @@ from scanviz.profiler.report.gradients import gradient_lines
 from scanviz.profiler.report.loops import function_lines, loop_lines, other_loop_lines
 from scanviz.profiler.report.roofline import roofline_lines
 from scanviz.profiler.report.run_tables import by_line_lines, gone_lines, outside_lines, whole_lines
-from scanviz.profiler.report.summary import not_called, render_summary
+from scanviz.profiler.report.summary import render_summary
 from scanviz.profiler.report.text import (
     HEADING,
     HOT,
@@ -105,9 +105,15 @@ def render_report(
 
     Examples
     --------
-    >>> print(render_report(ProfileRecord(script="rnn.py", wall_ns=1_500_000)), end="")
-    rnn.py · 1.50 ms · still running
+    >>> from scanviz.record.values import OutcomeRecord
+    >>> print(render_report(ProfileRecord(script="rnn.py", wall_ns=1_500_000, outcome=OutcomeRecord("ok"))), end="")
+    rnn.py · 1.50 ms
     No scanviz function was called: scanviz records what scanviz.function compiles.
+    <BLANKLINE>
+    where the time goes: 1.50 ms
+      your own code                 1.50 ms  100 %
+      unattributed                        0    0 %
+      profiler overhead (excluded)        0      –
     """
     width, top = max(NARROWEST, width), max(1, top)
     lines = [*_header(record), *_body(record, width, top, scan_name, to_try), *_footer(record)]
@@ -166,8 +172,6 @@ def _body(
         (function for function in record.functions if function.calls or function.running),
         key=lambda function: -function.total_ns,
     )
-    if not called:
-        return [not_called(record)]
     parts = parts_of(record)
     lines = [ReportLine(sentence.text, wraps=True) for sentence in verdict(record, parts)]
     lines += [ReportLine(to_try.text, HOT, wraps=True)] if to_try is not None else []

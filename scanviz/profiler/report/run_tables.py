@@ -52,7 +52,7 @@ def outside_lines(record: ProfileRecord, parts: Sequence[RunPart], width: int, t
     found.sort(key=lambda part: -part.own_ns)
     whole, took = run_time_ns(parts), sum(part.own_ns for part in found)
     calls = sum(part.total_ns for part in parts if part.kind == "function")
-    if took < _WORTH * calls:
+    if not found or took < _WORTH * calls:
         return []
     shown = found[: min(top, _FEW) if top <= 8 else top]
     room = max(16, width // 2 - 14)

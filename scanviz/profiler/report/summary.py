@@ -29,8 +29,6 @@ MOST_LINES = 20
 MOST_ROWS = 5  # of the table of slow lines
 LONGEST_CALL = 160  # columns of the script and its arguments
 LONGEST_ERROR = 240  # columns of the error that ended the script; its traceback has all of it
-NOT_CALLED = "No scanviz function was called: scanviz records what scanviz.function compiles."
-ONLY_COMPILED = "No scanviz function was called, only compiled: call it in the script to time it."
 LEADS = {"why": "Why: ", "unusual": "Unusual: "}
 STYLES = {"try": HOT, "unusual": WARNING}
 LEAST = 0.01  # of run time: a smaller part is not named in the first line
@@ -66,8 +64,9 @@ def render_summary(
 
     Examples
     --------
-    >>> print(render_summary(ProfileRecord(script="rnn.py", wall_ns=1_500_000)), end="")
-    rnn.py took 1.50 ms, still running.
+    >>> from scanviz.record.values import OutcomeRecord
+    >>> print(render_summary(ProfileRecord(script="rnn.py", wall_ns=1_500_000, outcome=OutcomeRecord("ok"))), end="")
+    rnn.py took 1.50 ms.
     No scanviz function was called: scanviz records what scanviz.function compiles.
     """
     width = max(NARROWEST, width)
@@ -77,8 +76,6 @@ def render_summary(
         place = max((k + 1 for k, known in enumerate(sentences) if known.topic in ("time", "why")), default=0)
         sentences.insert(place, to_try)
     head = [_head(record, parts), *_ended(record)]
-    if not any(function.calls or function.running for function in record.functions):
-        head.append(not_called(record))
     split = max((k + 1 for k, sentence in enumerate(sentences) if sentence.topic == "time"), default=0)
     head += [_line(sentence) for sentence in sentences[:split]]
     others = [_line(sentence) for sentence in sentences[split:]]
@@ -96,12 +93,6 @@ def render_summary(
     room = MOST_LINES - len(first) - len(found) - len(last)
     lines = shown(_line_table(record, parts, width, min(MOST_ROWS, room - 1)))
     return "".join(row + "\n" for row in (*first, *lines, *found, *last))
-
-
-def not_called(record: ProfileRecord) -> ReportLine:
-    """Return the line of a run that called no function: whether it compiled one."""
-    compiled = any(build.kind == "function" for build in record.building)
-    return ReportLine(ONLY_COMPILED if compiled else NOT_CALLED, WARNING, wraps=True)
 
 
 def _line(sentence: VerdictSentence) -> ReportLine:

@@ -34,6 +34,8 @@ CALL_NS = 2_000  # an operation on NumPy that takes less is mostly the call of i
 LONGEST_LABEL = 60  # characters of an operation that the sentence of the slowest line names
 LONGEST_NAME = 80  # characters of a name or an operation in other sentences
 AT_LIMIT = 0.5  # of a limit of the machine: an operation that reaches it is bound by it
+NOT_CALLED = "No scanviz function was called: scanviz records what scanviz.function compiles."
+ONLY_COMPILED = "No scanviz function was called, only compiled: call it in the script to time it."
 LONG_NS = 1_000_000_000  # compilation that takes longer comes first
 _COMPILATION: tuple[PartKind, ...] = ("building", "code")
 _EXECUTED: tuple[PartKind, ...] = ("operation", "steps", "slow")  # without the overhead of loops
@@ -86,9 +88,17 @@ def verdict(record: ProfileRecord, parts: Sequence[RunPart] | None = None) -> tu
     >>> [sentence.text for sentence in verdict(record)]
     ['rnn.py:3 is the slowest line: 80 % of run time, 8.89 ns per step of the loop `rnn`.']
     """
-    if not any(function.calls for function in record.functions):
-        return ()
+    if not any(function.calls or function.running for function in record.functions):
+        return _not_called(record)
     return tuple(_sentences(record, parts_of(record) if parts is None else parts))
+
+
+def _not_called(record: ProfileRecord) -> tuple[VerdictSentence, ...]:
+    """Return the sentence of a run that has ended and called no function: whether it compiled one."""
+    if record.outcome.status == "running":
+        return ()
+    compiled = any(build.kind == "function" for build in record.building)
+    return (VerdictSentence("time", ONLY_COMPILED if compiled else NOT_CALLED),)
 
 
 class SlowLine(Struct, frozen=True):

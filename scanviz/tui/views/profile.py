@@ -122,8 +122,10 @@ class ProfileView(TabView):
             table.fill(self._folded(rows, function, times.run_ns), of=("function", function.key))
             pair.show(run_summary(self.state.record, parts, self.room.width))
         else:
-            about.show("Nothing was recorded yet.")
+            ended = self.state.record.outcome.status != "running"
+            about.show("" if ended else "Nothing was recorded yet.")
             table.fill([])
+            pair.show(run_summary(self.state.record, parts, self.room.width) if ended else "")
         if loop is None:
             self._show_steps(self.room.height)
 

@@ -299,7 +299,9 @@ def test_the_own_time_of_a_loop_is_without_the_loops_in_it() -> None:
 
 
 def test_a_record_without_calls_is_reported_as_such() -> None:
-    assert "No scanviz function was called" in render_report(ProfileRecord(script="x.py"))
+    assert "No scanviz function was called" in render_report(
+        ProfileRecord(script="x.py", outcome=OutcomeRecord("ok", 0))
+    )
 
 
 def test_the_report_explains_missing_rates_on_the_reference_tier() -> None:

@@ -24,7 +24,7 @@ from scanviz.engine.backends.whole_function import WholeFunctionExecutable
 from scanviz.engine.errors import BackendError, ScanvizError
 from scanviz.engine.program.verify import verify_program
 from scanviz.engine.program.work import step_ns
-from scanviz.engine.runtime.specialised import Specialised, SpecialisedLoop, Tier, Write
+from scanviz.engine.runtime.specialised import WAITED, Specialised, SpecialisedLoop, Tier, Write
 
 if TYPE_CHECKING:
     from scanviz.engine.observation.probe import Probe
@@ -143,16 +143,20 @@ class AutoRunner(SpecialisedLoop):
         steps: int,
     ) -> Specialised:
         """Replace NumPy's code by machine code; where there is none, keep NumPy's with the reason."""
+        begun, made = time.perf_counter_ns(), None
         with self._lock:  # other threads wait until it is done
             key = next((key for key, kept in self.cache.items() if kept is code), None)
-            if not code.is_counted or key is None:
-                return super().code_for(shapes, states, probe, steps)
-            begun = time.perf_counter_ns()
-            made = self.cache[key] = self._in_place_of(code, shapes, [state.row_shape for state in states])
-            self._latest = (None, None)
+            if code.is_counted and key is not None:
+                made = self.cache[key] = self._in_place_of(
+                    code, shapes, [state.row_shape for state in states]
+                )
+                self._latest = (None, None)
+            took = time.perf_counter_ns() - begun
+        found = super().code_for(shapes, states, probe, steps) if made is None else made
         if probe is not None:
-            probe.specialised(self.loop.key, time.perf_counter_ns() - begun, made.tier.name, made.why)
-        return made
+            why = WAITED if made is None else made.why
+            probe.specialised(self.loop.key, took, found.tier.name, why)
+        return found
 
     def _in_place_of(
         self, code: NumpyCode, shapes: Sequence[Any], rows: Sequence[tuple[int, ...]]

@@ -53,6 +53,7 @@ MOST_SHAPES = 32
 SMALL_BYTES = 16 * 2**10
 ENTERED = 16  # runs after which a loop gets code without an arena, which saves some microseconds per run
 POOLED = 4  # sets of buffers kept between runs, for as many threads
+WAITED = "waited for another thread's compilation"
 _ANY = "any shapes"
 
 
@@ -217,13 +218,16 @@ class SpecialisedLoop(LoopRunner):
         latest, found = self._latest
         if found is not None and latest == key:
             return found
-        with self._lock:
+        known, begun = key in self.cache, time.perf_counter_ns()
+        with self._lock:  # other threads wait until it is done
             found = self.cache.get(key)
             if found is not None:
                 self.cache.move_to_end(key)
                 self._latest = (key, found)
+                if probe is not None and not known:
+                    took = time.perf_counter_ns() - begun
+                    probe.specialised(self.loop.key, took, found.tier.name, WAITED)
                 return found
-            begun = time.perf_counter_ns()
             changing = len(self.cache) >= MOST_SHAPES
             if changing and _ANY in self.cache:
                 self.cache.move_to_end(_ANY)

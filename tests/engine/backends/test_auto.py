@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -14,7 +15,8 @@ from scanviz.engine.backends import registry
 from scanviz.engine.backends.auto import AutoRunner
 from scanviz.engine.backends.base import Availability
 from scanviz.engine.config import config
-from scanviz.engine.runtime.specialised import MOST_SHAPES
+from scanviz.engine.observe import Observer, observed_by
+from scanviz.engine.runtime.specialised import MOST_SHAPES, WAITED
 from scanviz.profiler.recording.session import profile
 
 needs_llvm = pytest.mark.skipif(
@@ -360,3 +362,59 @@ def test_a_profiled_loop_switches_tier_at_the_same_step():
     np.testing.assert_array_equal(found, expected)
     [loop] = session.record.loops
     assert [tier.tier for tier in loop.tiers] == ["numpy", "native"] and loop.steps == 9_000
+
+
+class HeldLock:
+    """A lock that notes when a thread has to wait for it."""
+
+    def __init__(self) -> None:
+        self.lock, self.waits = threading.RLock(), threading.Event()
+
+    def __enter__(self) -> None:
+        if not self.lock.acquire(blocking=False):
+            self.waits.set()
+            self.lock.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self.lock.release()
+
+
+class Compilations(Observer):
+    """Keeps compilations of loops, by thread."""
+
+    def __init__(self) -> None:
+        self.made: list[tuple[int, int, str, str]] = []
+
+    def specialised(self, function, loop, elapsed_ns, tier, why):
+        self.made.append((threading.get_ident(), elapsed_ns, tier, why))
+
+
+@needs_llvm
+@pytest.mark.parametrize("earlier_steps", [0, 3])
+def test_waiting_for_another_threads_compilation_is_compilation(earlier_steps, pays_after, monkeypatch):
+    pays_after(1e-3)
+    x = T.vector("x")
+    s, _ = scanviz.scan(lambda x_t, s: T.tanh(s + x_t), x, 0.0, name="sums")
+    f = scanviz.function([x], s[-1])
+    [runner] = f.executable.flat.runners.values()
+    in_place_of = AutoRunner._in_place_of
+
+    def compiled(self, *given):
+        assert held.waits.wait(60)
+        return in_place_of(self, *given)
+
+    monkeypatch.setattr(AutoRunner, "_in_place_of", compiled)
+    with observed_by(Compilations()) as seen:
+        if earlier_steps:
+            f(np.ones(earlier_steps))  # makes NumPy's code
+        runner._lock = held = HeldLock()
+        data = np.ones(3_000)
+        threads = [threading.Thread(target=f, args=(data,)) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    native = [(thread, why == WAITED) for thread, _, tier, why in seen.made if tier == "native"]
+    assert (
+        sorted(waited for _, waited in native) == [False, True] and len({thread for thread, _ in native}) == 2
+    )

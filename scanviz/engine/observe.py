@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from scanviz.engine.observation.events import CompiledFunction, Run, StepSeries
 
 Detail = Literal["steps", "ops", "values"]
+WAITED = "waited for another thread's compilation"  # why a compilation event compiled nothing
 Building = Literal["scan", "gradient", "function"]
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from msgspec import field
 
 from scanviz.engine.display import Shown
+from scanviz.engine.observe import WAITED
 from scanviz.engine.strict import Strict
 from scanviz.record.graphs.graph import LoopVariableRecord
 from scanviz.record.operations import OperationRecord, SideRecord
@@ -45,6 +46,11 @@ class TierRecord(Strict, frozen=True):
     why: str
     count: int
     total_ns: int
+
+    @property
+    def is_wait(self) -> bool:
+        """Whether it stands for waiting for another thread's compilation."""
+        return self.why == WAITED
 
 
 class TimedSteps(NamedTuple):

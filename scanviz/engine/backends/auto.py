@@ -22,9 +22,10 @@ from scanviz.engine.backends.source.runners import all_made
 from scanviz.engine.backends.tier_policy import TierPolicy, why_numpy
 from scanviz.engine.backends.whole_function import WholeFunctionExecutable
 from scanviz.engine.errors import BackendError, ScanvizError
+from scanviz.engine.observe import WAITED
 from scanviz.engine.program.verify import verify_program
 from scanviz.engine.program.work import step_ns
-from scanviz.engine.runtime.specialised import WAITED, Specialised, SpecialisedLoop, Tier, Write
+from scanviz.engine.runtime.specialised import Specialised, SpecialisedLoop, Tier, Write
 
 if TYPE_CHECKING:
     from scanviz.engine.observation.probe import Probe

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scanviz.engine.locks import lock
+from scanviz.engine.observe import WAITED
 from scanviz.engine.program.plan import BufferLayout, Emits, Grouping, Plan, buffer_layout, plan_loop, single
 from scanviz.engine.program.verify import verify_plan
 from scanviz.engine.runtime.calling import LoopCode, Pool
@@ -53,7 +54,6 @@ MOST_SHAPES = 32
 SMALL_BYTES = 16 * 2**10
 ENTERED = 16  # runs after which a loop gets code without an arena, which saves some microseconds per run
 POOLED = 4  # sets of buffers kept between runs, for as many threads
-WAITED = "waited for another thread's compilation"
 _ANY = "any shapes"
 
 

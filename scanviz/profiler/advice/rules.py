@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 
-from scanviz.engine.runtime.specialised import WAITED
 from scanviz.profiler.advice import run as advice_run
 from scanviz.profiler.advice.figures import operation_ns, operations_ns, run_ns, start_ns
 from scanviz.profiler.advice.item import Advice, SourcePlace, places
@@ -97,7 +96,7 @@ def _sets_of_shapes(loop: LoopRecord) -> int:
     """Return the number of sets of shapes with code; the default mode makes code of two tiers for one set."""
     counts = Counter[str]()
     for tier in loop.tiers:
-        counts[tier.tier] += tier.count * (tier.why != WAITED)
+        counts[tier.tier] += 0 if tier.is_wait else tier.count
     return max(counts.values(), default=0)
 
 

@@ -15,8 +15,8 @@ from scanviz.engine.backends import registry
 from scanviz.engine.backends.auto import AutoRunner
 from scanviz.engine.backends.base import Availability
 from scanviz.engine.config import config
-from scanviz.engine.observe import Observer, observed_by
-from scanviz.engine.runtime.specialised import MOST_SHAPES, WAITED
+from scanviz.engine.observe import WAITED, Observer, observed_by
+from scanviz.engine.runtime.specialised import MOST_SHAPES
 from scanviz.profiler.recording.session import profile
 
 needs_llvm = pytest.mark.skipif(

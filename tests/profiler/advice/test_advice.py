@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 import scanviz
 from scanviz import tensor as T
+from scanviz.engine.observe import WAITED
 from scanviz.profiler.advice import Advice, advice_of
 from scanviz.profiler.advice.report import advice_json, render_advice
 from scanviz.profiler.report.text import columns
@@ -376,8 +377,8 @@ def test_a_promised_gain_is_capped_at_the_usual_loop_overhead() -> None:
     assert kinds(replace(without, loops=loops)) == []
 
 
-def with_tiers(count: int) -> ProfileRecord:
-    tiers = (TierRecord("numpy", "generated for the shapes met", count, 10 * MS),)
+def with_tiers(count: int, why: str = "generated for the shapes met") -> ProfileRecord:
+    tiers = (TierRecord("numpy", why, count, 10 * MS),)
     return replace(SMALL, loops=(replace(RNN, tiers=tiers, total_ns=40 * MS),))
 
 
@@ -386,6 +387,7 @@ def test_code_made_for_many_shapes_is_named() -> None:
     assert found.gain_ns == pytest.approx(9.5 * MS) and "20 sets of shapes" in found.evidence
     assert found.source == RNN.source
     assert kinds(with_tiers(3)) == []
+    assert kinds(with_tiers(20, WAITED)) == []  # of threads for one compilation
 
 
 def test_a_small_record_made_by_hand_without_graphs_or_rewrites_gives_no_advice() -> None:

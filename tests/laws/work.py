@@ -17,7 +17,7 @@ from scanviz.engine.ops.assign import ASSIGN
 from scanviz.engine.ops.index import INDEX
 from scanviz.engine.ops.index_pattern import numpy_index
 from scanviz.engine.program.instructions import Instruction, Program, all_loops
-from scanviz.profiler.recording.deferred import work_of_function
+from scanviz.profiler.recording.plans_met import work_of_function
 from scanviz.testing.loop_case import READINGS, LoopCase, Reading
 from scanviz.testing.loops import EVERY_DTYPE, random_loops
 from scanviz.testing.unrolled import run_plainly
@@ -157,7 +157,7 @@ def work_told_from_shapes_is_that_of_the_arrays(case: LoopCase, rewrites: bool, 
     seen = _Values({None: f.program, **programs})
     with observed_by(seen):
         f(*given)
-    found = work_of_function(0, f.program, f.memory_plans(), f.call_met())
-    assert (0, None) in found
-    for (_, loop), work in found.items():
+    found = work_of_function(f.program, f.memory_plans(), f.call_met())
+    assert None in found
+    for loop, work in found.items():
         check_work(seen.programs[loop], work, seen.values[loop])

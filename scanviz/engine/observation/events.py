@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections import deque
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from scanviz.engine.program.instructions import BranchInstruction
 
 
-class CompiledFunction:
+class CompiledFunction(NamedTuple):
     """Facts of a compiled function, reported once before its first call.
 
     Attributes
@@ -34,20 +34,13 @@ class CompiledFunction:
         Source line of the ``function(...)`` call.
     """
 
-    __slots__ = ("backend", "build_ns", "function", "key", "name", "program", "where")
-
-    def __init__(
-        self,
-        key: int,
-        name: str,
-        function: Any,
-        program: Any,
-        backend: str,
-        build_ns: dict[str, int],
-        where: object,
-    ) -> None:  # function and program are typed above this layer
-        self.key, self.name, self.function, self.program = key, name, function, program
-        self.backend, self.build_ns, self.where = backend, build_ns, where
+    key: int
+    name: str
+    function: Any  # this and the program are typed above this layer
+    program: Any
+    backend: str
+    build_ns: dict[str, int]
+    where: object
 
 
 class StepSeries:

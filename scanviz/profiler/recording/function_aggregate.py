@@ -14,15 +14,14 @@ from msgspec.structs import replace
 
 from scanviz.profiler.recording.loop_aggregate import LoopAggregate
 from scanviz.profiler.recording.operations import RECENT_CALLS, OperationTally
+from scanviz.profiler.recording.plans_met import PlansMet, with_work
 from scanviz.profiler.recording.processor import ProcessorTally
 from scanviz.record.measures import aggregated, declared
 from scanviz.record.statistics import Histogram, median_of
 
 if TYPE_CHECKING:
-    from scanviz.record.model import (
-        CallPartsRecord,
-        FunctionRecord,
-    )
+    from scanviz.profiler.recording.plans_met import AllWork
+    from scanviz.record.model import CallPartsRecord, FunctionRecord
 
 MOST_WAITING = 4096  # calls gathered before they are counted
 CALLS_WAITING = 256  # calls with times of operations gathered before they are summed
@@ -43,16 +42,19 @@ class FunctionAggregate:
     ----------
     loops : list of LoopAggregate
         Its loops.
+    plans : PlansMet or None
+        Its latest plans.
     """
 
     __slots__ = (
         "_elapsed", "_errors", "_first_ns", "_histogram", "_measures", "_open", "_operations", "_parts", "_processor", "_timed",
-        "_what", "loops", "operations",
+        "_what", "loops", "operations", "plans",
     )  # fmt: skip
 
     def __init__(self, what: FunctionRecord | FunctionIdentity, operations: int | None = None) -> None:
         self._what = what
         self.loops: list[LoopAggregate] = []
+        self.plans: PlansMet | None = None
         self._histogram = Histogram()
         self._elapsed: list[int] = []  # gathered times of calls
         self._timed: list[Sequence[int]] = []  # gathered times of operations, call by call
@@ -83,11 +85,19 @@ class FunctionAggregate:
         """Number of calls that ended."""
         return self._histogram.count + len(self._elapsed)
 
+    @property
+    def is_gone(self) -> bool:
+        """Whether the function was deleted."""
+        return self.plans is not None and self.plans.function() is None
+
+    def code_made(self) -> None:
+        """Note a compilation, which changes the plans."""
+        if self.plans is not None:
+            self.plans.code_made = True
+
     def describe(self, whole: FunctionRecord) -> None:
-        """Set the description, as far as memory allows; the rewrites stay."""
-        operations = whole.operations if self.operations else ()
-        rewrites, program = self.record.rewrites, self.record.program
-        self.record = replace(whole, operations=operations, rewrites=rewrites, program=program)
+        """Set the description, as far as memory allows."""
+        self.record = whole if self.operations else replace(whole, operations=())
 
     def begin(self, call: int, thread: int) -> None:
         """Open a call."""
@@ -106,6 +116,8 @@ class FunctionAggregate:
         """
         self._processor.end(call)
         self._parts.inside_ns += inside_ns
+        if self.plans is not None:
+            self.plans.call_ended()
         before = self._open.pop(call, None)
         if not self.calls:
             self._first_ns = elapsed_ns
@@ -167,11 +179,17 @@ class FunctionAggregate:
         else:
             self._operations.measured(index, name, value)
 
-    def snapshot(self, call_ns: float = 0.0, running_ns: int = 0) -> FunctionRecord:
+    def work(self) -> AllWork:
+        """Return the work of each instruction for the latest shapes, by the loop whose step contains it."""
+        return {} if self.plans is None else self.plans.work()
+
+    def snapshot(self, work: AllWork, call_ns: float, running_ns: int) -> FunctionRecord:
         """Return the record so far.
 
         Parameters
         ----------
+        work : dict
+            The result of :meth:`work`.
         call_ns : float
             Nanoseconds of entering and leaving a call, which its own time excludes.
         running_ns : int
@@ -179,9 +197,11 @@ class FunctionAggregate:
         """
         self._count()
         self._add_up()
+        rewrites, operations = self.record.rewrites, self._operations.records(self.record.operations)
         return replace(
             self.record,
-            operations=self._operations.records(self.record.operations),
+            rewrites=rewrites if self.plans is None else self.plans.rewrites(rewrites),
+            operations=with_work(operations, work.get(None)),
             calls=self._histogram.count,
             errors=self._errors,
             running=len(self._open),

@@ -1,23 +1,31 @@
-"""The functions and loops of a recording in bounded memory: those that do not fit are reduced to totals, or dropped."""
+"""The functions and loops of a recording in bounded memory: those that do not fit are reduced to totals, or dropped.
+
+Descriptions, rewrites and Programs are written when the clock has stopped: graphs and programs are immutable.  Nothing here keeps a
+function alive.  Data of deleted functions is held up to a limit, so that a program that builds and drops thousands of functions
+does not fill the memory.  The writers are imported late, so that scripts start without them.
+"""
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec.structs import replace
 
-from scanviz.profiler.recording.deferred import Deferred, PlansMet
+from scanviz.engine.locks import lock
 from scanviz.profiler.recording.function_aggregate import FunctionAggregate
 from scanviz.profiler.recording.loop_aggregate import LoopAggregate
 from scanviz.profiler.recording.overhead import OverheadCalibration
+from scanviz.profiler.recording.plans_met import PlansMet
 from scanviz.profiler.recording.steps import DETAIL_BYTES
+from scanviz.record.graphs.rewrites_source import RewritesSource, rewrites_source
+from scanviz.record.paths import recorded_path
 
 if TYPE_CHECKING:  # a script starts without the classes of its record
     from scanviz.engine.observation.events import CompiledFunction
     from scanviz.engine.program.instructions import LoopInstruction, Program
     from scanviz.record.graphs.rewrites_snapshot import Written
-    from scanviz.record.model import FunctionRecord, LoopRecord
+    from scanviz.record.model import LoopRecord
 
 BARE = 2_000  # a loop or function with only totals
 OPERATION = 700  # an operation's record with its labels
@@ -27,6 +35,9 @@ CELL = 8  # an entry of a connection pattern
 MAPPINGS = 6  # entries of mappings per loop variable
 REWRITES = 4  # at most one part in so many of the memory holds graphs of rewrites: loops come first
 PROGRAMS = 16  # at most one part in so many holds Programs
+LARGEST_PROGRAM = 2**20  # bytes; larger Programs, which hold large constants, are not kept
+MOST_GONE = 32  # deleted functions that may wait
+MOST_HELD = 8 * 2**20  # bytes of arrays that these may hold
 
 
 class Budget:
@@ -78,6 +89,40 @@ def totals_alone(record: LoopRecord) -> LoopRecord:
     )
 
 
+def program_content(program: Program) -> bytes:
+    """Serialize a Program; return no bytes if it is too large or cannot be serialized."""
+    from scanviz.engine.errors import MisfitError
+    from scanviz.engine.program.file import to_bytes
+
+    if _constants(program) > LARGEST_PROGRAM:
+        return b""  # without serializing it
+    try:
+        content = to_bytes(program, recorded_path)
+    except MisfitError:
+        return b""
+    return content if len(content) <= LARGEST_PROGRAM else b""
+
+
+def _constants(program: Program) -> int:
+    from scanviz.engine.program.instructions import all_loops
+
+    programs = [program, *(loop.body for loop, _ in all_loops(program))]
+    return sum(constant.nbytes for one in programs for constant in one.constants.values())
+
+
+def _bytes(shared: object) -> int:
+    value = getattr(shared, "get_value", lambda borrow: None)(borrow=True)
+    return int(getattr(value, "nbytes", 0))
+
+
+class _Waiting(NamedTuple):
+    """A function whose data is not written yet."""
+
+    event: CompiledFunction
+    source: RewritesSource | None
+    held: int  # bytes of arrays that only this entry may keep alive
+
+
 class FunctionsMet:
     """The functions and loops of a recording.
 
@@ -87,37 +132,40 @@ class FunctionsMet:
         Approximate memory limit.
     calibration : OverheadCalibration
         The cost of stamps.
-    lock : context manager
+    guard : lock
         Guards the object; callers hold it, except in :meth:`write` and :meth:`write_gone`.
 
     Attributes
     ----------
     functions, loops : dict
         Aggregates by key.
-    plans : PlansMet
-        The latest plans of the functions.
     left_out : int
         Number of functions, loops and rewrites that were reduced or dropped.
     """
 
-    __slots__ = (
-        "_budget", "_calibration", "_deferred", "_dropped", "_lock", "_programs_budget", "_rewrites_budget", "functions",
-        "left_out", "loops", "plans",
-    )  # fmt: skip
-
-    def __init__(
-        self, max_bytes: int, calibration: OverheadCalibration, lock: AbstractContextManager[Any]
-    ) -> None:
-        self._calibration, self._lock = calibration, lock
+    def __init__(self, max_bytes: int, calibration: OverheadCalibration, guard: Any) -> None:
+        self._calibration, self._lock = calibration, guard
         self._budget = Budget(max_bytes)
         self._rewrites_budget = Budget(max_bytes // REWRITES)
         self._programs_budget = Budget(max_bytes // PROGRAMS)
         self.functions: dict[int, FunctionAggregate] = {}
         self.loops: dict[int, LoopAggregate] = {}
+        # of what was dropped: no record shows them
+        self._no_function = FunctionAggregate((0, "", ""), 0)
+        self._no_loop = LoopAggregate((0, 0, None, ""), calibration, 0)
+        self._no_loop.detailed = False
         self._dropped: set[int] = set()
-        self._deferred = Deferred(self._keep_descriptions, self._keep_rewrites)
-        self.plans = PlansMet()
+        self._waiting: dict[int, _Waiting] = {}
+        self._writing = lock()  # a signal's handler may ask for the record while its thread writes
         self.left_out = 0
+
+    def function(self, key: int) -> FunctionAggregate:
+        """Return the aggregate of a function."""
+        return self.functions.get(key, self._no_function)
+
+    def loop(self, key: int) -> LoopAggregate:
+        """Return the aggregate of a loop."""
+        return self.loops.get(key, self._no_loop)
 
     def meet(self, event: CompiledFunction) -> None:
         """Add a function and its loops; their description is written after the clock has stopped."""
@@ -129,12 +177,15 @@ class FunctionsMet:
         if not is_whole and not self._budget.take(BARE, last=True):
             self._dropped.add(event.key)
             return
-        named = (event.key, event.name, event.backend)
-        function = FunctionAggregate(named, count if is_whole else 0)
+        function = FunctionAggregate((event.key, event.name, event.backend), count if is_whole else 0)
         self.functions[event.key] = function
         self._meet_loops(event, function)
-        self._deferred.add(event)
-        self.plans.add(event)
+        source, held = None, 0
+        if event.function is not None:
+            function.plans = PlansMet(event)
+            source = rewrites_source(event.function, program)
+            held = sum(map(_bytes, event.function.spec.shared)) + _constants(program)
+        self._waiting[event.key] = _Waiting(event._replace(function=None), source, held)
 
     def _meet_loops(self, event: CompiledFunction, function: FunctionAggregate) -> None:
         from scanviz.engine.program.instructions import nested_loops  # imported by the engine already
@@ -157,29 +208,48 @@ class FunctionsMet:
             loop.detailed = self._budget.take(DETAIL_BYTES)
             self.left_out += not loop.detailed and loop.operations > 0
 
-    def write(self, wait: bool) -> None:
-        """Write descriptions and rewrites; with ``wait``, wait for another thread's writing."""
-        self._deferred.write(wait=wait)
-
     def write_gone(self) -> None:
-        """Write the rewrites of deleted functions."""
-        self._deferred.write_gone()
+        """Write the data of deleted functions, if it is too large to hold until the clock has stopped."""
+        gone = [key for key in list(self._waiting) if self.functions[key].is_gone]
+        if len(gone) > MOST_GONE or sum(self._waiting[key].held for key in gone) > MOST_HELD:
+            self.write(wait=False, keys=gone)
 
-    def _keep_descriptions(self, function: FunctionRecord, loops: list[LoopRecord]) -> None:
-        """Store the descriptions of a function and its loops, as far as memory allows."""
+    def write(self, wait: bool, keys: Sequence[int] | None = None) -> None:
+        """Write the data of the waiting functions; with ``wait``, wait for another thread's writing, else leave it to that thread.
+
+        A write that a signal interrupts is repeated by the next request.
+        """
+        if not self._writing.acquire(blocking=wait):
+            return
+        try:
+            for key in list(self._waiting) if keys is None else keys:
+                if key in self._waiting:
+                    self._write(key, *self._waiting[key])
+                    self._waiting.pop(key, None)
+        finally:
+            self._writing.release()
+
+    def _write(self, key: int, event: CompiledFunction, source: RewritesSource | None, held: int) -> None:
+        from scanviz.record.program_snapshot import function_record, loop_records
+
+        described, loops = function_record(event), loop_records(key, event.program)
         with self._lock:
-            self.functions[function.key].describe(function)
+            self.functions[key].describe(described)
             for loop in loops:
                 if loop.key in self.loops:
                     self.loops[loop.key].describe(loop, totals_alone(loop))
+        if source is not None:
+            from scanviz.record.graphs.rewrites_snapshot import written
+
+            self._keep_rewrites(key, written(source), program_content(event.program))
 
     def _keep_rewrites(self, key: int, written: Written, program: bytes) -> None:
         """Store a function's Program and rewrites: with graphs, as a bare list, or not at all."""
+        from scanviz.record.graphs.rewrites_snapshot import size_of
+
         whole = written.record
         listed = whole.list_alone()
         bare = replace(listed, graphs=None)
-        from scanviz.record.graphs.rewrites_snapshot import size_of
-
         with self._lock:
             function = self.functions[key]
             if self._programs_budget.take(len(program)) and self._budget.take(len(program)):
@@ -188,8 +258,8 @@ class FunctionsMet:
                 size = size_of(found)
                 if self._rewrites_budget.take(size, last=found is bare) and self._budget.take(size):
                     function.record = replace(function.record, rewrites=found)
-                    if found is whole and written.costs is not None:
-                        self.plans.costs(key, written.costs)
+                    if found is whole and function.plans is not None:
+                        function.plans.costs = written.costs
                     return
             self.left_out += 1
 

@@ -10,9 +10,8 @@ from __future__ import annotations
 import os
 import platform
 import sys
-import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -24,14 +23,15 @@ from scanviz.engine.locks import lock
 from scanviz.engine.observe import Building, Observer, notify_counted
 from scanviz.profiler.recording.functions_met import FunctionsMet
 from scanviz.profiler.recording.overhead import OverheadCalibration
+from scanviz.profiler.recording.plans_met import with_work
 from scanviz.profiler.recording.sides import SidesTaken
 from scanviz.profiler.recording.timeline import Timeline, WholeRun
 from scanviz.record.values import OutcomeRecord
 
 if TYPE_CHECKING:  # a script starts without the classes of its record
     from scanviz.engine.observation.events import CompiledFunction, Run, SideTaken, StepSeries
-    from scanviz.record.model import CostRecord, LoopRecord, ProfileRecord
-    from scanviz.record.operations import SideRecord
+    from scanviz.profiler.recording.plans_met import AllWork
+    from scanviz.record.model import CostRecord, FunctionRecord, LoopRecord, ProfileRecord
     from scanviz.record.traces.finding import FirstNanRecord
 
 DEFAULT_BYTES = 64 * 2**20
@@ -106,14 +106,14 @@ class Recorder(Observer):
         self._met = FunctionsMet(max_bytes, self._calibration, self._lock)
         self._sides = SidesTaken()
         self._run = WholeRun(clock)
-        self._timeline = Timeline(threading.get_ident())
+        self._timeline = Timeline(get_ident())
         self._first_nan: FirstNanRecord | None = None
 
     def restart(self) -> None:
         """Start the wall time here."""
         notify_counted()  # earlier calls
         self._run.begin()
-        self._timeline = Timeline(threading.get_ident())
+        self._timeline = Timeline(get_ident())
 
     # events of the engine
 
@@ -126,21 +126,20 @@ class Recorder(Observer):
     def function_begin(self, function: int, call: int) -> None:
         """Open a call."""
         with self._lock:
-            now, thread, found = self._clock(), get_ident(), self._met.functions.get(function)
-            if found is not None:
-                found.begin(call, thread)
+            now, thread = self._clock(), get_ident()
+            self._met.function(function).begin(call, thread)
             # last: a begin that ctrl+c interrupts before this has no end event
             self._timeline.enter(thread, "call", function, now)
 
     def function_end(self, function: int, call: int, elapsed_ns: int, error: BaseException | None) -> None:
         """Count a call."""
         with self._lock:
-            found = self._met.functions.get(function)
-            inside = self._timeline.leave(threading.get_ident(), elapsed_ns)
-            if found is not None:
-                now = 0 if error is None else self._clock()  # needed only for runs that an error left open
-                found.end(call, threading.get_ident(), now, elapsed_ns, error is not None, inside)
-                self._met.plans.call_ended(function)
+            thread, now = (
+                get_ident(),
+                0 if error is None else self._clock(),
+            )  # for runs that an error left open
+            inside = self._timeline.leave(thread, elapsed_ns)
+            self._met.function(function).end(call, thread, now, elapsed_ns, error is not None, inside)
 
     def computed(self, function: int, results: Sequence[Any], again: Callable[[Observer], None]) -> None:
         """Find the first NaN, once a call returns one."""
@@ -153,24 +152,18 @@ class Recorder(Observer):
     def loop_observed(self, function: int, loop: int, own_ns: int) -> None:
         """Add the observer overhead of a loop."""
         with self._lock:
-            found = self._met.loops.get(loop)
-            if found is not None:
-                found.recorder_ns += own_ns
+            self._met.loop(loop).recorder_ns += own_ns
 
     def operations(self, function: int, elapsed_ns: Sequence[int], around_ns: int) -> None:
         """Add the times of the operations outside of loops in one call."""
         with self._lock:
-            found = self._met.functions.get(function)
-            if found is not None:
-                found.timed_call(elapsed_ns, around_ns)
+            self._met.function(function).timed_call(elapsed_ns, around_ns)
 
     def function_returned(self, function: int, checks_ns: int, copies_ns: int, observing_ns: int) -> None:
         """Add the call overhead around the program."""
         with self._lock:
-            found, around_ns = self._met.functions.get(function), checks_ns + copies_ns + observing_ns
-            count = self._timeline.returned(threading.get_ident(), around_ns, 1)
-            if found is not None:
-                found.returned(checks_ns, copies_ns, observing_ns, count)
+            count = self._timeline.returned(get_ident(), checks_ns + copies_ns + observing_ns, 1)
+            self._met.function(function).returned(checks_ns, copies_ns, observing_ns, count)
 
     def calls_counted(
         self,
@@ -184,74 +177,64 @@ class Recorder(Observer):
     ) -> None:
         """Count unobserved calls."""
         with self._lock:
-            found, around_ns = self._met.functions.get(function), checks_ns + copies_ns + observing_ns
+            found, around_ns = self._met.function(function), checks_ns + copies_ns + observing_ns
             entered = self._timeline.returned(thread, sum(elapsed_ns) + around_ns, len(elapsed_ns))
-            if found is not None:
-                found.count_unobserved(elapsed_ns)
-                found.returned(checks_ns, copies_ns, observing_ns, entered)
+            found.count_unobserved(elapsed_ns)
+            found.returned(checks_ns, copies_ns, observing_ns, entered)
             self.loop_counted(function, runs, False)
 
     def build_begin(self, kind: Building, where: SourceLine | None) -> None:
         """Open a build."""
         with self._lock:
-            self._timeline.enter(threading.get_ident(), "build", 0, self._clock())
+            self._timeline.enter(get_ident(), "build", 0, self._clock())
 
     def build_end(self, kind: Building, where: SourceLine | None, elapsed_ns: int) -> None:
         """Close a build and add its time."""
         with self._lock:
-            inside = self._timeline.leave(threading.get_ident(), elapsed_ns)
+            inside = self._timeline.leave(get_ident(), elapsed_ns)
             self._timeline.built_by(kind, where, elapsed_ns - inside)
 
     def build_observed(self, own_ns: int) -> None:
         """Add the observer overhead of a build."""
         with self._lock:
-            self._timeline.recorded(threading.get_ident(), own_ns)
+            self._timeline.recorded(get_ident(), own_ns)
 
     def instruction(
         self, function: int, loop: int | None, step: int, index: int, elapsed_ns: int, values: tuple[Any, ...]
     ) -> None:
         """Add the time of one operation, outside of loops or in a single step."""
         with self._lock:
-            aggregate = self._met.functions.get(function) if loop is None else self._met.loops.get(loop)
-            if aggregate is not None:
-                aggregate.timed(index, elapsed_ns)
+            found = self._met.function(function) if loop is None else self._met.loop(loop)
+            found.timed(index, elapsed_ns)
 
     def specialised(self, function: int, loop: int, elapsed_ns: int, tier: str, why: str) -> None:
         """Add the compilation of a loop."""
         with self._lock:
-            found = self._met.loops.get(loop)
-            if found is not None:
-                found.made(tier, why, elapsed_ns)
-            self._met.plans.code_made(function)
+            self._met.loop(loop).made(tier, why, elapsed_ns)
+            self._met.function(function).code_made()
 
     def loop_begin(self, function: int, loop: int, n_steps: int, buffer_bytes: int) -> None:
         """Open a run of a loop."""
         with self._lock:
-            found = self._met.loops.get(loop)
-            if found is not None:
-                self._met.looks_at_steps(found)
-                found.begin(threading.get_ident(), self._clock(), buffer_bytes)
+            found = self._met.loop(loop)
+            self._met.looks_at_steps(found)
+            found.begin(get_ident(), self._clock(), buffer_bytes)
 
     def loop_steps(self, series: StepSeries) -> None:
         """Add a chunk of steps."""
         with self._lock:
-            found = self._met.loops.get(series.loop)
-            if found is not None:
-                found.take(threading.get_ident(), series)
+            self._met.loop(series.loop).take(get_ident(), series)
 
     def loop_rows(self, function: int, loop: int, row_bytes: tuple[int, ...]) -> None:
         """Add the bytes of a loop's rows."""
         with self._lock:
-            found = self._met.loops.get(loop)
-            if found is not None:
-                found.rows_held(row_bytes)
+            self._met.loop(loop).rows_held(row_bytes)
 
     def measured(self, function: int, loop: int | None, index: int | None, name: str, value: float) -> None:
         """Add a declared measure."""
         with self._lock:
-            found = self._met.functions.get(function) if loop is None else self._met.loops.get(loop)
-            if found is not None:
-                found.measured(index, name, value)
+            found = self._met.function(function) if loop is None else self._met.loop(loop)
+            found.measured(index, name, value)
 
     def side_taken(self, function: int, taken: SideTaken) -> None:
         """Add the takings of one side of a branch in a call."""
@@ -270,16 +253,13 @@ class Recorder(Observer):
     ) -> None:
         """Close a run of a loop."""
         with self._lock:
-            found = self._met.loops.get(loop)
-            if found is not None:
-                found.end(threading.get_ident(), steps, elapsed_ns, setup_ns, error is not None)
+            self._met.loop(loop).end(get_ident(), steps, elapsed_ns, setup_ns, error is not None)
 
     def loop_counted(self, function: int, runs: Sequence[Run], control: bool) -> None:
         """Count unobserved runs of loops."""
         with self._lock:
             for run in runs:
-                if run[0] in self._met.loops:
-                    self._met.loops[run[0]].count(run, control)
+                self._met.loop(run[0]).count(run, control)
 
     # the record
 
@@ -301,7 +281,6 @@ class Recorder(Observer):
 
     def record(self) -> ProfileRecord:
         """Return the record so far, independent of later events; any thread may ask for it at any moment."""
-        from scanviz.profiler.recording.deferred import with_work
         from scanviz.record.model import ProfileRecord
         from scanviz.record.names import numbered
 
@@ -311,17 +290,18 @@ class Recorder(Observer):
             now = self._clock()
             call_ns = self._call_ns(now)
             running = self._timeline.running(now)
+            work = {key: function.work() for key, function in self._met.functions.items()}
             functions = [
-                self._met.plans.completed(function.snapshot(call_ns, running.get(key, 0)))
+                function.snapshot(work[key], call_ns, running.get(key, 0))
                 for key, function in self._met.functions.items()
             ]
             names = numbered([function.name for function in functions])
-            work = self._met.plans.work()
             return ProfileRecord(
-                scanviz=_version(),
+                scanviz=str(getattr(_PACKAGE, "__version__", "")),
                 python=platform.python_version(),
                 numpy=np.__version__,
-                machine=_machine(),
+                # without the machine's name
+                machine=f"{os.cpu_count()} processors, {platform.machine()}, {platform.system()}",
                 started=self._run.started,
                 script=self._run.script,
                 arguments=self._run.arguments,
@@ -329,17 +309,9 @@ class Recorder(Observer):
                 wall_ns=self._run.wall_ns(now),
                 outcome=self._run.outcome,
                 cost=self._cost(),
-                functions=tuple(
-                    replace(
-                        function,
-                        name=name,
-                        operations=with_work(function.operations, work.get((function.key, None))),
-                    )
-                    for function, name in zip(functions, names, strict=True)
-                ),
-                loops=tuple(
-                    replace(loop, operations=with_work(loop.operations, work.get((loop.function, loop.key))))
-                    for loop in self._with_sides(self._loop_records(now))
+                functions=tuple(map(_renamed, functions, names)),
+                loops=self._loop_records(
+                    now, {loop: done for found in work.values() for loop, done in found.items()}
                 ),
                 left_out=self._met.left_out,
                 first_nan=self._first_nan,
@@ -348,8 +320,8 @@ class Recorder(Observer):
                 threads=self._timeline.record(now, call_ns),
             )
 
-    def _loop_records(self, now: int) -> list[LoopRecord]:
-        """Return the loops, each with the profiler overhead of its inner loops."""
+    def _loop_records(self, now: int, work: AllWork) -> tuple[LoopRecord, ...]:
+        """Return the loops, each with the profiler overhead of its inner loops and the sides of branches that its steps took."""
         records = {key: loop.snapshot(now) for key, loop in self._met.loops.items()}
         inner_cost, inner_recorder = dict.fromkeys(records, 0.0), dict.fromkeys(records, 0)
         for key, record in records.items():
@@ -358,18 +330,18 @@ class Recorder(Observer):
                 inner_cost[around] += record.cost_ns
                 inner_recorder[around] += self._met.loops[key].recorder_ns
                 around = records[around].parent
-        return [
-            replace(record, inner_cost_ns=inner_cost[key], inner_recorder_ns=inner_recorder[key])
+        plans = [function.plans for function in self._met.functions.values() if function.plans is not None]
+        sides = self._sides.of_loops([known.program for known in plans])
+        return tuple(
+            replace(
+                record,
+                operations=with_work(record.operations, work.get(key)),
+                sides=sides.get(key, ()) if record.operations else (),
+                inner_cost_ns=inner_cost[key],
+                inner_recorder_ns=inner_recorder[key],
+            )
             for key, record in records.items()
-        ]
-
-    def _with_sides(self, loops: Iterable[LoopRecord]) -> Iterator[LoopRecord]:
-        """Iterate over the loops, with the sides of branches that their steps took."""
-        sides: dict[int, tuple[SideRecord, ...]] = {}
-        for program in self._met.plans.programs():
-            sides |= self._sides.of_loops(program)
-        for loop in loops:
-            yield replace(loop, sides=sides[loop.key]) if loop.key in sides and loop.operations else loop
+        )
 
     def _call_ns(self, now: int) -> float:
         """Return the nanoseconds of entering and leaving a call, at most what the wall time leaves; 0 without calls."""
@@ -391,14 +363,8 @@ class Recorder(Observer):
         )
 
 
-def _version() -> str:
-    """Return the version from the loaded package, which needs no installation."""
-    return str(getattr(_PACKAGE, "__version__", ""))
-
-
-def _machine() -> str:
-    """Return processors and system in words, without the machine's name."""
-    return f"{os.cpu_count()} processors, {platform.machine()}, {platform.system()}"
+def _renamed(record: FunctionRecord, name: str) -> FunctionRecord:
+    return replace(record, name=name)
 
 
 __all__ = ["DEFAULT_BYTES", "Recorder"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -87,16 +87,15 @@ class SidesTaken:
             found = self._sides[key] = SideTally(taken)
         found.add(taken)
 
-    def of_loops(self, program: Program) -> dict[int, tuple[SideRecord, ...]]:
-        """Return the sides taken in the steps of a program's loops, by the key of the loop."""
+    def of_loops(self, programs: Iterable[Program]) -> dict[int, tuple[SideRecord, ...]]:
+        """Return the sides taken in the steps of the loops of programs, by the key of the loop."""
+        if not self._sides:
+            return {}
         from scanviz.engine.program.instructions import all_loops
 
-        found = {}
-        for loop, _ in all_loops(program) if self._sides else ():
-            sides = tuple(self._of_step(loop))
-            if sides:
-                found[loop.key] = sides
-        return found
+        return {
+            loop.key: tuple(self._of_step(loop)) for program in programs for loop, _ in all_loops(program)
+        }
 
     def _of_step(self, loop: LoopInstruction) -> Iterator[SideRecord]:
         from scanviz.engine.program.instructions import BranchInstruction

@@ -18,7 +18,7 @@ import scanviz
 from scanviz import tensor as T
 from scanviz.engine.backends import registry
 from scanviz.engine.observe import observed_by
-from scanviz.profiler.recording import deferred
+from scanviz.profiler.recording import functions_met
 from scanviz.profiler.recording import recorder as recording
 from scanviz.profiler.recording.loop_aggregate import TIERS
 from scanviz.profiler.recording.overhead import OverheadCalibration
@@ -328,7 +328,7 @@ def test_rewrites_are_written_after_the_clock_has_stopped(monkeypatch: pytest.Mo
 def test_deleted_functions_that_hold_much_memory_are_written_early(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(deferred, "MOST_HELD", 20)
+    monkeypatch.setattr(functions_met, "MOST_HELD", 20)
     x = T.vector("x")
     with scanviz.profile() as p:
         for k in range(4):
@@ -408,7 +408,7 @@ def test_a_function_that_is_compiled_while_the_record_is_asked_for_is_in_it_with
     with observed_by(made):
         scanviz.function([x], x * 2, name="f")([1.0])
         with monkeypatch.context() as patched:
-            patched.setattr(deferred.Deferred, "write", lambda self, wait: None)
+            patched.setattr(functions_met.FunctionsMet, "write", lambda self, wait: None)
             (function,) = made.record().functions
     assert (function.calls, function.operations) == (1, ())
     assert len(made.record().functions[0].operations) == 1

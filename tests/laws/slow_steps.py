@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from scanviz.engine.observation.events import BranchTaken, SideTaken
-from scanviz.profiler.recording.sides import FEWEST, REGULAR, SideTally
+from scanviz.profiler.recording.sides import FEWEST, REGULAR, period
 from scanviz.record.loops import LoopRecord
 from scanviz.record.summary.slow_steps import FEWEST as FEWEST_SLOW
 from scanviz.record.summary.slow_steps import SLOWEST, period_of
@@ -43,20 +43,20 @@ def a_period_of_slow_steps_is_one_of_different_steps(runs: list[set[int]]) -> No
 @law(sample=60, calls=_SIDES)
 def a_side_has_a_period_where_it_is_taken_that_often(calls: list[list[bool]]) -> None:
     """Whoever multiplies a side's period by its takings comes to about all steps, and most takings lie a period apart."""
-    tally = SideTally(SideTaken(None, 0))  # type: ignore[arg-type]  # no branch is read
+    tally = SideTaken(None, 0)  # type: ignore[arg-type]  # no branch is read
     for flags in calls:
         branch = BranchTaken(None)  # type: ignore[arg-type]
         for flag in flags:
             branch.take(0 if flag else 1)
-        tally.add(branch.sides[0])
+        tally.merge(branch.sides[0])
     steps, taken = sum(map(len, calls)), sum(map(sum, calls))
     apart = Counter(
         b - a for flags in calls for a, b in pairwise([k for k, flag in enumerate(flags) if flag])
     )
-    period = tally.period(steps)
-    if period:
-        assert REGULAR * steps <= period * taken <= steps / REGULAR
-        assert apart[period] >= REGULAR * apart.total() >= REGULAR * FEWEST
+    found = period(tally, steps)
+    if found:
+        assert REGULAR * steps <= found * taken <= steps / REGULAR
+        assert apart[found] >= REGULAR * apart.total() >= REGULAR * FEWEST
     elif apart.total() >= FEWEST and len(apart) == 1:
         (only,) = apart
         assert not REGULAR * steps <= only * taken <= steps / REGULAR

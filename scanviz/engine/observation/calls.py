@@ -9,12 +9,11 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from time import perf_counter_ns
-from typing import Any, Protocol
+from typing import Any
 from weakref import WeakSet
 
 from scanviz.engine import observe
 from scanviz.engine.graph.nodes import Array
-from scanviz.engine.graph.provenance import SourceLine
 from scanviz.engine.locks import lock
 from scanviz.engine.observation.events import CompiledFunction
 from scanviz.engine.observation.levels import RUNS
@@ -22,27 +21,10 @@ from scanviz.engine.observation.observer_overhead import THREADS, ObserverOverhe
 from scanviz.engine.observation.probe import CALL_NUMBERS, Probe, note_overhead_ns
 from scanviz.engine.observation.sampling import CallSampler
 from scanviz.engine.observe import GENERATION, Observer
-from scanviz.engine.program.instructions import Program
 
 MOST_CALLS = 512  # counted calls of one thread per report
 MOST_PROBES = 64  # functions of one thread with counted calls
 Arguments = Callable[[Sequence[Any], dict[str, Any]], list[Array]]
-
-
-class Observed(Protocol):
-    """A function with the facts that its observers receive."""
-
-    key: int
-    name: str
-    program: Program
-    backend: str
-    build_ns: dict[str, int]
-    where: SourceLine | None
-
-    @property
-    def executable(self) -> Any:
-        """The program as compiled by the backend."""
-        ...
 
 
 class ObservedCalls:
@@ -59,8 +41,8 @@ class ObservedCalls:
     """
 
     def __init__(
-        self, function: Observed, arguments: Arguments, given: Callable[[list[Array], Probe], Any]
-    ) -> None:
+        self, function: Any, arguments: Arguments, given: Callable[[list[Array], Probe], Any]
+    ) -> None:  # the function is typed above this layer
         self.function, self.key = function, function.key
         self._arguments, self._given, self._executable = arguments, given, function.executable
         # observers that received `compiled`: once each, before any call event, from whichever thread calls first
@@ -234,18 +216,8 @@ class ObservedCalls:
         with self._notifying:
             if observer in self._notified:  # by another thread meanwhile
                 return
-            function = self.function
-            observer.compiled(
-                CompiledFunction(
-                    self.key,
-                    function.name,
-                    function,
-                    function.program,
-                    function.backend,
-                    function.build_ns,
-                    function.where,
-                )
-            )
+            f = self.function
+            observer.compiled(CompiledFunction(f.key, f.name, f, f.program, f.backend, f.build_ns, f.where))
             self._notified.add(observer)
 
     def _run_observed(self, arrays: list[Array], probe: Probe) -> list[Array]:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import itertools
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from scanviz.engine.program.instructions import BranchInstruction
+
+Times = np.ndarray[Any, Any]
+UNKNOWN = -(2**62)
 
 
 class CompiledFunction(NamedTuple):
@@ -43,7 +47,7 @@ class CompiledFunction(NamedTuple):
     where: object
 
 
-class StepSeries:
+class StepSeries(Struct):
     """Times of steps of one run of one loop, in order: of single steps or of blocks of steps.
 
     A time is measured over an *interval*, which covers one step or several.  Steps that no interval covers were done, but have no
@@ -55,8 +59,8 @@ class StepSeries:
         Key of the loop.
     first : int
         Number of the first step in this chunk, from 0.
-    steps, timed_steps : int
-        How many steps were done, and how many of them have a time.
+    steps : int
+        How many steps were done; by default those with a time.
     interval_ns : numpy.ndarray
         int64, shape (intervals,): nanoseconds of each interval (slices, body, stores and loop overhead of its steps).
     covers : numpy.ndarray or None
@@ -71,9 +75,9 @@ class StepSeries:
         How many stamps the time of each instruction holds: a part of one where several are done as one, none where it has no time
         of its own; None where each holds one.
     span_ns : int
-        Nanoseconds of all these steps, those without a time included.
+        Nanoseconds of all these steps, those without a time included; by default the sum of the times.
     entry_ns : int
-        Nanoseconds of ``span_ns`` before the first of them.
+        Nanoseconds of ``span_ns`` before the first of them; by default all that is in no time.
     source : str
         Where times come from: ``"perf_counter"``, ``"cycle counter"``, ``"cuda events"``.
     resolution_ns : float
@@ -92,51 +96,42 @@ class StepSeries:
         In a control block, nanoseconds of inner loops' runs in these steps, by the key of the inner loop.
     """
 
-    __slots__ = (
-        "control", "copy_ns", "covers", "entry_ns", "first", "inside_ns", "interval_ns", "loop",
-        "off_cpu_ns", "op_ns", "op_stamps", "plain", "resolution_ns", "source", "span_ns", "stamp_ns", "steps", "tier",
-        "timed_steps",
-    )  # fmt: skip
+    loop: int
+    first: int
+    interval_ns: Times
+    op_ns: Times | None = None
+    copy_ns: Times | None = None
+    source: str = "perf_counter"
+    covers: Times | None = None
+    steps: int = UNKNOWN
+    span_ns: int = UNKNOWN
+    entry_ns: int = UNKNOWN
+    resolution_ns: float = 0.0
+    stamp_ns: float | None = None
+    control: bool = False
+    plain: bool = False
+    off_cpu_ns: int = 0
+    tier: str = ""
+    op_stamps: Sequence[float] | None = None
+    inside_ns: dict[int, int] = {}  # msgspec copies it
 
-    def __init__(
-        self,
-        loop: int,
-        first: int,
-        interval_ns: np.ndarray[Any, Any],
-        op_ns: np.ndarray[Any, Any] | None = None,
-        copy_ns: np.ndarray[Any, Any] | None = None,
-        source: str = "perf_counter",
-        *,
-        covers: np.ndarray[Any, Any] | None = None,
-        steps: int | None = None,
-        timed_steps: int | None = None,
-        span_ns: int | None = None,
-        entry_ns: int | None = None,
-        resolution_ns: float = 0.0,
-        stamp_ns: float | None = None,
-        control: bool = False,
-        plain: bool = False,
-        off_cpu_ns: int = 0,
-        tier: str = "",
-        op_stamps: Sequence[float] | None = None,
-    ) -> None:
-        self.loop, self.first, self.interval_ns, self.op_ns, self.tier = loop, first, interval_ns, op_ns, tier
-        self.control, self.plain, self.off_cpu_ns, self.op_stamps = control, plain, off_cpu_ns, op_stamps
-        self.copy_ns, self.source, self.covers = copy_ns, source, covers
-        if timed_steps is None:
-            timed_steps = len(interval_ns) if covers is None else int(covers.sum())
-        self.steps, self.timed_steps = timed_steps if steps is None else steps, timed_steps
-        self.span_ns = int(interval_ns.sum()) if span_ns is None else span_ns
-        self.entry_ns = self.span_ns - int(interval_ns.sum()) if entry_ns is None else entry_ns
-        self.resolution_ns, self.stamp_ns = resolution_ns, stamp_ns
-        self.inside_ns: dict[int, int] = {}
+    def __post_init__(self) -> None:
+        within = int(self.interval_ns.sum())
+        self.steps = self.timed_steps if self.steps == UNKNOWN else self.steps
+        self.span_ns = within if self.span_ns == UNKNOWN else self.span_ns
+        self.entry_ns = self.span_ns - within if self.entry_ns == UNKNOWN else self.entry_ns
 
     @property
-    def step_ns(self) -> np.ndarray[Any, Any]:
+    def timed_steps(self) -> int:
+        """How many steps have a time."""
+        return len(self.interval_ns) if self.covers is None else int(self.covers.sum())
+
+    @property
+    def step_ns(self) -> Times:
         """Nanoseconds a step of each interval, the average where it covers several: int64, shape (intervals,)."""
         if self.covers is None:
             return self.interval_ns
-        rounded: np.ndarray[Any, Any] = (self.interval_ns + self.covers // 2) // self.covers
+        rounded: Times = (self.interval_ns + self.covers // 2) // self.covers
         return rounded
 
 
@@ -155,21 +150,15 @@ def together(runs: Iterable[Run]) -> list[Run]:
     """
     found: dict[tuple[int, str, bool], list[int]] = {}
     for loop, count, steps, longest, failed, ns, tier in runs:
-        key = loop, tier, ns < 0
-        total = found.get(key)
-        if total is None:
-            found[key] = [count, steps, longest, failed, ns]
-            continue
+        total = found.setdefault((loop, tier, ns < 0), [0, 0, 0, 0, 0])
         total[0] += count
         total[1] += steps
-        if longest > total[2]:
-            total[2] = longest
+        total[2] = max(total[2], longest)
         total[3] += failed
-        if ns >= 0:
-            total[4] += ns
+        total[4] += ns
     return [
-        (loop, count, steps, longest, failed, ns, tier)
-        for (loop, tier, _), (count, steps, longest, failed, ns) in found.items()
+        (loop, count, steps, longest, failed, -1 if is_unknown else ns, tier)
+        for (loop, tier, is_unknown), (count, steps, longest, failed, ns) in found.items()
     ]
 
 
@@ -177,7 +166,7 @@ def together(runs: Iterable[Run]) -> list[Run]:
 # taken side is timed as well as one that every step takes.
 FIRST = 16  # timed takings of a side before sampling begins
 A_SAMPLE = 16  # then one in so many is timed
-KEPT = 64  # latest timed takings whose times are kept
+KEPT = 256  # latest timed takings whose times are kept
 DISTANCES = 16  # distinct distances counted per side
 
 
@@ -194,7 +183,7 @@ class SideTaken:
         Number of takings.
     rows : list of list of int
         Nanoseconds of each instruction of the side, for each of the last :data:`KEPT` timed takings.
-    distances : dict of int to int
+    distances : Counter of int
         Distance between two takings of this side, in takings of the branch → number of occurrences.
     """
 
@@ -204,7 +193,7 @@ class SideTaken:
         self.branch, self.side = branch, side
         self.taken = 0
         self.rows: deque[list[int]] = deque(maxlen=KEPT)
-        self.distances: dict[int, int] = {}
+        self.distances: Counter[int] = Counter()
         self.last = -1
 
     def take(self, number: int) -> bool:
@@ -213,7 +202,7 @@ class SideTaken:
         if self.last >= 0:
             distance = number - self.last
             if distance in self.distances or len(self.distances) < DISTANCES:
-                self.distances[distance] = self.distances.get(distance, 0) + 1
+                self.distances[distance] += 1
         self.last = number
         return self.taken <= FIRST or not self.taken % A_SAMPLE
 
@@ -221,21 +210,25 @@ class SideTaken:
         """Take the stamps before the first operation and after each."""
         self.rows.append([after - before for before, after in itertools.pairwise(stamps)])
 
+    def merge(self, later: SideTaken) -> None:
+        """Add the takings of a later call."""
+        self.taken += later.taken
+        self.rows.extend(later.rows)
+        self.distances.update(later.distances)
+
 
 class BranchTaken:
     """Both sides of a branch in one call of a function."""
 
-    __slots__ = ("number", "sides")
+    __slots__ = ("sides",)
 
     def __init__(self, branch: BranchInstruction) -> None:
-        self.number = 0
         self.sides = (SideTaken(branch, 0), SideTaken(branch, 1))
 
     def take(self, side: int) -> SideTaken | None:
         """Count a taking of a side; return the side if this taking is timed, else None."""
-        found = self.sides[side]
-        self.number += 1
-        return found if found.take(self.number) else None
+        found, (one, other) = self.sides[side], self.sides
+        return found if found.take(one.taken + other.taken) else None
 
 
 __all__ = ["BranchTaken", "CompiledFunction", "Run", "SideTaken", "StepSeries", "together"]

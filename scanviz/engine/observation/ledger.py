@@ -66,10 +66,6 @@ class Ledger:
         self.inside += 1
         return self.inside <= BRANCHES_WEIGHED
 
-    def frame(self, given: Iterable[Any], outermost: bool) -> ProgramBytes:
-        """Return the counter for the values of one running program."""
-        return ProgramBytes(self, given, outermost)
-
 
 class ProgramBytes:
     """Bytes of the values of one running program: the function's, or one side of a branch.

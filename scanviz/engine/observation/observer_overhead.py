@@ -26,21 +26,18 @@ class ObserverOverhead:
         Nanoseconds spent on observing so far: a running total, of which a timed block takes the difference.
     waiting : Probe or None
         The probe of the thread's innermost call, if its begin is not reported yet.
-    wanted : tuple
-        The observers of the thread's last call, and their combined request.
     probes : dict of int to Probe
         Per function, the thread's probe at the level of runs, with counted calls that are not reported yet.
     unreported_ns, unreported_to : int, tuple of Observer
         Overhead of the last call that is not reported yet, and the observers it belongs to.
     """
 
-    __slots__ = ("__weakref__", "ns", "probes", "unreported_ns", "unreported_to", "waiting", "wanted")
+    __slots__ = ("__weakref__", "ns", "probes", "unreported_ns", "unreported_to", "waiting")
 
     def __init__(self) -> None:
         self.ns = 0
         self.waiting: Any = None  # a Probe: of a file that needs this one
         self.probes: dict[int, Any] = {}
-        self.wanted: tuple[tuple[Observer, ...], Any] = (), None
         self.unreported_ns, self.unreported_to = 0, tuple[Observer, ...]()
 
     def aside(self) -> Aside:
@@ -49,8 +46,8 @@ class ObserverOverhead:
 
     def forget(self, observer: Observer) -> None:
         """Drop a detached observer; a call still running in the thread keeps it until other observers are attached."""
-        if observer in self.wanted[0] or observer in self.unreported_to:
-            self.wanted, self.unreported_to = ((), None), ()
+        if observer in self.unreported_to:
+            self.unreported_to = ()
         for key, probe in list(self.probes.items()):
             if observer in probe.observers:
                 # first, so that a running call finds its probe gone and reports its own counts

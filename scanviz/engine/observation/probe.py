@@ -25,10 +25,10 @@ from scanviz.engine.observation.observer_overhead import THREADS, ObserverOverhe
 from scanviz.engine.observe import Observer
 
 if TYPE_CHECKING:
-    from scanviz.engine.observation.events import StepSeries
     from scanviz.engine.program.instructions import BranchInstruction
 
 
+Notify = Callable[[Observer], None]
 CALL_NUMBERS = itertools.count()  # of calls with a begin event
 MOST_RUNS = 4096  # counted runs kept one by one; more are summed
 # held while counted calls are reported: a thread whose calls another thread reports waits for that
@@ -100,14 +100,9 @@ class Probe:
         level: ProbeLevel | None = None,
     ) -> None:
         self.function, self.observers, self.is_outer = function, observers, outer
-        own = self.own = THREADS.own
-        known, wanted = own.wanted  # usually the same observers, call after call
-        if wanted is None or (known is not observers and known != observers):
-            wanted = needs_of(observers)
-            own.wanted = observers, wanted
-        self.level, self.steps_a_stamp, self.samples, self.control, self.weighs = wanted
-        if level is not None:
-            self.level = level
+        self.own = THREADS.own
+        wanted, self.steps_a_stamp, self.samples, self.control, self.weighs = needs_of(observers)
+        self.level = wanted if level is None else level
         self.is_sample = self.waiting = self.in_use = False
         self._looked_at: set[int] = set()
         self.runs: deque[Run] = deque()
@@ -222,36 +217,36 @@ class Probe:
                 raise
 
     def function_begin(self) -> None:
-        """Notify the begin of a call; if an observer raises, notify the end to those notified before it."""
+        """Notify the begin of a call."""
         notify_all(self.own.probes)
-        notified = 0
-        try:
-            for observer in self.observers:
-                observer.function_begin(self.function, self.call)
-                notified += 1
-        except BaseException as error:
-            self._for(self.observers[:notified]).function_end(0, error)
-            raise
+        self._begin(
+            lambda observer: observer.function_begin(self.function, self.call),
+            lambda observer, error: observer.function_end(self.function, self.call, 0, error),
+        )
 
     def function_end(self, elapsed_ns: int, error: BaseException | None) -> None:
-        """Notify all observers of the end of a call, even if one of them raises."""
+        """Notify the end of a call."""
         self.notify_begin()
-        notified = 0
         try:
             notify_all(self.own.probes)
             self.notify_runs()
-            for observer in self.observers:
-                notified += 1
-                observer.function_end(self.function, self.call, elapsed_ns, error)
         finally:
-            if notified < len(self.observers):
-                self._for(self.observers[notified:]).function_end(elapsed_ns, error)
+            _each(
+                self.observers,
+                lambda observer: observer.function_end(self.function, self.call, elapsed_ns, error),
+            )
 
-    def _for(self, observers: tuple[Observer, ...]) -> Probe:
-        """Return a probe of the same call with some of its observers."""
-        found = Probe(self.function, observers)
-        found.call = self.call
-        return found
+    def _begin(self, begin: Notify, end: Callable[[Observer, BaseException], None]) -> None:
+        """Notify observers of a begin; if one of them raises, notify the end to those notified before it."""
+        notified = 0
+        try:
+            for observer in self.observers:
+                begin(observer)
+                notified += 1
+        except BaseException as raised:
+            error = raised
+            _each(self.observers[:notified], lambda observer: end(observer, error))
+            raise
 
     def function_returned(self, checks_ns: int, copies_ns: int, observing_ns: int) -> None:
         """Notify the return of the call to its caller."""
@@ -299,43 +294,25 @@ class Probe:
                 observer.specialised(self.function, loop, elapsed_ns, tier, why)
 
     def loop_begin(self, loop: int, n_steps: int, buffer_bytes: int) -> None:
-        """Notify the begin of a run; if an observer raises, notify the end to those notified before it."""
-        notified = 0
-        try:
-            for observer in self.observers:
-                observer.loop_begin(self.function, loop, n_steps, buffer_bytes)
-                notified += 1
-        except BaseException as error:
-            self._for(self.observers[:notified]).loop_end(loop, 0, 0, 0, error)
-            raise
-
-    def loop_steps(self, series: StepSeries) -> None:
-        """Report a chunk of steps."""
-        for observer in self.observers:
-            observer.loop_steps(series)
+        """Notify the begin of a run."""
+        self._begin(
+            lambda observer: observer.loop_begin(self.function, loop, n_steps, buffer_bytes),
+            lambda observer, error: observer.loop_end(self.function, loop, 0, 0, 0, error),
+        )
 
     def loop_rows(self, loop: int, row_bytes: tuple[int, ...]) -> None:
         """Report the bytes of a loop's rows."""
         for observer in self.observers:
             observer.loop_rows(self.function, loop, row_bytes)
 
-    def loop_observed(self, loop: int, own_ns: int) -> None:
-        """Report the observer overhead of a run."""
-        for observer in self.observers:
-            observer.loop_observed(self.function, loop, own_ns)
-
     def loop_end(
         self, loop: int, steps: int, elapsed_ns: int, setup_ns: int, error: BaseException | None
     ) -> None:
-        """Notify all observers of the end of a run, even if one of them raises."""
-        notified = 0
-        try:
-            for observer in self.observers:
-                notified += 1
-                observer.loop_end(self.function, loop, steps, elapsed_ns, setup_ns, error)
-        finally:
-            if notified < len(self.observers):
-                self._for(self.observers[notified:]).loop_end(loop, steps, elapsed_ns, setup_ns, error)
+        """Notify the end of a run."""
+        _each(
+            self.observers,
+            lambda observer: observer.loop_end(self.function, loop, steps, elapsed_ns, setup_ns, error),
+        )
 
     # numbers
 
@@ -350,6 +327,18 @@ class Probe:
         with self.own.aside():
             for observer in self.observers:
                 observer.measured(self.function, loop, index, name, value)
+
+
+def _each(observers: tuple[Observer, ...], notify: Notify) -> None:
+    """Notify all observers, even if one of them raises."""
+    notified = 0
+    try:
+        for observer in observers:
+            notified += 1
+            notify(observer)
+    finally:
+        if notified < len(observers):
+            _each(observers[notified:], notify)
 
 
 def _taken(waiting: deque[Any]) -> list[Any]:

@@ -241,7 +241,6 @@ class BlockStamps:
             first,
             np.array([time - gone for time, gone in zip(times, lost, strict=True)], np.int64),
             covers=np.array(covers, np.int64),
-            timed_steps=sum(covers),
             steps=self.done - self._steps[0],
             span_ns=span,
             entry_ns=0,

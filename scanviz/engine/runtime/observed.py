@@ -183,7 +183,8 @@ class _ObservedRun:
         """Notify observers of the gathered chunks."""
         gathered, self.gathered, self.gathered_ns = self.gathered, [], 0
         for series in gathered:
-            self.probe.loop_steps(series)
+            for observer in self.probe.observers:
+                observer.loop_steps(series)
 
     def end(self, error: BaseException | None) -> None:
         """Notify the end of the run, and its observer overhead."""
@@ -191,7 +192,9 @@ class _ObservedRun:
         elapsed = self.before + self.inside - (own.ns - self.held)
         probe.loop_end(key, self.done, elapsed, max(0, elapsed - self.spent), error)
         self.schedule.ran(self.wanted, elapsed)
-        probe.loop_observed(key, perf_counter_ns() - self.entered - self.inside)
+        observing = perf_counter_ns() - self.entered - self.inside
+        for observer in probe.observers:
+            observer.loop_observed(probe.function, key, observing)
         own.ns += perf_counter_ns() - self.entered - self.inside  # including this notification
 
 

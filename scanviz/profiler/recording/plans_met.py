@@ -6,7 +6,7 @@ import weakref
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 
 if TYPE_CHECKING:
     from scanviz.engine.cost import Work
@@ -137,14 +137,17 @@ def with_work(
     """Return the operations with their work as declared measures, if known."""
     if work is None or len(work) != len(operations):
         return operations
-    known = (
-        {} if done is None else {name: float(number) for name, number in asdict(done).items() if number}
-        for done in work
-    )
     return tuple(
-        replace(operation, measures=operation.measures | numbers)
-        for operation, numbers in zip(operations, known, strict=True)
+        replace(operation, measures=operation.measures | _numbers(done))
+        for operation, done in zip(operations, work, strict=True)
     )
+
+
+def _numbers(done: Work | None) -> dict[str, float]:
+    if done is None:
+        return {}
+    numbers = {"bytes": done.bytes, "flops": done.flops, "product_flops": done.product_flops}
+    return {name: float(number) for name, number in numbers.items() if number}
 
 
 __all__ = ["PlansMet", "with_work", "work_of_function"]

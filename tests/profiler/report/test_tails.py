@@ -10,7 +10,7 @@ import pytest
 import scanviz
 from scanviz import tensor as T
 from scanviz.engine.observation.events import BranchTaken, SideTaken
-from scanviz.profiler.recording.sides import SideTally
+from scanviz.profiler.recording.sides import period
 from scanviz.profiler.report.overview import render_report
 from scanviz.profiler.report.tails import rare_sides, tail_lines, worked_ns
 from scanviz.record.loops import LoopRecord
@@ -59,13 +59,13 @@ def test_a_rare_slow_branch_is_named_with_its_period_and_line(record: ProfileRec
 
 def test_a_side_that_is_taken_in_a_few_steps_on_end_has_no_period() -> None:
     """The last steps of each call take it, so that takings lie one step apart, but not once in one step."""
-    tally = SideTally(SideTaken(None, 0))  # type: ignore[arg-type]  # no branch is read
+    tally = SideTaken(None, 0)  # type: ignore[arg-type]  # no branch is read
     for _ in range(12):
         taken = BranchTaken(None)  # type: ignore[arg-type]
         for step in range(20):
             taken.take(0 if step >= 17 else 1)
-        tally.add(taken.sides[0])
-    assert (tally.taken, tally.period(both=240), tally.period(both=36)) == (36, 0, 1)
+        tally.merge(taken.sides[0])
+    assert (tally.taken, period(tally, 240), period(tally, 36)) == (36, 0, 1)
 
 
 def test_every_view_names_the_rare_slow_side(record: ProfileRecord, tmp_path: Path) -> None:

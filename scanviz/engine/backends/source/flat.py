@@ -161,7 +161,9 @@ class FlatProgram:
         """Return the outputs, counting live memory in a ledger; counting is not charged to the program."""
         own, stamps = probe.own, _no_times()
         with own.aside():
-            counted = ledger.frame([*inputs, *self.program.constants.values()], outermost=sampled)
+            from scanviz.engine.observation.ledger import ProgramBytes  # only needed for weighed calls
+
+            counted = ProgramBytes(ledger, [*inputs, *self.program.constants.values()], outermost=sampled)
 
         def weigh(instruction: int, values: Sequence[Any], kept: int) -> None:
             begun = perf_counter_ns()

@@ -63,7 +63,7 @@ def record(monkeypatch: pytest.MonkeyPatch) -> ProfileRecord:
     return recorded()
 
 
-def test_it_is_kept_in_the_record_and_its_file(record: ProfileRecord, tmp_path: Path) -> None:
+def test_a_new_number_is_kept_in_the_record_and_its_file(record: ProfileRecord, tmp_path: Path) -> None:
     save(record, tmp_path / "p.scanviz")
     again = load(tmp_path / "p.scanviz")
     for loop in (*record.loops, *again.loops):
@@ -72,12 +72,12 @@ def test_it_is_kept_in_the_record_and_its_file(record: ProfileRecord, tmp_path: 
     assert again == record and "chunks_taken" in json.dumps(record.to_json())
 
 
-def test_it_stands_in_the_report(record: ProfileRecord) -> None:
+def test_the_report_shows_a_new_number(record: ProfileRecord) -> None:
     text = render_report(record, width=200)
     assert re.search(r"chunks taken \d,000,000", text) and "numbers made" in text and "77,000" in text
 
 
-def test_it_stands_in_the_terminal_application(record: ProfileRecord) -> None:
+def test_the_terminal_application_shows_a_new_number(record: ProfileRecord) -> None:
     async def look() -> None:
         async with opened(record, size=(160, 50)) as (app, pilot):
             await at(app, pilot, "Profile")
@@ -97,7 +97,7 @@ def drawn(app: object) -> str:
     )
 
 
-def test_it_stands_in_the_page(record: ProfileRecord) -> None:
+def test_the_page_shows_a_new_number(record: ProfileRecord) -> None:
     text = page(record)
     data = json.loads(re.search(r'<script[^>]*id="data"[^>]*>(.*?)</script>', text, re.DOTALL)[1])
     titles = [[each["title"] for each in loop["heading"]] for loop in data["loops"]]
@@ -107,7 +107,7 @@ def test_it_stands_in_the_page(record: ProfileRecord) -> None:
     assert "loop.heading.map" in text and "data.measures.filter" in text
 
 
-def test_it_is_in_the_exports(record: ProfileRecord) -> None:
+def test_the_exports_contain_a_new_number(record: ProfileRecord) -> None:
     files = {name: content.decode() for name, content in export(record, "csv").items()}
     loops = list(csv.DictReader(io.StringIO(next(text for name, text in files.items() if "loops" in name))))
     rows = list(
@@ -118,7 +118,7 @@ def test_it_is_in_the_exports(record: ProfileRecord) -> None:
     assert "chunks_taken" in b"".join(export(record, "json").values()).decode()
 
 
-def test_two_runs_are_compared_by_it(record: ProfileRecord) -> None:
+def test_compare_compares_a_new_number(record: ProfileRecord) -> None:
     loop = record.loops[0]
     other = replace(record, loops=(replace(loop, measures={"chunks_taken": 3.0}), *record.loops[1:]))
     found = compare(record, other)

@@ -37,7 +37,7 @@ def test_tiers_agree_with_handwritten_loops_and_the_table_names_the_machine(tmp_
     assert {row["goal"] for row in found["rows"]} == {1.1, 1.2, None}
 
 
-def test_nothing_is_timed_that_gives_something_else_than_the_loop_by_hand(tmp_path):
+def test_benchmarks_time_only_results_that_agree_with_handwritten_loops(tmp_path):
     code = (
         "import sys, loops, by_hand, workloads\n"
         "sys.argv = ['loops.py', '--quick']\n"

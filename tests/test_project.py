@@ -130,7 +130,7 @@ def test_the_font_goes_along_with_its_licence() -> None:
     assert "scanviz/render/fonts/LICENSE" in PROJECT["license-files"]
 
 
-def test_the_stations_of_the_way_of_the_data_are_there():
+def test_the_stations_of_the_way_of_the_data_exist():
     text = (ROOT / "CONTRIBUTING.md").read_text()
     stations = re.findall(r"^\| \d+ \| `([\w/]+\.py)` \| `([\w.]+)` \|", text, re.MULTILINE)
     assert 9 <= len(stations) <= 12

@@ -28,7 +28,7 @@ def modules():
     return sorted(found.items())
 
 
-def test_the_modules_that_users_import_are_among_them():
+def test_public_modules_include_those_that_users_import():
     names = dict(modules())
     assert {
         "scanviz",

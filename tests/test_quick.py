@@ -74,7 +74,7 @@ def test_a_while(number):
 
 
 @pytest.mark.parametrize("broken, code, expected", [(-1, 0, " passed"), (0, 2, "1 failed")])
-def test_time_that_is_over_ends_a_run_and_is_no_failure(tmp_path, broken, code, expected):
+def test_an_exceeded_time_limit_ends_a_run_without_failure(tmp_path, broken, code, expected):
     path = tmp_path / "test_slow_one.py"
     path.write_text(SLOW_ONE.format(broken=broken))
     done = subprocess.run(

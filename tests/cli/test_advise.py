@@ -73,7 +73,7 @@ TRUE_OF_EXAMPLES = {
 
 
 @pytest.mark.parametrize("name", sorted(TRUE_OF_EXAMPLES))
-def test_examples_get_no_advice_that_is_not_true_of_them(name: str, tmp_path: Path) -> None:
+def test_examples_get_only_true_advice(name: str, tmp_path: Path) -> None:
     script = f"examples/{name}.py"
     done = command("profile", "-q", "-o", str(tmp_path / "p.scanviz"), script, cwd=ROOT)
     assert done.returncode == 0, done.stderr

@@ -78,7 +78,7 @@ def test_a_script_that_fails_by_itself_keeps_its_exit_code(script: Path) -> None
     assert "profiler" not in done.stderr  # no frames of scanviz
 
 
-def test_a_script_that_holds_every_exception_is_found_out_at_its_end(script: Path) -> None:
+def test_a_script_that_catches_every_exception_fails_at_its_end(script: Path) -> None:
     text = RNN.replace(
         "f(data, 0.1 * np.eye(3))", "try:\n    f(data, 0.1 * np.eye(3))\nexcept BaseException:\n    pass"
     )
@@ -157,7 +157,7 @@ def test_a_pattern_without_a_matching_loop_is_reported(script: Path) -> None:
 
 
 @pytest.mark.parametrize("repeat", [(), ("--repeat", "1")])
-def test_a_loop_that_is_not_there_leaves_the_whole_report_and_is_an_error(
+def test_an_unknown_loop_is_an_error_and_the_whole_report_is_printed(
     script: Path, repeat: tuple[str, ...]
 ) -> None:
     done = command("profile", "--scan", "rmn", *repeat, "rnn.py", cwd=script)

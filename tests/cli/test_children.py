@@ -95,7 +95,7 @@ def needs(method: str) -> None:
 
 
 @pytest.mark.parametrize("method", ["fork", pytest.param("spawn", marks=pytest.mark.slow)])
-def test_processes_and_their_processes_leave_a_profile_each_and_are_merged(folder: Path, method: str) -> None:
+def test_child_and_grandchild_processes_save_profiles_that_are_merged(folder: Path, method: str) -> None:
     needs(method)
     done = command("profile", "--children", "many.py", method, cwd=folder)
     assert done.returncode == 0, done.stderr
@@ -134,7 +134,7 @@ def test_a_failed_child_process_is_recorded_and_does_not_fail_the_program(folder
     assert record.outcome.status == "ok"
 
 
-def test_profiles_of_earlier_processes_are_left_and_without_the_option_no_process_is_recorded(
+def test_child_processes_are_recorded_only_with_the_option(
     folder: Path,
 ) -> None:
     needs("fork")

@@ -25,7 +25,7 @@ def fresh(*arguments, cwd):
 @pytest.mark.parametrize(
     "words", [["run", "s.py", "a b"], ["rep"], ["--version"], ["report", "none.scanviz"]]
 )
-def test_arguments_streams_folder_and_exit_code_are_its_own(tmp_path, monkeypatch, words):
+def test_a_command_has_its_own_arguments_streams_folder_and_exit_code(tmp_path, monkeypatch, words):
     monkeypatch.setenv("ANSWER", "42")
     (tmp_path / "s.py").write_text(SCRIPT)
     one, other = command(*words, cwd=tmp_path), fresh(*words, cwd=tmp_path)
@@ -33,7 +33,7 @@ def test_arguments_streams_folder_and_exit_code_are_its_own(tmp_path, monkeypatc
     assert words[0] != "run" or (one.returncode == 7 and "42" in one.stdout and "goodbye" in one.stdout)
 
 
-def test_a_command_leaves_nothing_to_the_next(tmp_path):
+def test_a_command_leaves_no_state_behind(tmp_path):
     (tmp_path / "s.py").write_text("import os, sys; os.environ['LEFT'] = sys.path_left = '1'; os.chdir('/')")
     assert command("run", "s.py", cwd=tmp_path).returncode == 0
     (tmp_path / "s.py").write_text("import os, sys; print(os.environ.get('LEFT'), hasattr(sys, 'path_left'))")

@@ -100,7 +100,7 @@ def test_each_repeated_run_reads_the_same_piped_input(folder: Path) -> None:
     assert done.stderr.count("read through a pipe") == 3
 
 
-def test_a_run_that_fails_is_the_last_and_its_exit_code_that_of_all(folder: Path) -> None:
+def test_a_failing_run_ends_the_series_with_its_exit_code(folder: Path) -> None:
     done = typed(folder, "profile", "--repeat", "4", "-o", "kept.scanviz", "rnn.py", "fail")
     assert done.returncode == 3
     assert "run 2 of 4 ended with exit code 3; the profile holds 1 run" in done.stderr
@@ -108,16 +108,14 @@ def test_a_run_that_fails_is_the_last_and_its_exit_code_that_of_all(folder: Path
     assert (folder / "counted").read_text() == "xx"
 
 
-def test_a_program_that_is_not_there_leaves_no_profile(folder: Path) -> None:
+def test_a_missing_program_leaves_no_profile(folder: Path) -> None:
     done = typed(folder, "profile", "--repeat", "2", "nowhere.py")
     assert done.returncode != 0
     assert done.stderr.count("nowhere.py") == 1
     assert not list(folder.glob("*.scanviz"))
 
 
-def test_exit_codes_with_and_without_a_share_to_fail_over(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_compare_fails_only_beyond_the_given_share(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     names = saved(folder, a=repeated(4, jitter=0.01), b=repeated(4, 9, jitter=0.01, times=SLOW_DOT))
     assert main(["compare", *names]) == 0
     assert main(["compare", *names, "--fail-over", "5%"]) == 1
@@ -134,7 +132,7 @@ def test_exit_codes_with_and_without_a_share_to_fail_over(
     assert ("operation", "dot(h[t-1], U)") in failing
 
 
-def test_unlike_runs_are_refused_unless_asked_for(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_unlike_runs_are_compared_only_on_request(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     names = saved(folder, a=run(), b=replace(run(), arguments=("--layers", "2")))
     assert main(["compare", *names]) == 2
     text = capsys.readouterr()
@@ -209,7 +207,7 @@ FASTER = SCRIPT.replace(
 )
 
 
-def test_two_scripts_are_run_in_turns_with_the_same_arguments_and_compared(folder: Path) -> None:
+def test_two_scripts_run_in_turns_with_the_same_arguments(folder: Path) -> None:
     (folder / "edited.py").write_text(FASTER)
     done = typed(folder, "compare", "--run", "--rounds", "2", "rnn.py", "edited.py", "one", "--two")
     assert done.returncode == 0, done.stderr

@@ -115,7 +115,7 @@ assert not signal.pthread_sigmask(signal.SIG_BLOCK, ())
 
 
 @posix
-def test_a_program_that_catches_a_signal_keeps_its_way(script):  # noqa: F811
+def test_a_program_that_catches_a_signal_behaves_as_under_python(script):  # noqa: F811
     path = script(
         LOOP + "import os, signal\nsignal.signal(signal.SIGTERM, lambda *_: sys.exit(4))\n"
         "os.kill(os.getpid(), signal.SIGTERM)\n"
@@ -168,21 +168,21 @@ def test_a_profile_that_cannot_be_saved_hides_neither_report_nor_exit_code(scrip
     assert "wave" in done.stderr and "Traceback" not in done.stderr
 
 
-def test_the_report_goes_where_standard_error_went_at_the_start(script):  # noqa: F811
+def test_the_report_is_written_to_the_original_standard_error(script):  # noqa: F811
     path = script(LOOP + "sys.stderr = open('log', 'w')\nsys.stdout = sys.stderr\n")
     done = launch(script.folder, "profile", path.name)
     assert done.returncode == 0 and "wave" in done.stderr
     assert (script.folder / "log").read_text() == ""
 
 
-def test_options_after_the_script_are_the_scripts(script):  # noqa: F811
+def test_options_after_the_script_are_passed_to_the_script(script):  # noqa: F811
     path = script("import sys; print(sys.argv[1:])")
     arguments = ["--quiet", "-o", "x", "--bogus", "--", "-h"]
     done = launch(script.folder, "profile", "-q", "--", path.name, *arguments)
     assert done.returncode == 0 and done.stdout == f"{arguments}\n" and done.stderr == ""
 
 
-def test_a_report_of_a_loop_that_is_not_there_names_those_that_are(script):  # noqa: F811
+def test_a_report_of_an_unknown_loop_names_the_known_ones(script):  # noqa: F811
     path = script(LOOP)
     launch(script.folder, "profile", "-q", "-op.scanviz", path.name)
     done = launch(script.folder, "report", "p.scanviz", "--scan", "wav")
@@ -214,7 +214,7 @@ def this_process():
 
 
 @pytest.mark.usefixtures("this_process")
-def test_a_command_after_one_that_ran_a_program_still_refuses_in_words(tmp_path, monkeypatch, capsys):
+def test_a_second_command_in_a_process_still_reports_errors(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "power.py").write_text(textwrap.dedent(LOOP))
     assert main(["graph", "-o", "out.json", "power.py"]) == 0
@@ -250,7 +250,7 @@ except OSError:
 @posix
 @pytest.mark.parametrize("ending, code", [("sys.exit(7)", 7), ("os.kill(os.getpid(), 15)", -signal.SIGTERM)])
 @pytest.mark.parametrize("options", [[], ["--html=page.html"]])
-def test_a_program_that_leaves_no_descriptor_keeps_its_profile_and_code(script, options, ending, code):  # noqa: F811
+def test_a_program_that_closes_all_descriptors_keeps_its_profile_and_exit_code(script, options, ending, code):  # noqa: F811
     path = script(NO_DESCRIPTORS + ending)
     done = fresh(script.folder, "-m", "scanviz", "profile", *options, path.name)
     assert done.returncode == code and "Traceback" not in done.stderr, done.stderr

@@ -5,7 +5,7 @@ import subprocess
 from scanviz.cli import doctor
 
 
-def test_a_library_that_takes_too_long_is_not_called_missing(monkeypatch):
+def test_a_slow_library_is_not_reported_as_missing(monkeypatch):
     def late(*arguments, **named):
         raise subprocess.TimeoutExpired("python", 60)
 

@@ -31,14 +31,14 @@ def test_a_file_named_after_the_profile_is_written_once(folder, capsys, name):
     assert file.read_bytes() == written
 
 
-def test_tables_go_to_a_folder_or_one_of_them_to_a_file(folder, capsys):
+def test_all_tables_are_written_to_a_folder_and_one_to_a_file(folder, capsys):
     assert main(["export", "-f", "csv", "rnn.scanviz"]) == 0
     assert {each.name for each in (folder / "rnn-csv").iterdir()} == {f"{table}.csv" for table in TABLES}
     assert main(["export", "-f", "csv", "--table", "loops", "-o", "mine.csv", "rnn.scanviz"]) == 0
     assert (folder / "mine.csv").read_bytes() == (folder / "rnn-csv" / "loops.csv").read_bytes()
 
 
-def test_standard_output_takes_one_piece(folder, capfdbinary):
+def test_only_one_table_is_written_to_standard_output(folder, capfdbinary):
     assert main(["export", "-f", "chrome", "-o", "-", "rnn.scanviz"]) == 0
     out = capfdbinary.readouterr().out
     assert json.loads(out)["traceEvents"]

@@ -93,7 +93,7 @@ def test_a_script_ends_as_under_python(script, name):
     assert run.stderr == plain.stderr
 
 
-def test_a_script_finds_the_same_world_as_under_python(script):
+def test_a_script_has_the_same_environment_as_under_python(script):
     path = script(
         """
         from __future__ import annotations
@@ -190,7 +190,7 @@ def test_an_error_of_scanviz_shows_only_the_users_frames(script):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are not Windows'")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_script_dies_by_the_signal_and_leaves_its_profile(script, number):
+def test_a_script_ended_by_a_signal_leaves_its_profile(script, number):
     path = script(LOOP + "print('ready', flush=True)\nimport time\ntime.sleep(600)\n")
     ignored = signal.getsignal(signal.SIGINT) is signal.SIG_IGN
     if ignored:  # as in a shell's background job: the child would inherit it
@@ -212,7 +212,7 @@ def test_a_script_dies_by_the_signal_and_leaves_its_profile(script, number):
     assert record.outcome.status == "interrupted" and record.loops[0].steps == 200
 
 
-def test_nothing_that_is_no_profile_is_overwritten(script):
+def test_a_file_that_is_no_profile_is_not_overwritten(script):
     script(LOOP)
     precious = script.folder / "script.scanviz"
     precious.write_text("not a profile")

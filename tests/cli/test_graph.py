@@ -90,7 +90,7 @@ def test_a_foreign_file_is_not_replaced(folder):
     assert scanviz(folder, "graph", "-o", "own.svg", "kept.scanviz").returncode == 0  # now it is ours
 
 
-def test_one_loop_folded_with_types(folder):
+def test_graph_options_choose_loops_depth_types_and_ascii(folder):
     whole = scanviz(folder, "graph", "kept.scanviz").stdout
     one = scanviz(folder, "graph", "--scan", "rnn", "kept.scanviz").stdout
     assert "grad_of_rnn" in whole and "grad_of_rnn" not in one
@@ -109,7 +109,7 @@ def test_graph_draws_the_unrewritten_graph_and_the_changes_of_one_rewrite(folder
     assert done.returncode == 2 and "did you mean PushOutSeqScan?" in done.stderr
 
 
-def test_steps_side_by_side_connections_and_mappings(folder):
+def test_graph_draws_unrolled_steps_connections_and_mappings(folder):
     unrolled = scanviz(folder, "graph", "--unrolled", "3", "kept.scanviz").stdout
     assert all(f"h[{k}]" in unrolled for k in range(3)) and "∂h[0]" in unrolled
     assert scanviz(folder, "graph", "--unrolled", "30", "kept.scanviz").returncode == 2
@@ -147,7 +147,7 @@ def test_options_may_stand_behind_a_file(folder):
     assert two.returncode == 2 and "takes one FILE, found 'other.scanviz' too" in two.stderr
 
 
-def test_a_reader_that_goes_away_is_no_error(folder):
+def test_a_closed_pipe_is_no_error(folder):
     command = f"{sys.executable} -m scanviz graph kept.scanviz | head -n 2"
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8"}
     done = subprocess.run(command, shell=True, cwd=folder, env=environment, capture_output=True, timeout=300)

@@ -133,7 +133,7 @@ def test_a_saved_link_is_followed_and_stays_one(folder):
     assert load(folder / "elsewhere" / "real.scanviz").script == "s.py"
 
 
-def test_a_file_that_has_come_in_the_meantime_is_not_replaced(folder):
+def test_a_file_created_meanwhile_is_not_replaced(folder):
     (folder / "s.py").write_text("open('s.scanviz', 'w').write('mine')")
     done = launch(folder, "profile", "s.py")
     assert done.returncode == 0 and "Saved " in done.stderr and "s-1.scanviz" in done.stderr
@@ -169,7 +169,7 @@ def test_a_file_that_has_come_in_the_meantime_is_not_replaced(folder):
         ["html", "-o", "x" * 250, "p.scanviz"],
     ],
 )
-def test_nothing_in_a_command_line_steers_the_terminal(folder, arguments):
+def test_command_lines_cannot_steer_the_terminal(folder, arguments):
     done = typed(*arguments, cwd=folder, NO_COLOR="1")
     assert ("Traceback" not in done.stderr and done.stdout.isprintable) or done.returncode == 0
     assert all(each.isprintable() or each == "\n" for each in done.stderr + done.stdout), done.stderr

@@ -7,7 +7,7 @@ from scanviz.cli.learn import DIVIDER
 from scanviz.lessons.source import lesson, lessons
 
 
-def test_the_lessons_are_listed_and_one_is_printed_with_its_hints_if_asked(capsys, monkeypatch):
+def test_learn_lists_lessons_and_prints_one_with_hints_on_request(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     assert main(["learn"]) == 0
     printed = capsys.readouterr().out
@@ -64,7 +64,7 @@ def test_learn_never_overwrites_a_file(tmp_path, capsys):
     assert "new file" in capsys.readouterr().err
 
 
-def test_there_is_no_eleventh_lesson(capsys):
+def test_an_eleventh_lesson_is_refused(capsys):
     assert main(["learn", "11"]) != 0
     assert "1 to 10" in capsys.readouterr().err
     assert main(["learn", "six"]) == 2

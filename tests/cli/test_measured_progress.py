@@ -41,7 +41,9 @@ def test_a_terminal_shows_a_progress_line_and_erases_it() -> None:
 
 
 @pytest.mark.parametrize("reason", ["a pipe", "NO_COLOR", "a dumb terminal"])
-def test_nothing_is_written_where_it_would_be_rubbish(reason: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_progress_is_written_to_files_and_dumb_terminals(
+    reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     stream = io.StringIO() if reason == "a pipe" else Terminal()
     if reason == "NO_COLOR":
         monkeypatch.setenv("NO_COLOR", "1")

@@ -13,7 +13,7 @@ for n in (10, 2000, 10):
 """
 
 
-def test_forecast_and_measured_bytes_stand_beside_one_another(tmp_path):
+def test_forecast_and_measured_bytes_are_shown_side_by_side(tmp_path):
     (tmp_path / "rnn.py").write_text(SCRIPT)
     done = scanviz_("memory", "rnn.py", cwd=tmp_path)
     assert done.returncode == 0 and done.stderr.endswith("10 (10, 64)\n"), done.stderr
@@ -24,7 +24,7 @@ def test_forecast_and_measured_bytes_stand_beside_one_another(tmp_path):
     assert cells[1:3] == cells[3:5] and 970 < float(cells[1]) < 1030, row
 
 
-def test_a_call_beyond_the_limit_is_not_made(tmp_path):
+def test_a_call_beyond_the_memory_limit_is_refused(tmp_path):
     (tmp_path / "rnn.py").write_text(SCRIPT)
     done = scanviz_("memory", "--limit", "100K", "rnn.py", cwd=tmp_path)
     assert done.returncode == 1 and "10 (10, 64)\n" in done.stderr and "2000 (" not in done.stderr

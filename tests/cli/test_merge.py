@@ -33,7 +33,7 @@ def test_profiles_are_merged_under_the_names_of_their_files(
     assert "merged from 2 profiles" in capsys.readouterr().out
 
 
-def test_nothing_is_replaced_unasked(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_merge_replaces_a_file_only_on_request(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before = (folder / "b.scanviz").read_bytes()
     assert main(["merge", "a.scanviz", "x/a.scanviz", "-o", "b.scanviz"]) == 2
     assert "exists; --force replaces it" in capsys.readouterr().err

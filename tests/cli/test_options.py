@@ -27,7 +27,7 @@ OPTIONS = (
         ("-o - --closed a --closed=b s.py", "s.py", {"output": "-", "closed": ["a", "b"]}),
     ],
 )
-def test_a_program_keeps_its_own_words(words, rest, given):
+def test_arguments_after_a_program_are_not_parsed(words, rest, given):
     found = parse(words.split(), OPTIONS, program=True)
     assert found.rest == rest.split()
     assert {name: getattr(found, name) for name in given} == given
@@ -48,7 +48,7 @@ def test_options_stand_anywhere_among_files(words, rest, given):
     assert {name: getattr(found, name) for name in given} == given
 
 
-def test_options_behind_a_file_come_on_top_of_those_before_it():
+def test_options_after_a_file_extend_those_before_it():
     given = parse(["--closed", "a", "--top", "3", "f", "--closed", "b", "--top", "2"], OPTIONS, program=True)
     given = options_after_file(given, OPTIONS, "graph")
     assert (given.rest, given.closed, given.top) == (["f"], ["a", "b"], 2)

@@ -30,7 +30,7 @@ def script(tmp_path):
     return tmp_path
 
 
-def test_the_programs_of_a_script_are_printed_and_nothing_else_is(script):
+def test_only_the_programs_of_a_script_are_printed(script):
     done = scanviz_("program", "rnn.py", cwd=script)
     assert done.returncode == 0, done.stderr
     assert done.stderr == "ran (3,)\n"
@@ -51,7 +51,7 @@ f(np.ones((200_000, 8)))
 """
 
 
-def test_the_lines_of_a_saved_program_come_with_it(script):
+def test_a_saved_program_contains_its_source_lines(script):
     scanviz_("program", "-o", "f.program", "--function", "train", "rnn.py", cwd=script)
     scanviz_("profile", "-q", "rnn.py", cwd=script)
     (script / "elsewhere").mkdir()
@@ -67,7 +67,7 @@ def test_the_lines_of_a_saved_program_come_with_it(script):
 @pytest.mark.parametrize(
     "named", ["secret.txt", "fifo.py", "/dev/zero", "/proc/self/environ", "a\0b.py", "folder"]
 )
-def test_a_program_from_anybody_shows_no_file_that_it_names(script, named):
+def test_a_foreign_program_file_shows_no_local_file(script, named):
     (script / "secret.txt").write_text("root:x:0:0\n" * 20)
     os.mkfifo(script / "fifo.py")
     (script / "folder").mkdir()
@@ -185,7 +185,7 @@ def test_a_profile_without_programs_or_with_a_damaged_one_is_refused_in_words(tm
 
 
 @pytest.mark.parametrize("name", ["program", "native"])
-def test_a_listing_fits_a_narrow_terminal_and_is_as_wide_as_it_is_in_a_pipe(script, name):
+def test_a_listing_fits_a_narrow_terminal_and_keeps_its_width_in_a_pipe(script, name):
     if name == "native" and not availability("native").works:
         pytest.skip("no LLVM")
     narrow = command(name, "rnn.py", cwd=script, COLUMNS="80").stdout.splitlines()

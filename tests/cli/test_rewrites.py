@@ -60,7 +60,7 @@ def test_a_saved_profile_is_read(script):
     assert again.stdout == diff.stdout
 
 
-def test_functions_never_called_are_listed_and_none_at_all_is_mentioned(script):
+def test_functions_never_called_are_listed_and_their_absence_is_mentioned(script):
     with (script / "rnn.py").open("a") as file:
         file.write("scanviz.function([x], T.exp(x) + T.exp(x), name='unused')\n")
     done = command("rewrites", "rnn.py", cwd=script)
@@ -71,14 +71,14 @@ def test_functions_never_called_are_listed_and_none_at_all_is_mentioned(script):
     assert (none.returncode, none.stdout, none.stderr) == (0, "hi\n", "no function was built\n")
 
 
-def test_why_and_why_not(script):
+def test_rewrites_answers_why_and_why_not(script):
     why = command("rewrites", "--why", "5", "rnn.py", cwd=script)
     assert "scan{rnn}(…)  written at rnn.py:5" in why.stderr
     why_not = command("rewrites", "--why-not", "inline_one_step", "--scan", "rnn", "rnn.py", cwd=script)
     assert "is not known when building, not 1" in why_not.stderr
 
 
-def test_groups_of_a_tier_are_listed_with_refusals(tmp_path):
+def test_rewrites_lists_fused_groups_with_refusals(tmp_path):
     (tmp_path / "fused.py").write_text(FUSED)
     done = command("rewrites", "--scan", "rnn", "fused.py", cwd=tmp_path)
     assert (

@@ -22,7 +22,7 @@ def run(tmp_path):
     return runner(tmp_path)
 
 
-def test_without_a_rule_that_is_wrong_the_results_differ(run):
+def test_ablating_a_wrong_rule_changes_the_results(run):
     done = run("--ablate", "--budget", "1", "--function", "f", "wrong.py")
     assert done.returncode == 1
     assert "without wrong the results are not the same" in done.stderr

@@ -22,7 +22,7 @@ def test_values_and_gradients_are_compared_on_the_inputs_of_the_script(run):
 
 
 @pytest.mark.parametrize("option", ["--verify", "--bisect"])
-def test_a_rewrite_that_is_wrong_is_named_and_gives_exit_code_1(run, option):
+def test_a_wrong_rewrite_is_named_and_exits_with_1(run, option):
     done = run(option, "wrong.py")
     assert done.returncode == 1, done.stderr
     right, _, wrong = done.stderr.partition("\nf, on the inputs of its call\n")
@@ -35,7 +35,7 @@ def test_a_rewrite_that_is_wrong_is_named_and_gives_exit_code_1(run, option):
 
 
 @pytest.mark.parametrize(("ending", "code"), [("sys.exit()", 1), ("sys.exit(3)", 3), ("raise ValueError", 1)])
-def test_a_program_that_ends_in_its_own_way_is_checked_too(run, tmp_path, ending, code):
+def test_a_program_that_exits_by_itself_is_checked_too(run, tmp_path, ending, code):
     (tmp_path / "ends.py").write_text(f"{WRONG}\nimport sys\n{ending}\n")
     done = run("--verify", "ends.py")
     assert done.returncode == code and "wrong (tanh is nearly sin), changed" in done.stderr
@@ -66,7 +66,7 @@ def test_a_script_without_functions_is_reported(run, option):
     assert (done.returncode, done.stdout, done.stderr) == (0, "hi\n", "no function was built\n")
 
 
-def test_names_that_are_not_there_check_nothing_and_fail(run):
+def test_unknown_names_are_an_error_and_check_nothing(run):
     for option, says in (
         ("--function=tra", "no function named 'tra'; did you mean train?; functions: train"),
         ("--scan=rn", "no loop named 'rn'; did you mean rnn?; loops: rnn, grad_of_rnn"),

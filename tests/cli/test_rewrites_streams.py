@@ -16,7 +16,7 @@ def script(tmp_path):
     return tmp_path
 
 
-def test_json_stands_alone_on_standard_output_and_the_script_prints_to_standard_error(script):
+def test_standard_output_holds_json_alone_and_the_script_prints_to_stderr(script):
     with (script / "rnn.py").open("a") as file:
         file.write("import os, subprocess, sys\nos.write(1, b'raw\\n')\nsys.stdout.flush()\n")
         file.write("subprocess.run([sys.executable, '-c', 'print(1 + 1)'])\n")
@@ -33,7 +33,7 @@ def test_json_stands_alone_on_standard_output_and_the_script_prints_to_standard_
     ]
 
 
-def test_json_of_a_script_that_fails_or_has_no_functions(script):
+def test_json_is_written_for_scripts_that_fail_or_have_no_functions(script):
     with (script / "rnn.py").open("a") as file:
         file.write("raise ValueError('later')\n")
     failed = scanviz_("rewrites", "--json", "rnn.py", cwd=script)
@@ -46,7 +46,7 @@ def test_json_of_a_script_that_fails_or_has_no_functions(script):
     assert missing.returncode == 2 and missing.stdout == "" and "nothing.py" in missing.stderr
 
 
-def test_a_reader_that_goes_away_leaves_no_complaint(script):
+def test_a_closed_pipe_prints_no_message(script):
     assert scanviz_("profile", "-q", "rnn.py", cwd=script).returncode == 0
     for arguments in ("rnn.scanviz", "--json rnn.scanviz", "--json rnn.py", "rnn.scanviz --step 2 --tree"):
         command = f"{sys.executable} -m scanviz rewrites {arguments} | head -c 5"

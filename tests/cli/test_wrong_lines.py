@@ -71,7 +71,7 @@ tui                                               | no profile or script given
 
 
 @pytest.mark.parametrize("line", WRONG.strip().splitlines(), ids=lambda line: line.partition("  ")[0])
-def test_a_wrong_command_line_is_a_sentence_and_exit_code_2(
+def test_a_wrong_command_line_prints_a_sentence_and_exits_with_2(
     line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -45,7 +45,7 @@ def test_an_empty_variable_is_one_that_is_not_set(monkeypatch):
     assert (made.native.threads, made.native.pays_after, made.kept_memory) == (0, 0.01, 64_000_000)
 
 
-def test_infinity_may_be_asked_for_and_numbers_below_0_may_not(monkeypatch):
+def test_settings_accept_infinity_and_refuse_negative_numbers(monkeypatch):
     monkeypatch.setenv("SCANVIZ_NATIVE_PAYS_AFTER", "inf")
     made = Config()
     assert made.native.pays_after == float("inf")

@@ -86,7 +86,7 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize("name", MISTAKES)
-def test_the_message_names_the_line_and_the_cure(name):
+def test_the_message_names_the_line_and_a_fix(name):
     mistake, message = MISTAKES[name]
     with pytest.raises(ScanvizError) as caught:
         mistake()
@@ -99,7 +99,7 @@ SQUARE = ("inv", "det", "slogdet", "cholesky", "eigh", "eigvalsh", "expm")
 
 @pytest.mark.parametrize("mode", ["reference", "numpy", "native"])
 @pytest.mark.parametrize("name", [*SQUARE, "solve"])
-def test_a_matrix_that_is_not_square_is_called_so(name, mode):
+def test_a_matrix_that_is_not_square_is_reported_as_such(name, mode):
     function = getattr(T.linalg, name)
     f = scanviz.function(
         [M, x], function(M, x) if name == "solve" else function(M), mode=mode, on_unused_input="ignore"

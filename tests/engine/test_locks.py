@@ -128,7 +128,7 @@ def test_a_lock_of_the_thread_that_forks_stays_its_own():
         assert ends_well(work)
 
 
-def test_all_locks_are_given_back_where_taking_one_of_them_is_interrupted():
+def test_all_locks_are_released_when_acquiring_one_is_interrupted():
     class Interrupted:
         def acquire(self):
             raise KeyboardInterrupt
@@ -139,7 +139,7 @@ def test_all_locks_are_given_back_where_taking_one_of_them_is_interrupted():
     assert not first._is_owned() and not last._is_owned()
 
 
-def test_all_locks_are_held_in_a_call_and_given_back_after_its_error():
+def test_all_locks_are_held_in_a_call_and_released_after_its_error():
     held = [locks.lock() for _ in range(3)]
     assert locks.acquire_all(held, lambda: all(lock._is_owned() for lock in held))
     with pytest.raises(ZeroDivisionError):

@@ -206,7 +206,7 @@ def test_a_name_of_an_outer_module_has_the_same_replacement(place, name, text):
     assert caught.value.fix == text
 
 
-def test_names_that_look_little_alike_are_not_proposed():
+def test_dissimilar_names_are_not_suggested():
     with pytest.raises(AttributeError) as caught:
         T.vector("x").fine  # noqa: B018
     assert caught.value.fix is None

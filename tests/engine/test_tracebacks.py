@@ -145,7 +145,7 @@ def test_the_users_frame_is_the_last_one(tmp_path, what, frames):
         ("ctrl_c_while_running", ["-m", "scanviz", "profile"]),
     ],
 )
-def test_ctrl_c_shows_the_users_line_last_wherever_it_is_heard(tmp_path, what, command):
+def test_ctrl_c_shows_the_users_line_last(tmp_path, what, command):
     found, text = printed(tmp_path, what, *command)
     assert found[:2] == ["<module>", what] and found[2:] in ([], ["deep_loop"]), text
     assert "KeyboardInterrupt" in text
@@ -157,7 +157,7 @@ def test_a_thread_shows_the_users_frame_last_too(tmp_path):
 
 
 @pytest.mark.parametrize("switch", ["SCANVIZ_TRACEBACK", "SCANVIZ_DEBUG"])
-def test_all_frames_are_shown_where_they_are_asked_for(tmp_path, switch):
+def test_all_frames_are_shown_on_request(tmp_path, switch):
     found, _ = printed(tmp_path, "identity", **{switch: "full"})
     assert len(found) > 3
 
@@ -201,14 +201,14 @@ def test_an_installed_library_that_lacks_a_name_gets_no_advice(tmp_path):
     assert "write:" not in done.stderr
 
 
-def test_another_module_that_is_missing_is_an_error_as_python_words_it(tmp_path):
+def test_a_missing_foreign_module_has_pythons_message(tmp_path):
     script = tmp_path / "script.py"
     script.write_text("import scanviz, jax_of_mine\n")
     done = subprocess.run([sys.executable, script], capture_output=True, text=True)
     assert done.stderr.endswith("ModuleNotFoundError: No module named 'jax_of_mine'\n")
 
 
-def test_the_setting_takes_two_words():
+def test_the_traceback_setting_has_two_values():
     assert scanviz.config.traceback in ("short", "full")
     with pytest.raises(ValueError, match="'short' or 'full'"):
         scanviz.config.traceback = "long"

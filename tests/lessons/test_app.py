@@ -201,7 +201,7 @@ def test_the_backward_cells_are_stepped_through_beside_the_text():
     use(6, walk)
 
 
-def test_f1_everywhere_and_question_mark_outside_of_editors_show_keys_and_words():
+def test_f1_and_question_mark_show_keys_and_the_glossary():
     async def walk(app: LearnApp, pilot: Pilot[None]) -> None:
         for opening, closing in (("f1", "f1"), ("question_mark", "escape")):
             await press(pilot, opening)
@@ -230,7 +230,7 @@ def test_every_key_of_the_lessons_is_explained():
             assert is_explained(owner, binding), binding.key
 
 
-def test_no_number_that_is_typed_for_a_step_ends_the_lessons():
+def test_no_typed_step_number_ends_the_application():
     async def walk(app: LearnApp, pilot: Pilot[None]) -> None:
         await press(pilot, "f9")
         for typed in ("--1", "²", "1:²", "2"):
@@ -241,7 +241,7 @@ def test_no_number_that_is_typed_for_a_step_ends_the_lessons():
     use(6, walk)
 
 
-def test_an_endless_program_is_ended_when_it_is_left(monkeypatch):
+def test_an_endless_program_is_stopped_on_leaving(monkeypatch):
     async def walk(app: LearnApp, pilot: Pilot[None]) -> None:
         app.query_one("#program", TextArea).load_text("while True: pass")
         await pilot.press("f5")
@@ -283,7 +283,7 @@ def test_a_failing_program_without_a_picture_shows_its_own_error():
     use(6, walk)
 
 
-def test_a_terminal_shows_as_many_panes_as_it_has_room_for():
+def test_a_terminal_shows_as_many_panes_as_fit():
     async def walk(app: LearnApp, pilot: Pilot[None]) -> None:
         shown = [seen(app)]
         await press(pilot, "f9")

@@ -42,7 +42,7 @@ def check(one: Lesson, answer: str) -> None:
             exec(compile(text, "lesson.py", "exec"), names)
 
 
-def test_there_are_ten_in_their_order():
+def test_there_are_ten_lessons_in_order():
     assert [one.number for one in lessons()] == list(range(1, 11))
 
 
@@ -98,7 +98,7 @@ def test_the_steps_of_a_program_are_kept():
     assert {len(trace.steps) for trace in record.traces} == {3}
 
 
-def test_a_wrong_answer_gets_a_word_of_help():
+def test_a_wrong_answer_gets_a_hint():
     one = lesson(6)
     wrong = one.solution.replace("[0, 4, 4, 2, 1]", "[0, 4, 3, 2, 1]")
     outcome = check_exercise(one, wrong)
@@ -135,7 +135,7 @@ def test_the_gains_of_the_cards_are_those_that_were_measured():
             assert f"{row[tier]['without_ms']:.3g} → {row[tier]['with_ms']:.3g} ms" in gain
 
 
-def test_the_cells_to_be_predicted_are_those_of_the_loop():
+def test_the_predicted_cells_are_those_of_the_loop():
     one = lesson(6)
     names = dict(run_program_of(one)[1])
     exec(one.solution, names)

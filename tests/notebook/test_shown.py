@@ -48,7 +48,7 @@ def test_a_loop_shows_its_operations_and_its_variables():
         assert hottest.label in words
 
 
-def test_a_record_of_nothing_shows_itself():
+def test_an_empty_record_is_shown():
     with scanviz.profile() as p:
         pass
     assert set(p._repr_mimebundle_()) == {"text/html", "text/plain"}

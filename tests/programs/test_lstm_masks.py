@@ -92,7 +92,7 @@ def program():
 
 
 @pytest.mark.parametrize("mode", TIERS, ids=str)
-def test_values_and_gradients_are_those_by_hand(program, mode):
+def test_values_and_gradients_agree_with_handwritten_ones(program, mode):
     f = scanviz.function(*program, mode=mode)
     for seed, lengths in enumerate([LENGTHS, (2, 5, 5, 1), (4,)]):
         values = case(seed, lengths)

@@ -118,7 +118,7 @@ def test_the_adjoint_by_hand_is_the_slope_of_its_cost():
 
 
 @pytest.mark.parametrize("mode", [*TIERS, CUPY], ids=str)
-def test_training_goes_the_way_of_plain_numpy_and_down(mode):
+def test_training_agrees_with_plain_numpy_and_lowers_the_loss(mode):
     values, begin, seen = problem(2)
     shared = [scanviz.shared(value, name) for value, name in zip(values, "wbv", strict=True)]
     start, observed = T.vector("start"), T.matrix("seen")

@@ -98,7 +98,7 @@ def test_repeats_are_merged_run_by_run_as_many_as_all_have() -> None:
         replace(merged([("a", SMALL), ("b", SMALL)]), origins=merged([("a", SMALL)]).origins * 2),
     ],
 )
-def test_origins_that_make_no_sense_are_refused(wrong: ProfileRecord, tmp_path: Path) -> None:
+def test_invalid_origins_are_refused(wrong: ProfileRecord, tmp_path: Path) -> None:
     save(wrong, tmp_path / "wrong.scanviz")
     with pytest.raises(ScanvizError, match="makes no sense"):
         load(tmp_path / "wrong.scanviz")

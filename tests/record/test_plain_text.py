@@ -31,7 +31,7 @@ OTHER_WAYS = {
 
 
 @given(texts() | st.text())
-def test_nothing_steering_passes(text: str) -> None:
+def test_control_characters_do_not_pass(text: str) -> None:
     assert (
         is_plain(sanitize(text))
         and not STEERING.search(sanitize(text))
@@ -64,7 +64,7 @@ def test_characters_missing_from_the_encoding_are_replaced() -> None:
     assert raw.getvalue() == b"u \x1b[1m?\x1b[0m \\x1b]0;x\\x07\n"
 
 
-def test_nothing_is_written_to_a_terminal_but_through_the_gate() -> None:
+def test_terminal_output_always_passes_the_sanitizer() -> None:
     found = []
     for folder in ("cli", "profiler", "tui", "render", "record"):
         for path in sorted((PACKAGE / folder).rglob("*.py")):

@@ -89,6 +89,6 @@ def test_a_row_that_takes_noticeable_time_is_no_plumbing():
     assert plumbing_operations(None) == frozenset()
 
 
-def test_the_operations_it_names_are_declared():
+def test_the_operations_of_plumbing_are_declared():
     names = {declaration.name for declaration in declarations()}
     assert names >= module._OF_ARRAYS | module._CHECKS | {"alloc", "sum_to_shape", "dimshuffle", "index"}

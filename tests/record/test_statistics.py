@@ -52,7 +52,7 @@ def test_counting_one_by_one_is_the_same_as_counting_together(times: list[int]) 
     assert histogram.record() == filled(times).record()
 
 
-def test_no_durations_give_zeros() -> None:
+def test_statistics_without_durations_are_zeros() -> None:
     histogram = Histogram()
     histogram.add(np.zeros(0, np.int64))
     assert histogram.record().count == 0
@@ -69,9 +69,9 @@ def test_totals_beyond_64_bits_are_exact() -> None:
 
 
 @given(times=st.lists(st.integers(0, LONGEST), max_size=60))
-def test_it_never_takes_more_than_40_kilobytes(times: list[int]) -> None:
+def test_a_histogram_takes_at_most_40_kilobytes(times: list[int]) -> None:
     assert filled(times).nbytes <= 40_000
 
 
-def test_a_usual_loop_takes_less_than_10_kilobytes() -> None:
+def test_the_histogram_of_a_usual_loop_takes_less_than_10_kilobytes() -> None:
     assert filled([100, 2_000, 10_000_000]).nbytes < 10_000

@@ -162,7 +162,7 @@ def test_an_array_that_is_too_large_is_refused(tmp_path: Path, monkeypatch: pyte
         save(small(), path)
 
 
-def test_a_header_that_promises_more_than_there_is_is_refused(tmp_path: Path) -> None:
+def test_a_header_of_an_array_longer_than_its_data_is_refused(tmp_path: Path) -> None:
     honest = array(SPECIAL)
     lie = honest.replace(b"(3, 2), ", b"(3,9**9)")
     assert lie != honest
@@ -184,7 +184,7 @@ def test_a_header_that_promises_more_than_there_is_is_refused(tmp_path: Path) ->
         ({"left_out": -1}, "is negative"),
     ],
 )
-def test_values_that_make_no_sense_are_refused(changes: dict[str, Any], message: str, tmp_path: Path) -> None:
+def test_invalid_values_are_refused(changes: dict[str, Any], message: str, tmp_path: Path) -> None:
     save(small(**changes), tmp_path / "bad.scanviz")
     with pytest.raises(ScanvizError, match=message):
         load(tmp_path / "bad.scanviz")

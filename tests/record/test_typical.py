@@ -37,6 +37,6 @@ def test_too_few_steps_give_no_parts(sampled: int) -> None:
     )
 
 
-def test_a_step_of_next_to_no_time_is_none_that_was_measured() -> None:
+def test_a_step_below_the_clocks_resolution_counts_as_unmeasured() -> None:
     loop = LoopRecord(1, 1, None, "h", None, steps=9, sampled_steps=9, body_ns=5e-324, overhead_ns=1e-320)
     assert typical_step(loop).startswith("too few steps")

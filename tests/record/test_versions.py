@@ -146,7 +146,7 @@ def test_an_invalid_intermediate_graph_is_reported_where_it_is_shown():
         rewrites.snapshot(1)
 
 
-def test_nothing_is_written_twice():
+def test_a_record_writes_no_node_twice():
     rewrites = profiled().functions[0].rewrites
     nodes = [replace(each, versions=()) for each in rewrites.graphs.nodes]
     assert len(set(nodes)) == len(nodes)

@@ -20,7 +20,7 @@ def function_of(step):
     return scanviz.function([X, H0], rows, mode="reference")
 
 
-def test_it_has_fewer_than_300_lines():
+def test_the_arena_has_fewer_than_300_lines():
     assert len(Path(arena.__file__).read_text().splitlines()) < 300
 
 

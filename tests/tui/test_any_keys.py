@@ -96,7 +96,7 @@ def records():
     keys=st.lists(st.sampled_from(KEYS), max_size=25),
 )
 @waits
-async def test_nothing_breaks(number, size, keys):
+async def test_random_keys_never_break_the_application(number, size, keys):
     app = ScanvizApp(Source(records()[number], "p.scanviz"))
     async with app.run_test(size=size) as pilot:
         for key in keys:

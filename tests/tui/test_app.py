@@ -215,7 +215,7 @@ async def test_cursor_and_bad_values_are_visible_without_colour():
 
 @pytest.mark.parametrize("theme", ["textual-dark", "textual-light"])
 @waits
-async def test_without_colour_everything_is_grey_and_still_seen(theme, monkeypatch):
+async def test_without_colours_the_screen_is_grey_and_complete(theme, monkeypatch):
     monkeypatch.setenv("NO_COLOR", "1")
 
     async with opened() as (app, pilot):

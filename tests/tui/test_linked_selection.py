@@ -74,7 +74,7 @@ def test_each_operation_that_reads_a_loop_variable_is_found_for_it_alone(record)
                 assert reads.get(node.operation, set()) == inputs
 
 
-def test_nothing_belongs_to_nothing():
+def test_an_empty_selection_has_no_counterparts():
     assert linked_selection(start(gradient_record())) == LinkedSelection()
     assert not LinkedSelection().named_in("h[t-1]")
 

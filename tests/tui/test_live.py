@@ -104,7 +104,7 @@ def test_options_of_profile_go_on_to_it(tmp_path):
         ("os.kill(os.getpid(), signal.SIGTERM); time.sleep(99)", "ended by SIGTERM", 143),
     ],
 )
-def test_however_a_script_ends_its_record_is_kept_and_saved(tmp_path, end, status, code):
+def test_the_record_is_saved_however_a_script_ends(tmp_path, end, status, code):
     with running(tmp_path, LOOP + end.replace('"seen"', repr(str(tmp_path / "seen")))) as source:
         if end.startswith(WHEN_SEEN):  # unreported events are lost when it is killed
             until(lambda: source.update() and [loop.steps for loop in source.record.loops] == [50], "loop")
@@ -146,7 +146,7 @@ def test_an_earlier_profile_is_not_taken_for_this_runs(tmp_path):
         assert not source.was_saved() and (tmp_path / "script.scanviz").read_bytes() == before
 
 
-def test_nothing_that_is_printed_is_lost(tmp_path):
+def test_no_printed_output_is_lost(tmp_path):
     code = r"""
 import os, sys
 os.write(1, b"x" * 700_000)            # a line longer than what is read at once
@@ -326,7 +326,7 @@ def test_the_screen_is_notified_at_most_ten_times_a_second(tmp_path):
     watched(tmp_path, FOREVER, steps)
 
 
-def test_news_arrive_while_help_or_a_question_is_open(tmp_path):
+def test_updates_arrive_while_help_or_a_question_is_open(tmp_path):
     async def steps(app, pilot, source):
         await until_shown(pilot, lambda: app.state.loop is not None, "loop")
         for key in ("question_mark", "q"):

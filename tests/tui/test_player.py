@@ -113,7 +113,7 @@ async def test_a_failed_computation_is_reported_once():
 
 
 @waits
-async def test_it_plays_to_the_end_and_stops_there():
+async def test_the_player_stops_at_the_end():
     async with opened(record()) as (app, pilot):
         app.state = app.state.at_step(STEPS - 30)
         await pilot.press("7", "space")

@@ -64,7 +64,7 @@ def test_the_line_fits_any_terminal_and_begins_with_the_active_part():
     assert "█" in line(pulse, record, width=78)
 
 
-def test_before_a_loop_has_run_nothing_is_called_still():
+def test_the_line_notes_that_no_loop_has_run_yet():
     assert "no loop has run yet" in line(Pulse(), ProfileRecord())
     assert "no loop has run yet" in line(Pulse().after(ProfileRecord(wall_ns=9_000_000_000)), ProfileRecord())
 

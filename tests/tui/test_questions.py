@@ -167,7 +167,7 @@ async def test_the_first_nan_of_another_loop_is_found_too():
 
 
 @waits
-async def test_the_state_at_step_37_and_one_step_back():
+async def test_the_application_shows_the_state_at_step_37_and_one_step_back():
     """Two acts from the first screen: the number, which `:` begins and enter ends, and a key back."""
     record = planted_record()
 
@@ -195,7 +195,7 @@ def screen_of(app):
     return " ".join(" ".join(strip.text.split()) for strip in app.screen._compositor.render_strips())
 
 
-def test_where_most_of_the_time_goes_is_read_off_the_first_screen_of_any_terminal():
+def test_the_first_screen_shows_the_largest_share_of_time_at_any_size():
     record = gradient_record()
     slowest = max(record.loops, key=lambda loop: loop.total_ns)
     hottest = OperationTimes(parts_of(record)).most_of(slowest)

@@ -45,7 +45,7 @@ def test_the_whole_run_and_loops_that_are_gone_stand_below(record):
     assert max(map(len, shown.split("\n")[:7])) <= 80
 
 
-def test_the_tab_shows_them_for_a_function(record):
+def test_the_tab_shows_rows_of_a_function(record):
     async def look():
         async with opened(record) as (app, pilot):
             app.state = app.state.at_function(record.functions[0].key)

@@ -115,7 +115,7 @@ def drawn(app):
 
 
 @pytest.mark.parametrize("name", SCREENS)
-def test_the_screen_is_the_one_that_was_looked_at(name):
+def test_screens_agree_with_the_approved_ones(name):
     title, size, keys = SCREENS[name]
     path = FOLDER / f"{name}.txt"
 

@@ -45,7 +45,7 @@ def test_a_record_of_nothing_has_a_state():
     assert state.at_step(5).step == 0 and state.at_rewrite(3).rewrite == 0 and state.slowest_step() is None
 
 
-def test_going_to_the_gradient_and_back():
+def test_the_other_loop_leads_to_the_gradient_and_back():
     forward, backward = keys(gradient_record())
     state = start(gradient_record()).at_loop(forward)
     assert state.other_loop() == backward
@@ -118,5 +118,5 @@ def test_an_unknown_loop_is_no_place_to_go():
 
 
 @pytest.mark.parametrize("step, expected", [(-3, 0), (0, 0), (39, 39), (40, 39), (10**9, 39)])
-def test_steps_end_at_the_ends(step, expected):
+def test_step_moves_stop_at_the_first_and_last_step(step, expected):
     assert start(gradient_record()).at_step(step).step == expected

@@ -276,7 +276,7 @@ async def test_the_row_at_the_cursor_is_explained_and_enter_opens_its_line():
 
 
 @waits
-async def test_slash_filters_and_escape_gives_up():
+async def test_slash_filters_and_escape_cancels():
     async with opened() as (app, pilot):
         await at(app, pilot, "Profile")
         await pilot.press("slash", "t", "a", "n", "h", "enter")

@@ -85,7 +85,7 @@ def terminal(tmp_path):
     found.tmux("kill-server")
 
 
-def test_a_walk_through_a_profile_in_a_real_terminal(terminal, tmp_path):
+def test_a_profile_is_browsed_in_a_real_terminal(terminal, tmp_path):
     save(traced_record(), tmp_path / "rnn.scanviz")
     terminal.press(f"{sys.executable} -m scanviz tui rnn.scanviz; echo code=$?", "Enter")
     terminal.wait("1 Profile", "train", "rnn", "quit")

@@ -92,7 +92,7 @@ def jar():
     return aiohttp.CookieJar(unsafe=True)  # cookies of addresses that are numbers are kept too
 
 
-def test_the_application_is_drawn_and_answers_keys(served):
+def test_the_web_application_draws_and_answers_keys(served):
     async def run():
         async with aiohttp.ClientSession(cookie_jar=jar()) as session:
             status, text = await get(session, served.address)

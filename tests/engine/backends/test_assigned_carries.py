@@ -47,7 +47,7 @@ def carries_of(f):
 
 @pytest.mark.parametrize("tier", ["numpy", "native"])
 @pytest.mark.parametrize("name", STEPS)
-def test_a_carry_is_changed_in_place(name, tier):
+def test_an_assigned_carry_is_changed_in_place(name, tier):
     step, starts = STEPS[name]
     results, _ = scanviz.scan(step, T.arange(N), starts, return_list=True)
     wanted = [rows[-1] for rows in results]

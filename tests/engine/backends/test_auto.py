@@ -68,7 +68,7 @@ def test_the_default_mode_is_auto():
 
 
 @needs_llvm
-def test_code_for_shapes_is_never_taken_for_others_where_shapes_change_all_the_time(pays_after):
+def test_code_for_some_shapes_is_never_used_for_others(pays_after):
     pays_after(1e-4)  # machine code follows some calls after code for any shapes was made
     x = T.matrix("x")
     rows, _ = scanviz.scan(lambda x_t, s: T.tanh(x_t - s * 0.5), x, T.zeros_like(x[0]), name="wide")
@@ -84,7 +84,7 @@ def test_code_for_shapes_is_never_taken_for_others_where_shapes_change_all_the_t
 
 
 @needs_llvm
-def test_a_few_dozen_batch_sizes_all_have_machine_code_of_their_own(pays_after):
+def test_a_few_dozen_batch_sizes_each_have_machine_code(pays_after):
     pays_after(0.0)
     x = T.matrix("x")
     f = scanviz.function([x], scanviz.scan(lambda x_t, s: x_t - s, x, T.zeros_like(x[0]), mode=None)[0])
@@ -131,7 +131,7 @@ def test_loops_of_one_function_count_together():
 
 
 @needs_llvm
-def test_a_function_is_rewritten_once_and_goes_over_to_machine_code_in_all_its_loops():
+def test_a_function_is_rewritten_once_when_its_loops_switch_to_machine_code():
     x, w = T.matrix("x"), T.vector("w")
     rows, _ = scanviz.scan(lambda x_t, h, w: T.tanh(w * h + x_t * 0.5), x, T.zeros((8,)), w, name="model")
     loss = (rows**2).sum()
@@ -153,7 +153,7 @@ def test_a_loop_with_a_stop_condition_counts_the_steps_that_it_took():
 
 
 @needs_llvm
-def test_a_short_function_counts_the_steps_that_its_loop_took_not_those_it_may_take():
+def test_a_short_function_counts_the_steps_taken_not_the_possible_ones():
     def whole_after(most, until):
         x, n = T.scalar("x"), T.lscalar("n")
 
@@ -212,7 +212,7 @@ def test_the_steps_of_a_loop_inside_count_for_the_loop_around_it(pays_after):
 
 
 @needs_llvm
-def test_elements_that_numpy_adds_one_after_another_count_one_by_one(pays_after):
+def test_sequential_reductions_are_charged_per_element(pays_after):
     pays_after(3e-3)
     h, source, goal = T.matrix("h"), T.lvector("source"), T.lvector("goal")
     out, _ = scanviz.scan(
@@ -225,7 +225,7 @@ def test_elements_that_numpy_adds_one_after_another_count_one_by_one(pays_after)
 
 @needs_llvm
 @pytest.mark.parametrize(("shape", "tier"), [((500, 6, 3), "native"), ((3, 6, 500), "numpy")])
-def test_short_axes_along_which_operands_are_repeated_count_more_than_long_ones(pays_after, shape, tier):
+def test_broadcasts_along_short_axes_are_charged_more_than_along_long_ones(pays_after, shape, tier):
     pays_after(3e-3)
     points, centres = T.matrix("points"), T.matrix("centres")
     out, _ = scanviz.scan(
@@ -239,7 +239,7 @@ def test_short_axes_along_which_operands_are_repeated_count_more_than_long_ones(
 
 
 @needs_llvm
-def test_many_short_calls_are_compiled_too_and_from_the_same_call_on_each_time():
+def test_many_short_calls_are_compiled_at_a_reproducible_call():
     given = RNG.normal(size=200)
     counts = [calls_until_native(bent(), given) for _ in range(3)]
     assert counts[0] > 2 and len(set(counts)) == 1
@@ -256,7 +256,7 @@ def test_draws_in_a_step_are_charged_at_their_numpy_cost(pays_after):
 
 @needs_llvm
 @pytest.mark.parametrize("seconds, expected", [(0.0, "native"), (float("inf"), "numpy")])
-def test_the_user_can_have_all_compiled_or_nothing(pays_after, seconds, expected):
+def test_a_setting_compiles_all_loops_or_none(pays_after, seconds, expected):
     pays_after(seconds)
     f = bent()
     f(np.ones(100_000 if seconds else 2))
@@ -296,7 +296,7 @@ def test_loops_stay_on_numpy_with_a_reason_when_llvm_is_missing(monkeypatch):
 
 
 @needs_llvm
-def test_a_profile_takes_the_same_way_as_a_plain_run_and_shows_both():
+def test_a_profiled_loop_uses_the_same_tiers_and_shows_both():
     given, plain, watched = RNG.normal(size=400), bent(), bent()
     expected = [plain(given) for _ in range(20)]
     with profile() as session:
@@ -316,7 +316,7 @@ def printed_by(script):
     return done.stdout
 
 
-def test_nothing_of_llvm_nor_much_else_is_loaded_for_a_short_loop():
+def test_a_short_loop_loads_neither_llvm_nor_many_modules():
     script = (
         "import sys, numpy as np, scanviz\n"
         "from scanviz import tensor as T\n"

@@ -84,7 +84,7 @@ def two_input_loop(make):
 
 
 @pytest.mark.parametrize("name", STEPS)
-def test_a_step_of_each_kind(name):
+def test_steps_of_each_kind_agree_with_the_reference(name):
     inputs, results = two_input_loop(STEPS[name])
     for steps in (1, 6):
         check(inputs, results, [steps, ROWS, np.linspace(-1, 1, 4)])
@@ -106,7 +106,7 @@ def bodies(draw):
 
 
 @given(make=bodies(), keep=st.sampled_from([None, 1, 2]), steps=st.integers(1, 6))
-def test_steps_of_many_operations(make, keep, steps):
+def test_steps_of_many_operations_agree_with_the_reference(make, keep, steps):
     x, h, h0, c = T.vector("x"), T.vector("h"), T.vector("h0"), T.vector("c")
     values = make(h, x)
     variables = [
@@ -128,7 +128,7 @@ def test_plans_of_random_steps_write_over_no_live_value(make):
         verify_plan(each.body, plan_loop(each, shapes, single, EMITS))
 
 
-def test_loops_in_loops_to_four_levels():
+def test_loops_nested_four_deep_agree_with_the_reference():
     def level(depth, row):
         if depth == 0:
             return T.tanh(row)

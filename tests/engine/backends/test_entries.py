@@ -42,7 +42,7 @@ def test_threads_that_count_a_run_at_the_same_time_do_not_lose_the_entry():
     assert made(f).entry is not None
 
 
-def test_an_error_in_a_step_reads_as_with_an_arena():
+def test_an_error_in_an_entered_step_has_the_usual_message():
     f, x, places = looked_up(), np.arange(3.0), np.array([0, 1, 7, 1])
     with pytest.raises(IndexError) as before:
         f(x, places)
@@ -55,7 +55,7 @@ def test_an_error_in_a_step_reads_as_with_an_arena():
     assert "step 2" in str(after.value)
 
 
-def test_other_lengths_go_by_the_entry_and_no_step_by_an_arena():
+def test_other_lengths_use_the_entry_without_an_arena():
     f, x, places = looked_up(), np.arange(3.0), np.array([0, 1, 2, 1])
     for _ in range(ENTERED + 1):
         f(x, places)

@@ -36,7 +36,7 @@ def test_a_failure_in_a_step_names_the_instruction_the_step_and_its_operands():
         assert loop.body.instructions[instruction].op.name == "index"
 
 
-def test_outside_of_loops_there_is_no_step(monkeypatch):
+def test_a_failure_outside_loops_names_no_step(monkeypatch):
     v, k = T.vector("v"), T.lscalar("k")
     f = scanviz.function([v, k], v[k], mode="numpy")
     found = []

@@ -22,7 +22,7 @@ def sitsot(keep=None):
 
 
 @pytest.mark.parametrize("steps", [0, 1, 2, 8])
-def test_a_state_with_one_tap(steps):
+def test_a_state_with_one_tap_agrees_with_the_reference(steps):
     check(*sitsot(), [steps, ROWS, START])
 
 
@@ -37,7 +37,7 @@ def test_the_last_rows_of_a_ring_are_those_of_all_rows(tier, steps, keep):
 
 @pytest.mark.parametrize("steps", [0, 1, 2, 3, 9])
 @pytest.mark.parametrize("keep", [None, 1, 2, 5])
-def test_a_state_with_several_taps(steps, keep):
+def test_a_state_with_several_taps_agrees_with_the_reference(steps, keep):
     a, b, start = T.vector("a"), T.vector("b"), T.matrix("start")
     state = State("f", {-3: a, -1: b}, {0: T.sin(a) + 0.5 * b}, Keep(keep))
     result = loop([state], N, [start])
@@ -45,7 +45,7 @@ def test_a_state_with_several_taps(steps, keep):
 
 
 @pytest.mark.parametrize("steps", [0, 1, 5])
-def test_a_buffer_read_and_written_at_several_taps(steps):
+def test_a_buffer_with_several_taps_agrees_with_the_reference(steps):
     x, past, now, ahead = (T.vector(name) for name in ("x", "past", "now", "ahead"))
     buffer = T.matrix("buffer")
     writes = {0: now + past * x, 1: ahead - past}
@@ -87,7 +87,7 @@ def test_a_carry_in_a_ring_of_one_row_keeps_its_old_value():
     check([N, h0, first], loop(variables, N, [h0, first]), [6, START, START * 2])
 
 
-def test_carries_that_swap_and_one_that_stays():
+def test_swapped_and_constant_carries_agree_with_the_reference():
     a, b, c = (T.vector(name) for name in "abc")
     a0, b0, c0 = (T.vector(name) for name in ("a0", "b0", "c0"))
     variables = [Carry("a", a, b), Carry("b", b, a), Carry("c", c, c)]
@@ -95,7 +95,7 @@ def test_carries_that_swap_and_one_that_stays():
         check([N, a0, b0, c0], loop(variables, N, [a0, b0, c0]), [steps, START, START + 1, START + 2])
 
 
-def test_states_that_take_each_others_values():
+def test_swapped_states_agree_with_the_reference():
     a, b = T.vector("a"), T.vector("b")
     a0, b0 = T.vector("a0"), T.vector("b0")
     for first, second in [(b, a), (a + b, a), (b, a * 2)]:
@@ -129,7 +129,7 @@ def test_outputs_that_are_the_inputs_or_constants_or_given_twice_are_rows_of_the
 
 @pytest.mark.parametrize("keep", [None, 1, 3])
 @pytest.mark.parametrize("limit", [-1.0, 0.5, 4.0, 100.0])
-def test_a_loop_that_stops_keeps_the_step_at_which_it_stopped(keep, limit):
+def test_a_stopped_loop_keeps_its_last_step(keep, limit):
     x, h, h0, stop = T.vector("x"), T.vector("h"), T.vector("h0"), T.scalar("stop")
     limit_inside = T.scalar("limit")
     new = h + x
@@ -149,7 +149,7 @@ def test_a_loop_that_stops_keeps_the_step_at_which_it_stopped(keep, limit):
 
 
 @pytest.mark.parametrize("tier", TIERS)
-def test_a_loop_that_stops_has_rows_for_the_steps_it_does(tier):
+def test_a_stopped_loop_has_rows_for_its_steps_alone(tier):
     count, start = T.lscalar("count"), constant(0)
     limit, limit_inside = T.lscalar("limit"), T.lscalar("limit_inside")
     variables = [

@@ -54,7 +54,7 @@ def test_memory_does_not_grow_with_steps_when_the_last_row_is_kept():
     assert max(peaks) - min(peaks) < 400
 
 
-def test_the_generated_code_writes_every_result_into_an_array_that_is_there():
+def test_generated_code_writes_results_into_existing_arrays():
     inputs, outputs = elementwise_loop()
     executable = compiled("numpy", inputs, outputs)
     executable.run([np.array(2), np.ones((2, 3)), np.ones(3)], None)
@@ -84,7 +84,7 @@ def test_generated_code_is_found_by_tracebacks_and_debuggers():
 
 @pytest.mark.parametrize("tier", TIERS)
 @pytest.mark.parametrize("allow_gc", [True, False])
-def test_threads_do_not_meet(tier, allow_gc):
+def test_calls_in_threads_share_no_buffers(tier, allow_gc):
     x, h = T.vector("x"), T.vector("h")
     new = T.tanh(x * 0.5 + h) * T.exp(-x) + T.dot(T.outer(x, h), x)
     results = loop([Sequence("x", x), State("h", {-1: h}, {0: new})], N, [X, H0], allow_gc=allow_gc)
@@ -110,7 +110,7 @@ def test_threads_do_not_meet(tier, allow_gc):
 
 
 @pytest.mark.parametrize("width", [3, SMALL_BYTES])
-def test_large_buffers_are_kept_between_calls_only_where_asked(width):
+def test_large_buffers_are_kept_between_calls_only_on_request(width):
     for allow_gc in (True, False):
         x, h = T.vector("x"), T.vector("h")
         state = State("h", {-1: h}, {0: T.tanh(x * 0.5 + h)})
@@ -154,7 +154,7 @@ def _last_row_alone(kind):
 
 
 @pytest.mark.parametrize("kind", ["two taps", "one number", "views", "until", "product"])
-def test_a_thousand_and_twenty_thousand_steps_hold_the_same(kind):
+def test_memory_of_last_rows_is_independent_of_the_steps(kind):
     f, start, peaks = _last_row_alone(kind), np.zeros((2, 50)), []
     for steps in (1_000, 20_000):
         f(start, steps)

@@ -294,7 +294,7 @@ def test_an_interrupt_is_reported_as_the_end_of_run_and_call(tier):
     assert [type(error) for error in text.calls] == [KeyboardInterrupt]
 
 
-def test_an_observer_that_raises_does_not_keep_the_others_from_hearing_the_end():
+def test_an_observer_that_raises_does_not_hide_the_end_from_others():
     class Raiser(Ends):
         def loop_begin(self, function, loop, n_steps, buffer_bytes):
             raise RuntimeError("not now")

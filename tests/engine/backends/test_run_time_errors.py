@@ -28,7 +28,7 @@ def message_of(tier, inputs, outputs, values, kind):
     return str(caught.value)
 
 
-def test_shapes_that_do_not_go_together_name_the_inputs_and_the_step(tier):
+def test_mismatched_shapes_are_an_error_with_inputs_and_step(tier):
     rows, w = T.matrix("rows"), T.matrix("w")
     out, _ = scanviz.scan(lambda row, w: T.dot(row, w), rows, None, [w], name="products")
     text = message_of(tier, [rows, w], [out], [np.ones((3, 2)), np.ones((4, 4))], ShapeError)

@@ -46,7 +46,7 @@ def test_a_power_is_written_over_the_power_before(steps):
     assert rows_held(text) == 1
 
 
-def test_no_step_leaves_the_start():
+def test_without_steps_the_initial_state_is_kept():
     h, n = T.vector("h"), T.lscalar("n")
     rows, _ = scanviz.scan(lambda p: p * 2.0, outputs_info=h, n_steps=n)
     f = scanviz.function([h, n], [rows.shape[0], rows[-1:]])
@@ -92,7 +92,7 @@ def test_two_states_of_one_operation_do_not_share_a_row():
 
 
 @pytest.mark.parametrize("steps", [3, 5000])
-def test_a_loop_that_stops_and_makes_room_on_the_way_gives_its_last_row(steps):
+def test_a_stopped_loop_that_grew_its_rows_gives_its_last_row(steps):
     found, text = two_tiers(lambda p, a: (p + 1.0, scanviz.until(p[0] > 3000)), steps=steps)
     np.testing.assert_array_equal(found, START + min(steps, 3001))
     assert rows_held(text) in (1, 2)

@@ -32,13 +32,13 @@ def step_and_source(fn, *non_sequences):
     return before, inside
 
 
-def test_slices_of_a_buffer_are_taken_once():
+def test_slices_of_a_buffer_are_computed_once():
     before, inside = step_and_source(lambda x, h: (x * 2.0)[:3] * T.tanh((x * 2.0)[3:]) + h)
     assert "[:3]" in before and "[3:]" in before
     assert "[:3]" not in inside and "[3:]" not in inside
 
 
-def test_a_slice_of_a_slice_and_a_turned_one_are_taken_once():
+def test_nested_and_reversed_slices_are_computed_once():
     def step(x, h):
         table = (x + 1.0).reshape((2, 3))
         return table.T[1:][:, 0].sum() + table[0][::-1] * h
@@ -59,7 +59,7 @@ def test_slices_of_sequences_and_states_stay_in_the_loop():
     assert "[:3]" in inside and "[::-1]" in inside and "[::-1]" not in before
 
 
-def test_parts_of_non_sequences_are_taken_once_numbers_and_rows_alike():
+def test_parts_of_non_sequences_are_computed_once():
     W = np.arange(9.0).reshape(3, 3)
     before, inside = step_and_source(lambda x, h, W: W[1, 2] * h + W.T[0] + x[:3] * W.shape[0], W)
     for part in ("p0[1, 2]", "p0.transpose(1, 0)"):
@@ -67,7 +67,7 @@ def test_parts_of_non_sequences_are_taken_once_numbers_and_rows_alike():
     assert "shape" not in before + inside and "float64(size_3)" in before  # known for these shapes: a number
 
 
-def test_a_buffer_used_again_after_its_view_is_no_trouble():
+def test_a_buffer_may_be_reused_after_its_view():
     def step(x, h):
         first = (x * 2.0)[:3]
         second = T.exp(x * 0.1 + first.sum())[3:]

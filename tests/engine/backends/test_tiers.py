@@ -71,7 +71,7 @@ def test_a_third_party_tier_supports_the_operations_of_its_table():
     assert tiers_of(exp, program)["mine"] == (False, "`exp` has no meaning of mine")
 
 
-def test_a_loop_and_a_branch_are_run_by_a_tier_that_has_all_that_is_in_them():
+def test_a_tier_runs_loops_and_branches_whose_operations_it_supports():
     rows, _ = scanviz.scan(lambda x, v: T.tanh(x + v), X, V, name="rnn")
     program, all_of_it = instructions([rows, ifelse(V[0] > 0, V + 1.0, T.exp(V))])
     (loop,) = (each for each in all_of_it if isinstance(each, LoopInstruction))
@@ -93,7 +93,7 @@ def test_an_unsupported_operation_is_an_error_with_its_loop_and_line():
     assert "test_tiers.py" in text and "`tanh` has no meaning of mine" in text
 
 
-def test_it_is_printed_where_not_all_tiers_can():
+def test_a_listing_prints_operations_that_some_tiers_lack():
     rows, _ = scanviz.scan(lambda x, v: T.tanh(x + v), X, V, name="rnn")
     program, _ = instructions([rows])
     lines = program_text(program, notes=Notes(refused=refused_by()), lines=False).splitlines()

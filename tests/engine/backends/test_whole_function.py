@@ -51,7 +51,7 @@ def same(found, expected):
 
 
 @pytest.mark.parametrize("mode", ["auto", "native"])
-def test_value_and_gradient_are_one_piece_of_machine_code_and_the_same_numbers(mode):
+def test_value_and_gradient_are_compiled_whole_with_the_same_results(mode):
     (f, count), (plain, expected) = slope(mode, updates=True), slope("reference", updates=True)
     first = f(PLACE, ROWS)
     same(first, plain(PLACE, ROWS))
@@ -73,7 +73,7 @@ def test_calls_with_other_shapes_are_counted_apart(pays_after):
     assert [met.whole is not None for met in f.executable._whole._met.values()] == [True, False]
 
 
-def test_it_is_from_the_same_call_on_each_time(pays_after):
+def test_whole_function_code_begins_at_a_reproducible_call(pays_after):
     pays_after(1e-2)
     counts = []
     for _ in range(2):
@@ -93,7 +93,7 @@ def test_numbers_of_steps_are_counted_apart_like_shapes():
         f(1.0, -1)
 
 
-def test_long_loops_and_steps_that_depend_on_other_values_stay_by_parts():
+def test_long_loops_and_value_dependent_steps_run_by_parts():
     f, _ = slope()
     f(PLACE, np.zeros(50_000))
     h, n = T.scalar("h"), T.lvector("n")
@@ -148,9 +148,7 @@ def test_a_part_of_an_array_without_rows_is_not_written():
 
 
 @pytest.mark.parametrize("mode", ["auto", "native"])
-def test_calls_that_are_passed_over_stay_one_piece_of_machine_code_and_every_run_is_counted(
-    mode, monkeypatch, planted
-):
+def test_unobserved_calls_stay_compiled_whole_and_count_every_run(mode, monkeypatch, planted):
     planted(step_ns=50)
     asked, whole = 400, []
     f, _ = slope(mode)

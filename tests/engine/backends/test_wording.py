@@ -87,7 +87,7 @@ def test_an_array_too_large_for_memory_is_an_error_with_its_line(mode):
     assert isinstance(error, MemoryError) and "needs" in error.what and error.where.file == __file__
 
 
-def test_a_shape_that_does_not_fit_keeps_its_words():
+def test_a_shape_error_keeps_its_message():
     error = failed([x, h], x + h, "reference", np.ones(2), np.ones(3))
     assert "shapes (2,) and (3,) do not broadcast together" in error.what
 

@@ -26,7 +26,7 @@ def test_sizes_of_a_computed_input_are_those_of_the_given_value(mode):
     assert run(mode, [x, y], [x.shape[0], y.shape[0], T.sum(y * 2)], VALUE[:2], VALUE) == [2, 3, 3.0]
 
 
-def test_loops_run_over_computed_inputs_and_take_their_number_of_steps_from_them(mode):
+def test_loops_take_sequences_and_step_counts_from_computed_inputs(mode):
     x, w = T.vector("x"), T.scalar("w")
     y, power = T.tanh(x), w**2
     states, _ = scanviz.scan(lambda y_t, s, p: s * y_t + p, y, T.ones(()), non_sequences=power)
@@ -68,7 +68,7 @@ def test_one_computed_input_may_be_computed_from_another(mode):
     assert run(mode, [y, z], [T.sum(y), T.sum(z), z.shape[0]], VALUE, [1.0]) == [1.5, 1.0, 1]
 
 
-def test_a_computed_input_has_a_name_to_be_called_by_and_a_label_in_messages():
+def test_a_computed_input_has_a_keyword_and_a_label():
     x = T.vector("x")
     y = x * 2
     y.name = "double"

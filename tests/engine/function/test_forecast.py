@@ -80,7 +80,7 @@ def test_the_gradient_of_a_loop_that_may_end_early_is_forecast_for_all_its_steps
     assert text.peak_bytes > counted(f, (*given, -1.0)) - 3 * 64 * 8
 
 
-def test_wrong_calls_are_explained_in_words() -> None:
+def test_wrong_calls_are_errors_with_a_message() -> None:
     f = rnn()
     with pytest.raises(TypeError, match=r"another shape\n  expected: 2 sizes"):
         f.memory_forecast((3,))
@@ -92,7 +92,7 @@ def test_wrong_calls_are_explained_in_words() -> None:
         f.memory_forecast((3, 64), (3,))
 
 
-def test_a_call_that_would_hold_more_than_the_limit_is_not_made() -> None:
+def test_a_call_beyond_the_memory_limit_is_refused() -> None:
     f = rnn()
     with Forecasts(300_000).observing() as forecasts:
         f(np.ones((10, 64)))
@@ -118,7 +118,7 @@ def all_loops_of(f: scanviz.Function) -> list[LoopInstruction]:
     return [loop for loop, _ in all_loops(f.program)]
 
 
-def test_calls_of_machine_code_are_forecast_of_its_plan() -> None:
+def test_forecasts_of_machine_code_use_its_plan() -> None:
     x = T.matrix("x")
     rows, _ = scanviz.scan(lambda x_t, h: T.tanh(0.9 * h + 0.5 * x_t + 0.1), x, T.zeros((64,)), name="smooth")
     f, given = scanviz.function([x], rows[-1], mode="auto"), (np.ones((20_000, 64)),)
@@ -127,7 +127,7 @@ def test_calls_of_machine_code_are_forecast_of_its_plan() -> None:
 
 
 @pytest.mark.parametrize("mode", ["numpy", "native"])
-def test_rows_are_there_as_long_as_a_view_of_a_view_of_them_is(mode: str) -> None:
+def test_rows_are_forecast_as_long_as_a_nested_view_lives(mode: str) -> None:
     x, h0, W = T.matrix("x"), T.vector("h0"), T.matrix("W")
     rows, _ = scanviz.scan(lambda x_t, h, W: T.tanh(x_t + T.dot(h, W)), x, h0, W)
     f = scanviz.function([x, h0, W], scanviz.grad(T.sum(rows**2), W), mode=mode)

@@ -85,7 +85,7 @@ def test_random_states_are_never_forgotten_and_gradients_do_not_warn_again(count
     scanviz.function([x], [noisy, scanviz.grad(sums[-1], x), scanviz.Rop(sums, x, x)], updates=updates)
 
 
-def test_a_draw_that_nothing_reads_is_not_made_and_shifts_no_other():
+def test_an_unread_draw_is_skipped_without_shifting_others():
     n = T.lscalar("n")
 
     def built(wanted):
@@ -116,7 +116,7 @@ def test_states_that_only_feed_themselves_leave_the_loop():
     assert sorted(variable.name for variable in loop.variables if variable.name != "x") == ["b", "c"]
 
 
-def test_a_loop_that_a_gradient_asks_for_more_results_forgets_nothing():
+def test_a_gradient_that_extends_a_loop_does_not_warn_of_forgotten_updates():
     x, total = T.vector("x"), scanviz.shared(0.5, "total")
     h, updates = scanviz.scan(lambda x_t: (T.tanh(x_t) * 0.9, {total: total + x_t}), x)
     wanted = [h, *updates.values(), scanviz.grad(T.sum(T.sin(h)), x)]

@@ -39,7 +39,7 @@ def test_inputs_are_checked_and_named():
 
 
 @pytest.mark.parametrize("dtype", ["bool", "int8", "uint8", "int32", "uint32", "int64", "float32"])
-def test_numbers_and_arrays_are_accepted_where_their_values_convert_exactly_and_no_other(dtype):
+def test_only_exactly_convertible_numbers_and_arrays_are_accepted(dtype):
     x, rows = T.tensor(dtype, (), "x"), T.tensor(dtype, (None,), "rows")
     f, g = scanviz.function([x], x), scanviz.function([rows], rows)
     values = [
@@ -75,7 +75,7 @@ def test_numbers_and_arrays_are_accepted_where_their_values_convert_exactly_and_
                         call(given)
 
 
-def test_python_numbers_are_taken_where_they_are_whole_and_fit_and_always_by_floats():
+def test_python_numbers_convert_to_integers_only_if_exact_and_always_to_floats():
     i, b, v = T.iscalar("i"), T.tensor("int8", (), "b"), T.fvector("v")
     assert scanviz.function([i], i)(1.0) == 1 and scanviz.function([i], i)(np.int64(1)) == 1
     assert scanviz.function([v], v)([0.1, 2**24 + 1]).dtype == "float32"
@@ -98,12 +98,12 @@ def test_an_input_needed_for_its_known_size_alone_counts_as_used():
 
 
 @pytest.mark.parametrize("nothing", [None, [], (), {}])
-def test_no_updates_can_be_written_in_any_way(nothing):
+def test_empty_updates_can_be_written_in_any_form(nothing):
     x = T.vector("x")
     assert scanviz.function([x], x * 2, updates=nothing, givens=nothing)([1.0]).tolist() == [2.0]
 
 
-def test_defaults_and_names_of_inputs():
+def test_inputs_have_defaults_and_keywords():
     x, y = T.scalar("x"), T.scalar("y")
     f = scanviz.function([x, scanviz.In(y, value=10.0, name="why")], x + y)
     assert f(1.0) == 11 and f(1.0, why=2.0) == 3 and f(x=1.0) == 11
@@ -207,7 +207,7 @@ def test_default_updates_can_be_left_out():
     assert moving().tolist() == first
 
 
-def test_ifelse_computes_only_the_side_it_takes():
+def test_ifelse_computes_only_the_taken_branch():
     c, x = T.scalar("c"), T.vector("x")
     y = scanviz.ifelse(c > 0, x[100], x.sum())
     f = scanviz.function([c, x], y)

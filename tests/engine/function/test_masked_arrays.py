@@ -39,7 +39,7 @@ def test_an_array_with_masked_values_is_refused(way):
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_an_array_that_masks_nothing_is_taken(way):
+def test_an_array_without_masked_values_is_accepted(way):
     assert WAYS[way](UNMASKED).tolist() == [2.0, 4.0, 6.0]
 
 

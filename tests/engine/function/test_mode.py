@@ -21,18 +21,18 @@ def test_the_reference_tier_rewrites_nothing():
 
 
 @pytest.mark.parametrize("mode", ["numpy", "auto", None, Mode("numpy")])
-def test_every_other_tier_does(mode):
+def test_every_other_tier_rewrites(mode):
     assert len(built(mode).rewrites) > 0
 
 
-def test_the_reference_tier_rewrites_where_it_is_asked_to(monkeypatch):
+def test_the_reference_tier_rewrites_on_request(monkeypatch):
     assert len(built(Mode("reference", "all")).rewrites) > 0
     assert len(built(Mode("reference").including("ScanSaveMem")).rewrites) > 0
     monkeypatch.setattr(scanviz.config, "rewrites", "all")
     assert len(built("reference").rewrites) > 0
 
 
-def test_the_setting_holds_for_every_tier_once_it_is_made(monkeypatch):
+def test_an_explicit_setting_applies_to_every_tier(monkeypatch):
     monkeypatch.setattr(scanviz.config, "rewrites", "none")
     assert len(built("numpy").rewrites) == 0
 
@@ -51,7 +51,7 @@ def test_the_repr_of_a_mode_evaluates_to_the_mode(mode):
         (dict(linker="c"), "scanviz.Mode('native')"),
     ],
 )
-def test_a_mode_of_theano_is_refused_with_the_mode_that_does_the_same(given, same):
+def test_a_mode_of_theano_is_refused_with_the_equivalent_mode(given, same):
     with pytest.raises(ScanvizTypeError) as caught:
         Mode(**given)
     assert str(caught.value).splitlines()[-1].split(maxsplit=1) == ["write:", same]

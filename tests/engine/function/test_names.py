@@ -31,7 +31,7 @@ def test_a_loop_built_in_a_helper_that_is_called_twice_is_two_loops():
     assert len(f.memory_plans()) == len(f.executable.loop_sources()) == 2
 
 
-def test_a_loop_of_a_name_of_its_own_keeps_it():
+def test_a_loop_with_a_unique_name_keeps_it():
     x = T.vector("x")
     f = function([x], [helper(x, 0.5, "a"), helper(x, 0.25, "b")], mode=Mode("numpy", "none"))
     assert names(f) == ["a", "b"]
@@ -55,7 +55,7 @@ def test_gradients_share_the_numbers_of_their_loops_and_built_graphs_keep_names(
     assert a.owner.inputs[0].owner.op.scan_name == "rnn"
 
 
-def test_a_name_that_a_user_gave_is_taken_by_no_number_and_no_gradient():
+def test_names_given_by_users_are_never_generated():
     x = T.vector("x")
     wanted = [helper(x, k / 16, name) for k, name in enumerate(("rnn", "rnn#1", "rnn", "grad_of_rnn"), 3)]
     f = function([x], [*wanted, grad(T.sum(wanted[0]), x)], mode=Mode("numpy", "all,-ScanMerge"))

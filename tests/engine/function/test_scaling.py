@@ -32,14 +32,14 @@ SIZES = {
 
 
 @pytest.mark.parametrize("name", SIZES)
-def test_twice_as_much_of_anything_is_at_most_a_little_more_than_twice_the_work(name):
+def test_compilation_work_grows_linearly(name):
     small, large = work_at(SHAPES[name], (SIZES[name], 2 * SIZES[name]))
     assert large.total() < MORE * small.total()
     assert not grown(small, large, 2 * MORE), "these functions grow with the square"
 
 
 @pytest.mark.parametrize("name", ["chain", "apart", "together", "stacked"])
-def test_rules_are_asked_at_a_loop_a_number_of_times_that_does_not_depend_on_how_many_there_are(name):
+def test_rules_visit_a_loop_equally_often_for_any_number_of_loops(name):
     def asked(count):
         found = lines_run(SHAPES[name](count).build, "engine/rewrites/rule_pass.py")
         return found["engine/rewrites/rule_pass.py Asked.at"] / count
@@ -60,7 +60,7 @@ def test_thousands_of_operations_one_after_the_other_are_built_and_run():
 
 
 @pytest.mark.slow
-def test_a_gradient_through_thousands_of_operations_is_no_recursion():
+def test_a_gradient_through_thousands_of_operations_does_not_recurse():
     made = deep(700)
     (y,) = made.outputs
     g = scanviz.function(made.inputs, scanviz.grad(y.sum(), made.inputs[0]))

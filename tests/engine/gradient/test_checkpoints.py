@@ -42,7 +42,7 @@ def test_values_and_gradients_are_those_of_scan(steps, every, seed, mode):
 
 
 @pytest.mark.parametrize("every", [1, 2, 4, 11])
-def test_taps_of_sequences_and_outputs(every):
+def test_checkpoints_support_taps_of_sequences_and_outputs(every):
     def step(before, after, old, last):
         return T.tanh(before * after + old - 0.5 * last), last * after
 
@@ -61,7 +61,7 @@ def test_taps_of_sequences_and_outputs(every):
 
 
 @pytest.mark.parametrize("steps", [6, 7])
-def test_updates_and_random_draws(steps):
+def test_checkpoints_support_updates_and_random_draws(steps):
     count, rng = scanviz.shared(0.0, "count"), T.random.RandomStreams(3)
 
     def step(h):
@@ -74,7 +74,7 @@ def test_updates_and_random_draws(steps):
     assert first.shape == (2 if steps == 6 else 3, 2) and not np.allclose(first, second)
 
 
-def test_numbers_drawn_before_are_drawn_again_backwards():
+def test_backward_chunks_draw_the_same_numbers_again():
     rng = T.random.RandomStreams(5)
     kept, _updates = scanviz.scan_checkpoints(
         lambda h, w: T.tanh(h * w * rng.uniform(size=(2,))),
@@ -92,7 +92,7 @@ def test_numbers_drawn_before_are_drawn_again_backwards():
         np.testing.assert_allclose(gradient[k], (f(at, moved[0])[0] - f(at, moved[1])[0]) / 2e-6, rtol=1e-5)
 
 
-def test_the_forward_loop_keeps_one_state_a_chunk_and_is_run_again():
+def test_the_forward_loop_keeps_one_state_per_chunk_and_runs_again():
     kept, _ = scanviz.scan_checkpoints(rnn, X, h0, W, name="long", n_steps=12, save_every_N=4)
     f = scanviz.function([X, W, h0], scanviz.grad(T.sum(kept[-1]), W))
     names = [loop.name for loop, _ in all_loops(f.program)]
@@ -119,7 +119,7 @@ def doubled_until(h):
     return h * 2, scanviz.until(T.sum(h) > 9)
 
 
-def test_a_condition_is_refused_with_the_way_around_it():
+def test_checkpoints_refuse_a_stop_condition_with_a_fix():
     with pytest.raises(
         ScanvizError, match="ends by a condition, and chunks of a fixed length cannot"
     ) as caught:
@@ -138,7 +138,7 @@ def test_invalid_checkpoint_distances_are_refused_with_a_reason():
         scanviz.scan_checkpoints(rnn, X, h0, W, save_every_N="often")
 
 
-def test_arguments_stay_as_they_are():
+def test_scan_checkpoints_leaves_its_arguments_unchanged():
     sequences, infos, constants = [dict(input=X)], [dict(initial=h0)], [W]
     scanviz.scan_checkpoints(rnn, sequences, infos, constants)
     assert (list(sequences[0]), list(infos[0]), constants) == (["input"], ["initial"], [W])

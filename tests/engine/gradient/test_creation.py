@@ -24,13 +24,13 @@ def test_elements_outside_a_triangle_have_derivative_zero(shape, offset, lower, 
 
 
 @given(matrices, offsets, seeds, dtypes, st.booleans())
-def test_any_diagonal_of_matrices(shape, offset, seed, dtype, known):
+def test_gradients_of_any_diagonal_agree_with_finite_differences(shape, offset, seed, dtype, known):
     x = np.random.default_rng(seed).normal(size=shape).astype(dtype)
     verify_grad(lambda v: T.diagonal(v, offset, -2, -1), [x], known_shapes=known)
 
 
 @given(st.integers(0, 4), offsets, seeds, dtypes, st.booleans())
-def test_a_matrix_from_any_diagonal(size, offset, seed, dtype, known):
+def test_gradients_of_diag_agree_with_finite_differences(size, offset, seed, dtype, known):
     x = np.random.default_rng(seed).normal(size=size).astype(dtype)
     verify_grad(lambda v: T.diag(v, offset), [x], known_shapes=known)
 

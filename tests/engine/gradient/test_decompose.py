@@ -25,7 +25,7 @@ def scaled(vectors, values):
 
 
 @pytest.mark.parametrize("values", [[1.0, 1.0, 1.0], [2.0, 0.0, 0.0]])
-def test_equal_values_have_derivatives_and_their_vectors_none_that_is_finite(values):
+def test_equal_eigenvalues_have_derivatives_and_their_vectors_do_not(values):
     matrix = np.diag(values)
     for found in (T.linalg.eigvalsh(X), T.linalg.eigh(X)[0], T.linalg.svdvals(X), T.linalg.svd(X)[1]):
         assert np.isfinite(scanviz.grad(T.sum(T.tanh(found)), X).eval({X: matrix})).all()
@@ -103,7 +103,7 @@ def test_a_pseudoinverse_of_low_rank_has_the_gradient_while_the_rank_stays(seed,
     verify_grad(lambda a, b: T.linalg.lstsq(a @ b, T.constant([1.0, 2.0, 4.0]), rcond=1e-6)[0], [column, row])
 
 
-def test_eigenvectors_in_a_step_of_a_loop():
+def test_gradients_of_eigenvectors_in_a_loop_agree_with_finite_differences():
     def looped(x):
         def step(h):
             values, vectors = T.linalg.eigh(h + x + x.mT)

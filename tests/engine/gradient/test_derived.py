@@ -83,7 +83,7 @@ def test_a_derivative_is_written_by_hand_for_a_reason(declaration):
     assert reasons, f"{declaration.name}: what its formula gives is as good"
 
 
-def test_the_others_follow_from_formulas():
+def test_all_other_derivatives_follow_from_formulas():
     assert {each.name for each in DERIVED} == {"deg2rad", "positive", "rad2deg", "square"}
     for each in DERIVED:
         (v,) = inputs_of(each)

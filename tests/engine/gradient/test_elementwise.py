@@ -103,7 +103,7 @@ NOT_FLOATING = {
 
 
 @pytest.mark.parametrize("known", [True, False])
-def test_choices_by_a_condition(known):
+def test_gradients_of_where_agree_with_finite_differences(known):
     rng = np.random.default_rng(0)
     a, b = rng.normal(size=(2, 3)), rng.normal(size=3)
     verify_grad(e.where, [rng.normal(size=(2, 1)) > 0, a, b], known_shapes=known)
@@ -166,5 +166,5 @@ def gradient_at(build, *values):
         (e.logaddexp, [1000.0, 0.0], [1.0, 0.0]),
     ],
 )
-def test_where_no_derivative_exists_the_documented_one_is_given(build, at, expected):
+def test_points_without_a_derivative_have_the_documented_one(build, at, expected):
     np.testing.assert_allclose(gradient_at(build, *at), expected)

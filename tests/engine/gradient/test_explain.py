@@ -71,7 +71,7 @@ def test_the_message_names_the_operation_inside_a_loop(build, why):
 
 
 @pytest.mark.parametrize("of", [scanviz.jacobian, lambda f, v: scanviz.Lop(f, v, x), scanviz.Rop])
-def test_of_sequences_and_other_derivatives(of):
+def test_messages_of_sequences_and_other_derivatives_name_the_operation(of):
     counts, _ = scanviz.map(lambda v: T.cast(T.floor(v), "int64") * 1.0, x, name="sums")
     with pytest.raises(DisconnectedInputError, match=rf"in loop `sums`, `int64\(floor.*` {LINE} casts to"):
         of(counts, x, *([x] if of is scanviz.Rop else []))

@@ -80,26 +80,26 @@ SOLVED = {
 
 @pytest.mark.parametrize("name", OF_ONE)
 @given(st.data(), st.booleans(), modes)
-def test_one_matrix_or_batches_of_any_size(name, data, known, mode):
+def test_gradients_of_factorisations_agree_with_finite_differences(name, data, known, mode):
     build, make = OF_ONE[name]
     verify_grad(build, [data.draw(squares(make))], known_shapes=known, mode=mode, tolerance=1e-4)
 
 
 @pytest.mark.parametrize("name", OF_ONE)
 @given(st.data(), modes)
-def test_second_derivatives_of_one_matrix_or_batches(name, data, mode):
+def test_second_derivatives_of_factorisations_agree_with_finite_differences(name, data, mode):
     build, make = OF_ONE[name]
     verify_grad(gradient_of(build), [data.draw(squares(make, 2))], mode=mode, tolerance=1e-4)
 
 
 @given(st.sampled_from(list(SOLVED)), st.data(), st.booleans(), modes)
-def test_systems_of_any_batches_and_right_hand_sides(name, data, known, mode):
+def test_gradients_of_batched_linear_systems_agree_with_finite_differences(name, data, known, mode):
     build, make = SOLVED[name]
     verify_grad(build, data.draw(systems(make)), known_shapes=known, mode=mode, tolerance=1e-4)
 
 
 @pytest.mark.parametrize("name", SOLVED)
-def test_each_kind_of_system_for_a_vector_and_for_a_matrix(name):
+def test_gradients_of_each_kind_of_linear_system_agree_with_finite_differences(name):
     build, make = SOLVED[name]
     rng = np.random.default_rng(3)
     for sides in ((3,), (3, 2), (2, 3, 1)):

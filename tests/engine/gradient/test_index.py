@@ -130,7 +130,7 @@ def test_second_derivatives_of_indexed_assignment_agree_with_finite_differences(
 @pytest.mark.parametrize("mode", ["numpy", "reference"])
 @pytest.mark.parametrize("symbolic", [True, False])
 @pytest.mark.parametrize("places", [[1, 1, 0], [0, -3, 2], [2, 2, 2]])
-def test_of_values_put_in_one_place_the_last_has_the_derivative(mode, symbolic, places):
+def test_the_last_of_several_values_put_in_one_place_has_the_derivative(mode, symbolic, places):
     x, v, k = T.vector("x"), T.vector("v"), T.lvector("k")
     weights = np.array([1.0, 10.0, 100.0])
     changed = T.set_subtensor(x[k if symbolic else np.array(places)], v)
@@ -164,7 +164,7 @@ def operations_of(variable):
     ("key", "looks"),
     [(np.array([0, 2]), False), (slice(1, None), False), (np.array([0, 0]), True), (np.array([0, -1]), True)],
 )
-def test_only_where_a_place_can_be_named_twice_is_looked_for_the_last(key, looks):
+def test_only_repeatable_indices_are_searched_for_the_last_assignment(key, looks):
     x, v = T.vector("x"), T.vector("v")
     (g,) = pull_back({T.sum(T.set_subtensor(x[key], v)): T.constant(1.0)}, [v])
     assert isinstance(g, Variable)

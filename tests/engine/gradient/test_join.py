@@ -25,19 +25,21 @@ def test_joined_arrays_of_any_sizes_take_their_own_parts(shape, sizes, data, see
     verify_grad(lambda *parts: T.concatenate(list(parts), axis), points, known_shapes=known)
 
 
-def test_an_array_joined_with_itself_and_with_whole_numbers():
+def test_gradients_of_an_array_joined_with_itself_and_integers_are_correct():
     x, k = np.array([0.3, -0.2]), np.array([1, 2])
     verify_grad(lambda v, n: T.concatenate([v, n, v * v]), [x, k])
 
 
-def test_only_the_part_that_is_wanted_is_taken():
+def test_only_the_needed_part_of_a_join_is_differentiated():
     x, y = T.vector("x"), T.vector("y")
     g = scanviz.grad(T.sum(T.concatenate([x, y]) * T.arange(4.0)), y)
     assert g.eval({x: [1.0, 2.0], y: [3.0, 4.0]}).tolist() == [2.0, 3.0]
 
 
 @given(shapes, st.integers(0, 3), st.data(), seeds, st.booleans(), st.booleans())
-def test_elements_repeated_as_often_each(shape, count, data, seed, symbolic, known):
+def test_gradients_of_uniform_repeats_agree_with_finite_differences(
+    shape, count, data, seed, symbolic, known
+):
     axis = data.draw(st.sampled_from([None, *range(len(shape))]))
     x = np.random.default_rng(seed).normal(size=shape)
     points = [x, count] if symbolic else [x]
@@ -54,7 +56,7 @@ def test_gradients_of_repeat_agree_with_finite_differences(shape, data, seed, sy
 
 
 @pytest.mark.parametrize("counts", [2, np.array([2, 0, 1])])
-def test_the_second_derivative_of_repeated_elements(counts):
+def test_second_derivatives_of_repeat_agree_with_finite_differences(counts):
     x = T.vector("x")
     weights = np.arange(1.0, 1 + np.repeat(np.zeros(3), counts).size)
     second = scanviz.hessian(T.sum(T.repeat(x, counts) ** 2 * weights), x).eval({x: [1.0, 2.0, 3.0]})

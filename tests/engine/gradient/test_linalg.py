@@ -85,14 +85,14 @@ PRODUCTS = {
 
 @pytest.mark.parametrize("name", PRODUCTS)
 @given(st.data(), st.booleans(), floats, modes)
-def test_products_of_any_ranks_and_sizes(name, data, known, dtype, mode):
+def test_gradients_of_products_agree_with_finite_differences(name, data, known, dtype, mode):
     build, points = data.draw(PRODUCTS[name])
     verify_grad(build, [point.astype(dtype) for point in points], known_shapes=known, mode=mode)
 
 
 @pytest.mark.parametrize("name", PRODUCTS)
 @given(st.data(), st.booleans(), modes)
-def test_second_derivatives_of_products_of_any_ranks_and_sizes(name, data, known, mode):
+def test_second_derivatives_of_products_agree_with_finite_differences(name, data, known, mode):
     build, points = data.draw(PRODUCTS[name])
     verify_grad(gradient_of(build), points, known_shapes=known, mode=mode, tolerance=1e-4)
 

@@ -41,7 +41,7 @@ def test_until_gives_full_length_with_zeros_past_the_stop(mode, first):
 
 @pytest.mark.parametrize("truncated", [1, 2, 3, 9])
 @pytest.mark.parametrize("mode", MODES)
-def test_truncation_goes_back_so_many_steps_alone(mode, truncated):
+def test_truncation_limits_the_number_of_backward_steps(mode, truncated):
     """Field notes 1.5.7: earlier rows get zero, weights the last steps' share, a far initial state zero."""
     x, h0, w = T.vector("x"), T.scalar("h0"), T.scalar("w")
     h, _ = scanviz.scan(lambda x_t, h, w: T.tanh(w * h + x_t), x, h0, w, truncate_gradient=truncated)
@@ -62,7 +62,7 @@ def test_truncation_goes_back_so_many_steps_alone(mode, truncated):
 
 @pytest.mark.parametrize("steps", [0, 1, 2])
 @pytest.mark.parametrize("mode", MODES)
-def test_few_steps(mode, steps):
+def test_gradients_of_loops_of_few_steps_are_correct(mode, steps):
     x, h0, w = T.matrix("x"), T.vector("h0"), T.vector("w")
     h, _ = scanviz.scan(lambda x_t, h, w: T.tanh(x_t + h * w), x, h0, w)
     cost = T.sum(h) + T.sum(h0)
@@ -78,7 +78,7 @@ def test_few_steps(mode, steps):
     )
 
 
-def test_outputs_that_are_inputs_or_given_twice():
+def test_gradients_of_repeated_outputs_and_inputs_are_correct():
     """Field notes 1.5.11."""
 
     def build(x, h0):
@@ -88,7 +88,7 @@ def test_outputs_that_are_inputs_or_given_twice():
     verify_grad(build, [X, ROW])
 
 
-def test_a_shared_number_that_the_loop_updates():
+def test_gradients_through_an_updated_shared_variable_are_correct():
     """Field notes 1.5.8: the gradient with respect to a shared variable of numbers goes through its updates."""
     a = scanviz.shared(1.5, "a")
     h, updates = scanviz.scan(lambda h: (h * a, {a: a * 2}), outputs_info=T.constant(1.0), n_steps=3)
@@ -134,7 +134,7 @@ def test_an_inner_loop_over_slices_runs_once_and_keeps_values_for_its_gradient()
 
 
 @pytest.mark.parametrize("shift", [1, -2, 7])
-def test_where_an_array_is_cut_follows_from_its_size_and_is_not_kept_in_every_step(shift):
+def test_slice_bounds_are_recomputed_from_sizes_not_kept_per_step(shift):
     x, h0 = T.matrix("x"), T.vector("h0")
     rows, _ = scanviz.scan(lambda x_t, h: T.roll(h, shift) * x_t, x, h0, name="turned")
     f = scanviz.function([x, h0], scanviz.grad(T.sum(rows), [x, h0]))
@@ -149,7 +149,7 @@ def test_where_an_array_is_cut_follows_from_its_size_and_is_not_kept_in_every_st
         assert all(place.shape is not None for place in made.places)  # known before the first step
 
 
-def test_a_gradient_inside_a_step():
+def test_gradients_inside_a_step_are_correct():
     x = T.vector("x")
     points, _ = scanviz.scan(
         lambda p: p - 0.1 * scanviz.grad(T.sum((p - 2.0) ** 2), p), outputs_info=x, n_steps=60, name="descent"

@@ -30,7 +30,7 @@ PARTS = {
 
 @pytest.mark.parametrize("part", PARTS)
 @pytest.mark.parametrize("taps", [(-1,), (-3, -1), (-2,)])
-def test_any_part_of_a_result(part, taps):
+def test_gradients_of_any_part_of_a_result_are_correct(part, taps):
     """What comes back from single rows is put into the backward loop's buffer by itself; other parts come as arrays."""
     x, h0 = T.matrix("x"), T.matrix("h0")
 
@@ -51,7 +51,7 @@ def test_any_part_of_a_result(part, taps):
         assert np.abs(theirs).max() > 1e-3
 
 
-def test_the_views_of_scan():
+def test_gradients_of_map_reduce_and_folds_are_correct():
     x, start = T.vector("x"), T.scalar("start")
     at, first = np.array([0.5, -1.5, 2.0]), 0.7
     costs = {
@@ -72,7 +72,7 @@ def test_the_views_of_scan():
         np.testing.assert_allclose(found[1], to_start)
 
 
-def test_with_respect_to_rows_on_the_way():
+def test_gradients_with_respect_to_intermediate_rows_are_correct():
     x = T.vector("x")
     h, _ = scanviz.scan(lambda x_t, h: h + x_t, x, T.constant(0.0))
     s, _ = scanviz.scan(lambda h_t, s: s + h_t**2, h, T.constant(0.0))
@@ -90,7 +90,7 @@ def test_with_respect_to_rows_on_the_way():
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_one_array_in_every_role(mode):
+def test_gradients_of_one_array_in_every_role_are_correct(mode):
     """As sequence, initial state, non-sequence given and captured; the shared variable as the argument is one array too."""
 
     def build(x):
@@ -107,7 +107,7 @@ def test_one_array_in_every_role(mode):
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_a_gated_network_with_matrices(mode):
+def test_gradients_of_a_gated_network_are_correct(mode):
     rng = np.random.default_rng(0)
     shapes = [(4, 2, 3), (2, 3), (3, 3), (3, 3), (3, 3), (3,)]
 
@@ -130,7 +130,7 @@ def test_a_gated_network_with_matrices(mode):
 
 @pytest.mark.parametrize("stop", [0.5, 1.5, 9.0])
 @pytest.mark.parametrize("go_backwards", [False, True])
-def test_until_to_second_order_in_both_directions(stop, go_backwards):
+def test_second_derivatives_of_stopped_loops_are_correct_in_both_modes(stop, go_backwards):
     """s ends as the sum of the squares that were read: the second derivative along each row read is 2, elsewhere 0."""
     x = T.vector("x")
     s, _ = scanviz.scan(
@@ -189,7 +189,7 @@ def test_the_third_derivative_of_powers_by_loops_in_loops_and_by_taps(mode):
     np.testing.assert_allclose(found, expected, rtol=1e-10)
 
 
-def test_updates_from_loop_to_loop():
+def test_gradients_through_updates_between_loops_are_correct():
     """Field notes 1.5.8: the value that one loop leaves in a shared variable is where the next one starts."""
     a = scanviz.shared(1.1, "a")
     h, first = scanviz.scan(lambda h: (h * a, {a: a * a}), outputs_info=T.constant(1.0), n_steps=3)
@@ -202,7 +202,7 @@ def test_updates_from_loop_to_loop():
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_draws_in_a_loop_in_a_loop(mode):
+def test_gradients_through_draws_in_nested_loops_are_correct(mode):
     """A function without updates draws the same numbers at each call: gradient and difference see the same ones."""
     stream, w, x = T.random.RandomStreams(11), T.scalar("w"), T.vector("x")
 

@@ -58,13 +58,13 @@ def check(loop, seed, highest, mode):
 
 
 @given(loop=MIXED_LOOPS, seed=st.integers(0, 99), mode=st.sampled_from(MODES))
-def test_first_order(loop, seed, mode):
+def test_first_derivatives_agree_with_the_unrolled_loop(loop, seed, mode):
     check(loop, seed, 1, mode)
 
 
 @settings(max_examples=max(10, settings.default.max_examples // 2))
 @given(loop=MIXED_LOOPS, seed=st.integers(0, 99))
-def test_second_order(loop, seed):
+def test_second_derivatives_agree_with_the_unrolled_loop(loop, seed):
     check(loop, seed, 2, "numpy")
 
 

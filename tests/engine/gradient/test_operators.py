@@ -25,7 +25,7 @@ def network(x, m):
 
 
 @given(rows=st.integers(0, 3), columns=st.integers(1, 3), seed=st.integers(0, 2**32 - 1))
-def test_a_jacobian_times_a_vector_from_either_side(rows, columns, seed):
+def test_rop_and_lop_agree_with_jacobian_products(rows, columns, seed):
     rng = np.random.default_rng(seed)
     at = [rng.normal(size=columns), rng.normal(size=(rows, columns))]
     v, w, u = rng.normal(size=columns), rng.normal(size=(rows, columns)), rng.normal(size=rows)
@@ -153,7 +153,7 @@ def test_forward_mode_names_operations_without_a_derivative():
     assert "null_gradients" not in str(caught.value)  # which Rop does not take
 
 
-def test_old_scripts_find_them_in_tensor():
+def test_derivative_functions_are_found_in_tensor_too():
     for name in ("grad", "Lop", "Rop", "jacobian", "hessian"):
         assert getattr(T, name) is getattr(scanviz, name)
 

@@ -100,7 +100,7 @@ def test_both_modes_agree_with_finite_differences(case, known, mode):
 
 
 @given(draws(st.just(1.0)), modes)
-def test_second_derivatives(case, mode):
+def test_second_derivatives_of_draws_agree_with_finite_differences(case, mode):
     def gradient(*inputs):
         y = T.sum(T.tanh(case.build("float64")(*inputs)))
         return pull_back({y: T.constant(1.0)}, list(inputs))

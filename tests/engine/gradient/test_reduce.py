@@ -32,20 +32,20 @@ def factors(draw):
 
 
 @given(factors(), st.booleans(), st.booleans())
-def test_sums_and_products_of_any_axes_with_any_number_of_zeros(case, keep, known):
+def test_gradients_of_sums_and_products_with_zeros_agree_with_finite_differences(case, keep, known):
     x, axes = case
     verify_grad(lambda v: T.sum(v, axes, keepdims=keep), [x], known_shapes=known)
     verify_grad(lambda v: T.prod(v, axes, keepdims=keep), [x], known_shapes=known, tolerance=1e-4)
 
 
 @given(factors(), st.booleans())
-def test_second_derivatives_of_products_with_zeros(case, keep):
+def test_second_derivatives_of_products_with_zeros_are_correct(case, keep):
     x, axes = case
     verify_grad(gradient_of(lambda v: T.prod(v, axes, keepdims=keep)), [x], tolerance=1e-3)
 
 
 @given(factors(), st.booleans(), st.booleans())
-def test_cumulative_operations_along_any_axis_with_any_number_of_zeros(case, flat, known):
+def test_gradients_of_cumulative_operations_with_zeros_are_correct(case, flat, known):
     x, _ = case
     axis = None if flat else x.ndim - 1
     verify_grad(lambda v: T.cumsum(v, axis), [x], known_shapes=known)
@@ -53,7 +53,7 @@ def test_cumulative_operations_along_any_axis_with_any_number_of_zeros(case, fla
 
 
 @given(factors(), st.booleans())
-def test_second_derivatives_of_cumulative_products_with_zeros(case, flat):
+def test_second_derivatives_of_cumulative_products_with_zeros_are_correct(case, flat):
     x, _ = case
     verify_grad(gradient_of(lambda v: T.cumprod(v, None if flat else 0)), [x], tolerance=1e-3)
 
@@ -125,7 +125,7 @@ def test_a_product_too_small_for_its_dtype_keeps_its_gradient(build):
 
 @pytest.mark.parametrize("name", ["max", "min"])
 @given(shape=filled_shapes, seed=seeds, keep=st.booleans(), data=st.data())
-def test_largest_and_smallest_along_any_axes(name, shape, seed, keep, data):
+def test_gradients_of_max_and_min_agree_with_finite_differences(name, shape, seed, keep, data):
     axes = data.draw(st.lists(st.integers(0, len(shape) - 1), unique=True).map(tuple))
     x = np.random.default_rng(seed).permutation(np.prod(shape)).reshape(shape) * 0.37
     verify_grad(lambda v: getattr(T, name)(v, axes, keepdims=keep), [x])
@@ -163,7 +163,7 @@ def test_argmax_and_comparisons_are_not_connected(name):
 
 @pytest.mark.parametrize("stretched", [(), (0,), (1,), (0, 1)])
 @pytest.mark.parametrize("size", [0, 1, 3])
-def test_a_sum_to_a_shape_known_at_run_time(stretched, size):
+def test_gradients_of_a_sum_to_a_run_time_shape_are_correct(stretched, size):
     x = np.random.default_rng(1).normal(size=(size, 2))
     wanted = [1 if axis in stretched else each for axis, each in enumerate(x.shape)]
 
@@ -185,7 +185,7 @@ NEURAL = {
 
 @pytest.mark.parametrize("known", [True, False])
 @pytest.mark.parametrize("name", NEURAL)
-def test_softmax_and_statistics(name, known):
+def test_gradients_of_softmax_and_statistics_agree_with_finite_differences(name, known):
     points = [np.array([[0.3, -1.2, 2.0], [1.5, 0.7, -0.4]])]
     verify_grad(NEURAL[name], points, known_shapes=known)
     verify_grad(gradient_of(NEURAL[name]), points, tolerance=1e-4)

@@ -37,7 +37,7 @@ def reshapes(draw):
 
 
 @given(reshapes(), seeds, dtypes, st.booleans())
-def test_the_same_elements_in_any_other_shape(case, seed, dtype, known):
+def test_gradients_of_reshape_agree_with_finite_differences(case, seed, dtype, known):
     shape, wanted, symbolic = case
     inputs = [size for size, mark in zip(wanted, symbolic, strict=True) if mark and size != -1]
 
@@ -60,7 +60,7 @@ def orders(draw):
 
 
 @given(orders(), seeds, dtypes, st.booleans())
-def test_axes_permuted_added_and_left_out(case, seed, dtype, known):
+def test_gradients_of_dimshuffle_agree_with_finite_differences(case, seed, dtype, known):
     shape, order = case
     x = np.random.default_rng(seed).normal(size=shape).astype(dtype)
     verify_grad(lambda v: v.dimshuffle(order) * 2, [x], known_shapes=known)

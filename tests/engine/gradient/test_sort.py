@@ -14,14 +14,14 @@ shapes = st.lists(st.integers(0, 3), min_size=1, max_size=3).map(tuple)
 
 
 @given(shapes, st.data(), seeds, st.sampled_from(["float64", "float32"]), st.booleans())
-def test_sorted_elements_along_any_axis(shape, data, seed, dtype, known):
+def test_gradients_of_sort_agree_with_finite_differences(shape, data, seed, dtype, known):
     axis = data.draw(st.sampled_from([None, *range(-len(shape), len(shape))]))
     x = np.random.default_rng(seed).permutation(np.prod(shape)).reshape(shape) * 0.37
     verify_grad(lambda v: T.sort(v, axis), [x.astype(dtype)], known_shapes=known)
 
 
 @pytest.mark.parametrize("axis", [None, 0, 1])
-def test_the_second_derivative_of_sorted_elements(axis):
+def test_second_derivatives_of_sort_agree_with_finite_differences(axis):
     x = T.matrix("x")
     point = np.array([[3.0, 1.0, 2.0], [0.0, 5.0, 4.0]])
     ranks = np.argsort(np.argsort(point, axis), axis).reshape(point.shape) + 1.0

@@ -15,7 +15,7 @@ numbers = st.lists(st.floats(-9, 9, width=16), min_size=1, max_size=4)
 
 
 @pytest.mark.parametrize("barrier", [scanviz.disconnected_grad, scanviz.zero_grad])
-def test_nothing_comes_through_a_barrier_in_either_mode(barrier):
+def test_a_barrier_stops_derivatives_in_both_modes(barrier):
     x = T.scalar("x")
     assert pull_back({barrier(x * x) * 3: ONE}, [x]) == [None]
     assert push_forward({x: ONE}, [barrier(x * x) * 3]) == [None]

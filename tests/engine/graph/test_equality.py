@@ -8,7 +8,7 @@ from scanviz import tensor as T
 from scanviz.engine.graph.equality import equal_constants, structurally_equal
 
 
-def test_names_do_not_count_and_operations_do():
+def test_equality_depends_on_operations_not_names():
     x = T.vector("x")
     first, second = T.exp(x) + 1, T.exp(x) + 1
     first.name = "first"
@@ -39,7 +39,7 @@ def test_a_leaf_equals_no_variable_that_another_stands_for():
     assert not structurally_equal([x + y], [y + y], {x: y})
 
 
-def test_which_output_of_a_node_it_is_counts():
+def test_outputs_of_one_node_are_not_equal():
     sign, logarithm = T.linalg.slogdet(T.matrix("x"))
     assert structurally_equal([sign], [sign]) and not structurally_equal([sign], [logarithm])
 

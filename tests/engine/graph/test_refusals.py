@@ -58,7 +58,7 @@ def test_an_item_cannot_be_assigned_and_the_message_is_the_line_to_write():
         deleted(x, 0)
 
 
-def test_adding_in_place_makes_a_new_variable():
+def test_in_place_addition_returns_a_new_variable():
     total = x
     total += 1
     assert total is not x and str(total.owner.op) == "add"
@@ -91,7 +91,7 @@ def test_an_attribute_that_nothing_is_like_gets_no_advice():
     assert caught.value.fix is None
 
 
-def test_python_itself_rounds_and_divides_symbolically():
+def test_round_and_divmod_of_variables_are_symbolic():
     values = {s: 7.6}
     assert round(s).eval(values) == 8
     assert round(s, 1).eval(values) == 7.6
@@ -110,7 +110,7 @@ def test_identity_still_finds_a_variable_in_a_list():
     assert s in [x, s] and s not in [x, n] and {s: 1}[s] == 1
 
 
-def test_the_truth_of_a_variable_may_mean_whether_there_is_one():
+def test_testing_a_variable_for_truth_suggests_a_comparison_with_none():
     x = T.vector("x")
     with pytest.raises(TypeError, match="`x is not None` to ask whether there is a variable"):
         bool(x)

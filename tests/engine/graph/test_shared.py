@@ -102,7 +102,7 @@ def test_the_default_update_is_applied_by_every_function_that_reads_it():
     assert (int(f()), int(f()), int(count.get_value())) == (0, 10, 2)
 
 
-def test_nothing_else_can_be_set():
+def test_other_attributes_of_a_shared_variable_cannot_be_set():
     with pytest.raises(AttributeError, match="immutable"):
         shared(0).type = None
 

@@ -27,7 +27,7 @@ def graphs(draw):
 
 
 @given(graphs())
-def test_every_node_comes_once_and_after_those_it_reads(graph):
+def test_every_node_comes_once_and_after_its_inputs(graph):
     _, values = graph
     order = toposort(values)
     assert len(set(order)) == len(order) == len([value for value in values if value.owner])

@@ -125,7 +125,7 @@ def test_effects_are_ratios_of_interleaved_rounds_with_their_noise():
     np.testing.assert_array_equal(f.spec.shared[0].get_value(), np.eye(3) / 2)
 
 
-def test_a_rule_that_saves_memory_is_seen_to():
+def test_a_rule_that_saves_memory_is_measured_as_such():
     a, n = T.vector("a"), T.lscalar("n")
     power, _ = scanviz.scan(
         lambda p, a: p * a, outputs_info=T.ones_like(a), non_sequences=a, n_steps=n, name="power"
@@ -232,7 +232,7 @@ def test_functions_that_are_never_called_are_known():
     assert uncalled.functions == [f] and later(1.0) == 6.0
 
 
-def test_how_much_is_done_is_notified_and_never_goes_back():
+def test_progress_is_notified_and_never_decreases():
     f = train()
     arrays = [RNG.normal(size=(5, 3)), f.spec.shared[0].get_value()]
     text: list[tuple[float, str]] = []

@@ -31,7 +31,7 @@ def plain(a, b):
     return np.where(a > 0, a * b + np.log1p(a * a), np.expm1(a))
 
 
-def test_it_takes_dtypes_weak_numbers_and_shapes_as_numpy_does(bent):
+def test_a_new_operation_follows_numpys_dtypes_and_shapes(bent):
     assert bent(T.vector("v"), 2.0).type.dtype == "float64"
     assert bent(T.fvector("v"), 2.0).type.dtype == "float32" and bent(T.fvector("v"), 2.0).type.ndim == 1
     assert bent(T.ivector("v"), T.fvector("w")).type.dtype == "float64"
@@ -41,7 +41,7 @@ def test_it_takes_dtypes_weak_numbers_and_shapes_as_numpy_does(bent):
 
 @pytest.mark.parametrize("mode", ["numpy", "reference"])
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int16"])
-def test_both_tiers_run_it_outside_and_inside_loops(bent, mode, dtype):
+def test_both_tiers_run_a_new_operation_in_and_outside_loops(bent, mode, dtype):
     a, b = T.tensor(dtype, (None, 3), "a"), T.tensor("float64", (3,), "b")
     rng = np.random.default_rng(5)
     given = (rng.normal(size=(4, 3)) * 3).astype(dtype), rng.normal(size=3)
@@ -60,12 +60,12 @@ def test_both_tiers_run_it_outside_and_inside_loops(bent, mode, dtype):
         np.testing.assert_allclose(found, wanted, rtol=1e-12)
 
 
-def test_it_has_derivatives_in_both_modes(bent):
+def test_a_new_operation_has_derivatives_in_both_modes(bent):
     points = [np.array([-1.5, 0.7, 2.0]), np.array([0.3, -0.4, 1.1])]
     verify_grad(bent, points)
 
 
-def test_its_gradient_passes_through_loops(bent):
+def test_the_gradient_of_a_new_operation_passes_through_loops(bent):
     a = T.vector("a")
     rows, _ = scan(lambda r, s: bent(s, r), a, outputs_info=T.constant(0.3))
     verify_grad(
@@ -75,7 +75,7 @@ def test_its_gradient_passes_through_loops(bent):
     assert function([a], T.grad(rows[-1], a))([0.2, 0.9]).shape == (2,)
 
 
-def test_rewrites_move_fold_and_count_it(bent):
+def test_rewrites_move_fold_and_count_a_new_operation(bent):
     m = T.matrix("m")
     kept, _ = scan(lambda r, s: s * 0.5 + T.dot(bent(r, 2.0), r), m, outputs_info=T.constant(0.0))
     f = function([m], kept, mode=Mode("numpy"))
@@ -87,7 +87,7 @@ def test_rewrites_move_fold_and_count_it(bent):
     assert str(cost_of([bent(T.vector("v"), 2.0)]).flops) == "10·v.shape[0]"
 
 
-def test_it_has_a_printed_form_and_a_row_for_each_backend(bent):
+def test_a_new_operation_has_a_printed_form_and_a_row_for_each_backend(bent):
     assert str(bent(T.vector("v"), T.vector("w"))) == "bent(v, w)"
     assert text_of(bent.block("float32", "float32")[1], "bent").startswith("bent(%0: float32, %1: float32)\n")
     assert bent in CUPY

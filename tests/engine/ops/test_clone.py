@@ -40,7 +40,7 @@ def test_clone_shares_unreplaced_nodes_and_keeps_names_lines_and_ids():
     assert fresh.owner.node_id == named.owner.node_id and fresh.owner.provenance is named.owner.provenance
 
 
-def test_structures_come_as_they_went():
+def test_clone_keeps_the_structure_of_its_argument():
     x = T.scalar("x")
     assert clone(x) is x
     as_list, as_tuple, as_dict = clone([x + 1], {x: 1.0}), clone((x,), {x: 2.0}), clone({"a": x}, {x: 3.0})

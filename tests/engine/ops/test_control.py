@@ -121,7 +121,7 @@ def test_barriers_pass_values_of_every_dtype_and_shape_unchanged(name, data):
 
 @pytest.mark.parametrize("mode", ["numpy", "reference"])
 @pytest.mark.parametrize("name", BARRIERS)
-def test_nothing_of_a_barrier_is_left_when_a_graph_runs(name, mode):
+def test_barriers_are_removed_before_a_graph_runs(name, mode):
     x = Variable(TensorType("float64", (None,)), "x")
     f = function([x], BARRIERS[name](x) * 2, mode=Mode(mode, "all"))
     assert f([1.0, 2.0]).tolist() == [2.0, 4.0]

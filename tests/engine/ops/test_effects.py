@@ -101,7 +101,7 @@ def test_a_condition_has_no_derivative():
     assert scanviz.grad(T.Assert("y")(x, y > 0), y, disconnected_inputs="ignore").eval({x: 1.0, y: 1.0}) == 0
 
 
-def test_two_prints_of_one_value_stay_two_and_a_constant_is_printed_at_every_call(file):
+def test_prints_are_neither_merged_nor_folded(file):
     x = T.scalar("x")
     a, b = T.Print("a", file=file)(x + 1), T.Print("a", file=file)(x + 1)
     c = T.Print("c", file=file)(T.constant(2.0))
@@ -110,7 +110,7 @@ def test_two_prints_of_one_value_stay_two_and_a_constant_is_printed_at_every_cal
     assert sorted(lines(file)) == sorted(["a = 2.", "a = 2.", "c = 2."] * 2)
 
 
-def test_values_that_rules_need_no_longer_are_printed_all_the_same(file):
+def test_values_unused_after_rewriting_are_still_printed(file):
     x = T.vector("x")
     look = T.Print("x", file=file)
     f = scanviz.function([x], [look(x).shape[0], look(x * 2) ** 0, T.concatenate([look(x * 3), x])[-1]])
@@ -167,17 +167,17 @@ def test_large_arrays_are_one_short_line(file):
     assert lines(file)[2] == "none = max of nothing, sum 0.0"
 
 
-def test_a_line_steers_no_terminal(file):
+def test_a_printed_line_cannot_steer_the_terminal(file):
     T.Print("a\x1b[2Jb\nc", file=file)(T.constant(1.0)).eval()
     assert file.getvalue() == "a\\x1b[2Jb\\nc = 1.\n"
 
 
-def test_lines_go_to_standard_error_where_no_file_is_given(capsys):
+def test_prints_without_a_file_go_to_standard_error(capsys):
     scanviz.function([], T.Print("one")(T.constant(1.0)))()
     assert capsys.readouterr() == ("", "one = 1.\n")
 
 
-def test_looking_at_values_prints_once(file):
+def test_tracing_values_prints_once(file):
     x = T.vector("x")
     h, _ = scanviz.scan(lambda a, h: T.Print("h", file=file)(a + h), x, T.constant(0.0), name="sums")
     f = scanviz.function([x], h[-1])

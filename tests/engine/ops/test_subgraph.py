@@ -33,7 +33,7 @@ def step_function(pullback=doubled):
     return named_subgraph([x], T.cast(x > 0, "float64"), "step", pullback)
 
 
-def test_it_is_one_node_by_its_name_and_the_rewrite_that_opens_it_is_recorded():
+def test_a_subgraph_is_one_named_node_until_a_recorded_rewrite_inlines_it():
     y, f = T.vector("y"), swish()
     node = f(y).owner
     assert str(node.op) == "swish" and node.inputs == (y,)
@@ -55,7 +55,7 @@ def test_other_variables_are_captured_and_several_results_come_as_a_list():
     assert g(5.0) == [10.0, 8.0, 3.0, 5.0]
 
 
-def test_one_inside_of_another():
+def test_subgraphs_may_be_nested():
     y, f = T.vector("y"), swish()
     x = T.vector("x")
     twice = named_subgraph(x, f(f(x)), "twice")
@@ -65,7 +65,7 @@ def test_one_inside_of_another():
     np.testing.assert_allclose(plain(X), scanviz.grad(expected.sum(), y).eval({y: X}))
 
 
-def test_a_derivative_of_its_own_in_both_modes_through_loops_and_over_rows():
+def test_a_subgraphs_own_derivative_works_in_both_modes_loops_and_vmap():
     y, f, weights = T.vector("y"), step_function(), np.array([1.0, 3.0])
     assert scanviz.grad((f(y) * weights).sum(), y).eval({y: X}).tolist() == [2.0, 6.0]
     assert scanviz.Rop(f(y), y, weights).eval({y: X}).tolist() == [2.0, 6.0]
@@ -95,7 +95,7 @@ def test_a_rule_with_an_unfit_result_is_reported():
     assert scanviz.grad(nothing(y).sum(), y).eval({y: X}).tolist() == [0.0, 0.0]
 
 
-def test_a_draw_inside_chooses_as_one_outside():
+def test_a_draw_inside_a_subgraph_agrees_with_one_outside():
     p = T.vector("p")
     f = named_subgraph(p, T.cast(T.random.poisson(T.random.random_state(1), p)[1], "float64"), "counts")
     q = T.vector("q")

@@ -112,7 +112,7 @@ def test_sizes_that_are_known_are_ints():
     assert shape_of(T.zeros((2, 4)).T.flatten()) == (8,)
 
 
-def test_arithmetic_that_changes_nothing_makes_no_nodes():
+def test_neutral_shape_arithmetic_makes_no_nodes():
     n, dims = size_of(dimension(T.vector("x"), 0)), DIMS
     assert dims.add(n, 0) is dims.add(0, n) is n
     assert dims.subtract(n, 0) is n
@@ -169,7 +169,7 @@ def test_choosing_and_filling_in_is_the_same_before_sizes_are_known(total, rest,
     assert DIMS.choose(int(condition), 2, 3) == evaluate(chosen, {names[0]: int(condition)})
 
 
-def test_where_an_op_has_no_rule_the_question_is_left_to_its_result():
+def test_shapes_of_operations_without_a_rule_are_read_from_results():
     unruly = Declaration(
         "test_only_large_ones",
         "test",

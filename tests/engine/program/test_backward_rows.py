@@ -77,7 +77,7 @@ def test_rows_from_the_last_on_lie_in_order() -> None:
     assert f(np.ones((6, 3)))[0].flags.c_contiguous
 
 
-def test_rows_that_are_asked_for_lie_as_ever() -> None:
+def test_rows_returned_to_the_caller_keep_the_usual_order() -> None:
     x, made = beside_a_state()
     f = agree([x], [made[::-1], made], [drawn.normal(size=(6, 3))])
     g = agree([x], [made[::-1], T.sum(made[1:], axis=0)], [drawn.normal(size=(6, 3))])

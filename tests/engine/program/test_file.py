@@ -172,7 +172,7 @@ def test_the_hash_of_programs_depends_on_constants_kinds_and_wishes():
     assert structural_hash(program) == structural_hash(rnn("another").program)
 
 
-def test_text_of_a_file_gets_into_no_code():
+def test_text_of_a_program_file_is_never_generated_as_code():
     x = T.vector("x")
     data, arrays = to_data(scanviz.function([x], x[1:2]).program, frozenset())
     ((entry,),) = next(each for each in data["instructions"] if "index" in str(each["op"]))["op"][2]

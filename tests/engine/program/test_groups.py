@@ -84,7 +84,7 @@ def test_readers_of_the_same_array_form_one_group():
     assert match.register == found.body.inputs[0]
 
 
-def test_errors_keep_their_order():
+def test_fused_groups_keep_the_order_of_errors():
     def step(x, h):
         first = T.specify_shape(x, (7,))
         return T.exp(x) + T.specify_shape(h, (5,))[0] + first[0] * T.tanh(T.exp(x))

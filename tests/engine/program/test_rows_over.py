@@ -157,7 +157,7 @@ def test_rows_needed_elsewhere_are_left_alone() -> None:
         assert bool(over(f)) == expected, name
 
 
-def test_loops_that_end_early_and_loops_inside_of_others_write_over_nothing() -> None:
+def test_stopped_and_inner_loops_overwrite_no_sequences() -> None:
     x = T.tensor3("x")
 
     def step(x_t: Any) -> Any:

@@ -40,7 +40,7 @@ def test_a_function_counts_ten_operations_an_element_and_an_addition_one() -> No
     assert found["add"] == Work(M * N, 0, 3 * 8 * M * N)
 
 
-def test_a_view_does_nothing_and_a_row_that_is_broadcast_moves_once() -> None:
+def test_views_count_no_work_and_broadcast_rows_move_once() -> None:
     found = work_of_step(lambda h, a, b: h + T.exp(h[0]))
     assert found["index"] == Work(0, 0, 0)
     assert found["add"] == Work(M * N, 0, 8 * (2 * M * N + N))

@@ -49,7 +49,7 @@ def test_the_count_is_that_of_the_rows_and_none_is_kept_for_it(read, tier, n):
         np.testing.assert_array_equal(found, expected)
 
 
-def test_where_another_result_keeps_its_rows_they_are_counted():
+def test_the_step_count_uses_the_kept_rows_of_another_result():
     f, instruction = built(lambda u, v: [u.shape[0], v])
     assert [slot.name for slot in instruction.states] == ["h"]
     assert rows_kept(instruction) == 1
@@ -57,7 +57,7 @@ def test_where_another_result_keeps_its_rows_they_are_counted():
     assert count == len(rows) == 6
 
 
-def test_where_all_rows_are_read_nothing_is_counted():
+def test_a_loop_with_all_rows_read_keeps_no_step_count():
     f, instruction = built(lambda u, v: [u.shape[0], u])
     assert len(instruction.states) == 1
     assert "count_steps" not in [rewrite.rule for rewrite in f.rewrites]

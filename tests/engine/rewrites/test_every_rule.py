@@ -12,7 +12,7 @@ from tests.engine.gradient.test_loop_mixed import orders
 
 
 @given(loop=MIXED_LOOPS, seed=st.integers(0, 99), tier=st.sampled_from(["numpy", "reference"]))
-def test_loops_of_every_shape_and_kind_give_the_same_with_all_rules_and_with_none(loop, seed, tier):
+def test_loops_of_every_kind_agree_with_and_without_each_rule(loop, seed, tier):
     results, drawn = loop.scan()
     wanted = [*orders(results, loop.wrt, seed, 1), *results, *([] if drawn is None else [drawn])]
     inputs, values = [each for each, _ in loop.inputs], [value for _, value in loop.inputs]

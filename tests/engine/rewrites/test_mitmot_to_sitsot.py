@@ -124,7 +124,7 @@ def test_the_cotangent_of_a_last_row_becomes_an_initial_state(wanted):
         check(f, without, X[:steps], H, W)
 
 
-def test_it_saves_the_buffer():
+def test_rewriting_mitmot_to_sitsot_saves_the_buffer():
     inputs, outputs = gradient(lambda rows: (rows[-1] ** 2).sum(), "h")
     given = (np.ones((1000, 3)), H, W)
     with_it, without = (f.memory_forecast(*given).peak_bytes for f in both(inputs, outputs, "native"))

@@ -209,7 +209,7 @@ def _environment():
     return dict(os.environ)
 
 
-def test_any_moment_is_rebuilt_with_the_same_nodes():
+def test_any_version_of_the_graph_is_rebuilt_with_the_same_nodes():
     inputs, wanted = rnn()
     f = scanviz.function(inputs, wanted)
     history = f.rewrites

@@ -91,7 +91,7 @@ def test_reductions_that_would_round_or_fail_are_kept(before, why):
     assert reasons(RULE, before) == [why]
 
 
-def test_sums_that_are_needed_stay_without_a_word():
+def test_needed_sums_are_kept_without_a_refusal():
     for before in (to_shape(m, n, k), to_shape(m, 1, 1)):
         assert after(RULE, before) == written(before)
         assert reasons(RULE, before) == []

@@ -234,7 +234,7 @@ def test_rows_of_an_array_with_other_readers_are_not_lifted():
     assert reasons(LIFT, whole[-1] + T.sum(whole)) == ["all of it is read elsewhere too"]
 
 
-def test_nothing_moves_where_nothing_is_saved():
+def test_indices_are_not_lifted_without_a_gain():
     row = T.tensor("float64", (1, None), "row")
     for before in (T.tanh(x)[1:], T.tanh(x)[::-1], T.exp(row)[0], T.tanh(x)[n], T.tanh(m)[:, None]):
         assert after(LIFT, before) == written(before)
@@ -249,7 +249,7 @@ def test_only_the_last_row_of_a_function_of_a_loops_rows_is_computed():
     np.testing.assert_allclose(f([1.0, 0.25]), np.tanh(3.5))
 
 
-def test_errors_of_indices_stay():
+def test_errors_of_indices_are_kept():
     for before in (T.tanh(x)[-7], T.concatenate([five, x])[20], T.exp(m)[:, 9], m.T[8], x[3:][4]):
         for graph in ([before], rewritten_by([CHAINS, LIFT], [before])):
             with pytest.raises(scanviz.ScanvizError):

@@ -94,14 +94,14 @@ def test_one_of_several_results_may_be_the_same_for_all():
         vmap(lambda x: x, out_axes=None)(x)
 
 
-def test_vmap_of_vmap():
+def test_vmap_can_be_nested():
     x, y = T.vector("x"), T.vector("y")
     table = vmap(lambda a: vmap(lambda b: a * 10 + b)(y))(x)
     assert run([x, y], [[1.0, 2.0], [3.0, 4.0]], table).tolist() == [[13.0, 14.0], [23.0, 24.0]]
 
 
 @pytest.mark.parametrize("rows", [0, 1, 3])
-def test_any_number_of_rows(rows):
+def test_vmap_works_for_any_number_of_rows(rows):
     x, w = T.tensor3("x"), T.matrix("w")
     found = run([x, w], [np.ones((rows, 4, 3)), np.eye(3)], vmap(rnn, in_axes=(0, None))(x, w))
     assert found.shape == (rows, 4, 3)
@@ -167,7 +167,7 @@ def test_a_loop_that_draws_carries_one_state_for_all_rows():
     )
 
 
-def test_a_fixed_number_of_equal_results():
+def test_vmap_repeats_a_constant_result():
     assert scanviz.function([], vmap(lambda: T.constant(2.0), axis_size=3)())().tolist() == [2.0] * 3
     n, x = T.lscalar("n"), T.vector("x")
     f = scanviz.function([x, n], vmap(lambda a: a + 1, axis_size=n)(x))

@@ -88,7 +88,7 @@ def test_an_expression_is_no_truth_value():
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "uint16", "uint32", "uint64"])
-def test_high_halves_of_products(dtype):
+def test_high_halves_of_products_agree_with_python(dtype):
     ends = np.iinfo(dtype)
     rng = np.random.default_rng(3)
     a, b = rng.integers(0, ends.max, (2, 100), dtype, endpoint=True)
@@ -98,7 +98,7 @@ def test_high_halves_of_products(dtype):
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
-def test_bits_there_and_back(dtype):
+def test_bit_casts_round_trip(dtype):
     given = np.array([0.0, -0.0, np.inf, np.nan, 1.5], dtype)
     assert value(from_bits(bits(x)), given).tobytes() == given.tobytes()
     assert value(bits(x) < 0, given).tolist() == np.signbit(given).tolist()
@@ -110,7 +110,7 @@ def test_quotients_and_remainders_go_towards_0():
     assert value(primitive("remainder", x, y), a, b).tolist() == [1, -1, 1, -1]
 
 
-def test_limits_and_numbers_like_others():
+def test_limits_and_like_take_the_dtype_of_another():
     assert value(select(x > lowest(), like(1, x), 0), np.array([-128, 5], "int8")).tolist() == [0, 1]
     assert value(select(x < width(), x, 0), np.array([31, 32], "uint32")).tolist() == [31, 0]
     assert value(cast(x, y), np.array(2.9), np.array(1, "int8")).dtype == "int8"
@@ -152,7 +152,7 @@ def test_loop_invariants_of_a_scalar_loop_are_hoisted():
     assert [line.op for inner in block.lines[1].blocks for line in inner.lines] == ["less", "add"]
 
 
-def test_a_condition_spares_the_others():
+def test_a_condition_skips_finished_elements():
     asked = primitive("log", x)
     assert value(when(x > 0, asked, x), np.array([1.0, -2.0])).tolist() == [0.0, -2.0]
 

@@ -60,7 +60,7 @@ def test_a_growing_state_found_at_run_time_gets_the_same_advice(mode):
     assert ROW_PER_STEP in text and BUFFER in text
 
 
-def test_the_cures_of_a_growing_state_run():
+def test_the_suggested_fixes_of_a_growing_state_run():
     n = x.shape[0]
     buffers, _ = scanviz.scan(lambda t, x_t, s: T.set_subtensor(s[t], x_t), [T.arange(n), x], T.zeros(n))
     assert buffers[-1].eval({x: [1.0, 2.0]}).tolist() == [1.0, 2.0]
@@ -179,7 +179,7 @@ def test_the_error_of_symbolic_taps_suggests_an_index(taps):
     assert "the step reads rows[-lag]" in text and "T.concatenate([rows[1:], new[None]])" in text
 
 
-def test_the_cures_of_symbolic_taps_run():
+def test_the_suggested_fixes_of_symbolic_taps_run():
     before, _ = scanviz.scan(lambda t, x: x[t - lag], T.arange(lag, x.shape[0]), None, x)
     assert before.eval({x: [1.0, 2.0, 3.0], lag: 1}).tolist() == [1.0, 2.0]
     rows, _ = scanviz.scan(

@@ -112,7 +112,7 @@ def test_removing_an_input_removes_its_dependents_on_request(loop):
         ),
     ],
 )
-def test_an_edit_that_would_make_no_loop_is_refused_in_words(loop, edit, kind, text):
+def test_an_invalid_edit_of_a_loop_is_refused_with_a_message(loop, edit, kind, text):
     _, _, h, _, args = loop
     with pytest.raises(kind) as caught:
         edit(args, h)

@@ -150,7 +150,7 @@ def _update_of(start, new):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_the_mistake_is_explained(name):
+def test_common_mistakes_are_explained(name):
     build, parts = CASES[name]
     text = message(build)
     for part in parts:

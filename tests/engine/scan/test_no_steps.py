@@ -81,7 +81,7 @@ def test_a_value_dependent_size_is_0_without_steps(step, shape, mode):
         lambda row: T.sum(w) * T.reshape(row, (1, -1)),
     ],
 )
-def test_gradients_are_zeros(step, mode):
+def test_gradients_of_loops_without_steps_are_zeros(step, mode):
     rows, _ = scanviz.scan(step, x, n_steps=n)
     wanted = scanviz.grad(T.sum(T.sin(rows)), [x, w])
     f = scanviz.function([x, w, n], wanted, mode=mode)

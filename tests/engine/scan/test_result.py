@@ -54,7 +54,7 @@ def test_attributes_of_variables_on_a_result_pair_are_errors_with_a_fix(call):
     assert "h, updates = scan(…)" in trapped(call, AttributeError).fix
 
 
-def test_the_pair_is_a_plain_tuple_for_everything_else():
+def test_the_result_pair_is_otherwise_a_plain_tuple():
     outputs, updates = pair
     assert isinstance(pair, tuple) and len(pair) == 2
     assert pair[0] is outputs is pair.outputs and pair[-1] is updates is pair.updates

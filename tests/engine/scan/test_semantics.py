@@ -19,7 +19,7 @@ def run(mode, inputs, outputs, *values, **options):
     return scanviz.function(inputs, outputs, mode=mode, **options)(*values)
 
 
-def test_the_guides_numbers_come_out(mode):
+def test_results_agree_with_the_guide(mode):
     x, k = T.vector("x"), T.iscalar("k")
     result, updates = scanviz.scan(
         lambda p, a: p * a, outputs_info=T.ones_like(x), non_sequences=x, n_steps=k
@@ -231,7 +231,7 @@ def test_random_numbers_in_nested_loops_go_on_from_call_to_call(mode):
     assert len({*f().ravel().tolist(), *f().ravel().tolist()}) == 30
 
 
-def test_loops_nest_to_any_depth_and_see_all_that_is_around_them(mode):
+def test_nested_loops_may_use_variables_of_every_outer_loop(mode):
     x, w = T.vector("x"), T.scalar("w")
 
     def outer(x_t):
@@ -270,7 +270,7 @@ def test_the_callers_arguments_are_left_alone():
     assert len(sequences) == len(infos) == 1
 
 
-def test_return_list_and_return_updates():
+def test_return_list_and_return_updates_shape_the_result():
     x = T.vector("x")
     assert isinstance(scanviz.scan(lambda v: v, x, return_list=True)[0], list)
     assert scanviz.scan(lambda v: v, x, return_updates=False).ndim == 1

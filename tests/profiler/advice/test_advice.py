@@ -153,7 +153,7 @@ def test_a_selection_without_the_rewrite_is_the_reason_where_it_is_one(selection
     assert f'left out by rewrites="{selection}"' in found.text
 
 
-def test_work_of_non_sequences_is_not_named_where_it_left_the_loop_or_takes_next_to_nothing() -> None:
+def test_cheap_or_pushed_out_work_of_non_sequences_gets_no_advice() -> None:
     moved = rnn()
     assert not any("exp" in operation.label for loop in moved.loops for operation in loop.operations)
     assert kinds(planted(moved, "rnn")) == []
@@ -275,7 +275,7 @@ def test_a_loop_with_large_residuals_is_advised_to_use_checkpoints() -> None:
     assert "2.00 MiB" in found.text and "7.00 ms more (" in found.text
 
 
-def test_checkpoints_are_not_advised_for_little_memory_nor_where_they_are_there_or_cannot_be() -> None:
+def test_checkpoints_are_not_advised_without_need_or_possibility() -> None:
     assert "checkpoints" not in kinds(with_rows(gradient(), 31 * MIB))
     assert "checkpoints" not in kinds(with_rows(gradient(until=True), 100 * MIB))
     names = [
@@ -321,7 +321,7 @@ def test_many_runs_of_tiny_steps_are_advised_to_run_together() -> None:
     assert "If the calls of `f` do not need one another's results" in found.text
 
 
-def test_runs_that_need_one_another_differ_or_have_heavy_steps_are_not() -> None:
+def test_dependent_different_or_heavy_runs_get_no_advice_to_run_together() -> None:
     slow = {"tanh": 300.0}
     assert kinds(planted(tiny(shared=True), "tiny", operations=slow)) == []
     assert kinds(planted(tiny(calls=1), "tiny", operations=slow)) == []
@@ -343,7 +343,7 @@ def nested(known: bool = True) -> ProfileRecord:
     return profiled(h[-1], [x, n], np.ones(3), 4, on_unused_input="ignore")
 
 
-def test_an_inner_loop_that_is_mostly_started_is_advised_to_be_written_out() -> None:
+def test_an_inner_loop_dominated_by_its_start_is_advised_to_be_unrolled() -> None:
     found = only(started(12_000), "short_inner_loops")
     assert found.source is not None and found.source.line == line_of("short")
     assert found.gain_ns == pytest.approx(12 * MS) and "`outer`" in found.text
@@ -360,7 +360,7 @@ def started(start_ns: float, known: bool = True, steps: int = 4, **given: Any) -
     return planted(inner, "outer", steps=1000, operations={"scan inner": 8000 + start_ns})
 
 
-def test_an_inner_loop_of_unknown_length_or_of_many_steps_is_not() -> None:
+def test_an_inner_loop_of_unknown_or_many_steps_is_not_advised_to_be_unrolled() -> None:
     assert kinds(started(12_000, known=False)) == []
     assert kinds(started(12_000, steps=40)) == []
     assert kinds(started(3_000)) == []
@@ -424,7 +424,7 @@ def built(number: int, different: bool = False) -> ProfileRecord:
     return replace(p.record, functions=tuple(functions), wall_ns=200 * MS, cost=CostRecord(), measures={})
 
 
-def test_one_line_that_builds_the_same_function_again_and_again_is_named() -> None:
+def test_a_line_that_rebuilds_the_same_function_is_named() -> None:
     found = only(built(5), "rebuilding")
     assert found.source is not None and found.source.line == line_of("built")
     assert found.gain_ns == 40 * MS and "5 functions, which had 5 calls" in found.evidence
@@ -553,6 +553,6 @@ def test_any_record_gives_advice_that_fits_and_is_data(record: ProfileRecord) ->
     assert all(each.evidence and each.text and each.title for each in found)
 
 
-def test_loops_in_the_record_that_go_round_in_circles_end() -> None:
+def test_cyclic_loops_in_a_record_do_not_hang_advice() -> None:
     around: LoopRecord = replace(RNN, parent=RNN.key)
     assert kinds(replace(SMALL, loops=(around,))) == []

@@ -30,12 +30,12 @@ def test_no_advice_is_given_without_a_certain_gain(monkeypatch, gains):
     assert report.to_try(LONG) is None
 
 
-def test_short_runs_are_not_looked_through(monkeypatch):
+def test_short_runs_get_no_advice(monkeypatch):
     monkeypatch.setattr(rules, "advice_of", lambda record: pytest.fail("looked through"))
     assert report.to_try(ProfileRecord(script="rnn.py", wall_ns=10_000_000)) is None
 
 
-def test_the_report_shows_it_where_functions_were_called():
+def test_the_report_shows_advice_for_called_functions():
     from tests.record.test_verdict import run
 
     text = render_report(run(loop_ns=80_000), to_try=VerdictSentence("try", "To try: this."))

@@ -64,7 +64,7 @@ def test_draws_independent_of_the_step_are_advised_to_leave_the_loop(draw: Any) 
     ],
     ids=["a state", "work of a state", "a permutation"],
 )
-def test_draws_that_the_state_decides_about_or_that_are_one_set_stay(draw: Any) -> None:
+def test_state_dependent_draws_get_no_advice(draw: Any) -> None:
     assert "draws" not in kinds(planted(walk(draw), "walk", operations=SLOW, wall_ms=600.0))
 
 
@@ -139,7 +139,7 @@ def test_work_of_shared_variables_alone_is_named_with_its_line() -> None:
 
 
 @pytest.mark.parametrize("how", ["updated", "elsewhere"])
-def test_work_of_a_shared_variable_that_some_function_updates_is_not(how: str) -> None:
+def test_work_of_an_updated_shared_variable_gets_no_advice(how: str) -> None:
     assert "same_at_every_call" not in kinds(called(mixing(**{how: True})))
 
 
@@ -154,7 +154,7 @@ def test_slow_calls_and_slow_samples_promise_no_more_than_a_usual_call() -> None
     assert gain is not None and gain <= 9_000 * 999
 
 
-def test_the_median_of_an_operation_is_believed_where_it_is_known() -> None:
+def test_a_known_median_of_an_operation_bounds_the_gain() -> None:
     record = called(mixing(), inv_ns=300_000.0)
     [f] = record.functions
     medians = tuple(

@@ -200,7 +200,7 @@ def test_noise_below_the_floor_is_never_a_verdict(seed: int, outliers: int, othe
     assert verdicts(compare(after, before)) == ALL_SAME
 
 
-def test_some_very_slow_steps_are_no_verdict_on_the_step_for_others_on_the_machine_make_them() -> None:
+def test_a_few_very_slow_steps_give_no_verdict_on_the_step() -> None:
     assert verdicts(compare(run(), run(outliers=30)))["rnn"] == "same"
     rows = compare(repeated(5), repeated(5, outliers=30)).rows
     row = next(row for row in rows if row.figure.name == "rnn")
@@ -344,7 +344,7 @@ def test_another_version_is_a_warning() -> None:
     assert comparison.warnings == ("scanviz 0.1.0 made A, 0.2.0 made B",)
 
 
-def test_failing_takes_the_whole_interval_beyond_the_share() -> None:
+def test_compare_fails_only_if_the_whole_interval_exceeds_the_share() -> None:
     comparison = compare(repeated(5, 1, jitter=0.01), repeated(5, 50, jitter=0.01, times=SLOW_DOT))
     names = [each.figure.name for each in comparison.slower_than(0.05)]
     assert sorted(names) == ["dot(h[t-1], U)", "rnn", "train"]

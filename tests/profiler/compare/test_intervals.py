@@ -30,7 +30,7 @@ def test_a_slowdown_is_found_despite_disturbed_rounds() -> None:
     assert abs(np.median([middle for middle, _ in found]) - 0.2) < 0.02
 
 
-def test_a_machine_that_drifts_from_round_to_round_makes_no_difference() -> None:
+def test_drift_between_rounds_makes_no_difference() -> None:
     random = np.random.default_rng(1)
     load = np.cumsum(np.abs(random.normal(0, 0.2, 10)))  # times double again and again
     a, b = (load + random.normal(0, 0.01, 10) for _ in range(2))

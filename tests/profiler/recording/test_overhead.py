@@ -19,7 +19,7 @@ def measured_anew() -> Iterator[None]:
     stamp_cost.cache_clear()
 
 
-def test_the_price_of_a_stamp_is_that_of_some_python_calls_at_most_on_any_machine() -> None:
+def test_a_stamp_costs_at_most_a_few_python_calls() -> None:
     assert 1 <= OverheadCalibration().stamp_ns <= 100_000
 
 
@@ -27,7 +27,7 @@ def test_the_calibrated_cost_of_a_call_is_positive_and_small() -> None:
     assert 1 <= OverheadCalibration().call_ns == call_cost() <= 100_000
 
 
-def test_it_is_measured_once() -> None:
+def test_observer_overhead_is_measured_once() -> None:
     assert OverheadCalibration().stamp_ns == stamp_cost() == OverheadCalibration().stamp_ns
 
 

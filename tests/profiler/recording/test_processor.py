@@ -57,7 +57,7 @@ def test_a_thread_that_waits_in_its_steps_is_off_the_cpu(monkeypatch: pytest.Mon
     assert "off the CPU" in render_report(p.record)
 
 
-def test_of_short_runs_only_some_are_read_and_the_share_holds_for_all() -> None:
+def test_a_sample_of_short_runs_gives_the_cpu_share_of_all() -> None:
     clock = iter(range(10**9))
     taken: list[int] = []
 

@@ -104,7 +104,7 @@ def test_the_size_limit_is_honoured() -> None:
     assert len(record.functions) < 201
 
 
-def test_a_parent_that_is_left_out_leaves_out_the_loops_inside_it() -> None:
+def test_a_dropped_loop_drops_its_inner_loops() -> None:
     for limit in range(0, 60_000, 1500):
         made = Recorder(max_bytes=limit, clock=Clock())
         made.compiled(compiled())

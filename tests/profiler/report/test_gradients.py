@@ -41,7 +41,7 @@ def test_the_backward_loop_points_to_its_forward_loop_and_the_rows_kept_are_coun
     assert not any(variable.read_backwards for variable in loops["grad_of_two"].variables)
 
 
-def test_the_report_has_a_line_a_pair(tmp_path):
+def test_the_report_has_one_line_per_gradient_pair(tmp_path):
     record = recorded(two_exps, np.ones((50, 4)) * 0.1, np.ones(4))
     save(record, tmp_path / "pair.scanviz")
     again = load(tmp_path / "pair.scanviz")

@@ -76,7 +76,7 @@ def test_compilation_time_of_a_loop_is_part_of_the_time_around_its_steps() -> No
     assert "  before and after the steps 100 µs, compilation 2.00 ms, first run 2.50 ms" in text
 
 
-def test_a_small_record_reads_like_this() -> None:
+def test_the_report_of_a_small_record_is_as_expected() -> None:
     assert render_report(SMALL, width=90) == GOLDEN
 
 
@@ -187,7 +187,7 @@ def test_runs_that_did_not_end_well_are_noted() -> None:
     assert "times slower, by 440 ms in all" in " ".join(text.split())
 
 
-def test_steps_of_few_nanoseconds_are_no_longer_at_the_median_than_95_of_100_are() -> None:
+def test_the_median_of_very_short_steps_is_at_most_the_95th_percentile() -> None:
     times = DurationRecord(20_000, 66_000, p50_ns=3, p95_ns=3, p99_ns=4, max_ns=80)
     text = render_report(
         loop_changed(body_ns=2.0, copy_ns=0.75, overhead_ns=0.5, step_times=times), width=100
@@ -275,7 +275,7 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
         (io.StringIO(), {}, False),
     ],
 )
-def test_colours_come_on_terminals_that_want_them(
+def test_colours_are_on_for_supporting_terminals(
     file: io.StringIO, environment: dict[str, str], colored: bool, terminal: pytest.MonkeyPatch
 ) -> None:
     for name, value in environment.items():

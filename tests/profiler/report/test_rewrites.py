@@ -43,7 +43,7 @@ def test_the_list_shows_the_effect_and_gain_of_each_rewrite(record):
     )
 
 
-def test_one_rule_or_one_loop_alone(record):
+def test_rewrites_can_be_listed_for_one_rule_or_loop(record):
     text = render_rewrites(record, RewritesOptions(rule="PushOutDot1"))
     assert set(steps(text)) == {"PushOutDot1"}
     of_rnn = render_rewrites(record, RewritesOptions(scan="rnn"))
@@ -56,7 +56,7 @@ def test_operations_moved_out_of_a_loop_are_listed_under_it(record):
 
 
 @pytest.mark.parametrize("style", ["unified", "side-by-side", "tree"])
-def test_one_change_line_by_line(record, style):
+def test_one_rewrite_is_shown_line_by_line(record, style):
     step = steps(render_rewrites(record, RewritesOptions(scan="rnn")))["PushOutSeqScan"]
     text = render_rewrites(record, RewritesOptions(step=step, style=style), width=120)
     assert "dot(x[t], w)" in text and "sequence dot(x[t], w)" in text
@@ -87,7 +87,7 @@ def test_why_not_prints_the_failed_precondition(record):
     assert "nowhere refused" in nowhere
 
 
-def test_colours_and_control_characters(record):
+def test_listings_have_colours_and_no_control_characters(record):
     coloured = render_rewrites(record, RewritesOptions(step=0), color=True)
     assert "\x1b[" in coloured and "\x1b[" not in render_rewrites(record, RewritesOptions(step=0))
     x = T.vector("bad\x1b[31mname")
@@ -99,7 +99,7 @@ def test_colours_and_control_characters(record):
     assert "\x1b" not in text and "\x07" not in text and "bad\\x1b[31mname" in text
 
 
-def test_a_number_that_is_no_rewrite_and_a_record_without_rewrites(record):
+def test_unknown_numbers_and_records_without_rewrites_are_reported(record):
     assert "there is no rewrite 99" in render_rewrites(record, RewritesOptions(step=99))
     assert "no function named 'g' was recorded" in render_rewrites(record, RewritesOptions(function="g"))
     assert render_rewrites(ProfileRecord()) == "no function's rewrites were recorded\n"
@@ -167,7 +167,7 @@ def recorded(function, name):
     return ProfileRecord(functions=(kept,))
 
 
-def test_the_list_and_one_change_as_they_are_printed():
+def test_the_list_and_one_rewrite_are_printed_as_expected():
     x = T.vector("x")
     found = recorded(scanviz.function([x], T.exp(x) + T.exp(x)), "twice")
     assert without_times(render_rewrites(found)) == GOLDEN
@@ -242,7 +242,7 @@ def test_values_made_by_no_operation_are_called_given(record):
     assert "nothing is called 'y'" in nothing
 
 
-def test_an_operation_rich_line_is_reported_once(record):
+def test_a_line_with_many_operations_is_reported_once(record):
     lines = render_rewrites(record, RewritesOptions(why=line_of(record))).splitlines()[1:]
     names = [line.split(" = ")[0].strip() for line in lines if " = " in line]
     assert len(names) == len(set(names)) > 3

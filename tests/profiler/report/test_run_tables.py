@@ -53,7 +53,7 @@ def numbers(texts, unit):
     ]
 
 
-def test_rows_of_the_whole_add_up_and_shares_are_a_hundred(record):
+def test_rows_of_the_whole_run_sum_to_100_percent(record):
     parts = parts_of(record)
     assert sum(row.total_ns for row in totals(parts)) == record.wall_ns - overhead_ns(parts)
     assert sum(row.total_ns for row in lines(parts)) == run_time_ns(parts)

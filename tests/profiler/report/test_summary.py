@@ -17,7 +17,7 @@ from tests.profiler.records import SMALL
 MORE = ("Saved rnn.scanviz. More: scanviz report rnn.scanviz --full",)
 
 
-def test_a_small_record_is_answered_like_this() -> None:
+def test_the_summary_of_a_small_record_is_as_expected() -> None:
     assert (
         render_summary(SMALL, width=90, more=MORE)
         == """\
@@ -34,7 +34,7 @@ Saved rnn.scanviz. More: scanviz report rnn.scanviz --full
 
 
 @pytest.mark.parametrize("width", [80, 100, 160])
-def test_it_never_has_more_than_twenty_lines(width: int) -> None:
+def test_a_summary_has_at_most_twenty_lines(width: int) -> None:
     busy = {"cpu_ns": 1e6, "involuntary_switches": 3.0}
     failed = OutcomeRecord("error", 1, "ValueError: " + "many words " * 12)
     record = replace(SMALL, measures=busy, outcome=failed, detail="values", left_out=7)

@@ -37,7 +37,7 @@ def test_ctrl_c_between_the_profile_and_the_end_lets_python_tidy_up_and_ends_the
     assert (tmp_path / "nothing.scanviz").exists()
 
 
-def test_ctrl_c_at_the_very_end_ends_the_process_without_a_word(tmp_path):
+def test_ctrl_c_at_the_very_end_ends_the_process_silently(tmp_path):
     done = ended_with("atexit.register(last)", tmp_path)
     assert "Exception ignored" not in done.stderr
     assert done.returncode == -signal.SIGINT

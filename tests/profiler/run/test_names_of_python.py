@@ -64,7 +64,7 @@ def test_a_program_beside_files_of_its_own_runs_under_every_command(tmp_path, wo
     assert not any(sign in done.stderr for sign in ("Traceback", "has no attribute", "scanviz: module"))
 
 
-def test_python_s_modules_are_back_after_the_program(tmp_path):
+def test_shadowed_python_modules_are_restored_after_the_program(tmp_path):
     (tmp_path / "wave.py").write_text("MINE = True\n")
     sys.path.insert(0, str(tmp_path))
     sys.modules.pop("wave", None)

@@ -302,7 +302,7 @@ def test_later_calls_and_runs_are_numbered() -> None:
     assert checker.finding.call == 2 and checker.finding.loops[0].run == 2
 
 
-def test_after_the_finding_nothing_is_watched_and_the_program_may_go_on() -> None:
+def test_after_a_finding_the_program_runs_unobserved() -> None:
     f, checker = rnn(), Checker()
     bad = np.full((5, 3), -9.0)
     with observe.observed_by(checker):
@@ -397,7 +397,7 @@ def test_a_given_infinity_is_followed_through_a_loop_that_has_ended() -> None:
     assert "it came from outside: your input p, through loop delay" in text
 
 
-def test_an_infinity_that_may_be_meant_names_the_option_that_passes_it() -> None:
+def test_a_possibly_intended_infinity_names_the_option_to_ignore_it() -> None:
     x = T.vector("x")
     masked = scanviz.function([x], T.where(x > 0, x, -np.inf))
     text = render_check(CheckedRecord(finding=found(masked, np.array([1.0, -1.0]))), width=200)

@@ -79,7 +79,7 @@ def test_a_nan_that_is_only_moved_is_in_the_inputs() -> None:
     assert verdict(p.record)[0].text == text
 
 
-def test_numbers_are_not_looked_into_and_the_updates_of_shared_variables_happen_once() -> None:
+def test_the_search_for_a_nan_applies_updates_once() -> None:
     count = scanviz.shared(0.0, name="count")
     f = scanviz.function([], T.sqrt(-1.0 - count), updates=[(count, count + 1.0)])
     with scanviz.profile() as p:
@@ -110,7 +110,7 @@ def test_searching_is_profiler_overhead() -> None:
     assert p.record.first_nan.step == 2999 and function.total_ns < p.record.wall_ns / 2
 
 
-def test_a_merged_profile_keeps_it() -> None:
+def test_a_merged_profile_keeps_the_first_nan() -> None:
     with scanviz.profile() as p:
         outflow()(np.zeros(400) + 1.0)
     with scanviz.profile() as other:
@@ -129,7 +129,7 @@ def test_only_the_last_row_of_a_long_result_is_looked_at() -> None:
     assert not ends_in_nan([np.array([1]), np.array(["a"]), 3.0])
 
 
-def test_the_search_ends_where_the_nan_is_and_at_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_search_ends_at_the_nan_or_at_its_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     x = T.vector("x")
     s, _ = scanviz.scan(lambda x_t, s: 0.5 * s + T.sqrt(x_t - 0.1 * s), x, 0.0, name="long")
     f = scanviz.function([x], s[-1], name="f", mode="numpy")

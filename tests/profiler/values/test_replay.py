@@ -143,7 +143,7 @@ def test_a_record_without_calls_or_arrays_is_an_error_with_the_missing_part(
         Replayer(change(traced.record)).window(traced.traces[0].loop, 0, 3, 3)
 
 
-def test_time_that_is_over_is_an_error(traced: Traced) -> None:
+def test_an_exceeded_time_limit_is_an_error(traced: Traced) -> None:
     bare = replace(traced.record, calls=tuple(replace(call, checkpoints=()) for call in traced.record.calls))
     with pytest.raises(RecomputeError, match=r"(?s)was not reached within 0.001 s.*--recompute=SECONDS"):
         Replayer(bare, seconds=0.001).window(traced.traces[0].loop, 0, STEPS - 1, STEPS - 1)

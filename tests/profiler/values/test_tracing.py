@@ -181,7 +181,7 @@ def test_nested_loops_keep_their_own_runs() -> None:
     np.testing.assert_array_equal(whole.values[:, 0], np.cumsum(data.sum(axis=1)))
 
 
-def test_a_loop_that_ends_early_and_one_without_steps() -> None:
+def test_stopped_and_empty_loops_are_traced() -> None:
     x = T.vector("x")
     h, _ = scanviz.scan(lambda x_t, s: (s + x_t, scanviz.until(s > 2.5)), x, T.constant(0.0), name="h")
     f = scanviz.function([x], h)
@@ -220,7 +220,7 @@ def test_a_small_budget_keeps_fewer_numbers_and_then_fewer_variables() -> None:
 
 
 @pytest.mark.parametrize("budget", [0, -1, LARGEST_BUDGET + 1, 2.5, True, None])
-def test_a_budget_that_is_none_is_refused(budget: Any) -> None:
+def test_an_invalid_budget_is_refused(budget: Any) -> None:
     with pytest.raises(ScanvizError, match="budget of traced values"):
         Tracer(budget=budget)
 

@@ -129,7 +129,7 @@ def test_loops_of_a_compiled_graph_are_those_of_the_record(case):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_names_of_any_characters_make_a_sound_picture(name):
+def test_names_with_any_characters_make_a_valid_picture(name):
     outputs = several_taps(names=(name, name, name, name, name))
     for graph in (snapshot(outputs), history(outputs).snapshot(0)):
         picture = diagram_of(graph)

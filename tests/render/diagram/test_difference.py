@@ -77,7 +77,7 @@ def test_moved_operations_are_drawn_at_both_places_without_back_edges():
     assert len(new) == 1
 
 
-def test_backwards_it_went_into_the_loop():
+def test_a_reversed_difference_shows_work_moved_into_the_loop():
     record = moved_out()
     [k] = [k for k, application in enumerate(record.applications) if application.moved_out]
     picture = difference(record.snapshot(k + 1), record.snapshot(k))
@@ -86,7 +86,7 @@ def test_backwards_it_went_into_the_loop():
     assert "dot moved: outside of loops → in rnn" in picture.notes
 
 
-def test_a_loop_that_is_gone_stands_there_with_all_that_was_in_it():
+def test_a_removed_loop_is_drawn_with_its_contents():
     with_gradient, without = history(several_taps()), history(several_taps(gradient=False))
     picture = difference(with_gradient.snapshot(0), without.snapshot(0))
     changes = {cluster.label: cluster.change for cluster in picture.clusters}
@@ -106,7 +106,7 @@ def test_a_rebuilt_loop_is_recognized_by_its_name():
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_graphs_that_have_nothing_in_common_make_a_sound_picture(seed):
+def test_unrelated_graphs_make_a_valid_difference(seed):
     picture = difference(dense(50, 3, seed), dense(60, 2, seed + 10))
     assert_sound(picture)
     assert any(node.change == "added" for node in picture.nodes)

@@ -54,7 +54,7 @@ PICTURES = {
 
 
 @pytest.mark.parametrize("name", PICTURES)
-def test_the_picture_is_the_one_that_was_looked_at(name):
+def test_pictures_agree_with_the_approved_ones(name):
     wanted = (FOLDER / f"{name}.txt").read_text("utf-8")
     assert "\n".join(lines(PICTURES[name]())) + "\n" == wanted
 

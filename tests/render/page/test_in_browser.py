@@ -98,7 +98,7 @@ def test_every_view_draws_itself_without_a_complaint_or_a_request(browser, file,
     assert all(request.startswith(("file:", "about:")) for request in browser.requests())
 
 
-def test_which_rows_of_x_step_7_reads_and_writes(browser, file, record):
+def test_the_page_shows_the_rows_read_and_written_by_step_7(browser, file, record):
     browser.open(file, f"#view=player&step=7&loop={key(record, 'rnn')}")
     [words] = browser.texts("section.buffer[aria-label='mitsot x'] .words")
     assert words == "row 7: reads x[t-3]; row 9: reads x[t-1]; row 10: writes x[t]"
@@ -125,7 +125,7 @@ def test_the_page_shows_the_outputs_and_paths_of_w_feedback(browser, file, recor
     assert "(3 steps later) x[t-3]" in text
 
 
-def test_why_the_state_of_the_backward_loop_is_a_mitmot_and_which_cells_step_3_writes(browser, file, record):
+def test_the_page_explains_a_mitmot_and_the_cells_written_by_step_3(browser, file, record):
     browser.open(file, f"#view=slots&loop={key(record, 'grad_of_rnn')}")
     [why] = [
         text for text in browser.texts("tr td:last-child") if "∂x" in text and "multiple output taps" in text
@@ -184,7 +184,7 @@ def test_the_film_of_a_loop_goes_through_its_rewrites_and_nothing_moves(browser,
     assert "play" in browser.texts("#film-play")[0] and not browser.problems()
 
 
-def test_which_step_was_slowest_and_in_which_operation_and_line(browser, file, record):
+def test_the_page_shows_the_slowest_step_with_its_operation_and_line(browser, file, record):
     browser.open(file, f"#view=report&loop={key(record, 'rnn')}")
     [row] = browser.texts(f"tbody tr[data-loop='{key(record, 'rnn')}']")
     loop = next(each for each in record.loops if each.name == "rnn")
@@ -233,7 +233,7 @@ def picture_of(file: Path) -> dict:
     return json.loads(text[begin : text.index("</script>", begin)])["pictures"][0]
 
 
-def test_searching_and_zooming_by_keys_alone(browser, file):
+def test_searching_and_zooming_work_by_keys_alone(browser, file):
     browser.open(file, "#open=1")
     browser.press("/")
     assert browser.evaluate("document.activeElement.id") == "search"
@@ -625,7 +625,7 @@ QUESTIONS = {
 
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.__name__)
-def test_it_takes_at_most_two_clicks_or_keys_to_see(browser, request, question):
+def test_every_view_is_reached_within_two_clicks_or_keys(browser, request, question):
     browser.messages.clear()
     reader = Reader(browser, request.getfixturevalue(QUESTIONS[question]))
     question(reader)

@@ -36,7 +36,7 @@ def without_cupy(monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name, package=None: None)
 
 
-def test_a_missing_cupy_is_reported_with_how_to_install_it(monkeypatch):
+def test_a_missing_cupy_is_reported_with_the_install_command(monkeypatch):
     without_cupy(monkeypatch)
     found = CupyBackend().availability()
     assert not found.works and "not installed" in found.why

@@ -18,7 +18,7 @@ def device(value, dtype="float64"):
     return FakeArray(np.array(value, dtype))
 
 
-def test_arrays_of_the_device_stay_there():
+def test_device_arrays_stay_on_the_device():
     x = T.vector("x")
     f = scanviz.function([x], [x * 2, x.sum(), x.shape[0], T.constant(3.0)], mode="stand-in")
     results = f(device([1, 2, 3]))
@@ -27,7 +27,7 @@ def test_arrays_of_the_device_stay_there():
     assert all(isinstance(each, np.ndarray) for each in f([1.0, 2.0, 3.0]))
 
 
-def test_one_array_of_the_device_among_inputs_is_enough():
+def test_one_device_array_among_the_inputs_suffices():
     x, y = T.vector("x"), T.vector("y")
     f = scanviz.function([x, y], x + y, mode="stand-in")
     assert f(device([1, 2]), np.array([1.0, 1.0])).tolist() == [2, 3]
@@ -69,7 +69,7 @@ def test_inputs_are_not_written_to():
     assert given.tolist() == [[1, 2], [3, 4]]
 
 
-def test_arrays_of_the_device_are_checked_as_others_are():
+def test_device_arrays_are_checked_like_host_arrays():
     x = T.tensor("float64", (3,), name="x")
     f = scanviz.function([x], x + 1, mode="stand-in")
     with pytest.raises(ScanvizTypeError, match="dtype float32, on the device"):
@@ -81,7 +81,7 @@ def test_arrays_of_the_device_are_checked_as_others_are():
 
 
 @pytest.mark.parametrize("mode", ["numpy", "reference"])
-def test_backends_of_the_host_refuse_arrays_of_a_device(mode):
+def test_host_backends_refuse_device_arrays(mode):
     x = T.vector("x")
     f = scanviz.function([x], x + 1, mode=mode)
     with pytest.raises(ScanvizTypeError, match="`x` .*was given an array on a device") as caught:
@@ -135,7 +135,7 @@ def test_observers_of_values_get_host_arrays():
     assert listener.values and all(isinstance(value, np.ndarray) for value in listener.values)
 
 
-def test_the_device_is_waited_for_only_while_observed():
+def test_only_observed_calls_wait_for_the_device():
     x = T.vector("x")
     f = scanviz.function([x], scanviz.scan(lambda h: h * 2, outputs_info=x, n_steps=5)[0], mode="stand-in")
     before = stand_in.LIBRARY.waits

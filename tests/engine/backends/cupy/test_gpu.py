@@ -34,7 +34,7 @@ def given(dtype, shape, seed):
 
 
 @pytest.mark.parametrize("declaration", ELEMENTWISE, ids=lambda each: each.name)
-def test_elementwise_operations(declaration):
+def test_elementwise_operations_agree_with_numpy(declaration):
     for dtype in DTYPES:
         x, s = T.tensor(dtype, (3,)), T.tensor(dtype, ())
         operands = {1: [(x,), (s,)], 2: [(x, x), (x, s), (s, x)], 3: [(x, x, x), (s, x, s), (x, s, s)]}
@@ -46,7 +46,7 @@ def test_elementwise_operations(declaration):
 
 
 @pytest.mark.parametrize("declaration", REDUCTIONS, ids=lambda each: each.name)
-def test_reductions(declaration):
+def test_reductions_agree_with_numpy(declaration):
     for dtype in ("float64", "float32", "int8", "uint32", "bool"):
         x = T.tensor(dtype, (2, 3))
         outputs = [
@@ -56,13 +56,13 @@ def test_reductions(declaration):
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
-def test_operations(name):
+def test_other_operations_agree_with_numpy(name):
     x = T.matrix("x")
     agree([x], [OPERATIONS[name](x)], [np.random.default_rng(3).normal(size=(3, 4))])
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_additions_at_repeated_places(dtype):
+def test_additions_at_repeated_places_agree_with_numpy(dtype):
     x, value, places = T.tensor(dtype, (4,)), T.tensor(dtype, (5,)), T.lvector("places")
     values = [given(dtype, (4,), 1), given(dtype, (5,), 2), [0, 2, 0, -1, 3]]
     agree([x, value, places], [T.inc_subtensor(x[places], value)], values)
@@ -76,7 +76,7 @@ def test_arguments_that_numpy_refuses_are_refused(name):
             scanviz.function(inputs, build(), mode=mode)(*values)
 
 
-def test_systems_and_batches_of_them():
+def test_linear_systems_agree_with_numpy():
     a, b = T.tensor("float64", (2, 3, 3)), T.tensor("float64", (3, 1))
     base = np.random.default_rng(1).normal(size=(2, 3, 3))
     outputs = [
@@ -91,7 +91,7 @@ def test_systems_and_batches_of_them():
     agree([a, b], outputs, values, 1e-8)
 
 
-def test_a_recurrent_network_and_its_last_state():
+def test_a_recurrent_network_agrees_with_numpy():
     x, w, h0 = T.matrix("x"), T.matrix("w"), T.vector("h0")
     rows = scanviz.scan(lambda row, h: T.tanh(row + T.dot(h, w)), sequences=x, outputs_info=h0)[0]
     rng = np.random.default_rng(0)
@@ -99,7 +99,7 @@ def test_a_recurrent_network_and_its_last_state():
     agree([x, w, h0], [rows, rows[-1]], values)
 
 
-def test_arrays_of_the_device_stay_there_and_are_not_shared():
+def test_device_arrays_stay_on_the_device_and_are_not_shared():
     import cupy
 
     x = T.vector("x")

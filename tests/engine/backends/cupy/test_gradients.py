@@ -30,7 +30,7 @@ def agree(case, mode):
 
 
 @given(case=random_loops(dtypes=("float64",)))
-def test_gradients_of_random_loops(case):
+def test_gradients_of_random_loops_agree_with_the_reference(case):
     agree(case, "stand-in")
 
 
@@ -48,18 +48,18 @@ def lstm_like(mode):
     return f(rng.normal(size=(5, 3)), rng.normal(size=4), rng.normal(size=(4, 4)) / 2)
 
 
-def test_slices_products_and_checkpoints():
+def test_gradients_of_slices_products_and_checkpoints_agree_with_the_reference():
     for a, b in zip(lstm_like("stand-in"), lstm_like("reference"), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-12)
 
 
 @pytest.mark.gpu
 @given(case=random_loops(dtypes=("float64",)))
-def test_gradients_of_random_loops_on_a_gpu(case):
+def test_gradients_of_random_loops_agree_on_a_gpu(case):
     agree(case, "cupy")
 
 
 @pytest.mark.gpu
-def test_slices_products_and_checkpoints_on_a_gpu():
+def test_gradients_of_slices_products_and_checkpoints_agree_on_a_gpu():
     for a, b in zip(lstm_like("cupy"), lstm_like("reference"), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-11)

@@ -22,7 +22,7 @@ def run_loop(step, pick=lambda rows: rows, mode="stand-in"):
     return found, next(iter(f.executable.plans().values())), next(iter(f.executable.loop_sources().values()))
 
 
-def test_operations_write_into_the_rows_and_buffers_that_the_plan_gives_them(monkeypatch):
+def test_operations_write_into_their_planned_rows_and_buffers(monkeypatch):
     found, plan, _ = run_loop(lambda x, h, w: T.tanh((x + h) * 0.5))
     wanted, host, _ = run_loop(lambda x, h, w: T.tanh((x + h) * 0.5), mode="numpy")
     np.testing.assert_allclose(found, wanted, rtol=1e-13)
@@ -73,7 +73,7 @@ def test_an_assignment_to_a_new_array_is_made_in_place():
     assert f(given).tolist() == [3, 1, 1]
 
 
-def test_values_are_those_of_the_device_also_where_every_one_is_wanted():
+def test_observed_values_agree_with_device_results():
     v = T.vector("v")
     f = scanviz.function(
         [v], scanviz.scan(lambda h: T.tanh(h), outputs_info=v, n_steps=3)[0], mode="stand-in"

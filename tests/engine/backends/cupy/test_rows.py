@@ -46,7 +46,7 @@ def test_every_operation_but_the_loop_has_a_row():
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("declaration", ELEMENTWISE, ids=lambda each: each.name)
-def test_elementwise_operations_of_every_dtype(declaration, dtype):
+def test_elementwise_operations_of_every_dtype_agree_with_numpy(declaration, dtype):
     x, y, s = T.tensor(dtype, (3,)), T.tensor(dtype, (3,)), T.tensor(dtype, ())
     choices = {1: [(x,), (s,)], 2: [(x, y), (x, s), (s, x)], 3: [(x, y, x), (s, x, s), (x, s, s)]}
     outputs = []
@@ -62,14 +62,14 @@ def test_elementwise_operations_of_every_dtype(declaration, dtype):
 
 @pytest.mark.parametrize("dtype", ["float64", "float16", "int8", "uint32", "bool"])
 @pytest.mark.parametrize("declaration", REDUCTIONS, ids=lambda each: each.name)
-def test_reductions(declaration, dtype):
+def test_reductions_agree_with_numpy(declaration, dtype):
     x = T.tensor(dtype, (2, 3))
     outputs = [declaration(x, axis, keepdims=keep) for axis in (None, 0, (0, 1)) for keep in (False, True)]
     same_on_both([x], outputs, [values_of(dtype, (2, 3), 1)], 1e-3)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_additions_at_repeated_places_of_every_dtype(dtype):
+def test_additions_at_repeated_places_of_every_dtype_agree_with_numpy(dtype):
     x, value, places = T.tensor(dtype, (4,)), T.tensor(dtype, (5,)), T.lvector("places")
     y = T.inc_subtensor(x[places], value)
     given = [values_of(dtype, (4,), 1), values_of(dtype, (5,), 2), [0, 2, 0, -1, 3]]
@@ -86,7 +86,7 @@ def test_sums_of_small_integers_wrap_as_numpy_does():
     "shapes", [((3, 3), (3,)), ((3, 3), (3, 2)), ((2, 3, 3), (3, 1)), ((2, 3, 3), (2, 3, 2))]
 )
 @pytest.mark.parametrize("lower", [True, False])
-def test_systems_and_batches_of_them(shapes, lower):
+def test_linear_systems_agree_with_numpy(shapes, lower):
     a, b = T.tensor("float64", shapes[0]), T.tensor("float64", shapes[1])
     base = values_of("float64", shapes[0], 1)
     positive = base @ np.swapaxes(base, -1, -2) + np.eye(3)
@@ -104,7 +104,7 @@ def test_systems_and_batches_of_them(shapes, lower):
     same_on_both([a, b], outputs, [positive, values_of("float64", shapes[1], 2)], 1e-10)
 
 
-def test_systems_of_integers_and_of_no_equations():
+def test_integer_and_empty_linear_systems_agree_with_numpy():
     a, b = T.lmatrix("a"), T.lvector("b")
     same_on_both([a, b], [T.linalg.solve(a, b)], [[[2, 1], [1, 3]], [1, 2]], 1e-12)
     same_on_both([a, b], [T.linalg.solve(a, b)], [np.zeros((0, 0), int), np.zeros(0, int)])
@@ -113,14 +113,14 @@ def test_systems_of_integers_and_of_no_equations():
 @pytest.mark.parametrize(
     "first, second", [((4, 2, 3), (4, 3, 5)), ((4, 3), (4, 3)), ((4, 2, 3), (4, 3)), ((4, 3), (4, 2, 3, 5))]
 )
-def test_products_of_pairs(first, second):
+def test_products_of_pairs_agree_with_numpy(first, second):
     a, b = T.tensor("float64", first), T.tensor("float64", second)
     given = [values_of("float64", first, 1), values_of("float64", second, 2)]
     same_on_both([a, b], [T.batched_dot(a, b)], given, 1e-12)
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int8", "bool"])
-def test_softmax_of_every_kind_and_of_nothing(dtype):
+def test_softmax_of_every_kind_and_of_no_elements_agrees_with_numpy(dtype):
     x = T.tensor(dtype, (None, 3))
     outputs = [T.softmax(x), T.log_softmax(x, axis=0), T.softmax(x, axis=None)]
     same_on_both([x], outputs, [values_of(dtype, (2, 3), 1)], 1e-6 if dtype == "float32" else 1e-12)
@@ -133,7 +133,7 @@ def test_ranges_and_identities_are_numpys():
     same_on_both([start, stop, step, n], outputs, [np.float32(0), np.float32(1), np.float32(0.1), 3])
 
 
-def test_uint32_vectors_live_on_the_device_as_other_vectors_do():
+def test_uint32_vectors_are_device_arrays():
     x, y = T.tensor("uint32", (None,)), T.vector("y")
     same_on_both([x, y], [x + x[0], x * y], [np.arange(3, dtype="uint32"), np.arange(3.0)])
 

@@ -165,20 +165,20 @@ def check(case, highest, mode, tolerance):
 
 
 @given(case=CASES, mode=st.sampled_from(["numpy", "reference"]))
-def test_first_order(case, mode):
+def test_first_derivatives_agree_with_the_unrolled_loop(case, mode):
     check(case, 1, mode, 1e-9)
 
 
 @settings(max_examples=max(8, settings.default.max_examples // 3))
 @given(case=CASES)
-def test_second_order(case):
+def test_second_derivatives_agree_with_the_unrolled_loop(case):
     case.steps = min(case.steps, 3)
     check(case, 2, "numpy", 1e-8)
 
 
 @given(taps=st.tuples(TAPS, TAPS).filter(is_mitmot), steps=st.integers(0, 2), seed=st.integers(0, 10**6))
 @settings(max_examples=max(5, settings.default.max_examples // 5))
-def test_third_order(taps, steps, seed):
+def test_third_derivatives_agree_with_the_unrolled_loop(taps, steps, seed):
     check(Case([taps], steps, seed, 0), 3, Mode("numpy", "none"), 1e-6)
 
 
@@ -196,7 +196,7 @@ def state(reads, writes):
         ((1,), (-1,), (1,), (), (-1,)),
     ],
 )
-def test_the_table_of_taps(reads, writes, kept, replaced, cleared):
+def test_the_table_of_taps_is_as_documented(reads, writes, kept, replaced, cleared):
     taps = adjoint_taps(state(reads, writes))
     assert taps[1:] == (kept, replaced, cleared)
     assert set(taps.reads) == {*reads, *writes}
@@ -213,7 +213,7 @@ def backward_loops(outputs):
 
 
 @pytest.mark.parametrize("taps", [(-1,), (-3, -1), (-2,)])
-def test_the_rows_of_a_state_s_adjoint(taps):
+def test_the_rows_of_an_adjoint_state_are_as_documented(taps):
     """Gradients take the initial rows alone; the others hold the gradient of their row, for the gradient's gradient."""
     x, h0, depth, steps = T.vector("x"), T.vector("h0"), -min(taps), 5
 
@@ -255,7 +255,7 @@ def test_gradients_of_a_gradient_loop_read_and_write_one_tap():
 
 
 @given(case=FULL, seed=st.integers(0, 99))
-def test_mappings_and_connections_of_mitmot_loops(case, seed):
+def test_mappings_and_connections_of_mitmot_loops_are_as_documented(case, seed):
     """j is in B_from_A[i] exactly when i is in A_from_B[j]; what is not connected does not change when perturbed."""
     outputs = case.scan()
     node = outputs[0].owner
@@ -281,7 +281,7 @@ def test_mappings_and_connections_of_mitmot_loops(case, seed):
 
 
 @given(case=FULL)
-def test_the_parts_of_a_mitmot_loop_by_kind(case):
+def test_the_parts_of_a_mitmot_loop_are_listed_by_kind(case):
     node = case.scan()[0].owner
     layout, parts = Layout(node), ScanArgs.from_node(node)
     check_fields(parts, layout)
@@ -307,7 +307,7 @@ def test_one_step_of_a_mitmot_loop_depends_on_the_inputs_of_its_pattern(case, se
 
 
 @pytest.mark.parametrize("with_output", [True, False])
-def test_a_mitmot_in_a_loop_that_ends_by_a_condition(with_output):
+def test_a_mitmot_loop_with_a_stop_condition_has_a_gradient(with_output):
     """Its buffer has more rows than there are steps done."""
     x, b, r, s = T.matrix("x"), T.matrix("b"), T.vector(), T.vector()
     new = T.sin(r * s) + 1

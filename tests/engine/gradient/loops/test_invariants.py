@@ -87,7 +87,7 @@ def test_a_truncated_gradient_adds_up_the_last_steps_alone():
     assert not np.allclose(truncated, whole)
 
 
-def test_no_steps_give_zeros():
+def test_gradients_without_steps_are_zeros():
     x, w, results = by_scan(both_ways, n_steps=0)
     gradient = scanviz.function([x, w], scanviz.grad(cost(results), w))(*VALUES.values())
     assert gradient.shape == (3, 3) and not gradient.any()
@@ -103,7 +103,7 @@ def test_the_backward_step_adds_up_and_the_rest_is_done_once():
     assert "∂softplus(w)" in {variable.name for variable in op.variables}
 
 
-def test_a_look_at_a_non_sequence_stays_in_the_step():
+def test_an_index_into_a_non_sequence_stays_in_the_step():
     x, w = T.matrix("x"), T.matrix("w")
     h, _ = scanviz.scan(lambda x, h, w: T.tanh(T.dot(h, w.T) + x), x, T.ones_like(x[0]), w, name="loop")
     assert "∂w" in {variable.name for variable in backward_loop(scanviz.grad(T.sum(h), w)).variables}

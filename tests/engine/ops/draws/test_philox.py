@@ -60,7 +60,7 @@ def philox_blocks(key, index, n, lane=0):
 
 
 @pytest.mark.parametrize(("place", "key", "expected"), KNOWN)
-def test_the_published_answers_come_out(place, key, expected):
+def test_philox_agrees_with_the_published_test_vectors(place, key, expected):
     assert one_block(key, sum(word << 64 * k for k, word in enumerate(place))) == expected
 
 

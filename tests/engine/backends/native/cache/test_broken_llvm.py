@@ -68,7 +68,7 @@ def no_memory(monkeypatch):
     monkeypatch.setattr(jit.mmap, "mmap", refused)
 
 
-def test_without_memory_for_compiling_that_is_an_error_and_numpy_serves(no_memory):
+def test_a_compiler_out_of_memory_is_reported_and_numpy_runs_the_loop(no_memory):
     with pytest.raises(OutOfMemoryError, match="no memory for compiling a loop"):
         scalar_loop("native")(np.ones(4))
     f, given = scalar_loop("auto"), np.linspace(-1, 1, 4000)
@@ -77,14 +77,14 @@ def test_without_memory_for_compiling_that_is_an_error_and_numpy_serves(no_memor
 
 
 @pytest.mark.parametrize("level", ["garbage", "i386", "x86-64-v4", "AVX2"])
-def test_a_level_that_is_none_is_refused(monkeypatch, level):
+def test_an_unknown_instruction_set_level_is_refused(monkeypatch, level):
     monkeypatch.setenv("SCANVIZ_NATIVE_TARGET", level)
     with pytest.raises(ScanvizValueError, match="SCANVIZ_NATIVE_TARGET names no level") as error:
         scalar_loop("native")(np.ones(4))
     assert error.value.expected == "baseline or avx2"
 
 
-def test_a_level_that_this_processor_has_not_is_refused(monkeypatch):
+def test_an_instruction_set_level_beyond_the_processor_is_refused(monkeypatch):
     monkeypatch.setitem(jit.LEVELS, "avx2", jit.InstructionSet("x86-64-v3", 32, "a feature of another year"))
     jit._target.cache_clear()
     monkeypatch.setenv("SCANVIZ_NATIVE_TARGET", "avx2")

@@ -95,7 +95,7 @@ def test_a_stored_entry_is_loaded_and_is_private_to_the_user(place):
     assert place.stat().st_mode & 0o777 == 0o700 and (place / KEY).stat().st_mode & 0o777 == 0o600
 
 
-def test_nothing_is_kept_where_the_user_wants_none(place, monkeypatch):
+def test_no_code_is_cached_when_the_cache_is_off(place, monkeypatch):
     monkeypatch.setattr(config.native, "cache", "off")
     entries.store(KEY, b"code")
     assert entries.load(KEY) is None and not place.exists()
@@ -124,7 +124,7 @@ def test_a_folder_of_another_user_is_neither_read_nor_written(place):
     assert not (place / "below").exists()
 
 
-def test_a_folder_that_cannot_be_written_is_still_read(place, monkeypatch):
+def test_a_read_only_folder_is_still_read(place, monkeypatch):
     entries.store(KEY, b"code")
     open_file, other = os.open, hashlib.sha256(b"another").hexdigest()
 
@@ -139,7 +139,7 @@ def test_a_folder_that_cannot_be_written_is_still_read(place, monkeypatch):
     assert entries.load(KEY) == b"code" and entries.load(other) is None
 
 
-def test_a_full_disk_leaves_nothing_behind(place, monkeypatch):
+def test_a_full_disk_leaves_no_partial_entry(place, monkeypatch):
     entries.store(KEY, b"code")
     monkeypatch.setattr(os, "rename", lambda *_, **__: (_ for _ in ()).throw(OSError(28, "No space left")))
     entries.store(hashlib.sha256(b"another").hexdigest(), b"code")
@@ -157,7 +157,7 @@ def test_the_folder_stays_below_its_bound_and_keeps_recent_entries(place, monkey
     assert entries.load(KEY) is not None
 
 
-def test_folders_around_the_cache_are_the_users_alone(place):
+def test_folders_above_the_cache_are_private_to_the_user(place):
     config.native.cache = str(place / "scanviz" / "native")
     entries.store(KEY, b"code")
     assert {
@@ -242,7 +242,7 @@ FROM_DISK = "machine code for the shapes met, kept on disk from an earlier run"
 
 
 @needs_llvm
-def test_names_are_no_part_of_the_key_and_numbers_of_the_step_are():
+def test_the_key_depends_on_constants_but_not_on_names():
     expected = gates()(*VALUES)
     again, other = gates(name="under another name"), gates(bias=0.25)
     np.testing.assert_array_equal(again(*VALUES), expected)

@@ -91,7 +91,7 @@ def mapped(address):
     raise AssertionError("the memory is not there")
 
 
-def test_code_in_memory_cannot_be_written_and_is_this_process_s_alone():
+def test_code_in_memory_is_read_only_and_private_to_the_process():
     code = linked(STORES)
     assert mapped(code.address) == "r-xp"  # private: a child process changes its own
 
@@ -135,6 +135,6 @@ def test_llvm_is_loaded_when_a_loop_runs_first():
     assert done.stdout.split() == ["False", "True"]
 
 
-def test_the_address_is_that_of_the_function():
+def test_a_functions_address_is_resolved():
     code = linked(SEVEN)
     assert ctypes.CFUNCTYPE(ctypes.c_int64)(code.address)() == 7

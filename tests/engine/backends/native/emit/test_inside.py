@@ -59,7 +59,7 @@ def test_every_read_of_a_loop_over_vectors_agrees_with_numpy(read):
     written([X, w], fed(step, w), ROWS, RNG.normal(size=(5, 5)) / 3)
 
 
-def test_taps_sequences_and_outputs_of_a_loop_inside():
+def test_an_inner_loop_has_taps_sequences_and_outputs():
     def step(x_t, h):
         def inner(now, older, a, c):
             return now + 0.5 * a - 0.25 * c, now * older
@@ -72,7 +72,7 @@ def test_taps_sequences_and_outputs_of_a_loop_inside():
     written([X], fed(step), ROWS)
 
 
-def test_a_loop_inside_that_ends_early():
+def test_an_inner_loop_may_stop_early():
     def step(x_t, h):
         def newton(root):
             following = 0.5 * (root + T.absolute(x_t[0]) / root)
@@ -85,7 +85,7 @@ def test_a_loop_inside_that_ends_early():
     assert not called_out(f)
 
 
-def test_loops_three_deep_and_their_gradient():
+def test_loops_three_deep_and_their_gradient_agree_with_numpy():
     w = T.vector("w")
 
     def step(x_t, h, w):
@@ -105,7 +105,7 @@ def test_loops_three_deep_and_their_gradient():
     written([X, w], [h, *scanviz.grad(cost, [X, w])], ROWS, weights, tolerance=1e-10)
 
 
-def test_a_branch_of_several_values_with_a_loop_in_one_side():
+def test_a_branch_of_several_values_may_contain_a_loop():
     def step(x_t, h, c):
         s, _ = scanviz.scan(lambda s: 0.5 * s + x_t, None, h, n_steps=3, name="inner")
         h_new, c_new = T.ifelse(x_t[0] > 0, [s[-1], c + 1], [h - x_t, c * 2])
@@ -201,7 +201,7 @@ def test_a_profile_leaves_no_trace_in_the_code_that_runs_without_one():
 
 
 @pytest.mark.usefixtures("always_called")
-def test_an_operation_that_is_called_out_fails_in_the_words_of_other_tiers():
+def test_a_called_out_operation_fails_with_the_message_of_other_tiers():
     x = T.tensor("float64", (None, 2, 2), "x")
 
     def step(x_t, total):

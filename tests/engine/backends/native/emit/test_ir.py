@@ -14,14 +14,14 @@ def test_repeated_address_arithmetic_in_a_block_is_emitted_once():
     assert code.at(ADDRESS, code.along(constant(8, "int64"), NUMBER, 24)) != first
 
 
-def test_nothing_is_reckoned_with_that_was_taken_back():
+def test_retracted_values_are_not_reused():
     code = Code()
     taken = code.times(NUMBER, 24)
     code.take_back(0, "entry")
     assert code.times(NUMBER, 24) != taken and len(code.lines) == 1
 
 
-def test_llvm_does_not_see_where_the_number_of_a_loop_comes_from():
+def test_the_origin_of_a_loop_number_is_opaque_to_llvm():
     code = Code()
     with code.counted(0, 64, 8) as number:
         code.load(code.at(ADDRESS, code.times(number, 8)), "float64", 8)

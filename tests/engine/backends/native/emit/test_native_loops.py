@@ -57,7 +57,7 @@ def network(dtype="float64", width=5):
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("width", [1, 3, 8, 21, 64])
-def test_a_network_and_its_gradient(dtype, width):
+def test_a_network_and_its_gradient_agree_with_numpy(dtype, width):
     inputs, h, values = network(dtype, width)
     cost = T.sum(h[-1] ** 2) + T.sum(h)
     agree(inputs, [h, *scanviz.grad(cost, inputs)], *values, tolerance=2e-4 if dtype == "float32" else 1e-11)
@@ -85,7 +85,7 @@ def test_strided_sequences_and_weights_agree_with_numpy(cut):
 
 
 @pytest.mark.parametrize("dtype", ["int64", "int8", "uint8", "bool", "float32"])
-def test_reductions_of_every_dtype_along_every_axis(dtype):
+def test_reductions_of_every_dtype_along_every_axis_agree_with_numpy(dtype):
     x = T.tensor(dtype, (None, 5, 19), "x")
     given = (RNG.integers(0, 2, (6, 5, 19)) if dtype == "bool" else RNG.integers(0, 9, (6, 5, 19))).astype(
         dtype
@@ -116,7 +116,7 @@ def test_the_tier_lists_the_operations_it_supports():
     assert answers[1].why == "`pinv` has no native code"
 
 
-def test_ctrl_c_is_heard_in_a_long_loop():
+def test_ctrl_c_interrupts_a_long_loop():
     x, n = T.vector("x"), T.lscalar("n")
     s, _ = scanviz.scan(lambda s, x: T.tanh(s * 0.5 + x), None, x, x, n_steps=n, name="long")
     f = scanviz.function([x, n], s[-1], mode="native")
@@ -127,7 +127,7 @@ def test_ctrl_c_is_heard_in_a_long_loop():
     assert np.isfinite(f(np.ones(512), 10)).all()
 
 
-def test_ctrl_c_is_heard_in_a_long_loop_inside():
+def test_ctrl_c_interrupts_a_long_inner_loop():
     x = T.scalar("x")
 
     def step(s):
@@ -196,7 +196,7 @@ def test_code_is_called_for_few_steps_first(monkeypatch):
 
 
 @pytest.mark.parametrize("axis", [0, 1, (0, 1)])
-def test_softmax_and_its_logarithm_with_entries_that_count_nothing(axis):
+def test_softmax_with_masked_entries_agrees_with_numpy(axis):
     x = T.tensor("float64", (None, 4, 9), "x")
     given = RNG.normal(size=(5, 4, 9)) * 30
     given[1, 2, :] = -np.inf
@@ -260,7 +260,7 @@ def test_mismatched_shapes_raise_the_error_of_the_other_tiers(step):
     assert text[0] == text[1]
 
 
-def test_arrays_that_follow_from_sizes_triangles_and_diagonals_are_native():
+def test_arrays_of_sizes_triangles_and_diagonals_are_native():
     x = T.tensor3("x")
 
     def step(m):
@@ -277,7 +277,7 @@ def test_arrays_that_follow_from_sizes_triangles_and_diagonals_are_native():
     assert all("called out" not in why for _, why in tiers_of(f)), tiers_of(f)
 
 
-def test_rows_that_do_not_lie_in_order_are_copied_once_a_run_though_steps_are_taken_one_by_one(monkeypatch):
+def test_strided_rows_are_copied_once_per_run(monkeypatch):
     from scanviz.engine.backends.native.run import gathered_arguments
 
     copied = []
@@ -297,7 +297,7 @@ def test_rows_that_do_not_lie_in_order_are_copied_once_a_run_though_steps_are_ta
     assert copied.count((60, 4, 3)) == 1
 
 
-def test_parts_of_a_row_are_read_where_it_lies():
+def test_parts_of_a_row_are_read_in_place():
     x = T.tensor3("x")
     s, _ = scanviz.scan(
         lambda x_t, s: s * 0.5 + x_t[1:, 1:] - x_t[:-1, :-1], x, T.zeros((3, 2)), name="parts"

@@ -64,7 +64,7 @@ def agree(inputs, outputs, *values, rewrites="all", tolerance=1e-13):
 
 @pytest.mark.parametrize("step", STEPS_OF_VECTORS)
 @pytest.mark.parametrize("steps", [0, 1, STEPS])
-def test_a_small_state_and_its_gradient(step, steps):
+def test_a_small_state_and_its_gradient_agree_with_numpy(step, steps):
     start, n = T.vector("start"), T.lscalar("n")
     rows, _ = scanviz.scan(step, None, start, n_steps=n, name="small")
     value = np.array([1.0, 0.5, 0.25])
@@ -78,7 +78,7 @@ def test_a_small_state_and_its_gradient(step, steps):
 
 @pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 33, 40])
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "int8", "bool"])
-def test_every_size_and_dtype(size, dtype):
+def test_small_rows_of_every_size_and_dtype_agree_with_numpy(size, dtype):
     start, x = T.tensor(dtype, (None,), "start"), T.tensor(dtype, (None, None), "x")
     if dtype == "bool":
         rows, _ = scanviz.scan(lambda x_t, s: x_t ^ s[::-1], x, start)
@@ -90,7 +90,7 @@ def test_every_size_and_dtype(size, dtype):
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 4, 6])
-def test_recurrences_of_small_matrices(size):
+def test_recurrences_of_small_matrices_agree_with_numpy(size):
     A, P, B = T.matrix("A"), T.matrix("P"), T.matrix("B")
     given = [RNG.normal(size=(size, size)) * 0.4 for _ in range(3)]
     for step in (
@@ -105,7 +105,7 @@ def test_recurrences_of_small_matrices(size):
         agree([A, P, B], [scanviz.grad(T.sum(rows[-1] * B), P)], *given, tolerance=1e-11)
 
 
-def test_several_states_that_change_places_with_their_taps():
+def test_swapped_states_with_taps_agree_with_numpy():
     x = T.matrix("x")
 
     def step(x_t, a, older, newer, c):
@@ -120,7 +120,7 @@ def test_several_states_that_change_places_with_their_taps():
     agree([x], [scanviz.grad(T.sum(a * b + c), x)], given, tolerance=1e-11)
 
 
-def test_a_stop_condition_and_a_loop_inside():
+def test_small_rows_with_a_stop_condition_and_an_inner_loop_agree_with_numpy():
     start = T.vector("start")
 
     def inner(s):
@@ -144,7 +144,7 @@ def test_no_load_waits_for_a_store_in_a_loop_of_a_small_vector():
 
 
 @pytest.mark.parametrize("taps", [[-1, -2], [-1, -3], [-2, -4], [-1, -2, -3, -5, -6]])
-def test_numbers_that_a_gradient_adds_up_stay_in_registers(taps):
+def test_accumulated_scalar_gradients_stay_in_registers(taps):
     x, h = T.vector("x"), T.vector("h")
     rows, _ = scanviz.scan(
         lambda x_t, *before: x_t * 0.5 + T.sin(sum(before)) * 0.7,
@@ -168,7 +168,7 @@ def test_no_load_waits_for_a_store_in_the_gradient_of_a_loop_of_numbers():
     assert step.count("load double") == 1  # the row that no step before has written to
 
 
-def test_chunks_go_on_where_the_one_before_has_stored():
+def test_chunks_continue_from_stored_rows():
     start = T.vector("start")
     rows, _ = scanviz.scan(runge_kutta, None, start, n_steps=600)
     agree([start], [rows], np.ones(3), tolerance=1e-9)

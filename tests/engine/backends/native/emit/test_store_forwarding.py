@@ -96,7 +96,7 @@ def test_memory_that_cannot_have_changed_is_not_loaded(code, changes):
     assert code.load(at(code, 0), "float64") == value and not loads(code)
 
 
-def test_blocks_that_store_nothing_end_nothing(code):
+def test_blocks_without_stores_keep_known_values(code):
     value = number(code)
     code.store(value, at(code, 0))
     with code.storing_nothing():
@@ -106,14 +106,14 @@ def test_blocks_that_store_nothing_end_nothing(code):
     assert loads(code) == 1 and code.load(at(code, 0), "float64") == value
 
 
-def test_other_numbers_at_the_same_place_are_loaded(code):
+def test_values_of_another_type_at_the_same_place_are_loaded(code):
     code.store(number(code), at(code, 0))
     code.load(at(code, 0), "int64")
     code.load(at(code, 0), "float64", 2)
     assert loads(code) == 2
 
 
-def test_turns_are_written_out_where_they_are_few():
+def test_short_loops_are_unrolled():
     few, many = Code(), Code()
     for code, most in ((few, 3), (many, 2)):
         found = code.turns(

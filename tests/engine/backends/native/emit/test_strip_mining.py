@@ -49,7 +49,7 @@ SHAPES = [(1,), (7,), (8,), (10,), (100,), (64, 3), (1, 5, 1), (1000,)]
 
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("steps", [1, 2, 255, 300])
-def test_strips_give_the_very_numbers_of_steps(shape, steps):
+def test_strip_mined_loops_have_the_bits_of_plain_loops(shape, steps):
     a, b = RNG.normal(size=shape), RNG.normal(size=shape) * 0.1
     b.flat[0] = np.nan
     one, other, used = last_rows(lambda z, c: T.clip(z * z * 0.5 + c, -2.0, 2.0), [a], [b], steps)
@@ -58,7 +58,7 @@ def test_strips_give_the_very_numbers_of_steps(shape, steps):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "int64", "int8", "bool"])
-def test_strips_of_two_states_that_read_one_another_in_every_dtype(dtype):
+def test_strips_of_two_dependent_states_agree_in_every_dtype(dtype):
     a, b = ((RNG.normal(size=70) * 9).astype(dtype) for _ in range(2))
     step = (lambda p, q: (q, p ^ q)) if dtype == "bool" else (lambda p, q: (q, p + q))
     one, other, _ = last_rows(step, [a, b], [], 60)
@@ -70,7 +70,7 @@ def test_strips_of_two_states_that_read_one_another_in_every_dtype(dtype):
     np.testing.assert_allclose(one[0], p, rtol=1e-5)
 
 
-def test_numbers_of_a_sequence_reach_every_strip():
+def test_scalars_of_a_sequence_are_read_by_every_strip():
     a, times = RNG.normal(size=(5, 40)), RNG.normal(size=30)
     one, other, used = last_rows(lambda t, z: z * 0.9 + t, [a], [], 30, times)
     assert used
@@ -101,7 +101,7 @@ def test_loops_that_cannot_or_need_not_be_strip_mined_are_not(step):
     np.testing.assert_allclose(found, scanviz.function([z, c], rows[-1], mode="numpy")(*given), rtol=1e-12)
 
 
-def test_rows_that_are_all_kept_are_written_step_by_step():
+def test_a_loop_that_keeps_all_rows_writes_each_step():
     z = T.vector("z")
     rows, _ = scanviz.scan(lambda z: z * 0.5 + 1.0, None, z, n_steps=20)
     found = scanviz.function([z], rows, mode="native")(np.zeros(9))
@@ -109,7 +109,7 @@ def test_rows_that_are_all_kept_are_written_step_by_step():
 
 
 @pytest.mark.parametrize("size", [1, 3, 10, 71])
-def test_a_loop_inside_a_step_is_done_in_strips_too(size):
+def test_an_inner_loop_is_strip_mined_too(size):
     x, c, weight = T.matrix("x"), T.vector("c"), T.vector("weight")
 
     def outer(x_t, so_far, c):

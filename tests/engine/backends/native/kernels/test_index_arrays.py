@@ -46,7 +46,7 @@ def loop(step, dtype="int64"):
         lambda k, w: T.inc_subtensor(w[w[:, 0] > w[k[0], 1]], w[k[1]]),
     ],
 )
-def test_rows_and_elements_are_picked_and_put(step, dtype):
+def test_indexing_and_indexed_assignment_agree_with_numpy(step, dtype):
     inputs, out = loop(step, dtype)
     picks = PICKS if dtype != "uint8" else PICKS % 5
     f = agree(inputs, out, picks.astype(dtype), TABLE, rewrites="none")
@@ -130,7 +130,7 @@ def test_elements_of_any_dtype_are_picked_side_by_side(dtype, many):
     ],
 )
 @pytest.mark.parametrize("kind", ["int64", "int16"])
-def test_picks_of_views_and_of_two_axes_and_of_the_indices_themselves(step, kind):
+def test_indexing_views_two_axes_and_index_arrays_agrees_with_numpy(step, kind):
     picked(step, "float64", RNG.integers(0, 22, (4, 23)).astype(kind))
 
 

@@ -71,7 +71,7 @@ def test_a_draw_in_each_step_is_that_of_the_other_tiers(name, size, dtype):
 
 
 @pytest.mark.parametrize("by", [2**64 - 7, 2**128 - 5])
-def test_an_index_goes_on_over_the_ends_of_its_words(by):
+def test_a_counter_carries_across_its_words(by):
     from scanviz.engine.ops.draws.philox import advance, seed_state
 
     found = []

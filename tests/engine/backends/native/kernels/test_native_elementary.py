@@ -68,7 +68,7 @@ def block_and_operands(name, dtype):
 @pytest.mark.skipif(np.finfo(np.longdouble).nmant <= 52, reason="long double has no more digits here")
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("name", OWN)
-def test_an_own_function_is_right_to_the_last_places_over_its_whole_range(name, dtype):
+def test_own_elementary_functions_are_accurate_over_their_whole_range(name, dtype):
     block, given = block_and_operands(name, dtype)
     (found,) = native_code.run(block, given, 8)
     check_places(found, NAMES_OF_NUMPY.get(name) or getattr(np, name), given, MOST_ULP)
@@ -94,7 +94,7 @@ def check_places(found, function, given, most):
     "exponent",
     [*HALVES, 0.5, -64.0, -7.0, -3.0, -2.0, -1.0, 1.0, 3.0, 4.0, 5.0, 6.0, 7.0, 15.0, 63.0, 1 / 3, 65.0],
 )
-def test_a_power_with_a_known_exponent_is_right_to_four_places_over_its_whole_range(exponent, dtype):
+def test_powers_with_a_known_exponent_are_accurate_over_their_whole_range(exponent, dtype):
     given = operands(dtype)
     block = typed([primitive("power", x, constant(exponent, dtype))], [dtype])
     (found,) = native_code.run(block, [given], 8)
@@ -105,7 +105,7 @@ def test_a_power_with_a_known_exponent_is_right_to_four_places_over_its_whole_ra
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-def test_angles_and_lengths_of_points_on_the_axes_at_infinity_and_next_to_them(dtype):
+def test_arctan2_and_hypot_agree_with_numpy_at_axes_and_infinity(dtype):
     limits = np.finfo(dtype)
     numbers = [0.0, 1.0, np.inf, limits.tiny, limits.smallest_subnormal, limits.max, 3.0, np.nan]
     grid = np.meshgrid(*[[*numbers, *(-number for number in numbers)]] * 2)
@@ -116,7 +116,7 @@ def test_angles_and_lengths_of_points_on_the_axes_at_infinity_and_next_to_them(d
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-def test_a_remainder_is_exact_where_the_quotient_is_about_a_whole_number(dtype):
+def test_a_remainder_is_exact_when_the_quotient_is_nearly_whole(dtype):
     rng = np.random.default_rng(5)
     divisor = np.exp(rng.normal(size=4096) * 3).astype(dtype)
     times = np.exp2(rng.uniform(0, 60, 4096)).astype("int64")

@@ -158,7 +158,7 @@ def test_stacks_of_matrices_and_sums_over_any_axes_are_those_of_the_reference(dt
     assert all("called out" not in why for _, why in tiers_of(f)), tiers_of(f)
 
 
-def test_a_stack_that_fits_no_other_is_the_error_that_numpys_tier_gives():
+def test_mismatched_stacks_raise_the_error_of_the_numpy_tier():
     x, b = T.tensor4("x"), T.tensor3("b")
     for product in (T.matmul, T.batched_dot):
         found, _ = scanviz.scan(product, x, non_sequences=b)

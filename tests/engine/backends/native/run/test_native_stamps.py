@@ -76,7 +76,7 @@ def test_each_long_step_has_a_time(source):
     )
 
 
-def test_of_very_short_steps_every_kth_has_a_time(source):
+def test_every_kth_of_very_short_steps_has_a_time(source):
     f = scalars()
     f(np.ones(10))
     text = [each for each in watched(f, np.ones(5_000)) if each.covers is not None]
@@ -92,7 +92,7 @@ def strips():
 
 @pytest.mark.parametrize("steps", [1, 3, 700, 1042, 5_000, 40_001])
 @pytest.mark.parametrize("width", [3, 200])
-def test_strips_have_a_time_for_many_steps_together_and_give_the_same_numbers(source, steps, width):
+def test_strips_are_timed_in_blocks_with_the_same_results(source, steps, width):
     f, series, given = strips(), Series(), np.linspace(0.1, 0.9, width)
     expected = f(given, steps)
     with observed_by(series):
@@ -168,7 +168,7 @@ def test_work_after_the_last_step_is_charged_to_no_step(source):
     assert 0 < body.rindex(taken) < body.index("call ptr @memmove(")
 
 
-def test_a_tick_is_some_fraction_of_a_nanosecond_and_a_stamp_some_nanoseconds():
+def test_ticks_and_stamps_have_plausible_durations():
     if not cycles.is_steady():
         pytest.skip("no steady cycle counter")
     found = cycles.counter()

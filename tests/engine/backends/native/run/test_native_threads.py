@@ -48,7 +48,7 @@ def divided(f):
     return any(made.written("plain")._in_parts._made.values())
 
 
-def test_rows_that_are_not_mixed_are_taken_by_threads_with_the_bits_of_one():
+def test_threads_compute_independent_rows_with_the_bits_of_one_thread():
     f, given = batch_of_rows()
     config.native.threads = 1
     alone = f(given)
@@ -66,7 +66,7 @@ def code_of(f):
 
 
 @pytest.mark.parametrize("size", [50, 100, 33, 31, 47])
-def test_a_batch_of_any_size_is_divided_where_whole_registers_end(size):
+def test_batches_are_split_at_multiples_of_a_register(size):
     x, w = T.tensor3("x"), T.matrix("w")
     rows, _ = scanviz.scan(lambda x_t, h, w: T.tanh(T.dot(h, w) + x_t), x, T.zeros((size, 5)), w)
     f = scanviz.function([x, w], rows, mode="native")
@@ -85,7 +85,7 @@ def test_a_batch_of_any_size_is_divided_where_whole_registers_end(size):
         np.testing.assert_allclose(mine, h, rtol=1e-6, atol=1e-9)
 
 
-def test_a_first_run_that_surely_is_long_is_taken_by_threads():
+def test_a_long_first_run_uses_threads():
     f, given = batch_of_rows()
     config.native.threads = 1
     alone = f(given)
@@ -117,7 +117,7 @@ def test_timed_steps_run_on_threads_too(monkeypatch):
 
 
 @pytest.mark.parametrize("slower", [1.0, 1.1, 2.0, 5.0])
-def test_parts_that_are_slower_for_a_while_are_tried_again_at_little_cost(monkeypatch, slower):
+def test_slow_batch_partitions_are_retried_at_little_cost(monkeypatch, slower):
     f, given = batch_of_rows()
     f(given), f(given)
     (runner,) = f.executable.flat.runners.values()
@@ -139,7 +139,7 @@ def test_parts_that_are_slower_for_a_while_are_tried_again_at_little_cost(monkey
     assert all(tried(50))
 
 
-def test_steps_are_done_when_all_threads_have_done_them():
+def test_steps_end_when_all_threads_have_finished():
     record = NativeRecord(
         np.array([10, 1, 1, 6, 0, *(k * 1000 for k in range(4))]), None
     )  # every second of six steps
@@ -149,13 +149,13 @@ def test_steps_are_done_when_all_threads_have_done_them():
     assert abs(record.waited_ns - 400) <= 1
 
 
-def test_rows_that_are_mixed_are_not():
+def test_mixed_rows_are_not_partitioned():
     f, given = batch_of_rows(lambda x_t, h: T.tanh(h - T.mean(h, axis=0) + x_t / x_t.shape[0]))
     f(given), f(given)
     assert not divided(f)
 
 
-def test_rows_that_are_written_at_in_part_each_are_taken_by_threads():
+def test_rows_assigned_to_in_part_are_computed_by_threads():
     f, given = batch_of_rows(lambda x_t, h: T.set_subtensor(T.tanh(h + x_t)[:, 1], 0.5))
     f(given), f(given)
     assert divided(f)
@@ -175,7 +175,7 @@ def threads_take_both_loops(f, given):
     assert len(codes) == 2 and all(any(code._in_parts._made.values()) for code in codes)
 
 
-def test_a_loop_backwards_that_reads_but_the_sizes_of_a_sequence_is_taken_by_threads():
+def test_a_backward_loop_over_sizes_of_a_sequence_uses_threads():
     x, h, w, u = T.tensor3("x"), T.matrix("h"), T.matrix("w"), T.matrix("u")
     rows, _ = scanviz.scan(lambda x_t, h, w, u: T.tanh(T.dot(x_t, w) + T.dot(h, u)), x, h, [w, u], name="rnn")
     f = scanviz.function([x, h, w, u], scanviz.grad(T.mean(rows * rows), [w, u]), mode="native")
@@ -192,7 +192,7 @@ def test_a_product_with_invariant_weights_is_written_into_its_rows():
         np.testing.assert_allclose(f(*given), given[0] @ given[1])
 
 
-def test_threads_that_wait_use_no_processor():
+def test_waiting_threads_use_no_cpu():
     f, given = batch_of_rows()
     f(given), f(given)
     assert divided(f)
@@ -213,7 +213,7 @@ def test_threads_that_wait_use_no_processor():
     not hasattr(os, "sched_setaffinity") or len(os.sched_getaffinity(0)) < 2,
     reason="needs two processors, and a system that says who may use them",
 )
-def test_threads_wake_on_another_processor_than_the_callers_and_may_use_all_when_awake(monkeypatch):
+def test_threads_wake_on_another_cpu_and_may_then_use_all(monkeypatch):
     allowed, usual, asked, found = os.sched_getaffinity(0), os.sched_setaffinity, [], []
     workers = Workers()
 
@@ -244,7 +244,7 @@ def test_querying_the_processor_keeps_the_interpreter_lock():
 
 
 @pytest.mark.parametrize("error", [PermissionError, ProcessLookupError])
-def test_where_processors_cannot_be_asked_for_threads_work_as_well(monkeypatch, error):
+def test_threads_work_without_a_way_to_choose_a_cpu(monkeypatch, error):
     def refused(thread, processors):
         raise error
 
@@ -255,7 +255,7 @@ def test_where_processors_cannot_be_asked_for_threads_work_as_well(monkeypatch, 
     assert len(done) == 6
 
 
-def test_ctrl_c_ends_a_loop_that_threads_work_on():
+def test_ctrl_c_ends_a_loop_on_threads():
     a = T.vector("a")
     n = T.lscalar("n")
     powers, _ = scanviz.scan(lambda p, a: T.tanh(p * a), None, T.ones_like(a), a, n_steps=n)
@@ -300,7 +300,7 @@ def test_a_forked_process_makes_threads_of_its_own():
     assert ended == (child, 0)
 
 
-def test_a_thread_that_the_system_does_not_give_is_done_without(monkeypatch):
+def test_loops_run_when_the_system_refuses_a_thread(monkeypatch):
     workers, done = Workers(), []
 
     def refused(self):

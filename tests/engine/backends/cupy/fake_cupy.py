@@ -1,14 +1,16 @@
 """A stand-in for CuPy: NumPy arrays in a class that NumPy refuses to touch, as CuPy's are.
 
 Any mixing of host and device arrays that CuPy would refuse fails here too, and so does any name that is not listed as
-offered by CuPy 14.  Where CuPy differs from NumPy, so does the stand-in: indices outside wrap, additions at repeated
-places know few dtypes, singular matrices are reported only on demand, ``solve`` broadcasts nothing.
+offered by CuPy 14.  Where CuPy differs from NumPy, so does the stand-in: indices outside wrap, elements are views,
+additions at repeated places know few dtypes, singular matrices are reported only on demand, ``solve`` broadcasts nothing.
+``test_stand_in.py`` holds it to CuPy itself.
 """
 
 from __future__ import annotations
 
 import contextlib
 import types
+import warnings
 
 import numpy as np
 
@@ -19,12 +21,12 @@ bitwise_xor invert left_shift right_shift negative absolute sign reciprocal squa
 log1p sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh arccosh arctanh deg2rad rad2deg floor ceil trunc rint isnan
 isinf isfinite signbit where sum prod max min all any argmax argmin cumsum cumprod stack zeros empty eye tril triu
 diagonal diag concatenate repeat broadcast_to moveaxis dot matmul tensordot sort argsort may_share_memory
-searchsorted bincount
+searchsorted bincount flatnonzero arange fmod
 """
 OFFERED = frozenset(NAMES.split())
 SPECIAL = ("erf", "erfc", "erfinv", "gammaln", "digamma", "polygamma", "betaln", "gammainc", "gammaincc")
 LINALG = ("inv", "det", "slogdet", "cholesky", "solve", "eigh", "eigvalsh", "qr", "svd", "pinv", "lstsq")
-ADDED_AT_PLACES = ("int32", "uint32", "uint64", "float16", "float32", "float64")
+ADDED_AT_PLACES = ("int32", "int64", "uint32", "uint64", "float16", "float32", "float64")
 
 
 class FakeArray:
@@ -69,10 +71,15 @@ class FakeArray:
         return self.array.tolist()
 
     def __getitem__(self, index):
-        return FakeArray(self.array[wrapped_index(self.array.shape, index)])
+        place = wrapped_index(self.array.shape, index)
+        if not any(part is Ellipsis for part in place):
+            place = (*place, ...)  # an element is an array and shares memory
+        return FakeArray(self.array[place])
 
     def __setitem__(self, index, value):
-        if isinstance(value, np.ndarray) and not value.ndim:
+        if isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim):
+            raise ValueError("non-scalar numpy.ndarray cannot be used for fill")
+        if isinstance(value, np.ndarray):
             value = value.item()  # the one NumPy array that CuPy stores
         self.array[wrapped_index(self.array.shape, index)] = unwrap(value)
 
@@ -84,7 +91,7 @@ class FakeArray:
 
 
 def unwrap(value):
-    """Return what NumPy computes with, refusing arrays of the host as CuPy does."""
+    """Return NumPy's form of a value, refusing arrays of the host as CuPy does."""
     if isinstance(value, FakeArray):
         return value.array
     if isinstance(value, list | tuple):
@@ -119,7 +126,7 @@ def _binary(name):
 
 for _symbol, _name in {
     "add": "add", "sub": "subtract", "mul": "multiply", "truediv": "true_divide",
-    "eq": "equal", "ne": "not_equal", "lt": "less", "ge": "greater_equal",
+    "eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal",
 }.items():  # fmt: skip
     _forward, _backward = _binary(_name)
     setattr(FakeArray, f"__{_symbol}__", _forward)
@@ -135,18 +142,20 @@ class _Function:
         self.function = function
 
     def __call__(self, *arguments, out=None, **options):
+        given = [unwrap(argument) for argument in arguments]
         if out is not None:
-            assert isinstance(self.function, np.ufunc) and isinstance(out, FakeArray)
-            self.function(
-                *(unwrap(argument) for argument in arguments), out=out.array, casting="no", **options
-            )
+            written = self.function(*given, out=unwrap(out), **options)
+            if self.function is np.matmul and written.ndim > max(array.ndim for array in given):
+                raise ValueError("Output array has an invalid size")  # NumPy repeats the product
             return out
-        result = self.function(*(unwrap(argument) for argument in arguments), **options)
+        result = self.function(*given, **options)
         return tuple(map(FakeArray, result)) if isinstance(result, tuple) else FakeArray(result)
 
     def at(self, array, place, value):
+        if self.function is not np.add:
+            raise NotImplementedError("only additions, here")
         if str(array.dtype) not in ADDED_AT_PLACES:
-            raise TypeError(f"scatter_add only supports {', '.join(ADDED_AT_PLACES)} as data type")
+            raise TypeError(f"cupy.add.at only supports {', '.join(ADDED_AT_PLACES)} as data type")
         self.function.at(array.array, wrapped_index(array.shape, place), unwrap(value))
 
 
@@ -183,6 +192,43 @@ def _solve_triangular(a, b, trans=0, lower=False, unit_diagonal=False):
     return FakeArray(found)
 
 
+def _lu_factor(a, overwrite_a=False, check_finite=True):
+    import scipy.linalg
+
+    _check_system(a, check_finite)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # SciPy's own
+        factors, pivots = scipy.linalg.lu_factor(unwrap(a), check_finite=False)
+    zeros = np.flatnonzero(np.diagonal(factors) == 0)
+    if zeros.size:
+        message = f"Diagonal number {zeros[0] + 1} is exactly zero. Singular matrix."
+        warnings.warn(message, RuntimeWarning, stacklevel=2)
+    return FakeArray(factors), FakeArray(pivots)
+
+
+def _solve_by_lu_factor(lu_and_piv, b, trans=0, overwrite_b=False, check_finite=True):
+    import scipy.linalg
+
+    factors, pivots = lu_and_piv
+    _check_system(factors, check_finite)
+    if len(factors) != len(b):
+        raise ValueError("incompatible dimensions.")
+    side = b.astype(factors.dtype)
+    if check_finite and not np.isfinite(unwrap(side)).all():
+        raise ValueError("array must not contain infs or NaNs")
+    found = scipy.linalg.lu_solve((unwrap(factors), unwrap(pivots)), unwrap(side), trans, check_finite=False)
+    return FakeArray(found)
+
+
+def _check_system(matrix, check_finite):
+    if matrix.ndim != 2:
+        raise np.linalg.LinAlgError(f"{matrix.ndim}-dimensional array given. Array must be two-dimensional")
+    if matrix.dtype not in (np.float32, np.float64):
+        raise NotImplementedError("Only float32, float64, complex64 and complex128 are supported.")
+    if check_finite and not np.isfinite(unwrap(matrix)).all():
+        raise ValueError("array must not contain infs or NaNs")
+
+
 class FakeCupy(types.ModuleType):
     """A module with CuPy's names."""
 
@@ -196,7 +242,9 @@ class FakeCupy(types.ModuleType):
         self.extensions = {
             "": types.SimpleNamespace(errstate=self._errstate),
             "scipy.special": types.SimpleNamespace(**special),
-            "scipy.linalg": types.SimpleNamespace(solve_triangular=_solve_triangular),
+            "scipy.linalg": types.SimpleNamespace(
+                solve_triangular=_solve_triangular, lu_factor=_lu_factor, lu_solve=_solve_by_lu_factor
+            ),
         }
         stream = types.SimpleNamespace(synchronize=self._wait)
         self.cuda = types.SimpleNamespace(get_current_stream=lambda: stream)
@@ -218,8 +266,16 @@ class FakeCupy(types.ModuleType):
         self.waits += 1
 
     @staticmethod
-    def asarray(value):
-        return value if isinstance(value, FakeArray) else FakeArray(np.array(value))
+    def array(value, dtype=None):
+        made = np.array(unwrap(value) if isinstance(value, FakeArray) else value, dtype)
+        if made.dtype.kind not in "biuf":
+            raise ValueError(f"Unsupported dtype {made.dtype}")
+        return FakeArray(made)
+
+    @classmethod
+    def asarray(cls, value, dtype=None):
+        kept = isinstance(value, FakeArray) and dtype in (None, value.dtype)
+        return value if kept else cls.array(value, dtype)
 
     @staticmethod
     def may_share_memory(first, second):

@@ -57,7 +57,7 @@ def test_a_borrowed_output_is_the_input_itself():
     x = T.vector("x")
     f = scanviz.function([x], scanviz.Out(x, borrow=True), mode="stand-in")
     given = device([1, 2])
-    assert f(given).array is given.array
+    assert f(given) is given
 
 
 def test_inputs_are_not_written_to():

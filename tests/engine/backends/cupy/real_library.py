@@ -1,0 +1,49 @@
+"""The real CuPy in the place of the stand-in: ``pytest -p tests.engine.backends.cupy.real_library tests/engine/backends/cupy``.
+
+It needs a GPU, or the environment of ``tools/real_cupy``.
+"""
+
+import types
+
+import cupy
+
+import tests.engine.backends.cupy.fake_cupy as fake
+
+
+class _DeviceArray(type):
+    """The class of the class that tests call ``FakeArray``."""
+
+    def __instancecheck__(cls, value):
+        return isinstance(value, cupy.ndarray)
+
+    def __call__(cls, array):
+        return cupy.asarray(array)
+
+
+class FakeArray(metaclass=_DeviceArray):
+    """Makes and recognises CuPy's arrays."""
+
+
+class RealCupy(types.ModuleType):
+    """CuPy's names, with waits counted as the stand-in counts them."""
+
+    extensions = None  # those of cupyx
+
+    def __init__(self):
+        super().__init__("cupy")
+        self.waits = 0
+        self.cuda = types.SimpleNamespace(**{name: getattr(cupy.cuda, name) for name in ("runtime",)})
+        self.cuda.get_current_stream = self._stream
+
+    def __getattr__(self, name):
+        return getattr(cupy, name)
+
+    def _stream(self):
+        return types.SimpleNamespace(synchronize=self._wait)
+
+    def _wait(self):
+        self.waits += 1
+        cupy.cuda.get_current_stream().synchronize()
+
+
+fake.FakeArray, fake.FakeCupy = FakeArray, RealCupy

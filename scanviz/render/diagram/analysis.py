@@ -105,7 +105,7 @@ def _harmless(text: str) -> str:
     return _NO_CHARACTERS.sub(lambda found: f"\\u{ord(found.group()):04x}", sanitize(text))
 
 
-_NO_ATTRIBUTES = ("id", "ports", "source", "target")
+_NO_ATTRIBUTES = ("id", "ports", "source", "target", "constants")
 
 
 def to_networkx(diagram: Diagram) -> networkx.MultiDiGraph[str]:

@@ -6,12 +6,14 @@ there is none, of its place.  A key alone is no id: the step of a gradient may h
 
 from __future__ import annotations
 
+import re
+
 from msgspec.structs import replace
 
 from scanviz.record.graphs.graph import GraphSnapshot, LoopVariableRecord, NodeRecord, ScanRecord, cell_name
 from scanviz.record.graphs.plumbing import plumbing, shown_variable
 from scanviz.record.names import TakenNames
-from scanviz.render.diagram.formulas import SHORT, constant_text, operation_label
+from scanviz.render.diagram.formulas import SHORT, constant_text, operand_name, operation_label
 from scanviz.render.diagram.heat import HeatMap
 from scanviz.render.diagram.model import Cluster, Edge, EdgeRole, Node, NodeKind
 from scanviz.render.diagram.taps import lags, steps_text, taps, with_taps
@@ -56,6 +58,7 @@ class PictureLevel:
         self.plumbing = plumbing(graph) if picture.folded else {}
         self.shown = shown_variable(self.plumbing, graph)
         picture.left_out += len(self.plumbing)
+        self.makers = {key: node for node in graph.nodes for key in node.outputs}
         self.names: dict[str, str] = {}  # names of plumbing, by the key of the variable drawn in its place
         for result, drawn in self.shown.items():
             if drawn is not None and graph.variables[result].name:
@@ -129,9 +132,23 @@ class PictureLevel:
         label = constant_text(variable.label) if is_written else ""
         return label if 0 < len(label) <= SHORT and label != variable.type else None
 
+    def called(self, key: str, place: int) -> str:
+        """Return the text of a variable as the input of an operation at a place among its inputs."""
+        variable, maker = self.graph.variables[key], self.makers.get(key)
+        if maker is None:
+            label = "" if variable.type in variable.label else variable.label
+            return operand_name(variable.name or label, "", place)
+        axis = re.fullmatch(r"dimension\{axis=(\d+)\}", maker.op)
+        if axis is not None and not variable.name:
+            return f"{self.called(maker.inputs[0], 0)}.shape[{axis[1]}]"
+        return operand_name(variable.name or self.names.get(key, ""), maker.op, place)
+
     def operation(self, node: NodeRecord, place: int) -> None:
         """Draw an operation, with small constants in its label."""
-        written = [self.written_out(key) for key in node.inputs]
+        written = tuple(self.written_out(key) for key in node.inputs)
+        operands = [
+            self.called(key, k) for k, key in enumerate(node.inputs) if any(written) and written[k] is None
+        ]
         found_names = [result.name for result in node.results] + [self.names.get(k, "") for k in node.outputs]
         name = next(filter(None, found_names), "")
         time, share = self.picture.heat.operation(self.loop, node.operation)
@@ -143,7 +160,7 @@ class PictureLevel:
         drawn = Node(
             self.path + (node.key or f"n{place}"),
             "operation",
-            operation_label(node.op, written, name),
+            operation_label(node.op, written, operands, name),
             type=node.results[0].type if node.results else "",
             source=node.source,
             text=self.graph.text(node),
@@ -151,6 +168,7 @@ class PictureLevel:
             share=share,
             key=node.key,
             op=node.op,
+            constants=written,
         )
         found = self.node(drawn)
         for source, key, k in sources:

@@ -15,8 +15,17 @@ from msgspec.structs import replace
 
 from scanviz.render.diagram.folding import fold
 from scanviz.render.diagram.model import Diagram, Edge, Node
+from scanviz.render.labels import short
 
-_BETWEEN = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/", "power": "**"}
+_SIGNS = {
+    "add": "+",
+    "subtract": "-",
+    "multiply": "*",
+    "divide": "/",
+    "power": "**",
+    "matmul": "@",
+    "dot": "@",
+}
 _TRANSPOSED = "dimshuffle{order=(1, 0)}"
 _PARAMETERS = re.compile(r"(\w+)=(\([^()]*\)|[^,{}]*)")
 _IN_WORDS = {
@@ -27,45 +36,63 @@ _IN_WORDS = {
 }
 SHORT = 12  # characters of a constant that is written into its reader's label
 _NUMBER = re.compile(r"-?\d+\.\d+(e-?\d+)?")
-OPEN = "·"  # stands for the value of an arrow
 
 
-def operation_label(op: str, written: Sequence[str | None], name: str = "") -> str:
+def operation_label(op: str, constants: Sequence[str | None], operands: Sequence[str], name: str = "") -> str:
     """Return the label of an operation.
 
     Parameters
     ----------
     op : str
         The operation with its parameters.
-    written : sequence of str or None
-        Of each input its value if it is a small constant, None if an arrow brings it.
+    constants : sequence of str or None
+        The text of each input that is a small constant; None for an input that an arrow brings.
+    operands : sequence of str
+        The names of the inputs that arrows bring, in order.
     name : str
         The result's name in the user's code, or empty.
 
     Examples
     --------
-    >>> operation_label("subtract", ["1.0", None]), operation_label("tanh", [None], "x_t")
-    ('1 - ·', 'x_t = tanh')
-    >>> operation_label("index[::-1]", [None]), operation_label("index[4:]", [None], "u[4:]")
+    >>> operation_label("subtract", ["1.0", None], ["h"]), operation_label("tanh", [None], ["h"], "x_t")
+    ('1 - h', 'x_t = tanh')
+    >>> operation_label("index[::-1]", [None], ["u"]), operation_label("index[4:]", [None], ["u"], "u[4:]")
     ('[::-1]', 'u[4:]')
-    >>> operation_label("assign[:, 192:]+=", [None, None], "∂gates"), operation_label("dimshuffle{order=(1, 0)}", [None])
-    ('∂gates = [:, 192:] +=', 'transpose')
-    >>> operation_label("sum{axes=(0,), keepdims=False}", [None]), operation_label("clip", [None, "0.0", "1.0"])
-    ('sum over axis 0', 'clip(·, 0, 1)')
-    >>> operation_label("subtract", [None, None], "updates[0][1]"), operation_label("cast{dtype=float64}", [None])
-    ('subtract', 'cast to float64')
+    >>> operation_label("assign[:, 192:]+=", [None, None], ["dot", "g"], "∂gates")
+    '∂gates = [:, 192:] +='
+    >>> operation_label("dimshuffle{order=(1, 0)}", [None], ["W"]), operation_label("cast{dtype=float64}", [None], ["k"])
+    ('transpose', 'cast to float64')
+    >>> operation_label("sum{axes=(0,), keepdims=False}", [None], ["x"]), operation_label("clip", [None, "0.0", "1.0"], ["x"])
+    ('sum over axis 0', 'clip(x, 0, 1)')
+    >>> operation_label("subtract", [None, None], ["a", "b"], "updates[0][1]")
+    'subtract'
     """
     label, name = _plain(op), "" if _is_place(name) else name
-    if any(text is not None for text in written):
-        texts = [OPEN if text is None else text.removesuffix(".0") for text in written]
-        sign = _BETWEEN.get(op) if len(texts) == 2 else None
-        second = texts[-1]
-        if sign and second.startswith("-"):
-            texts[-1] = f"({second})"
-        label = f" {sign} ".join(texts) if sign else f"{label}({', '.join(texts)})"
+    if any(constants):
+        label = _with_constants(op, constants, operands)
     elif name and label.startswith("[") and name.endswith(label):
         return name
     return f"{name} = {label}" if name else label
+
+
+def _with_constants(op: str, constants: Sequence[str | None], operands: Sequence[str]) -> str:
+    """Return an operation with the texts of all inputs."""
+    others = iter(operands)
+    texts = [next(others) if text is None else text.removesuffix(".0") for text in constants]
+    sign = _SIGNS.get(op) if len(texts) == 2 else None
+    return _between(sign, texts) if sign else f"{_plain(op)}({', '.join(texts)})"
+
+
+def operand_name(name: str, op: str, place: int) -> str:
+    """Return the text of an operation's input: its name, the function that computes it, or its place among the inputs.
+
+    Examples
+    --------
+    >>> operand_name("h[t-1]", "", 0), operand_name("", "sum{axes=(0,), keepdims=False}", 0), operand_name("", "", 1)
+    ('h[t-1]', 'sum', 'input 2')
+    """
+    function = "transpose" if op == _TRANSPOSED else re.split(r"[{\[]", op)[0]
+    return short(name, _LONGEST_NAME) or function or f"input {place + 1}"
 
 
 def constant_text(label: str) -> str:
@@ -126,11 +153,9 @@ def _in_words(op: str) -> str:
 
 LONGEST = 48  # characters of a formula
 _LONGEST_NAME = 16  # of a name in a formula
-_SIGNS = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/", "matmul": "@", "dot": "@"}
 _STRENGTH = {"+": 1, "-": 1, "*": 2, "/": 2, "@": 2}
 _ATOM = 3
-_TWO = re.compile(f"({OPEN}|.+?) ([-+*/@]|\\*\\*) ({OPEN}|.+)")  # operands; an array may have blanks in it
-_UNCLEAR = re.compile(f"…|{OPEN}|[a-z] [a-z]|\\w \\d")  # words, not a formula
+_UNCLEAR = re.compile(r"…|[a-z] [a-z]|\w \d")  # words, not a formula
 
 
 class _Formula(Struct):
@@ -139,7 +164,9 @@ class _Formula(Struct):
     text: str
     members: list[str]
     named: set[str]  # leaves that the text calls by their names
-    names: bool  # whether the text has any name: dots alone say less than the operation's name
+    names: (
+        bool  # whether the text has any name of a value: functions alone say less than the operation's label
+    )
 
 
 def with_formulas(diagram: Diagram, longest: int = LONGEST) -> Diagram:
@@ -255,13 +282,16 @@ class _Formulas:
         inside = {edge.source: self._fits_into(edge.source, node) for edge in edges}
         while True:
             operands = [
-                self.formulas[edge.source].text if inside[edge.source] else self._called(edge)
+                self.formulas[edge.source].text if inside[edge.source] else self._operand(edge)
                 for edge in edges
             ]
             text = _written(node, operands)
             if text is None:
                 return None
-            names = any(letter.isalpha() for letter in "".join(operands))
+            names = any(
+                self.formulas[edge.source].names if inside[edge.source] else self._name(edge)
+                for edge in edges
+            )
             if (len(text) <= self.longest and names) or not any(inside.values()):
                 break
             largest = max(
@@ -271,7 +301,7 @@ class _Formulas:
         if len(text) > self.longest:
             return None
         members: list[str] = []
-        named = {edge.source for edge in edges if not inside[edge.source] and self._called(edge) != OPEN}
+        named = {edge.source for edge in edges if not inside[edge.source] and self._name(edge)}
         for source in (name for name in inside if inside[name]):
             formula = self.formulas[source]
             members += [*formula.members, source]
@@ -287,18 +317,28 @@ class _Formulas:
         place = (node.cluster, node.column, node.band)
         return not _name_and_text(node)[0] and place == (reader.cluster, reader.column, reader.band)
 
-    def _called(self, edge: Edge) -> str:
-        """Return the name of an operand in a formula."""
-        node = self.nodes.get(edge.source) or self.nodes[self.owner[edge.source]]
-        if edge.label.startswith("result "):
-            return OPEN
+    def _source(self, edge: Edge) -> Node:
+        return self.nodes.get(edge.source) or self.nodes[self.owner[edge.source]]
+
+    def _name(self, edge: Edge) -> str:
+        """Return the name of an operand in a formula; empty without a short one."""
+        node = self._source(edge)
         name = self.ports.get(edge.source, node.label)
         if node.kind == "operation":
             formula = self.formulas.get(node.id)
-            name = _name_and_text(node)[0] or (formula.text if formula is not None else "")
-        if node.kind == "summary" or not 0 < len(name) <= _LONGEST_NAME or _UNCLEAR.search(name):
-            return OPEN
+            name = _name_and_text(node)[0] or (formula.text if formula is not None and formula.names else "")
+        if edge.label.startswith("result ") or node.kind == "summary":
+            return ""
+        if not 0 < len(name) <= _LONGEST_NAME or _UNCLEAR.search(name):
+            return ""
         return name.removesuffix(".0") if node.kind == "constant" else name
+
+    def _operand(self, edge: Edge) -> str:
+        """Return the text of an operand that is not part of the formula."""
+        node = self._source(edge)
+        leaf = "" if node.op or node.kind == "summary" else self.ports.get(edge.source, node.label)
+        text = operand_name(self._name(edge) or leaf, node.op, edge.place or 0)
+        return f"{text}[{edge.label.removeprefix('result ')}]" if edge.label.startswith("result ") else text
 
 
 def _name_and_text(node: Node) -> tuple[str, str]:
@@ -312,20 +352,13 @@ def _name_and_text(node: Node) -> tuple[str, str]:
 
 def _written(node: Node, operands: Sequence[str]) -> str | None:
     """Return an operation with its operands in mathematical notation; None if it has no short notation."""
+    if any(node.constants):
+        arrows = node.constants.count(None)
+        return _with_constants(node.op, node.constants, operands) if arrows == len(operands) else None
     _, text = _name_and_text(node)
-    op = node.op.partition("{")[0]
-    if op in _SIGNS and OPEN not in text:
-        return _between(_SIGNS[op], operands) if len(operands) == 2 else None
-    if OPEN in text:
-        if text.count(OPEN) != len(operands):
-            return None
-        two = _TWO.fullmatch(text)
-        if two is not None:  # one of the two is a constant
-            given = iter(operands)
-            return _between(two[2], [next(given) if word == OPEN else word for word in (two[1], two[3])])
-        for operand in operands:
-            text = text.replace(OPEN, operand.replace(OPEN, "\0"), 1)
-        return text.replace("\0", OPEN)
+    sign = _SIGNS.get(node.op)
+    if sign:
+        return _between(sign, operands) if len(operands) == 2 else None
     if text == "transpose" and len(operands) == 1:
         return f"{_bracketed(operands[0], _ATOM)}.T"
     if text.startswith("[") and len(operands) == 1 and text.endswith("]"):
@@ -343,6 +376,8 @@ def _between(sign: str, operands: Sequence[str]) -> str:
     right = strength if sign == "+" else strength + 1
     if sign == "*" and "@" not in operands[1] and "/" not in operands[1]:
         right = strength
+    if operands[1].startswith("-"):
+        right = _ATOM
     left = strength if sign != "@" or not _has_outside(operands[0], "*/") else strength + 1
     return f"{_bracketed(operands[0], left)} {sign} {_bracketed(operands[1], right)}"
 

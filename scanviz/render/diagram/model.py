@@ -106,6 +106,8 @@ class Node(Struct, frozen=True):
         In such a picture 0 for a part of the loop, 1 for its back-propagation.
     op : str
         The operation with its parameters, as the graph has it; empty of anything else.
+    constants : tuple of str or None
+        The text of each input of an operation that is a small constant; None for an input that an arrow brings.
     operations : int or None
         How many operations a closed loop's step has that were drawn, with those of loops inside it, or how many a formula has;
         None for anything else.
@@ -137,6 +139,7 @@ class Node(Struct, frozen=True):
     operations: int | None = None
     note: str = ""
     op: str = ""
+    constants: tuple[str | None, ...] = ()
     hottest: float | None = None
 
 

@@ -63,8 +63,22 @@ def test_small_constants_stand_in_labels_and_named_ones_by_themselves():
     x = scanviz.tensor.vector("x")
     k = scanviz.tensor.constant([1.0, 2.0], name="k")
     picture = diagram_of(snapshot([(x - 0.5) * k]))
-    assert "· - 0.5" in {node.label for node in picture.nodes if node.kind == "operation"}
+    assert "x - 0.5" in {node.label for node in picture.nodes if node.kind == "operation"}
     assert [node.label for node in picture.nodes if node.kind == "constant"] == ["k"]
+
+
+@pytest.mark.parametrize(
+    ("label", "build"),
+    [
+        ("alloc(0, x.shape[1], 3)", lambda T, x: T.zeros((x.shape[1], 3))),
+        ("clip(tanh, 0, 1)", lambda T, x: T.clip(T.tanh(x), 0.0, 1.0)),
+        ("input 1 * 2", lambda T, x: T.matrix() * 2.0),
+        ("-1 + a_name_too_long…", lambda T, x: -1.0 + T.matrix("a_name_too_long_for_a_label")),
+    ],
+)
+def test_labels_name_the_inputs_that_arrows_bring(label, build):
+    picture = diagram_of(snapshot([build(scanviz.tensor, scanviz.tensor.matrix("x"))]))
+    assert [node.label for node in picture.nodes if node.kind == "operation"][-1] == label
 
 
 def test_a_diagram_shows_the_time_of_each_part():

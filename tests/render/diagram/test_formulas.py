@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from scanviz.record.snapshot import snapshot
 from scanviz.render.diagram.build import diagram_of
-from scanviz.render.diagram.formulas import LONGEST, with_formulas
+from scanviz.render.diagram.formulas import LONGEST, operation_label, with_formulas
 from scanviz.render.diagram.model import Diagram, Edge, Node
 from scanviz.testing import random_loops
 from tests.render.diagram.graphs import with_gradients
@@ -21,12 +21,13 @@ SIGNS = {
     "matmul": np.matmul,
 }
 LEAVES = {"a": np.array([[1.0, 2.0], [3.0, 5.0]]), "b": np.array([[2.0, -1.0], [7.0, 3.0]])}
-CALLS = {  # of one operand: what stands on the operation, its name, what it does; constants of several numbers have blanks in them
-    "tanh": ("tanh", "tanh", np.tanh),
-    "minus": ("1 - ·", "subtract", lambda value: 1 - value),
-    "square": ("· ** 2", "power", lambda value: value**2),
-    "scaled": ("· * [2, 3]", "multiply", lambda value: value * [2, 3]),
-    "less": ("[2, 3] - ·", "subtract", lambda value: [2, 3] - value),
+CALLS = {  # functions of one operand: constants, operation, NumPy meaning; constants of several numbers have blanks in them
+    "tanh": ((None,), "tanh", np.tanh),
+    "minus": (("1", None), "subtract", lambda value: 1 - value),
+    "square": ((None, "2"), "power", lambda value: value**2),
+    "lower": ((None, "-2.0"), "add", lambda value: value + -2),
+    "scaled": ((None, "[2, 3]"), "multiply", lambda value: value * [2, 3]),
+    "less": (("[2, 3]", None), "subtract", lambda value: [2, 3] - value),
 }
 TREES = st.recursive(
     st.sampled_from(["a", "b"]),
@@ -43,13 +44,13 @@ def drawn(tree, nodes, edges):
     name = f"n{len(nodes)}"
     if op in SIGNS:
         given = [drawn(operand, nodes, edges) for operand in operands]
-        value, label = SIGNS[op](*(value for _, value in given)), op
+        value, constants = SIGNS[op](*(value for _, value in given)), (None, None)
     else:
         given = [drawn(operands[0], nodes, edges)]
-        label, op, computed = CALLS[op]
+        constants, op, computed = CALLS[op]
         value = computed(given[0][1])
     name = f"n{len(nodes)}"
-    nodes.append(Node(name, "operation", label, op=op))
+    nodes.append(Node(name, "operation", operation_label(op, constants, ["a"]), op=op, constants=constants))
     edges += [Edge(source, name, place=k) for k, (source, _) in enumerate(given)]
     return name, value
 
@@ -82,6 +83,7 @@ def test_every_operation_is_drawn_once_and_formulas_are_short(case):
     for node in small.nodes:
         if node.operations is not None and node.kind == "operation":
             assert len(node.note or node.label) <= LONGEST
+        assert "·" not in node.label + node.note, "an operand has a name, an operation or a place"
     ends = {node.id for node in small.nodes} | {port.id for node in small.nodes for port in node.ports}
     assert all(edge.source in ends and edge.target in ends for edge in small.edges)
     gives = {node.id for node in picture.nodes if node.kind in ("output", "inner_output", "port", "until")}

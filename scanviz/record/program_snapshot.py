@@ -139,7 +139,7 @@ def _loop_record(
     scan = loop.op
     assert isinstance(scan, Scan)
     layout, slots = Layout(scan), _slots(loop)
-    read_back = read_backwards(loop, outer)
+    read_back, names = read_backwards(loop, outer), _Names(outer)
     return LoopRecord(
         key=loop.key,
         function=function,
@@ -149,7 +149,7 @@ def _loop_record(
         has_until=loop.until is not None,
         operations=_operations(loop.body, depth),
         variables=tuple(
-            _variable(variable, slots[variable], outer, read_back) for variable in scan.variables
+            _variable(variable, slots[variable], names, read_back) for variable in scan.variables
         ),
         var_mappings={name: _as_tuples(entries) for name, entries in layout.var_mappings.items()},
         connection_pattern=tuple(map(tuple, layout.connection_pattern())),
@@ -162,10 +162,11 @@ def _as_tuples(entries: dict[int, Any]) -> dict[str, tuple[int, ...]]:
 
 
 def _variable(
-    variable: LoopVariable, slot: object, outer: Program, read_back: set[int]
+    variable: LoopVariable, slot: object, around: _Names, read_back: set[int]
 ) -> LoopVariableRecord:
     reads, writes = taps_of(variable)
     inner = [*inner_inputs(variable), *inner_outputs(variable)]
+    given, result = getattr(slot, "outer", None), getattr(slot, "result", None)
     return LoopVariableRecord(
         kind=kind_of(variable),
         name=variable.name,
@@ -173,11 +174,11 @@ def _variable(
         writes=writes,
         inner_inputs=tuple(map(describe, inner_inputs(variable))),
         inner_outputs=tuple(map(describe, inner_outputs(variable))),
-        outer_input=name_of(outer, getattr(slot, "outer", None)),
-        outer_output=name_of(outer, getattr(slot, "result", None)),
+        outer_input=None if given is None else around.of(given),
+        outer_output=None if result is None else name_of(around.program, result) or variable.name,
         type=str(inner[0].type),
         keep_last=getattr(slot, "keep_last", None),
-        read_backwards=bool(read_back & {getattr(slot, "result", None), getattr(slot, "history", None)}),
+        read_backwards=bool(read_back & {result, getattr(slot, "history", None)}),
     )
 
 

@@ -325,4 +325,10 @@ def _leaf_name(variable: Variable) -> str:
     owner = variable.owner
     if owner is None:
         return f"unnamed {variable.type}"
-    return f"{owner.op}.{variable.index}({', '.join(operand.name or '…' for operand in owner.inputs)})"
+    operands = (_operand_in_short(operand, place) for place, operand in enumerate(owner.inputs))
+    return f"{owner.op}.{variable.index}({', '.join(operands)})"
+
+
+def _operand_in_short(variable: Variable, place: int) -> str:
+    """Return an operand's name, its operation, or its place among the inputs."""
+    return variable.name or (variable.owner.op.name if variable.owner is not None else f"input {place + 1}")

@@ -24,7 +24,7 @@ _PRECEDENCE = {
 }
 _CHAINS = frozenset("+*&^|")  # a + (b + c) is written without parentheses
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-CUT = "…"
+_CUT = "\0"  # in front of an operation's name that stands for its expression, until the whole is written
 GRADIENT = "∂"  # what the name of a gradient begins with
 _BRACKETS = r"\([^()]*\)|\[[^][]*\]|\{[^{}]*\}"
 
@@ -111,7 +111,7 @@ def inverted(op: object, operands: Sequence[WrittenTerm]) -> WrittenTerm:
 
 
 def subscripted(array: WrittenTerm, index: str) -> WrittenTerm:
-    """Return an array with its index behind it: ``zeros`` for one that is 0 everywhere, ``…`` for one that was written into.
+    """Return an array with its index: ``zeros`` for one that is 0 everywhere, ``assign`` for one that was written into.
 
     Examples
     --------
@@ -119,24 +119,22 @@ def subscripted(array: WrittenTerm, index: str) -> WrittenTerm:
     ('(a + b)[1:]', 'zeros[0]')
     """
     if array.precedence == ASSIGNMENT:
-        return WrittenTerm(CUT + index)
+        return WrittenTerm(f"{_CUT}assign{index}")
     return WrittenTerm(("zeros" if array.text in ("0", "0.0") else array.inside(SIGN)) + index)
 
 
 def _size_text(text: str) -> str:
-    if text.startswith("int64(") and text.endswith(")"):  # a size is made of an integer of another dtype
-        text = text[len("int64(") : -1]
-    plain = bool(text) and all(sign.isalnum() or sign in "_.[]-" for sign in text)
-    return text if plain else CUT
+    whole = re.fullmatch(r"int64\(([^()]*)\)", text)  # a size is made of an integer of another dtype
+    return text if whole is None else whole[1]
 
 
 def as_tuple(terms: Sequence[WrittenTerm]) -> str:
-    """Write a shape as NumPy takes it; sizes that are no name or number are ``…``.
+    """Write a shape as NumPy takes it.
 
     Examples
     --------
     >>> as_tuple([WrittenTerm("3")]), as_tuple([WrittenTerm("n"), WrittenTerm("n * 2", PRODUCT)]), as_tuple([])
-    ('3', '(n, …)', '()')
+    ('3', '(n, n * 2)', '()')
     """
     texts = [_size_text(term.text) for term in terms]
     return texts[0] if len(texts) == 1 else f"({', '.join(texts)})"
@@ -157,7 +155,7 @@ def called(name: str, operands: Sequence[WrittenTerm], options: Mapping[str, obj
 LONGEST = 40  # characters of an expression
 LONGEST_CALLED = 28  # an operation whose options make it longer is called by its name alone
 DEEPEST = 4  # operations in one another that are written out
-_NAME = re.compile(r"(?<![\w.])(?!float|int|uint|bool|complex)[^\W\d]\w*(?![\w(=.])")  # of a value
+_NAME = re.compile(r"(?<![\w.\0])(?!float|int|uint|bool|complex)[^\W\d]\w*(?![\w(=.])")  # of a value
 Value = TypeVar("Value")
 Parts = Callable[[Value], tuple[Op, Sequence[Value]] | None]
 
@@ -220,7 +218,7 @@ def operation(
     rank: Callable[[Value], int | None],
     longest: int = LONGEST,
 ) -> str:
-    """Return an operation over values as an expression that is not too long.
+    """Return an operation over values as an expression of limited length: deep operands are named by their operations.
 
     Parameters
     ----------
@@ -238,7 +236,7 @@ def operation(
         Characters that it may have.
     """
     write = _Writer(parts, name, rank)
-    text = naming = CUT
+    text = naming = ""
     for depth in range(DEEPEST * longest // LONGEST, -1, -1):
         text = write.made(op, inputs, depth).text
         if op.declaration.notation is not None and inputs and text == write.term(inputs[0], depth).text:
@@ -247,7 +245,8 @@ def operation(
             break
         if len(text) <= 4 * longest and _NAME.search(text):
             naming = text
-    return naming if CUT in text and naming != CUT and not _NAME.search(text) else text
+    chosen = naming if naming and _CUT in text and not _NAME.search(text) else text
+    return chosen.replace(_CUT, "")
 
 
 class _Writer(NamedTuple):
@@ -273,7 +272,8 @@ class _Writer(NamedTuple):
         elif made[0].declaration.notation is fitted:
             term = self.term(made[1][0], depth)
         else:
-            term = self.made(*made, depth - 1) if depth else WrittenTerm(CUT)
+            deep = depth <= 0 and made[0].facts.size != "is"
+            term = WrittenTerm(_CUT + made[0].name) if deep else self.made(*made, depth - 1)
         return WrittenTerm(term.text, term.precedence, self.rank(value))
 
 

@@ -23,8 +23,6 @@ from scanviz.engine.program.instructions import (
     Program,
 )
 
-NAMELESS = "·"
-
 
 class ValueNames:
     """Names of a program's values and operations.
@@ -62,7 +60,7 @@ class ValueNames:
             case LoopInstruction():
                 return self.loop(instruction)
             case BranchInstruction():
-                return f"ifelse({self.of(instruction.condition)}, …)"
+                return f"ifelse({self.of(instruction.condition)})"
             case Instruction():
                 return operation(
                     instruction.op, instruction.inputs, self._parts, self.of, self._rank, longest
@@ -75,9 +73,9 @@ class ValueNames:
     def of(self, number: int) -> str:
         """Return the user's name of a value, a constant number, or a short expression."""
         name = name_of(self.program, number)
+        if name:
+            return name
         maker = self._makers.get(number)
-        if name != NAMELESS:
-            return name or NAMELESS
         if maker is None:
             inputs = self.program.inputs
             return f"input{inputs.index(number) + 1}" if number in inputs else "constant"
@@ -96,20 +94,18 @@ class ValueNames:
         maker = self._makers.get(number)
         if not isinstance(maker, Instruction) or len(maker.outputs) > 1:
             return None
-        return (maker.op, maker.inputs) if name_of(self.program, number) == NAMELESS else None
+        return None if name_of(self.program, number) else (maker.op, maker.inputs)
 
 
-def name_of(program: Program, number: int | None) -> str | None:
-    """Return the name of a register: the user's, or the value of a constant number."""
-    if number is None:
-        return None
+def name_of(program: Program, number: int) -> str:
+    """Return the name of a register: the user's, or the value of a constant number; empty without either."""
     name = program.registers[number].name
     if name:
         return name
     constant = program.constants.get(number)
     if isinstance(constant, np.ndarray | np.generic) and constant.ndim == 0 and constant.dtype.kind in "biuf":
         return f"{constant.item():.4g}" if constant.dtype.kind == "f" else str(constant.item())
-    return NAMELESS
+    return ""
 
 
 def is_added_cast(instruction: AnyInstruction) -> bool:

@@ -135,7 +135,7 @@ function sequencesPart(rulers) {
 function aboutRows(variable, total) {
   const before = variable.rows_before;
   const rows = `${variable.kind}, ${count(total)} ${total === 1 ? "row" : "rows"}`;
-  const start = variable.outer_input && variable.outer_input !== "·" ? ` (${variable.outer_input})` : "";
+  const start = variable.outer_input ? ` (${variable.outer_input})` : "";
   const first = before === 1 ? `: row 0 is the start${start}` : `: rows 0 to ${before - 1} are the start${start}`;
   const kept = variable.keep_last === 1 ? "only the last row stays in memory" : `only the last ${variable.keep_last} rows stay in memory`;
   return [rows, before ? `${first}, then each step writes one` : "", variable.keep_last ? `; ${kept}` : ""].join("");

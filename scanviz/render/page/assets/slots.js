@@ -9,7 +9,7 @@ function slotsView() {
     forward ? element("p", {}, `Back-propagation of ${forward.name}: its step s belongs to step T-1-s there, T being the number of steps.`) : null,
     table("Loop variables", [{ name: "kind" }, { name: "name", heads: true }, { name: "reads" }, { name: "writes" }, { name: "from", wide: true }, { name: "result", wide: true }, { name: "rows", numeric: true, wide: true }, { name: "why this kind", wide: true }],
       byKind(loop.variables).map(([each, k]) => ({ "data-variable": k, cells: [each.kind, each.name, each.inner_inputs.join(", "), each.inner_outputs.join(", "),
-        outer(each.outer_input) ?? "", outer(each.outer_output) ?? "", each.row_bytes ? { show: bytes(each.row_bytes), by: each.row_bytes } : "", each.why] }))),
+        each.outer_input ?? "", each.outer_output ?? "", each.row_bytes ? { show: bytes(each.row_bytes), by: each.row_bytes } : "", each.why] }))),
     kindGlosses(loop.variables), mappingPart(loop), connectionPart(loop));
 }
 
@@ -27,9 +27,6 @@ function byKind(variables) {
   return variables.map((each, k) => [each, k]).sort(([a], [b]) => KINDS.indexOf(a.kind) - KINDS.indexOf(b.kind));
 }
 
-/** What a value without a name is called. */
-const outer = (name) => (name === "·" ? "(a computed value)" : name);
-
 const SIDES = ["outer inputs", "inner inputs", "inner outputs", "outer outputs"];
 
 /** The entries of each side that belong to one loop variable: the twelve maps in four columns. */
@@ -41,7 +38,7 @@ function mappingPart(loop) {
     rows.map(([each, k]) => ({
       "data-variable": k, class: "choosable", tabindex: "0",
       onclick: (event) => light(event.currentTarget, chosen, each), onfocus: (event) => light(event.currentTarget, chosen, each),
-      cells: [outer(each.outer_input) ?? "(its rows alone)", each.inner_inputs.join(", ") || "–", each.inner_outputs.join(", ") || "–", outer(each.outer_output) ?? "–"],
+      cells: [each.outer_input ?? "(its rows alone)", each.inner_inputs.join(", ") || "–", each.inner_outputs.join(", ") || "–", each.outer_output ?? "–"],
     }))));
   return element("section", { "aria-label": "mappings" }, element("h3", {}, "Mappings"), box,
     element("details", {}, element("summary", {}, "the twelve maps of the specification"),

@@ -200,5 +200,5 @@ def _written(variable: Variable, way: Way, named: Variable | None = None) -> str
         if after.name or after is named:
             names.append(describe(after))
         elif after is end:  # without its parameters: it is seldom what the message is about
-            names.append(describe(after) if node.op.name == "index" else f"{node.op.name}(…)")
+            names.append(describe(after) if node.op.name == "index" else node.op.name)
     return " → ".join(f"`{name}`" for name in names)

@@ -146,7 +146,7 @@ def head(label: str) -> str:
 
     Examples
     --------
-    >>> head("tanh(… + …)"), head("h[t-1] @ W"), head("index[-1](h)"), head("(… @ …) + (matmul(x[t], U))")
+    >>> head("tanh(dot + b)"), head("h[t-1] @ W"), head("index[-1](h)"), head("(h @ U) + (matmul(x[t], U))")
     ('tanh', '@', 'index', '+')
     """
     bare, longer = given_name(label), ""

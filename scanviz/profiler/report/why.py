@@ -100,7 +100,7 @@ def _chain(
     at = f" at {sanitize(origin.source)}" if origin.source and not origin.rule else ""
     style = HEADING if indent == "  " else ""
     yield ReportLine(
-        f"{indent}{sanitize(origin.name)} = {sanitize(origin.op)}(…)  {made}{at}", style, wraps=True
+        f"{indent}{sanitize(origin.name)} = {sanitize(origin.op)}  {made}{at}", style, wraps=True
     )
     parents = [known[name] for name in origin.parents if name in known and name != origin.name]
     if not parents and origin.rule and origin.source:

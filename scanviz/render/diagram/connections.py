@@ -102,7 +102,7 @@ def connection_matrix(loop: LoopRecord) -> ConnectionMatrix:
     Examples
     --------
     >>> from scanviz.record.graphs.graph import LoopVariableRecord
-    >>> h = LoopVariableRecord("sitsot", "h", (-1,), (0,), ("h[t-1]",), ("tanh(…)",), "h0", "h")
+    >>> h = LoopVariableRecord("sitsot", "h", (-1,), (0,), ("h[t-1]",), ("tanh(h[t-1])",), "h0", "h")
     >>> loop = LoopRecord(1, 1, None, "rnn", None, variables=(h,), connection_pattern=((False,), (True,)))
     >>> print(connection_matrix(loop).as_text(), end="")
     loop rnn

@@ -53,7 +53,7 @@ def entries_of(loop: LoopRecord) -> dict[Column, tuple[ListEntry, ...]]:
 
     Examples
     --------
-    >>> h = LoopVariableRecord("sitsot", "h", (-1,), (0,), ("h[t-1]",), ("tanh(…)",), "h0", "h")
+    >>> h = LoopVariableRecord("sitsot", "h", (-1,), (0,), ("h[t-1]",), ("tanh(h[t-1])",), "h0", "h")
     >>> lists = entries_of(LoopRecord(1, 1, None, "rnn", None, variables=(h,)))
     >>> [entry.label for column in lists.values() for entry in column]
     ['n_steps', 'h', 'h[t-1]', 'h[t]', 'h']
@@ -192,7 +192,7 @@ def mappings_table(loop: LoopRecord) -> MappingsTable:
     Examples
     --------
     >>> from scanviz.record.graphs.graph import LoopVariableRecord
-    >>> h = LoopVariableRecord("sitsot", "h", (-1,), (0,), ("h[t-1]",), ("tanh(…)",), "h0", "h")
+    >>> h = LoopVariableRecord("sitsot", "h", (-1,), (0,), ("h[t-1]",), ("tanh(h[t-1])",), "h0", "h")
     >>> maps = {"inner_inp_from_outer_inp": {"0": (), "1": (0,)}, "inner_out_from_inner_inp": {"0": (0,)}}
     >>> maps["outer_out_from_inner_out"] = {"0": (0,)}
     >>> table = mappings_table(LoopRecord(1, 1, None, "rnn", None, variables=(h,), var_mappings=maps))

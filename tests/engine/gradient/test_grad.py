@@ -104,7 +104,7 @@ def test_known_gradients_are_where_the_sweep_starts():
         (lambda: T.sum(y), ": nothing that is differentiated is computed from it"),
         (
             lambda: T.sum(y) * T.cast(x.shape[0], "float64"),
-            r"on the way `x` → `x.shape\[0\]` → `multiply\(…\)`, "
+            r"on the way `x` → `x.shape\[0\]` → `multiply`, "
             r"`x.shape\[0\]` \(.*test_grad.py:\d+\) is a size, and no size depends on values",
         ),
         (
@@ -119,7 +119,7 @@ def test_known_gradients_are_where_the_sweep_starts():
         (lambda: T.sum(T.where(T.isnan(x), 1.0, 2.0)), r"`isnan\(x\)` \(.*\) is true or false, with nothing"),
         (
             lambda: T.sum(named(scanviz.disconnected_grad(named(x * 2, "h")), "stopped")),
-            r"`x` → `h` → `stopped` → `sum\(…\)`, disconnected_grad \(.*test_grad.py:\d+\) lets no derivative pass",
+            r"`x` → `h` → `stopped` → `sum`, disconnected_grad \(.*test_grad.py:\d+\) lets no derivative pass",
         ),
         (lambda: T.sum(T.arange(x[0])), r"`arange.*` \(.*\) takes nothing from `x.*` that has a derivative"),
     ],

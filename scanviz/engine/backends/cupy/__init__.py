@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import re
 from typing import Any
 
 from scanviz.engine.backends.base import Availability, Executable, supported_by
@@ -28,6 +29,21 @@ INSTALL = 'pip install "scanviz[cuda13]" (CUDA 13) or "scanviz[cuda12]" (CUDA 12
 supports = supported_by(CUPY)  # on the device or on the host
 
 
+def missing_libraries() -> list[str]:
+    """Return the parts of CUDA that CuPy calls and its finder does not find; a CuPy without the finder is trusted."""
+    try:
+        finder = importlib.import_module("cuda.pathfinder")
+    except ImportError:
+        return []
+    missing = [] if finder.find_nvidia_header_directory("cudart") else ["CUDA's headers"]
+    for name, shown in {"nvrtc": "NVRTC", "cublas": "cuBLAS"}.items():
+        try:
+            finder.load_nvidia_dynamic_lib(name)
+        except RuntimeError:  # the finder's errors derive from it
+            missing.append(shown)
+    return missing
+
+
 class CupyBackend:
     """The CuPy tier."""
 
@@ -43,6 +59,8 @@ class CupyBackend:
         except Exception as error:  # a broken installation may raise anything at import
             return Availability(False, f"CuPy cannot be imported ({type(error).__name__}: {error})", INSTALL)
         version = str(getattr(cupy, "__version__", ""))
+        if re.match(r"[0-9]\.|1[0-3]\.", version):
+            return Availability(False, f"CuPy {version} is too old: 14.2 is needed", INSTALL, version)
         try:
             if not cupy.cuda.runtime.driverGetVersion():
                 return Availability(
@@ -54,6 +72,9 @@ class CupyBackend:
             return Availability(
                 False, f"the driver does not answer ({error})", "update NVIDIA's driver", version
             )
+        missing = missing_libraries()
+        if missing:
+            return Availability(False, f"CuPy does not find {', '.join(missing)}", INSTALL, version)
         return Availability(True, "CuPy, one call an operation", version=version)
 
     def compile(self, program: Program) -> Executable:

@@ -178,13 +178,19 @@ CUPY.row(linalg.TENSORDOT)(single(lambda xp, p, a, b: xp.tensordot(a, b, axes=(p
 
 
 def _called(name: str, *parameters: str, along: str = "axis") -> CupyRow:
-    """Return the row of a CuPy function of that name; the parameter ``along`` holds the axes, others keep their names."""
+    """Return the row of a CuPy function of that name; the parameter ``along`` holds the axes, others keep their names.
 
-    def reduced(xp: Any, p: Any, x: Any) -> Any:
+    NumPy's meaning decides what a reduction of no elements gives, or refuses.
+    """
+
+    def reduced(xp: Any, op: Op, values: Sequence[Any]) -> Sequence[Any]:
+        x, p = xp.asarray(values[0]), op.parameters
+        if not x.size:
+            return [xp.asarray(result) for result in op.perform([np.empty(x.shape, x.dtype)])]
         given = {parameter: getattr(p, parameter) for parameter in parameters}
-        return getattr(xp, name)(x, axis=getattr(p, along), **given)
+        return (getattr(xp, name)(x, axis=getattr(p, along), **given),)
 
-    return single(reduced)
+    return CupyRow(reduced)
 
 
 def _to_shape(xp: Any, parameters: Any, x: Any, *sizes: Any) -> Any:

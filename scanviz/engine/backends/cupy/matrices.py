@@ -6,6 +6,7 @@ It is asked to report: an unnoticed wrong number is worse.  CuPy's ``solve`` bro
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -100,7 +101,9 @@ def _lu_factor(xp: Any, op: Op, values: Sequence[Any]) -> Sequence[Any]:
     (a,) = values
     if not a.size:
         return a.astype(_floating(a)), xp.zeros(0, np.int64)
-    factors, pivots = extension(xp, "scipy.linalg").lu_factor(a.astype(_floating(a)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # of a singular matrix, which is refused below
+        factors, pivots = extension(xp, "scipy.linalg").lu_factor(a.astype(_floating(a)), check_finite=False)
     if bool((xp.diagonal(factors) == 0).any()):
         raise NumericalError("the matrix is singular: the system has no unique solution")
     return factors, pivots.astype(np.int64)
@@ -108,11 +111,12 @@ def _lu_factor(xp: Any, op: Op, values: Sequence[Any]) -> Sequence[Any]:
 
 def _lu_solve(xp: Any, op: Op, values: Sequence[Any]) -> Sequence[Any]:
     factors, pivots, side = values
-    side = side.astype(np.result_type(factors.dtype, _floating(side)))
+    dtype = np.result_type(factors.dtype, _floating(side))  # CuPy would compute in that of the factors
+    factors, side, transposed = factors.astype(dtype), side.astype(dtype), int(op.parameters.transposed)
     if not side.size:
         return (side,)
     solve = extension(xp, "scipy.linalg").lu_solve
-    return (solve((factors, pivots.astype(np.int32)), side, trans=int(op.parameters.transposed)),)
+    return (solve((factors, pivots.astype(np.int32)), side, trans=transposed, check_finite=False),)
 
 
 def _cholesky_solve(xp: Any, op: Op, values: Sequence[Any]) -> Sequence[Any]:

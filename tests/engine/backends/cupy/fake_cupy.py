@@ -26,6 +26,7 @@ searchsorted bincount flatnonzero arange fmod
 OFFERED = frozenset(NAMES.split())
 SPECIAL = ("erf", "erfc", "erfinv", "gammaln", "digamma", "polygamma", "betaln", "gammainc", "gammaincc")
 LINALG = ("inv", "det", "slogdet", "cholesky", "solve", "eigh", "eigvalsh", "qr", "svd", "pinv", "lstsq")
+METHODS = ("copy", "astype", "reshape", "transpose", "swapaxes", "max", "min", "sum", "any", "all")
 ADDED_AT_PLACES = ("int32", "int64", "uint32", "uint64", "float16", "float32", "float64")
 
 
@@ -84,7 +85,7 @@ class FakeArray:
         self.array[wrapped_index(self.array.shape, index)] = unwrap(value)
 
     def __getattr__(self, name):
-        if name in ("copy", "astype", "reshape", "transpose", "swapaxes", "max", "min", "sum"):
+        if name in METHODS:
             method = getattr(self.array, name)
             return lambda *arguments, **options: FakeArray(method(*arguments, **options))
         raise AttributeError(name)

@@ -10,6 +10,7 @@ from scanviz.engine.errors import ScanvizError
 from scanviz.engine.graph.declaration import declarations
 from scanviz.engine.graph.types import DTYPES
 from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
+from scanviz.engine.ops.factorise import lu_factor, lu_solve
 from scanviz.engine.ops.reduce import ReductionDeclaration
 from tests.engine.backends.cupy import stand_in
 from tests.engine.backends.cupy.fake_cupy import OFFERED
@@ -68,6 +69,13 @@ def test_reductions_agree_with_numpy(declaration, dtype):
     same_on_both([x], outputs, [values_of(dtype, (2, 3), 1)], 1e-3)
 
 
+@pytest.mark.parametrize("declaration", REDUCTIONS, ids=lambda each: each.name)
+def test_reductions_of_no_elements(declaration):
+    x = T.tensor("float32", (None, None))
+    outputs = [declaration(x, 1, keepdims=keep) for keep in (False, True)]
+    same_on_both([x], outputs, [np.zeros((0, 3), np.float32)])
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_additions_at_repeated_places_of_every_dtype_agree_with_numpy(dtype):
     x, value, places = T.tensor(dtype, (4,)), T.tensor(dtype, (5,)), T.lvector("places")
@@ -102,6 +110,26 @@ def test_linear_systems_agree_with_numpy(shapes, lower):
         T.linalg.inv(a),
     ]
     same_on_both([a, b], outputs, [positive, values_of("float64", shapes[1], 2)], 1e-10)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("dtypes", [("float32", "float64"), ("float64", "float32"), ("int8", "float32")])
+def test_factors_and_right_sides_of_other_dtypes(dtypes):
+    a, b = T.tensor(dtypes[0], (3, 3)), T.tensor(dtypes[1], (3, 2))
+    factors, pivots = lu_factor(a)
+    outputs = [factors, pivots, lu_solve(factors, pivots, b), lu_solve(factors, pivots, b, transposed=True)]
+    values = [np.array([[2, 1, 0], [1, 3, 1], [5, 1, 4]], dtypes[0]), np.ones((3, 2), dtypes[1]) / 3]
+    same_on_both([a, b], outputs, values, {"float32": 2e-7}.get(dtypes[0], 1e-15))
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("strange", [np.nan, np.inf])
+def test_factors_of_matrices_with_nan_and_infinity_are_not_refused(strange):
+    a, b = T.matrix("a"), T.vector("b")
+    factors, pivots = lu_factor(a)
+    given = [np.array([[1.0, 2.0], [3.0, strange]]), np.ones(2)]
+    same_on_both([a, b], [factors, lu_solve(factors, pivots, b)], given)
+    same_on_both([a, b], [lu_solve(factors, pivots, b)], [np.eye(2), np.array([strange, 1.0])])
 
 
 def test_integer_and_empty_linear_systems_agree_with_numpy():
@@ -156,6 +184,10 @@ REFUSED = {
     "assignment outside": ([X, PLACES], lambda: T.set_subtensor(X[PLACES], 1.0), [np.eye(3), [7]]),
     "a singular inverse": ([X], lambda: T.linalg.inv(X), [np.zeros((2, 2))]),
     "a singular system": ([X], lambda: T.linalg.solve(X, T.ones(2)), [np.zeros((2, 2))]),
+    "singular factors": ([X], lambda: lu_factor(X)[0], [np.ones((2, 2))]),
+    "the largest of no rows": ([X], lambda: T.max(X, axis=0), [np.zeros((0, 3))]),
+    "the largest of no row of none": ([X], lambda: T.max(X, axis=0), [np.zeros((0, 0))]),
+    "the place of the least of nothing": ([X], lambda: T.argmin(X), [np.zeros((0, 3))]),
     "no eigenvalues": ([X], lambda: T.linalg.svdvals(X), [np.full((2, 2), np.nan)]),
     "a negative number to count": ([PLACES], lambda: T.bincount(PLACES), [[1, -1]]),
     "too few weights": ([PLACES, X], lambda: T.bincount(PLACES, X[0]), [[1, 1], np.eye(3)]),
@@ -184,23 +216,11 @@ def test_arguments_that_numpy_refuses_are_refused_with_the_same_message(name):
 def test_the_names_of_the_stand_in_are_cupys():
     cupy = pytest.importorskip("cupy")
     special = pytest.importorskip("cupyx.scipy.special")
-    from tests.engine.backends.cupy.fake_cupy import LINALG, SPECIAL
+    from tests.engine.backends.cupy.fake_cupy import LINALG, METHODS, SPECIAL
 
     assert [name for name in OFFERED if not hasattr(cupy, name)] == []
     assert [name for name in LINALG if not hasattr(cupy.linalg, name)] == []
     assert [name for name in SPECIAL if not hasattr(special, name)] == []
     array = cupy.ndarray  # the class alone: an array needs a GPU
-    methods = [
-        "copy",
-        "astype",
-        "reshape",
-        "transpose",
-        "swapaxes",
-        "max",
-        "min",
-        "sum",
-        "get",
-        "item",
-        "tolist",
-    ]
+    methods = [*METHODS, "get", "item", "tolist"]
     assert [name for name in methods if not hasattr(array, name)] == []

@@ -1,13 +1,12 @@
-"""Elementwise operations in CuPy: by name where NumPy has a ufunc, by their formulas elsewhere.
+"""Elementwise operations in CuPy: by the ufunc of that name where it means what NumPy's means, by their formulas elsewhere.
 
-Limits: where NumPy's integer result is undefined, CuPy gives another number, or one where NumPy refuses: ``reciprocal(0)``,
-shifts by too many bits, integers to negative powers.
+Limits: integers to negative powers, which NumPy refuses, are some number.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -18,50 +17,79 @@ from scanviz.engine.ops.elementwise import CAST
 from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
 from scanviz.engine.scalar.array_source import Target, compiled
 
-# ufuncs with another name in CuPy; None where CuPy has no such function
-RENAMED = {"divide": "true_divide", "positive": None}
+# ufuncs with another name in CuPy
+RENAMED = {"divide": "true_divide"}
+# Ufuncs that CuPy lacks or gives another meaning, by the kinds of dtypes that they compute in.  It takes floor(x / y) for a quotient
+# rounded down, any number for a shift by more bits than there are, and no negative int64 beside uint64 for true.
+UNLIKE_NUMPY = {
+    "positive": "biuf",
+    "floor_divide": "f",
+    "remainder": "f",
+    "left_shift": "iu",
+    "right_shift": "iu",
+    "logical_and": "b",
+    "logical_or": "b",
+    "logical_xor": "b",
+}
 
 
 def _elementwise(xp: Any, op: Op, values: Sequence[Any]) -> Sequence[Any]:
     declaration = op.declaration
     assert isinstance(declaration, ElementwiseDeclaration)
-    name = _ufunc(op)
+    dtypes = tuple([value.dtype for value in values])
+    name = _ufunc(declaration, dtypes)
     if name:
         return (getattr(xp, name)(*values),)
-    formula, dtypes = _formula(xp, declaration, *(value.dtype.name for value in values))
+    formula, computed = _formula(xp, declaration, dtypes)
     given = [
         value if value.dtype == dtype else value.astype(dtype)
-        for value, dtype in zip(values, dtypes, strict=True)
+        for value, dtype in zip(values, computed, strict=True)
     ]
     found = formula(*given)[0]
     return (found.copy() if any(found is value for value in values) else found,)
 
 
-def _ufunc(op: Op) -> str | None:
-    """Return the name of the operation's CuPy ufunc; None or an empty name if there is none."""
-    declaration = op.declaration
-    assert isinstance(declaration, ElementwiseDeclaration)
-    known = declaration.function.__name__ if isinstance(declaration.function, np.ufunc) else ""
-    return RENAMED.get(known, known)
+@lru_cache(maxsize=1024)
+def _ufunc(declaration: ElementwiseDeclaration, dtypes: tuple[Any, ...]) -> str:
+    """Return the name of the CuPy ufunc that does for these dtypes what the operation means, empty if none does."""
+    if not isinstance(declaration.function, np.ufunc):
+        return ""
+    name = declaration.function.__name__
+    unlike = UNLIKE_NUMPY.get(name, "")
+    if unlike and any(computed.kind in unlike for computed in declaration.result(*dtypes)[:-1]):
+        return ""
+    return RENAMED.get(name, name)
 
 
 def _into(xp: Any, op: Op, values: Sequence[Any], out: Any) -> None:
-    getattr(xp, str(_ufunc(op)))(*values, out=out)
+    declaration = op.declaration
+    assert isinstance(declaration, ElementwiseDeclaration)
+    getattr(xp, _ufunc(declaration, tuple([value.dtype for value in values])))(*values, out=out)
 
 
 def _writes(op: Op, dtypes: Sequence[str], dtype: str) -> bool:
     """Return whether CuPy's ufunc computes in the result's dtype, as NumPy does: if all operands have that dtype."""
-    return bool(_ufunc(op)) and dtype in ("float32", "float64") and set(dtypes) == {dtype}
+    declaration = op.declaration
+    assert isinstance(declaration, ElementwiseDeclaration)
+    alike = dtype in ("float32", "float64") and set(dtypes) == {dtype}
+    return alike and bool(_ufunc(declaration, tuple(map(np.dtype, dtypes))))
 
 
 @lru_cache(maxsize=256)
 def _formula(
-    xp: Any, declaration: ElementwiseDeclaration, *dtypes: str
+    xp: Any, declaration: ElementwiseDeclaration, dtypes: tuple[Any, ...]
 ) -> tuple[Callable[..., Any], tuple[str, ...]]:
     """Return the formula of an operation on CuPy's arrays, and the dtypes that it computes in."""
     computed, block = declaration.block(*dtypes)
-    target = Target(xp, lambda name: getattr(extension(xp, "scipy.special"), name), {})
-    return compiled(block, target), computed
+    return compiled(block, Target(xp, partial(_special, xp), {})), computed
+
+
+def _special(xp: Any, name: str) -> Callable[..., Any]:
+    """Return a special function; of NaN CuPy's incomplete gamma functions give a number."""
+    function: Callable[..., Any] = getattr(extension(xp, "scipy.special"), name)
+    if name not in ("gammainc", "gammaincc"):
+        return function
+    return lambda a, x: xp.where(xp.isnan(a + x), np.nan, function(a, x))
 
 
 CUPY.kind(ElementwiseDeclaration)(CupyRow(_elementwise, into=_into, writes=_writes))

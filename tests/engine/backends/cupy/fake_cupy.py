@@ -136,6 +136,45 @@ FakeArray.__neg__ = lambda self: FakeArray(-self.array)
 FakeArray.__hash__ = None
 
 
+def _floor_divide(x, y, **options):
+    if np.result_type(x, y).kind != "f":
+        return np.floor_divide(x, y, **options)
+    return np.floor(np.true_divide(x, y), **options)
+
+
+def _remainder(x, y, **options):
+    if np.result_type(x, y).kind != "f":
+        return np.remainder(x, y, **options)
+    return np.subtract(x, np.floor(np.true_divide(x, y)) * y, **options)
+
+
+def _shifted(shift):
+    """Return a shift that reads the lowest bits of the second number alone, as processors do."""
+    return lambda x, y, **options: shift(x, y % (8 * np.result_type(x, y).itemsize), **options)
+
+
+def _signless(logical):
+    """Return a logical function that takes no negative int64 beside uint64 for true."""
+
+    def call(x, y, **options):
+        if {np.asarray(x).dtype, np.asarray(y).dtype} == {np.dtype("int64"), np.dtype("uint64")}:
+            x, y = np.maximum(x, 0), np.maximum(y, 0)
+        return logical(x, y, **options)
+
+    return call
+
+
+UNLIKE_NUMPY = {
+    "floor_divide": _floor_divide,
+    "remainder": _remainder,
+    "left_shift": _shifted(np.left_shift),
+    "right_shift": _shifted(np.right_shift),
+    "logical_and": _signless(np.logical_and),
+    "logical_or": _signless(np.logical_or),
+    "logical_xor": _signless(np.logical_xor),
+}
+
+
 class _Function:
     """A NumPy function that takes and gives arrays of the device."""
 
@@ -253,7 +292,7 @@ class FakeCupy(types.ModuleType):
     def __getattr__(self, name):
         if name not in OFFERED:
             raise AttributeError(f"module 'cupy' has no attribute {name!r}")
-        return _Function(getattr(np, name))
+        return _Function(UNLIKE_NUMPY.get(name) or getattr(np, name))
 
     @contextlib.contextmanager
     def _errstate(self, linalg):

@@ -61,6 +61,80 @@ def test_elementwise_operations_of_every_dtype_agree_with_numpy(declaration, dty
     same_on_both([x, y, s], outputs, values, tolerance)
 
 
+def special_numbers(dtype):
+    """Return zeros of both signs, NaN, infinities and numbers at the ends of a dtype, and widths of integers."""
+    kind = np.dtype(dtype)
+    if kind.kind == "b":
+        return np.array([False, True])
+    if kind.kind == "f":
+        limits, more = np.finfo(kind), [0.0, -0.0, 0.1, -0.1, 0.5, 1.5, 2.5, -2.5, 3, 5, 10, np.inf, np.nan]
+        numbers = [*more, 1, -1, -np.inf, limits.max, -limits.max, limits.tiny, -limits.tiny]
+        return np.array(numbers, np.float64).astype(kind)
+    limits, width = np.iinfo(kind), 8 * kind.itemsize
+    numbers = {0, 1, 2, 3, 7, -1, -3, -7, width - 1, width, width + 1, limits.min, limits.max}
+    return np.array(sorted(each for each in numbers if limits.min <= each <= limits.max), kind)
+
+
+def special_pairs(declaration, dtypes):
+    """Return all combinations of special numbers that NumPy gives one meaning."""
+    pairs = [each.ravel() for each in np.meshgrid(*map(special_numbers, dtypes))]
+    kept = np.ones(pairs[0].shape, bool)
+    if declaration.name == "power" and np.result_type(*dtypes).kind in "iu":
+        kept &= pairs[1] >= 0
+    if declaration.name in ("floor_divide", "mod") and np.result_type(*dtypes).kind == "i":
+        kept &= pairs[1] != -1  # of the least number no quotient, which stops processors
+    return [each[kept] for each in pairs]
+
+
+def same_special_numbers(mode, declaration, dtypes, tolerance=0.0):
+    """Check that a tier computes an operation of special numbers as NumPy does, to the sign of zeros where exact."""
+    inputs = [T.tensor(dtype, (None,)) for dtype in dtypes]
+    try:
+        output = declaration(*inputs)
+    except ScanvizError:
+        return  # no meaning for these dtypes
+    values = special_pairs(declaration, dtypes)
+    with np.errstate(all="ignore"):
+        wanted = np.asarray(declaration.function(*values))
+    found = scanviz.function(inputs, output, mode=mode)(*values)
+    assert found.dtype == wanted.dtype
+    flushed = np.finfo(wanted.dtype).tiny if wanted.dtype.kind == "f" else 0  # smaller numbers may be 0
+    np.testing.assert_allclose(found, wanted, rtol=tolerance, atol=flushed)
+    either_zero = declaration.facts.selects  # which of two zeros is larger is an accident
+    if found.dtype.kind == "f" and not tolerance and not either_zero:
+        np.testing.assert_array_equal(
+            np.signbit(found[~np.isnan(wanted)]), np.signbit(wanted[~np.isnan(wanted)])
+        )
+
+
+UNLIKE_CUPYS = (
+    "floor_divide",
+    "mod",
+    "left_shift",
+    "right_shift",
+    "logical_and",
+    "logical_or",
+    "logical_xor",
+)
+
+
+@pytest.mark.parametrize("name", UNLIKE_CUPYS)
+def test_ufuncs_that_cupy_gives_another_meaning_mean_what_numpys_do(name):
+    declaration = next(each for each in ELEMENTWISE if each.name == name)
+    for dtype in DTYPES:
+        same_special_numbers("stand-in", declaration, (dtype, dtype))
+    for dtypes in (("int64", "uint64"), ("uint64", "int64")):
+        same_special_numbers("stand-in", declaration, dtypes)
+
+
+def test_quotients_and_remainders_of_floats_in_a_loop_are_numpys():
+    x, y = T.vector("x"), T.vector("y")
+    rows, _ = scanviz.scan(lambda a, b: [a // b, a % b], sequences=[x, y])
+    given = [np.array([1.0, -1.0, 5.0, -0.0]), np.array([0.1, 0.1, np.inf, 2.0])]
+    quotients, rests = scanviz.function([x, y], rows, mode="stand-in")(*given)
+    assert quotients.tolist() == [9, -10, 0, 0] and rests.tolist() == (given[0] % given[1]).tolist()
+
+
 @pytest.mark.parametrize("dtype", ["float64", "float16", "int8", "uint32", "bool"])
 @pytest.mark.parametrize("declaration", REDUCTIONS, ids=lambda each: each.name)
 def test_reductions_agree_with_numpy(declaration, dtype):

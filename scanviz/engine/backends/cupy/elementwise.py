@@ -19,8 +19,8 @@ from scanviz.engine.scalar.array_source import Target, compiled
 
 # ufuncs with another name in CuPy
 RENAMED = {"divide": "true_divide"}
-# Ufuncs that CuPy lacks or gives another meaning, by the kinds of dtypes that they compute in.  It takes floor(x / y) for a quotient
-# rounded down, any number for a shift by more bits than there are, and no negative int64 beside uint64 for true.
+# Ufuncs that CuPy lacks or gives another meaning, by the kinds of dtypes that they compute in.  It takes floor(x / y) for a rounded
+# quotient, any number for a shift by more bits than there are, and no negative int64 beside uint64 for true.
 UNLIKE_NUMPY = {
     "positive": "biuf",
     "floor_divide": "f",

@@ -59,10 +59,9 @@ POLES = ("betaln", "polygamma")  # infinities of functions of cupyx are NaN here
     "declaration", [each for each in ELEMENTWISE if each.name not in POLES], ids=lambda each: each.name
 )
 def test_elementwise_operations_of_special_numbers(declaration):
-    exact = declaration.facts.cheap or declaration.name in UNLIKE_CUPYS
+    exact = (declaration.facts.cheap and declaration.formula.ulp == 0) or declaration.name in UNLIKE_CUPYS
     for dtype in DTYPES:
-        tolerance = 0.0 if exact else TOLERANCE.get(dtype, 1e-10)
-        same_special_numbers("cupy", declaration, [dtype] * declaration.arity, tolerance)
+        same_special_numbers("cupy", declaration, [dtype] * declaration.arity, exact)
 
 
 @pytest.mark.parametrize("declaration", REDUCTIONS, ids=lambda each: each.name)

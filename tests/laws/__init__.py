@@ -4,7 +4,7 @@ Examples
 --------
 >>> from tests.laws import all_laws
 >>> [law.name for law in all_laws(["loops"])][0]
-'a_loop_gives_what_a_plain_python_loop_gives'
+'a_loop_agrees_with_a_plain_python_loop'
 """
 
 import pkgutil

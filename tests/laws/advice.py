@@ -127,15 +127,15 @@ def _most(record: ProfileRecord, advice: Advice) -> float:
 
 @law(sample=60, record=disturbed_profiles())
 def advice_promises_no_more_than_usual_steps_and_calls_took(record: ProfileRecord) -> None:
-    """What advice promises is less than the usual steps or calls that it is about took, slow ones left out."""
+    """Advice promises less than the usual steps or calls took; slow ones do not count."""
     for advice in advice_of(record):
         if advice.gain_ns is not None:
             assert math.isfinite(advice.gain_ns) and advice.gain_ns <= _most(record, advice) * ROUNDED, advice
 
 
 @law(sample=30, record=disturbed_profiles())
-def advice_promises_nothing_of_what_was_hardly_timed(record: ProfileRecord) -> None:
-    """Where every operation was timed twice at most, nothing is promised."""
+def advice_promises_nothing_for_rarely_timed_operations(record: ProfileRecord) -> None:
+    """Advice promises nothing where every operation was timed at most twice."""
 
     def hardly(operations: tuple[OperationRecord, ...]) -> tuple[OperationRecord, ...]:
         return tuple(replace(operation, samples=min(operation.samples, 2)) for operation in operations)

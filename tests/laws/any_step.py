@@ -122,10 +122,8 @@ _STRIDES = st.integers(1, 4)
     stride=_STRIDES,
     seed=st.integers(0, 999),
 )
-def any_step_of_a_loop_is_computed_again_as_it_was(
-    case: LoopCase, calls: int, stride: int, seed: int
-) -> None:
-    """Any step of a random loop, from its Program and what a call was given, has the values that it had."""
+def any_step_of_a_loop_is_recomputed_exactly(case: LoopCase, calls: int, stride: int, seed: int) -> None:
+    """Recomputing a step of a random loop from its Program and the arguments of the call gives the values of the run."""
     loop = built(case)
     f = loop.function(loop.results, "numpy", updates=loop.updates)
     record, everything = recorded(lambda: [f(*loop.values) for _ in range(calls)], stride)
@@ -139,10 +137,8 @@ def any_step_of_a_loop_is_computed_again_as_it_was(
     order=st.integers(1, 2),
     seed=st.integers(0, 999),
 )
-def any_step_of_a_gradient_is_computed_again_as_it_was(
-    case: LoopCase, stride: int, order: int, seed: int
-) -> None:
-    """Any step of the loops of a gradient, and of the gradient of that, has the values that it had."""
+def any_step_of_a_gradient_is_recomputed_exactly(case: LoopCase, stride: int, order: int, seed: int) -> None:
+    """Recomputing a step of a first or second gradient's loops gives the values of the run."""
     loop = built(case)
     found = gradients(loop.cost, loop.read)
     if order == 2:

@@ -143,7 +143,7 @@ def passes(loop: LoopInstruction, plan: Any) -> list[int]:
 
 @law(sample=12, case=CASES, tier=st.sampled_from(["numpy", "native"]))
 def a_carry_that_steps_assign_to_is_changed_in_place(case: AssignedCase, tier: str) -> None:
-    """A step that assigns to its carry changes it in place, whatever it reads of it; its native code passes over no carry."""
+    """A step that assigns to its carry changes the carry in place; its native code copies no carry."""
     inputs, carry, numbers = case.built()
     f = scanviz.function(inputs, [carry, numbers], mode=tier, on_unused_input="ignore")
     given = [case.start, np.asarray(0.75, case.dtype)]
@@ -158,7 +158,7 @@ def a_carry_that_steps_assign_to_is_changed_in_place(case: AssignedCase, tier: s
 
 @law(sample=8, case=CASES, tier=st.sampled_from(["numpy", "native"]))
 def a_gradient_of_a_carry_keeps_no_carry_of_each_step(case: AssignedCase, tier: str) -> None:
-    """A gradient through a carry that steps assign to keeps the parts that were read; for single places, steps pass over none."""
+    """A gradient through an assigned carry keeps only the parts that were read, not the carry of each step."""
     inputs, carry, _ = case.built()
     pulled = scanviz.grad(T.sum(carry * carry), inputs, disconnected_inputs="ignore")
     f, plain = (

@@ -19,8 +19,8 @@ from tests.laws.programs import LOOPS, compiled
 
 
 @law(sample=15, case=LOOPS, rewrites=st.booleans(), row=st.integers(0, 7))
-def rows_along_an_axis_that_is_not_mixed_stay_apart(case: LoopCase, rewrites: bool, row: int) -> None:
-    """Another row of a sequence or a state, along an axis that the step never mixes, changes that row of every result alone."""
+def rows_along_an_unmixed_axis_are_independent(case: LoopCase, rewrites: bool, row: int) -> None:
+    """Changing a row of a sequence or state along an unmixed axis changes that row of every result alone."""
     f, given = compiled(case, rewrites, "reference")
     for k, loop in enumerate(f.program.instructions):
         if isinstance(loop, LoopInstruction):

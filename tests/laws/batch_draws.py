@@ -152,8 +152,8 @@ def _drawing(
     tier=TIERS,
     rest=st.booleans(),
 )
-def draws_before_a_loop_are_those_of_its_steps(case: _DrawingLoop, tier: str, rest: bool) -> None:
-    """Drawn before the loop or step by step, with the other rules or alone: equal numbers, states and gradients.
+def batched_draws_agree_with_draws_in_steps(case: _DrawingLoop, tier: str, rest: bool) -> None:
+    """Draws before a loop and draws in its steps give equal numbers, states and gradients, under any rules.
 
     Native code has logarithms and cosines of its own: numbers made with them are NumPy's within some units in the last place.
     """

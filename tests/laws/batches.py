@@ -69,10 +69,10 @@ def _check(found: list[Array], expected: list[list[Array]]) -> None:
 
 
 @law(sample=25, case=GRAPHS, flags=FLAGS, places=AXES, tier=TIERS)
-def a_graph_over_rows_gives_what_it_gives_of_each(
+def a_batched_operation_agrees_with_each_row(
     case: GraphCase, flags: list[bool], places: list[int], tier: str
 ) -> None:
-    """Every operation over a new axis, wherever that is, gives in each row what the operation gives of the row."""
+    """Every operation over a new axis, at any place, gives in each row the operation's result for that row."""
     axes = [
         place % (value.ndim + 1) if flag else None
         for flag, place, value in zip(flags, places, case.rows[0], strict=False)
@@ -109,10 +109,10 @@ def _loop_rows(loop: Built, flags: list[bool]) -> tuple[list[list[Array]], list[
 
 
 @law(sample=12, case=LOOPS, flags=FLAGS, reading=READ, tier=TIERS)
-def a_loop_over_rows_gives_what_it_gives_of_each(
+def a_batched_loop_agrees_with_each_row(
     case: LoopCase, flags: list[bool], reading: Reading, tier: str
 ) -> None:
-    """One loop over states of all rows gives in each row what a loop of the row gives, wherever that ends."""
+    """One loop over batched states gives in each row the result of that row's loop, stop conditions included."""
     loop = built(case)
     rows, axes = _loop_rows(loop, flags)
     outputs = [reading.of(result, len(run_plainly(case)[0][0])) for result in loop.results]
@@ -125,8 +125,8 @@ def a_loop_over_rows_gives_what_it_gives_of_each(
 
 
 @law(sample=8, case=SMOOTH, flags=FLAGS, tier=TIERS)
-def a_gradient_over_rows_is_the_gradient_of_each(case: LoopCase, flags: list[bool], tier: str) -> None:
-    """The gradient of a loop, itself a loop, gives over all rows what it gives of each row."""
+def a_batched_gradient_agrees_with_each_row(case: LoopCase, flags: list[bool], tier: str) -> None:
+    """The gradient of a batched loop, itself a loop, gives each row's gradient."""
     loop = built(case)
     names, slopes = list(loop.given), loop.gradients()
     rows, axes = _loop_rows(loop, flags)

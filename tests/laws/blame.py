@@ -25,8 +25,8 @@ _ROW = re.compile(r"it came from your input (\w+)(?:\[([\d, ]+)\])?")
     gradient=st.booleans(),
     seed=st.integers(0, 999),
 )
-def a_nan_that_is_planted_in_an_input_is_blamed_on_it(case: LoopCase, gradient: bool, seed: int) -> None:
-    """Of a NaN in one number of one input, no step is said to have made it, and a row that is named is the one."""
+def a_nan_in_an_input_is_traced_to_the_input(case: LoopCase, gradient: bool, seed: int) -> None:
+    """A NaN in one number of one input is traced to no step, and a named row is the row of that number."""
     loop = built(case)
     slopes = gradients(loop.cost, list(loop.given)) if gradient else []
     f = loop.function([*loop.results, *slopes], "numpy")

@@ -98,8 +98,8 @@ def profiled(loop: ChangingSteps) -> LoopRecord:
 
 
 @law(sample=25, loop=changing_steps())
-def operations_take_what_they_take_in_all_steps(loop: ChangingSteps) -> None:
-    """Steps may become longer or shorter, or another operation the longest: shares stay near those of all steps."""
+def shares_of_operations_hold_for_all_steps(loop: ChangingSteps) -> None:
+    """Shares of operations stay near those of all steps when steps get longer or shorter or another operation dominates."""
     record, truth = profiled(loop), loop.operations_ns().sum(axis=1)
     whole = truth.sum() + REST * loop.steps
     stated = [record.ran_ns(operation) for operation in record.operations]

@@ -56,10 +56,10 @@ def _text(figure: Figure) -> str:
 
 
 @law(sample=150, steps=edited_steps())
-def an_edited_step_has_the_operations_that_it_had(
+def an_edited_step_keeps_its_operations(
     steps: tuple[list[Figure], list[Figure], list[int | None]],
 ) -> None:
-    """Operations whose line, file or inputs were edited are the same as before, in the same order; what was added is new."""
+    """Operations with an edited line, file or input match their old ones in order; added operations are new."""
     old, new, places = steps
     pairs = aligned_operations(old, new)
     assert pairs == [(place, k) for k, place in enumerate(places) if place is not None], (old, new)
@@ -67,7 +67,7 @@ def an_edited_step_has_the_operations_that_it_had(
 
 @law(sample=40, record=records(), lines=st.integers(0, 9))
 def a_program_in_another_file_is_the_same_program(record: ProfileRecord, lines: int) -> None:
-    """A copy under another name, with all lines moved, has the same functions, loops and operations: nothing is new or gone."""
+    """A copy of a program under another name, with moved lines, has the same functions, loops and operations."""
     record = replace(record, repeats=())
     copy = replace(
         record,
@@ -96,8 +96,8 @@ def _copied(thing: Placed, lines: int) -> Placed:
 
 
 @law(sample=40, some=st.lists(records(), min_size=1, max_size=3))
-def a_merged_profile_has_all_that_its_origins_have(some: list[ProfileRecord]) -> None:
-    """Functions, loops and their links are those of the origins, and the parts of the whole add up."""
+def a_merged_profile_keeps_everything_of_its_origins(some: list[ProfileRecord]) -> None:
+    """A merged profile has the functions, loops and links of its origins, and its parts sum to the whole."""
     whole = merged([(f"origin {k}", record) for k, record in enumerate(some)])
     check(whole)
     parts = parts_of(whole)

@@ -77,10 +77,10 @@ def agrees(found: CostNumbersRecord | None, cost: Cost) -> bool:
 
 
 @law(sample=10, graph=graphs(), at=st.floats(0, 1))
-def costs_in_numbers_are_those_of_the_graph_with_its_sizes_known(
+def costs_in_numbers_agree_with_a_graph_of_known_sizes(
     graph: tuple[Given, list[Variable]], at: float
 ) -> None:
-    """A record's costs of the graph as it was built and after a rewrite are those of that graph over inputs of the call's sizes."""
+    """A record's costs before and after a rewrite are those of the graph over inputs of the call's sizes."""
     given, wanted = graph
     f = scanviz.function([variable for variable, _ in given], wanted, mode="numpy", on_unused_input="ignore")
     with observed_by(_Weighed()):

@@ -63,10 +63,10 @@ def _calls(case: LoopCase, watched: bool) -> list[list[Array]]:
 
 
 @law(sample=8, case=LOOPS, after=AFTER, room=st.sampled_from([1, 2, 1024]))
-def the_default_mode_gives_in_every_call_what_a_plain_python_loop_gives(
+def the_default_mode_agrees_with_a_plain_python_loop_in_every_call(
     case: LoopCase, after: float, room: int
 ) -> None:
-    """Calls before and after a loop is compiled, or while it is, give what a plain loop gives, watched or not."""
+    """Calls before, during and after the compilation of a loop agree with a plain loop, observed or not."""
     plain, expected_state = run_plainly(case)
     expected = [*plain, *([] if expected_state is None else [expected_state])]
     with _pays_after(after), _first_room(room):
@@ -76,8 +76,8 @@ def the_default_mode_gives_in_every_call_what_a_plain_python_loop_gives(
 
 
 @law(sample=5, case=random_loops(smooth=True, dtypes=("float64",), longest=6))
-def a_function_that_is_compiled_whole_gives_its_value_and_gradient(case: LoopCase) -> None:
-    """The value of a function of a loop and its gradients, as one piece of machine code, are those that nothing rewrote.
+def a_function_compiled_whole_agrees_with_the_reference(case: LoopCase) -> None:
+    """A loop's value and gradients as one piece of machine code agree with the unrewritten graph.
 
     It writes nowhere but into its own arrays.
     """

@@ -109,10 +109,10 @@ def a_draw_has_the_distribution_of_its_name(
     dtype=DTYPES,
     loop=st.booleans(),
 )
-def a_draw_is_the_same_on_every_tier_and_of_the_shape_asked_for(
+def a_draw_is_the_same_on_every_tier_and_has_the_requested_shape(
     drawn: _Distribution, seed: int, rows: int, columns: int, sized: bool, dtype: str, loop: bool
 ) -> None:
-    """Parameters broadcast to the shape drawn, be it of no elements; and all tiers give the same bits, in loops too."""
+    """Parameters of draws broadcast to the requested shape, empty ones too; all tiers give the same bits, in loops too."""
     rng = np.random.default_rng(seed)
     place, spread = rng.normal(size=(rows, 1)), np.exp(rng.normal(size=columns))
     given = [np.asarray(value) for value in drawn.parameters(place, spread)]
@@ -125,7 +125,7 @@ def a_draw_is_the_same_on_every_tier_and_of_the_shape_asked_for(
 
 @law(sample=8, count=st.integers(1, 4), spread=SPREADS, seed=st.integers(0, 2**63), dtype=DTYPES)
 def vectors_have_the_moments_of_their_distribution(count: int, spread: float, seed: int, dtype: str) -> None:
-    """Means and covariances of multivariate normals and of Dirichlet vectors are those of their parameters, to six errors."""
+    """Means and covariances of multivariate normal and Dirichlet draws are within six errors of the exact ones."""
     rng, stream = np.random.default_rng(seed), T.random.RandomStreams(seed)
     mean, root = rng.normal(size=count), rng.normal(size=(count, count)) + np.eye(count)
     cov = root @ root.T * np.exp(spread) + 0.1 * np.eye(count)

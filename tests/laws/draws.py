@@ -62,10 +62,10 @@ _WAYS = (
     inside=st.booleans(),
     reads_state=st.booleans(),
 )
-def a_gradient_by_way_of_a_chosen_value_is_reported(
+def a_gradient_through_a_discrete_draw_is_reported(
     draw: str, ways: list[_Way], inside: bool, reads_state: bool
 ) -> None:
-    """A cost that depends on a chosen value has no gradient by it, and says so; one that it only selects for has the rest."""
+    """A gradient through a discrete draw is an error; a draw that only selects terms leaves the other gradients."""
     theta = T.vector("theta")
 
     def value(row: Variable) -> Variable:

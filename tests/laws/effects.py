@@ -108,10 +108,8 @@ def _printed_places(expression: RandomExpression, count: int, label: str) -> lis
 
 
 @law(sample=25, case=LOOPS, looks=PLACES, mode=MODES, reading=READ)
-def a_loop_prints_what_its_steps_print(
-    case: LoopCase, looks: list[bool], mode: Mode, reading: Reading
-) -> None:
-    """Each step prints each value once, on every tier, rewritten or not, whatever rows are read; and values stay what they are."""
+def a_loop_prints_every_value_once(case: LoopCase, looks: list[bool], mode: Mode, reading: Reading) -> None:
+    """Each step prints each value once, on every tier, under any rewrites and reads; values are unchanged."""
     written = io.StringIO()
     printing = _looked_at(case, looks, _printing(written))
     rows, expected_state = run_plainly(case)
@@ -124,8 +122,8 @@ def a_loop_prints_what_its_steps_print(
 
 
 @law(sample=10, case=SMOOTH, looks=PLACES, tier=TIERS)
-def a_gradient_runs_no_step_that_prints_again(case: LoopCase, looks: list[bool], tier: str) -> None:
-    """A rewritten function of results and their gradient prints once a step, and the gradient is that without a print."""
+def a_gradient_repeats_no_step_that_prints(case: LoopCase, looks: list[bool], tier: str) -> None:
+    """A rewritten function of results and gradient prints once per step; prints do not change the gradient."""
     written = io.StringIO()
     expected, _ = _with_gradient(case, tier)
     found, inputs = _with_gradient(_looked_at(case, looks, _printing(written)), tier)
@@ -157,10 +155,10 @@ def _sum_of(value: Any) -> float:
     reading=READ,
     which=st.integers(0, 60),
 )
-def a_check_fails_at_the_step_where_it_fails_in_a_plain_loop(
+def a_check_fails_at_the_step_of_a_plain_loop(
     case: LoopCase, looks: list[bool], mode: Mode, reading: Reading, which: int
 ) -> None:
-    """A check of a value that a plain loop computes at some step fails at that step, and none where it fails at none."""
+    """A check fails at the same step as in a plain loop, and only if it fails there."""
     looks = [*looks, False]
     sums: list[float] = []
 

@@ -44,10 +44,10 @@ def _calls(f: Function, given: Sequence[Any], way: int) -> list[list[Array]]:
     way=st.integers(0, 3),
     slopes=st.booleans(),
 )
-def a_loop_gives_the_same_however_it_is_entered(
+def a_loop_has_the_same_result_for_every_way_of_entry(
     case: LoopCase, reading: Reading, mode: Mode, way: int, slopes: bool
 ) -> None:
-    """Every call gives what a plain Python loop gives, and leaves what calls before it gave as it was.
+    """Every call agrees with a plain Python loop and leaves results of earlier calls unchanged.
 
     Gradients are drawn, not always there: they keep all rows of a state, so a loop beside them has no rings.
     """

@@ -201,8 +201,8 @@ CASES = st.builds(
 
 
 @law(sample=12, case=CASES, tier=TIERS)
-def matrices_are_solved_with_to_the_last_places_or_refused(case: MatrixCase, tier: str) -> None:
-    """What is solved leaves nothing over but rounding; what LAPACK refuses every tier refuses in the same words."""
+def linear_systems_are_solved_accurately_or_refused(case: MatrixCase, tier: str) -> None:
+    """Solutions leave only rounding errors; every tier refuses the matrices that LAPACK refuses, with the same message."""
     wanted, refused = case.on("reference")
     found, text = case.on(tier)
     assert text == refused

@@ -13,8 +13,8 @@ from tests.support.graphs import GraphCase, random_graphs
 
 
 @law(sample=150, case=random_graphs())
-def a_declaration_says_what_is_so(case: GraphCase) -> None:
-    """Errors, signs, elements and memory of what an operation gives are as the facts of its declaration say."""
+def facts_of_declarations_are_true(case: GraphCase) -> None:
+    """Errors, signs, elements and memory of an operation's results agree with the facts of its declaration."""
     for row in case.rows:
         known: dict[Variable, Array] = dict(zip(case.inputs, row, strict=True))
         for node in toposort([*case.outputs, *case.failing]):

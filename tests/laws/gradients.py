@@ -101,8 +101,8 @@ def a_singular_point_has_the_derivative_of_the_table(
 
 
 @law(sample=20, case=guarded_loops(), seed=st.integers(0, 99), mode=MODES)
-def what_a_guard_leaves_out_does_not_poison_the_gradient(case: GuardedLoop, seed: int, mode: Mode) -> None:
-    """The gradient of a guarded function is that of its good elements, by a complex step; both modes agree."""
+def guarded_elements_do_not_poison_the_gradient(case: GuardedLoop, seed: int, mode: Mode) -> None:
+    """The gradient of a guarded function is that of its unguarded elements, by a complex step, in both modes."""
     x, w = T.matrix("x"), T.scalar("w")
     cost = case.cost(x, w)
     gradients = scanviz.grad(cost, [x, w], disconnected_inputs="ignore")
@@ -138,14 +138,14 @@ _NUMBERS = st.sampled_from([-1000.0, -2.0, -1.0, -0.5, 0.0, 0.0, 0.5, 1.0, 2.0, 
     selects=st.sampled_from(["where", "index", "ifelse", "loop"]),
     tier=TIERS,
 )
-def what_is_not_taken_has_derivative_zero(
+def elements_not_selected_have_derivative_zero(
     inner: ElementwiseDeclaration,
     outer: ElementwiseDeclaration,
     numbers: list[float],
     selects: str,
     tier: str,
 ) -> None:
-    """Whatever two operations give of whatever numbers: where it is not taken the gradient is 0, exactly."""
+    """Elements not selected have derivative exactly 0 for any two operations and any numbers."""
     x = T.vector("x")
 
     def function(given: Variable) -> Variable:
@@ -176,10 +176,10 @@ def what_is_not_taken_has_derivative_zero(
     axis=st.sampled_from([0, 1]),
     beyond=st.none() | st.integers(-1, 1),
 )
-def slices_give_each_element_what_they_read_of_it(
+def gradients_of_slices_sum_the_weights_of_each_element(
     size: int, cuts: list[int | None], order: Random, known: bool, axis: int, beyond: int | None
 ) -> None:
-    """The gradient of weighted parts of an array, that follow one another or not, has at each element the sum of its weights."""
+    """The gradient of weighted slices of an array, adjacent or not, sums the weights at each element."""
     end = None if beyond is None else max(0, size + beyond)
     parts = [slice(first, last) for first, last in pairwise([None, *cuts, end])]
     order.shuffle(parts)

@@ -27,7 +27,7 @@ _PARTS = 8  # straight lines for a piece of a curve
 
 @law(sample=3, case=LOOPS, rewritten=st.booleans(), plumbing=st.booleans())
 def a_line_of_graphviz_crosses_no_box_and_no_title(case: LoopCase, rewritten: bool, plumbing: bool) -> None:
-    """In a graph with open loops that Graphviz lays out, lines cross no node and no title, and a title stands above its loop."""
+    """In pictures that Graphviz lays out, lines cross no node and no title, and titles are above their loops."""
     assume(shutil.which("dot") is not None)
     picture = diagram_of(graph_of(case, rewritten), plumbing=plumbing)
     laid_out = _laid_out(to_dot(picture))

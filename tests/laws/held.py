@@ -104,10 +104,10 @@ def _differentiated(total: Variable, held: Variable, where: str) -> Variable:
     seed=st.integers(0, 2**31),
     where=st.sampled_from(["outside", "captured", "passed"]),
 )
-def a_held_variable_is_replaced_and_differentiated_by(
+def a_held_variable_can_be_replaced_and_differentiated_by(
     steps: list[Step], at: int, seed: int, where: str
 ) -> None:
-    """What a step makes may be an input, a given, cloned away or held constant; the derivative by it is the slope along it."""
+    """A variable of a step may be an input, a given, cloned away or constant; its derivative is the slope along it."""
     held, rng = at % len(steps), np.random.default_rng(seed)
     point = [np.asarray(rng.uniform(-1, 1)), rng.uniform(-1, 1, 2)]
     leaves = [T.scalar("a"), T.vector("v")]
@@ -197,10 +197,10 @@ def _sizes(
     built=st.sampled_from([*BUILT]),
     numbers=st.lists(st.integers(1, 3), min_size=5, max_size=5),
 )
-def a_held_size_is_replaced_wherever_arrays_are_built_of_it(
+def a_held_size_is_replaced_in_every_array_built_from_it(
     steps: list[Step], at: int, built: str, numbers: list[int]
 ) -> None:
-    """A computed size, or vector of sizes, may be an input, a given or cloned away: arrays have the sizes that replace it."""
+    """A computed size, or vector of sizes, may be an input, a given or cloned away; arrays take the new sizes."""
     held, x = at % len(steps), np.arange(3.0)
     point = [np.asarray(numbers[0]), np.asarray(numbers[1:3])]
     leaves = [T.lscalar("n"), T.tensor("int64", (2,), "m")]

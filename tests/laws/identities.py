@@ -61,26 +61,26 @@ def _check(case: GraphCase, selection: Selection) -> None:
 
 @law(sample=100, drawn=st.sampled_from(RULES).flatmap(_graphs_for))
 def a_rule_alone_keeps_every_bit(drawn: tuple[str, GraphCase]) -> None:
-    """A rule alone keeps dtype, shape and every bit of what a graph of any dtypes gives of any numbers."""
+    """A single rule keeps dtype, shape and every bit of a graph's results, for all dtypes and numbers."""
     rule, case = drawn
     _check(case, Selection("none").including(rule))
 
 
 @law(sample=100, case=random_graphs())
 def all_rules_together_keep_every_bit(case: GraphCase) -> None:
-    """All rules together keep dtype, shape and every bit of what a graph of any dtypes gives of any numbers."""
+    """All rules together keep dtype, shape and every bit of a graph's results, for all dtypes and numbers."""
     _check(case, Selection("all"))
 
 
 @law(sample=60, case=random_graphs())
-def an_error_of_numbers_waits_for_the_run(case: GraphCase) -> None:
-    """What has no value, such as an integer to a negative power, is rewritten like anything else: it may never be computed."""
+def numerical_errors_are_raised_only_at_run_time(case: GraphCase) -> None:
+    """Expressions without a value, such as an integer to a negative power, are rewritten like any other."""
     rewritten(case.failing, Selection("all"))
 
 
 @law(sample=40, case=random_graphs(among=UNSAFE_OPERATIONS, moderate=True))
-def unsafe_rules_keep_dtypes_and_what_is_finite(case: GraphCase) -> None:
-    """Rules used on request keep dtype and shape; what is finite may round, and wrong are only numbers that are not finite."""
+def unsafe_rules_keep_dtypes_shapes_and_finite_values(case: GraphCase) -> None:
+    """Unsafe rules keep dtype and shape; finite values change by rounding alone."""
     made = [output for node in toposort(case.outputs) for output in node.outputs]
     after = rewritten(made, Selection("none").including(UNSAFE))
     for row in case.rows:
@@ -107,7 +107,7 @@ def _is_one_operation(node: Apply, inputs: Sequence[Variable]) -> bool:
 
 @law(sample=200, seed=st.integers(0, 2**32 - 1))
 def a_batched_meaning_is_the_operation_on_each_row(seed: int) -> None:
-    """Each operation over a new leading axis is, for every dtype and choice of operands with rows, the one on each row.
+    """Each operation over a new leading axis agrees with the operation on each row, for every dtype and choice of operands.
 
     Where operands do not fit, and a row alone is an error, all rows together are one too.
     """
@@ -184,8 +184,8 @@ TIERS = st.sampled_from([Mode("reference", "all"), Mode("numpy", "all"), Mode("n
 
 
 @law(sample=15, case=random_graphs(most=5, rows=3, moderate=True), mode=TIERS)
-def a_graph_as_a_step_gives_in_each_step_what_it_gives_alone(case: GraphCase, mode: Mode) -> None:
-    """A graph of any dtypes as the step of a loop gives in each step what it gives alone; added up, the sum in its dtype."""
+def a_graph_has_the_same_result_as_a_step_and_alone(case: GraphCase, mode: Mode) -> None:
+    """A graph as the step of a loop has in each step the result that it has alone, and a sum has the sum's dtype."""
     kinds = [tensor_type(variable) for variable in case.inputs]
     sequences = [T.tensor(kind.dtype, (None, *kind.shape)) for kind in kinds]
     starts = [T.constant(np.zeros(array.shape, array.dtype)) for array in case.expected[0]]
@@ -213,8 +213,8 @@ def a_graph_as_a_step_gives_in_each_step_what_it_gives_alone(case: GraphCase, mo
 
 
 @law(sample=30, case=random_graphs(most=8), rewrites=st.sampled_from(["all", "none"]))
-def the_numpy_tier_gives_the_numbers_of_the_operations(case: GraphCase, rewrites: str) -> None:
-    """The numpy tier gives every operation's NumPy meaning, bit for bit, for every dtype and special value."""
+def the_numpy_tier_agrees_with_the_meaning_of_operations(case: GraphCase, rewrites: str) -> None:
+    """The numpy tier gives every operation's NumPy result bit for bit, for every dtype and special value."""
     outputs = [output + T.zeros_like(output) if output in case.inputs else output for output in case.outputs]
     compiled = function(case.inputs, outputs, mode=Mode("numpy", rewrites), on_unused_input="ignore")
     for row, expected in zip(case.rows, case.expected, strict=True):

@@ -109,8 +109,8 @@ CASES = st.builds(
 
 
 @law(sample=20, case=CASES, tier=TIERS)
-def an_index_in_a_step_means_what_it_means_in_numpy(case: IndexCase, tier: str) -> None:
-    """Parts of an array by slices, numbers, arrays of integers and masks beside one another are NumPy's, read or written."""
+def an_index_in_a_step_agrees_with_numpy(case: IndexCase, tier: str) -> None:
+    """Indexing by slices, integers, index arrays and masks agrees with NumPy, for reads and writes."""
     source, arrays, parts = case.given()
     steps = [_filled(parts, [array[k] for array in arrays]) for k in range(STEPS)]
     try:
@@ -144,7 +144,7 @@ def _call_of(case: IndexCase, parts: list[Any], rows: list[Array], tier: str) ->
 
 @law(sample=20, case=CASES, which=st.integers(0, 99), tier=TIERS)
 def an_index_beyond_its_axis_is_the_error_of_its_step(case: IndexCase, which: int, tier: str) -> None:
-    """Every tier says of which array an index is beyond the end, and at which step."""
+    """Every tier names the array and the step of an index beyond its axis."""
     source, arrays, parts = case.given()
     wrong = [array for array in arrays if array.dtype != bool and array.size]
     if not wrong:

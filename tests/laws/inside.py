@@ -208,10 +208,10 @@ def calling_out_for_nothing(wanted: bool) -> Iterator[None]:
     watched=st.sampled_from([None, None, "steps", "ops"]),
     slopes=st.booleans(),
 )
-def a_loop_inside_gives_what_the_reference_gives(
+def an_inner_loop_agrees_with_the_reference(
     case: InsideCase, mode: Mode, calls: bool, watched: Any, slopes: bool
 ) -> None:
-    """What is in a step, and its gradient, is on every tier what it is where the graph is interpreted as built, watched or not."""
+    """A step and its gradient agree on every tier with the interpreted unrewritten graph, observed or not."""
     inputs, rows = case.build()
     values, wanted = case.values(), [rows]
     if slopes and case.dtype == "float64":

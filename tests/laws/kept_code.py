@@ -53,10 +53,10 @@ def _same(found: list[Array], expected: list[Array]) -> None:
 
 
 @law(sample=8, case=CASES, other=CASES, field=st.sampled_from(FIELDS), gradient=st.booleans())
-def code_of_one_loop_is_never_taken_for_that_of_another(
+def code_of_one_loop_is_never_used_for_another(
     case: InsideCase, other: InsideCase, field: str, gradient: bool
 ) -> None:
-    """Loops that differ in one thing alone give with one cache what they give with none."""
+    """Loops that differ in a single thing have the same results with a shared code cache and with none."""
     if "native" not in NAMES:
         return
     cases = [case, dataclasses.replace(case, **{field: getattr(other, field)})]
@@ -68,10 +68,8 @@ def code_of_one_loop_is_never_taken_for_that_of_another(
 
 
 @law(sample=8, case=CASES, gradient=st.booleans(), watched=st.sampled_from([None, None, "steps", "ops"]))
-def code_that_is_read_gives_what_code_that_was_written_gives(
-    case: InsideCase, gradient: bool, watched: Any
-) -> None:
-    """A function whose loops are found on disk gives the bits that it gave when they were compiled, watched or not."""
+def cached_code_agrees_with_compiled_code(case: InsideCase, gradient: bool, watched: Any) -> None:
+    """A function with loops loaded from disk gives the bits of its compiled code, observed or not."""
     if "native" not in NAMES:
         return
     with tempfile.TemporaryDirectory() as folder, mock.patch.object(config.native, "cache", f"{folder}/kept"):
@@ -88,7 +86,7 @@ def code_that_is_read_gives_what_code_that_was_written_gives(
 def the_cache_leaves_files_of_others_alone(
     others: list[tuple[str, bytes]], sizes: list[int], bound: int
 ) -> None:
-    """Whatever lies in the folder and however much is kept, other files stay, and entries stay below the bound."""
+    """Foreign files in the cache's folder stay, and entries stay below the size limit."""
     from scanviz.engine.backends.native.cache import entries
 
     with (
@@ -138,8 +136,8 @@ def _placed(top: Path, place: str, mode: int) -> tuple[Path, bool]:
     mode=st.sampled_from([0o777, 0o757, 0o703]),
     size=st.integers(0, 99),
 )
-def no_code_is_read_or_kept_where_others_could_put_it(place: str, mode: int, size: int) -> None:
-    """What lies in a folder that is a link, or that others may write or put another in place of, is neither read nor changed."""
+def no_code_is_cached_in_a_folder_that_others_may_write(place: str, mode: int, size: int) -> None:
+    """The cache neither reads nor changes a folder that is a link or that others may write or replace."""
     if not hasattr(os, "geteuid"):  # the cache needs owners of files
         return
     from scanviz.engine.backends.native.cache import entries
@@ -186,8 +184,8 @@ def _damaged(entry: Path, damage: str) -> None:
     bound=st.integers(100, 5_000),
     size=st.integers(1, 5_000),
 )
-def an_entry_is_read_as_the_cache_wrote_it_or_not_at_all(damages: list[str], bound: int, size: int) -> None:
-    """Of what lies under names of entries only whole files of the user's own, within the bound and of that key, are read."""
+def an_entry_is_read_intact_or_not_at_all(damages: list[str], bound: int, size: int) -> None:
+    """Only intact files of the user, within the size limit and of the right key, are read as entries."""
     if not hasattr(os, "geteuid"):  # the cache needs owners of files
         return
     from scanviz.engine.backends.native.cache import entries

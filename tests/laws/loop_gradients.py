@@ -43,10 +43,10 @@ def _slope(value: Variable, along: Mapping[Variable, Array]) -> Variable:
     seed=st.integers(0, 999),
     mode=MODES,
 )
-def derivatives_of_a_loop_are_its_taylor_coefficients(
+def derivatives_of_a_loop_agree_with_its_taylor_coefficients(
     case: LoopCase, order: int, seed: int, mode: Mode
 ) -> None:
-    """Derivatives of orders 1 to 3 along a direction are those of a plain loop over complex numbers."""
+    """Directional derivatives of orders 1 to 3 agree with a plain loop over complex numbers."""
     loop = built(case)
     along = _directions(loop, seed)
     derivatives = [loop.cost]
@@ -64,7 +64,7 @@ def derivatives_of_a_loop_are_its_taylor_coefficients(
 
 @law(sample=16, case=random_loops(dtypes=("float64",)), seed=st.integers(0, 999), mode=MODES)
 def forward_mode_is_the_transpose_of_reverse_mode(case: LoopCase, seed: int, mode: Mode) -> None:
-    """U · (J v) is v · (Jᵀ u) for all results of a loop at once."""
+    """U · (J v) equals v · (Jᵀ u) for all results of a loop at once."""
     loop = built(case)
     along, rng = _directions(loop, seed), np.random.default_rng(seed + 1)
     shapes = [array.shape for array in loop.computed(loop.results, PLAIN)]
@@ -85,8 +85,8 @@ def forward_mode_is_the_transpose_of_reverse_mode(case: LoopCase, seed: int, mod
     rows=st.sampled_from([slice(None), slice(-1, None)]),
     mode=MODES,
 )
-def a_gradient_is_that_of_the_loop_unrolled(case: LoopCase, limit: int, rows: slice, mode: Mode) -> None:
-    """The gradient of a loop, truncated or not, is that of the graph that a Python loop builds step by step.
+def a_gradient_agrees_with_the_unrolled_loop(case: LoopCase, limit: int, rows: slice, mode: Mode) -> None:
+    """The gradient of a loop, truncated or not, agrees with that of the unrolled graph.
 
     Of all rows or of the last one, beside which a truncated gradient needs but few.
     """
@@ -107,7 +107,7 @@ def a_gradient_is_that_of_the_loop_unrolled(case: LoopCase, limit: int, rows: sl
     mode=MODES,
 )
 def a_loop_with_checkpoints_has_the_gradient_of_the_plain_one(case: LoopCase, every: int, mode: Mode) -> None:
-    """Keeping every N-th step alone changes no gradient of what is kept."""
+    """Keeping every N-th step alone changes no gradient of the kept rows."""
     assume(not case.go_backwards)
     found, expected = [], []
     for loop, values in ((built(case, every), found), (built(case), expected)):
@@ -118,8 +118,8 @@ def a_loop_with_checkpoints_has_the_gradient_of_the_plain_one(case: LoopCase, ev
 
 
 @law(sample=6, case=random_loops(dtypes=("float64",), stops=False), seed=st.integers(0, 999))
-def what_is_not_connected_does_not_change(case: LoopCase, seed: int) -> None:
-    """Where a connection pattern says no, a result of the loop does not change with the input."""
+def disconnected_results_do_not_change(case: LoopCase, seed: int) -> None:
+    """A result does not change with an input from which the connection pattern disconnects it."""
     loop = built(case)
     nodes = [node for node in toposort(loop.results) if isinstance(node.op, Scan)]
     assume(bool(nodes))

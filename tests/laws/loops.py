@@ -27,8 +27,8 @@ NO_STEPS = (
 
 
 @law(sample=50, case=LOOPS, mode=MODES, reading=st.sampled_from(READINGS))
-def a_loop_gives_what_a_plain_python_loop_gives(case: LoopCase, mode: Mode, reading: Reading) -> None:
-    """What is read of a loop is on every tier, rewritten or not, what is read of the rows of a plain Python loop."""
+def a_loop_agrees_with_a_plain_python_loop(case: LoopCase, mode: Mode, reading: Reading) -> None:
+    """Every read of a loop agrees with a plain Python loop, on every tier, rewritten or not."""
     rows, expected_state = run_plainly(case)
     count = len(rows[0])
     found, state = case.compute(mode, reading, count)
@@ -38,7 +38,7 @@ def a_loop_gives_what_a_plain_python_loop_gives(case: LoopCase, mode: Mode, read
 
 @law(sample=25, case=NO_STEPS, mode=modes("numpy", "reference"))
 def a_loop_of_no_steps_gives_no_rows_of_the_right_shape(case: LoopCase, mode: Mode) -> None:
-    """A loop of no steps gives on every tier, rewritten or not, no rows of the shape that rows would have had, and gradients of 0."""
+    """A loop without steps gives no rows of the right shape and zero gradients, on every tier, rewritten or not."""
     expected, expected_state = run_plainly(case)
     found, state = case.compute(mode)
     check_same([*found, state], [*expected, expected_state], case.dtype)
@@ -94,7 +94,7 @@ RUNNING = st.sampled_from([reading for reading in READINGS if reading.runs])
 
 @law(sample=20, case=disturbed(), mode=MODES, reading=RUNNING)
 def a_loop_fails_where_a_plain_python_loop_fails(case: LoopCase, mode: Mode, reading: Reading) -> None:
-    """Where rows do not fit, a loop fails on every tier, rewritten or not, wherever a plain Python loop fails."""
+    """A loop with mismatched rows fails on every tier, rewritten or not, wherever a plain Python loop fails."""
     rows = plainly(case)
     assume(rows is None or len(rows[0]))  # work that left a loop of no steps is done all the same
     try:

@@ -55,10 +55,8 @@ def many_loops(draw: st.DrawFn) -> tuple[list[Any], list[Any]]:
 
 
 @law(sample=8, graph=many_loops(), seed=st.integers(0, 9))
-def many_loops_give_rewritten_what_they_give_as_they_were_written(
-    graph: tuple[list[Any], list[Any]], seed: int
-) -> None:
-    """Several loops in one function, with gradients, give after all rewrites what they give without any."""
+def many_rewritten_loops_keep_their_results(graph: tuple[list[Any], list[Any]], seed: int) -> None:
+    """Several loops in one function, with gradients, have the same results with all rewrites and without."""
     rng = np.random.default_rng(seed)
     values = [rng.normal(size=(ROWS, WIDTH)), rng.normal(size=(WIDTH, WIDTH)) * 0.4, rng.normal(size=WIDTH)]
     inputs, wanted = graph
@@ -70,10 +68,10 @@ def many_loops_give_rewritten_what_they_give_as_they_were_written(
 
 
 @law(sample=4, graph=many_loops(), versions=st.integers(1, 8))
-def every_moment_of_many_loops_rewritten_is_found_again(
+def every_version_of_many_rewritten_loops_is_rebuilt(
     graph: tuple[list[Any], list[Any]], versions: int
 ) -> None:
-    """The graph after each rewrite, built again when asked for, is the one that it was, with the same node ids.
+    """The graph after each rewrite, rebuilt on demand, is the recorded one, with the same node ids.
 
     However few versions a pass over many loops may give, the last graph is the same.
     """
@@ -116,7 +114,7 @@ def _of_states(count: int, function: str, apart: int, size: int | None, wanted: 
 def twice_the_states_take_little_more_than_twice_the_work(
     count: int, function: str, apart: int, size: int | None, wanted: str
 ) -> None:
-    """A loop of twice as many states, with its gradient, is compiled and called first in little more than twice the lines run."""
+    """Compiling and first calling a loop of twice the states, with its gradient, runs little more than twice the lines."""
     _of_states(2, function, apart, size, wanted)()  # what is imported and done once
     small, large = (lines_run(_of_states(n, function, apart, size, wanted)) for n in (count, 2 * count))
     assert large.total() < 2.3 * small.total(), large.total() / small.total()

@@ -106,10 +106,10 @@ def _expected(declared: list[Measure], notified: list[Notified]) -> Known:
 
 
 @law(sample=10, drawn=notifications())
-def a_number_reaches_record_file_report_and_tables_as_it_was_declared(
+def a_declared_number_reaches_record_file_report_and_tables(
     drawn: tuple[list[Measure], list[Notified]],
 ) -> None:
-    """Every number is in the record with the value that its declaration makes of what was notified, and views show it."""
+    """Every declared number is aggregated in the record by its declaration, and views show it."""
     declared, notified = drawn
     f, recorder = _two_loops(), Recorder(calibration=FREE)
     keys = [

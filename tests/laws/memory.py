@@ -69,8 +69,8 @@ def _chooses(program: Program) -> bool:
     reading=st.sampled_from(READINGS),
     tier=st.sampled_from(["numpy", "native"]),
 )
-def a_forecast_is_what_a_ledger_counts(case: LoopCase, rewrites: bool, reading: Reading, tier: str) -> None:
-    """What is forecast of a call of a random loop is what its ledger counts; at least so much where values decide."""
+def a_forecast_agrees_with_the_ledger(case: LoopCase, rewrites: bool, reading: Reading, tier: str) -> None:
+    """The forecast of a call of a random loop equals its ledger, and is a lower bound for value-dependent sizes."""
     count = len(run_plainly(case)[0][0])
     f, given = compiled(case, rewrites, tier, lambda variable: reading.of(variable, count))
     text = f.memory_forecast(*given[: len(f.inputs)])
@@ -191,8 +191,8 @@ def _traced(f: Function, given: Sequence[Any]) -> int:
 
 
 @law(sample=8, wide=wide_functions())
-def a_ledger_counts_what_tracemalloc_sees(wide: Wide) -> None:
-    """The most that a call holds is, by its ledger and by its forecast, what tracemalloc saw of a call that nobody watched."""
+def a_ledger_agrees_with_tracemalloc(wide: Wide) -> None:
+    """The peak by ledger and by forecast agrees with tracemalloc in an unobserved call."""
     assume(not _multiplies_backwards(wide))
     f, given = _built(wide)
     seen, held, few = traced(f, given), counted(f, given), SMALL + _buffered(wide)
@@ -224,8 +224,8 @@ class Chunked(NamedTuple):
         st.booleans(),
     ),
 )
-def checkpoints_are_forecast(case: Chunked) -> None:
-    """What a loop with checkpoints holds is forecast, whatever says how many steps there are and how long its chunks."""
+def checkpoints_are_forecast_correctly(case: Chunked) -> None:
+    """Memory of a loop with checkpoints is forecast, for any source of its step count and chunk length."""
     x, h0, w, n, chunk = T.matrix("x"), T.vector("h0"), T.vector("w"), T.lscalar("n"), T.lscalar("chunk")
     numbers = case.by == "number"
     rows, _ = scanviz.scan_checkpoints(
@@ -261,7 +261,7 @@ def checkpoints_are_forecast(case: Chunked) -> None:
 def a_loop_that_stops_reserves_little_more_than_it_gives(
     size: int, stop: int, kind: str, length: bool, tier: str
 ) -> None:
-    """What a loop of at most a million steps holds follows from the steps that it takes; read for its length, from one row."""
+    """Memory of a stopped loop of up to a million steps follows from the steps taken; its length alone needs one row."""
     h0 = T.vector("h0")
 
     def step(k: Variable, h: Variable) -> Any:

@@ -34,7 +34,7 @@ def _record(cases: list[NamedFunction], rewrites: str) -> ProfileRecord:
 def each_loop_is_in_its_functions_picture_once_with_its_own_time(
     cases: list[NamedFunction], rewrites: str
 ) -> None:
-    """A picture of a function has each of its loops once, as warm as the loop was, alone and among all, and in every format."""
+    """A picture of a function shows each loop once, with its own heat, in every format."""
     record = _record(cases, rewrites)
     for function in record.functions:
         graph = function.graph
@@ -79,7 +79,7 @@ def _check_boxes(picture: Diagram, loops: list[LoopRecord]) -> None:
 
 @law(sample=2, cases=_CASES, rewrites=_REWRITES)
 def the_file_of_a_run_has_each_loop_with_its_own_numbers(cases: list[NamedFunction], rewrites: str) -> None:
-    """Whoever watches a run through its file sees each loop once, with what the record says of it."""
+    """The file of a running script holds each loop once, with the numbers of the record."""
     record = _record(cases, rewrites)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "live.scanviz"
@@ -98,7 +98,7 @@ def _numbers(loop: LoopRecord) -> tuple[object, ...]:
 
 @law(sample=1, cases=_CASES, rewrites=_REWRITES)
 def the_applications_tree_has_each_loop_once_at_its_place(cases: list[NamedFunction], rewrites: str) -> None:
-    """The tree has each function and under it each loop, under distinct labels; choosing one shows that one."""
+    """The tree holds each function and under it each loop, with distinct labels; selecting one shows that one."""
     record = _record(cases, rewrites)
     asyncio.run(_check_tree(record))
 
@@ -150,7 +150,7 @@ def _all_nodes(node: Any) -> list[Any]:
 def a_gradients_loop_is_joined_to_its_forward_loop_through_merging_and_nesting(
     cases: list[NamedFunction], rewrites: str
 ) -> None:
-    """A loop that is, or was merged of, the gradient of a loop names that one, which may have been merged, or be in a step."""
+    """A gradient's loop names its forward loop, through merging and nesting."""
     users = set(re.findall(r"name='([^']*)'", repr(cases)))  # who may call any loop the gradient of one
     for function in (record := _record(cases, rewrites)).functions:
         loops = [loop for loop in record.loops if loop.function == function.key]

@@ -108,7 +108,7 @@ def _law_of(name: str) -> Callable[..., None]:
         if _check_once(call, rng, mode):
             _check_in_loop(call, rng, mode)
 
-    check.__name__ = f"{name.replace('.', '_')}_gives_what_numpy_gives"
+    check.__name__ = f"{name.replace('.', '_')}_agrees_with_numpy"
     check.__doc__ = f"``{name}`` gives NumPy's numbers, dtype and shape of any fitting arrays, in a loop too, or refuses with it."
     check.__module__ = __name__
     return check
@@ -119,8 +119,8 @@ for _name in CALLS:
 
 
 @law(sample=40, seed=SEEDS, name=st.sampled_from(list(CALLS)))
-def a_derivative_of_a_numpy_name_is_that_of_finite_differences(seed: int, name: str) -> None:
-    """Derivatives of functions under NumPy's names, in both modes, are those of finite differences."""
+def a_derivative_of_a_numpy_name_agrees_with_finite_differences(seed: int, name: str) -> None:
+    """Derivatives of functions under NumPy's names agree with finite differences, in both modes."""
     rng = Random(seed)
     call = CALLS[name](rng)
     if call.points is None:

@@ -122,10 +122,10 @@ for _name in _EVENTS:
     calls=st.integers(1, 6),
     close=st.integers(1, 3),
 )
-def what_watching_takes_is_no_time_of_what_is_around(
+def observer_overhead_is_charged_to_no_loop_step_or_call(
     depth: int, rows: int, steps: int, detail: str, control: bool, calls: int, close: int
 ) -> None:
-    """Where only notifying takes time, every loop, step and call takes none, however deep in loops it was notified."""
+    """Where only notifications take time, every loop, step and call takes none, at any depth."""
     observer = Slow(detail, control)
     with CLOCK.instead():
         f = _built(depth)
@@ -180,7 +180,7 @@ _TAKES = st.tuples(*[st.integers(0, 10**6)] * 3)
 def all_observer_overhead_of_a_call_is_reported(
     takes: tuple[int, int, int], others: tuple[int, int, int] | None, before: int, calls: int
 ) -> None:
-    """The overhead of notifying of calls is reported, by their returns and that after each: all but that of the last, and no other.
+    """Observer overhead of calls is reported completely, but for the last notification.
 
     Another observer may have been there before, and may be there beside.
     """

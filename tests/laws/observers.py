@@ -182,10 +182,10 @@ PLACES: dict[str, Callable[[Callable[[], Any]], Any]] = {
     detail=st.sampled_from(["steps", "ops"]),
     values=st.booleans(),
 )
-def runs_have_failed_if_an_error_ended_them(
+def runs_ended_by_an_error_are_recorded_as_failed(
     case: Walk, place: str, mode: Mode, detail: Any, values: bool
 ) -> None:
-    """What is recorded as failed is what failed, wherever it was called: in an except block, a generator, beside values."""
+    """Exactly the failed runs are recorded as failed, in except blocks, generators and traced calls too."""
     f = case.build(mode)
     recorder, expected = Recorder(detail, calibration=FREE), Expected()
     observers: list[observe.Observer] = [recorder, *([Tracer()] if values else [])]
@@ -240,10 +240,10 @@ for _event in (
     detail=st.sampled_from(["steps", "ops"]),
     first=st.booleans(),
 )
-def nothing_stays_open_when_an_observer_raises(
+def no_event_stays_open_when_an_observer_raises(
     case: Walk, tier: str, after: int, error: type[BaseException], detail: Any, first: bool
 ) -> None:
-    """However a call ends, also by an error of another observer, its end and those of its loops are reported."""
+    """Every begin event of a call and its loops has an end event, however the call ends."""
     f, recorder = case.build(Mode(tier)), Recorder(detail, calibration=FREE)
     breaker, raised, calls = _Breaker(after, error, detail), 0, 0
     observers: list[observe.Observer] = [breaker, recorder] if first else [recorder, breaker]

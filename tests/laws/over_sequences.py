@@ -166,8 +166,8 @@ CASES = st.builds(
 
 
 @law(sample=25, case=CASES, tier=st.sampled_from(["numpy", "native"]))
-def rows_written_over_a_sequence_are_what_they_would_be_elsewhere(case: OverCase, tier: str) -> None:
-    """A loop over computed rows gives what the graph as it was built gives, and so does whoever reads these rows besides."""
+def rows_written_over_a_sequence_are_correct(case: OverCase, tier: str) -> None:
+    """A loop that overwrites computed rows has the results of the unrewritten graph, and so have other readers."""
     if tier not in NAMES:
         return
     inputs, wanted = case.built()

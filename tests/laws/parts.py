@@ -166,13 +166,13 @@ def assert_adds_up(record: ProfileRecord) -> tuple[RunPart, ...]:
 
 @law(sample=60, record=records())
 def parts_of_a_run_add_up_to_the_whole(record: ProfileRecord) -> None:
-    """Every nanosecond is in one part, whatever the numbers of a record are."""
+    """Every nanosecond of a run is in exactly one part, for any numbers of a record."""
     assert_adds_up(record)
 
 
 @law(sample=25, record=records())
 def rows_of_every_view_add_up_to_the_whole(record: ProfileRecord) -> None:
-    """Rows by sort and by line, those of the page, and a function's rows in the terminal application are its parts, all of them."""
+    """Rows by kind and by line, of the page and of a function in the terminal application all sum to the run."""
     from scanviz.tui.views.run_parts import function_rows
 
     parts = parts_of(record)
@@ -194,7 +194,7 @@ def rows_of_every_view_add_up_to_the_whole(record: ProfileRecord) -> None:
 
 @law(sample=25, record=records())
 def every_view_gives_an_operation_the_same_share_of_the_run(record: ProfileRecord) -> None:
-    """The report, the application, the page and the picture say of an operation which part of the run it took, not of its loop."""
+    """The report, the application, the page and the picture show an operation's share of the run, not of its loop."""
     from scanviz.tui.views.profile import loop_rows
 
     times, page = OperationTimes(parts_of(record)), page_data(record)
@@ -220,7 +220,7 @@ def every_view_gives_an_operation_the_same_share_of_the_run(record: ProfileRecor
 
 @law(sample=25, record=records())
 def flame_graphs_have_the_parts_of_the_run(record: ProfileRecord) -> None:
-    """Frames are the parts, each with its own time, and so what is written for flame graphs sums to the whole too."""
+    """Frames of flame graphs are the parts of the run, each with its own time, and sum to the run."""
     parts = parts_of(record)
     framed = [(stack[-1].total_ns, own) for stack, own in stacks(frames_of(record))]
     assert framed == [(part.total_ns, part.own_ns) for part in parts]
@@ -335,8 +335,8 @@ class _Script:
 
 
 @law(sample=60, script=_scripts())
-def parts_are_what_a_script_spent(script: list[Did]) -> None:
-    """Times that a script is known to have spent stand in the parts of their kinds, exactly; unreported time is unattributed.
+def parts_agree_with_known_times_of_a_script(script: list[Did]) -> None:
+    """Known times of a script are in the parts of their kinds, exactly; unreported time is unattributed.
 
     Operations of calls that failed were not timed: where there are such calls, these kinds share their room.
     """

@@ -133,8 +133,10 @@ def _build() -> object:
     close=st.integers(1, 4),
     entered=st.sampled_from([1, 1000]),
 )
-def what_is_passed_over_is_counted(case: Walk, tier: str, kinds: list[str], close: int, entered: int) -> None:
-    """Calls and runs are counted once each with their steps and errors, calls in calls too, however many are looked at.
+def unobserved_calls_and_runs_are_counted(
+    case: Walk, tier: str, kinds: list[str], close: int, entered: int
+) -> None:
+    """Calls and runs, nested ones too, are counted once each with their steps and errors, observed or not.
 
     Their times add up to what the calls took, whatever it costs that they are watched.
     """

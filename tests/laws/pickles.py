@@ -127,8 +127,8 @@ def _instruction(line: AnyInstruction, program: Program, place: dict[int, int]) 
     rewrites=st.sampled_from(["all", "none"]),
     how=st.sampled_from(sorted(_COPIES)),
 )
-def a_pickled_function_is_the_function(case: LoopCase, order: int, rewrites: str, how: str) -> None:
-    """A function that was pickled and loaded runs the same Program, loops and pairs of gradients included, bit for bit."""
+def a_pickled_function_agrees_with_the_original(case: LoopCase, order: int, rewrites: str, how: str) -> None:
+    """A pickled and loaded function runs the same Program, loops and gradient pairs, bit for bit."""
     f, values = _function(case, order, rewrites)
     again = _COPIES[how](f)
     assert _nodes(again) == _nodes(f)

@@ -40,7 +40,7 @@ LOOPS = random_loops()
 
 @law(sample=6, case=LOOPS, steps=st.integers(1, 5), rewritten=st.booleans(), plumbing=st.booleans())
 def a_line_crosses_no_box_and_no_title(case: LoopCase, steps: int, rewritten: bool, plumbing: bool) -> None:
-    """Of a loop and its gradient step by step every line is drawn, from end to end, and crosses no node and no title."""
+    """In an unrolled picture of a loop and its gradient, every line is drawn and crosses no node and no title."""
     for picture in _pictures(case, steps, rewritten, plumbing):
         placed = layered(picture)
         _check_lines(picture, placed)
@@ -49,7 +49,7 @@ def a_line_crosses_no_box_and_no_title(case: LoopCase, steps: int, rewritten: bo
 
 @law(sample=6, case=LOOPS, steps=st.integers(1, 5), rewritten=st.booleans())
 def states_flow_at_one_height_and_nothing_overlaps(case: LoopCase, steps: int, rewritten: bool) -> None:
-    """The rows of a state stand at one height, in the order of time, and no two nodes or steps stand on one another."""
+    """Rows of a state are drawn at one height in the order of time; no two nodes or steps overlap."""
     for picture in _pictures(case, steps, rewritten, False):
         boxes = layered(picture).boxes
         _check_apart([boxes[node.id] for node in picture.nodes])
@@ -78,7 +78,7 @@ def states_flow_at_one_height_and_nothing_overlaps(case: LoopCase, steps: int, r
 def a_line_of_open_loops_crosses_no_box_and_no_title(
     case: LoopCase, rewritten: bool, plumbing: bool, widest: float
 ) -> None:
-    """In the picture of a graph with its loops open, in however many rows, a line crosses no node and no loop's title."""
+    """In a picture with open loops, in any number of rows, lines cross no node and no title."""
     whole = diagram_of(graph_of(case, rewritten), plumbing=plumbing)
     chips = with_chips(whole, 0)
     for picture in (whole, chips, with_formulas(chips)):
@@ -90,7 +90,7 @@ def a_line_of_open_loops_crosses_no_box_and_no_title(
 
 @law(sample=6, case=LOOPS, steps=st.integers(1, 5), rewritten=st.booleans())
 def two_values_share_no_stretch_of_a_line(case: LoopCase, steps: int, rewritten: bool) -> None:
-    """Lines of two values lie on no common rail, and step by step none comes down right where another goes up."""
+    """Lines of two values share no rail; in unrolled pictures none goes down where another goes up."""
     whole = with_chips(diagram_of(graph_of(case, rewritten)), 0)
     for picture in (whole, with_formulas(whole), *_pictures(case, steps, rewritten, False)):
         known = [one for one in _stretches(picture, layered(picture)) if has_time(picture) or not one[1]]
@@ -113,10 +113,8 @@ def _stretches(picture: Diagram, placed: Placed) -> Iterator[tuple[str, bool, fl
 
 
 @law(sample=5, case=LOOPS, rewritten=st.booleans(), plumbing=st.booleans())
-def inputs_beside_their_readers_say_the_same_as_edges(
-    case: LoopCase, rewritten: bool, plumbing: bool
-) -> None:
-    """With inputs beside what reads them every operation reads the same, and each of these inputs has one reader."""
+def inputs_beside_their_readers_keep_every_edge(case: LoopCase, rewritten: bool, plumbing: bool) -> None:
+    """With inputs drawn beside their readers, every operation reads the same values, and each such input has one reader."""
     whole = diagram_of(graph_of(case, rewritten), plumbing=plumbing)
     small = with_chips(whole, 0)
     assert _reads(small) == _reads(whole)
@@ -147,7 +145,7 @@ def _reads(picture: Diagram) -> dict[str, list[tuple[int, str, str]]]:
 
 @law(sample=30, shares=st.lists(st.none() | st.floats(0.0, 1.0), min_size=1, max_size=8))
 def heat_is_scaled_to_the_hottest_node_in_every_engine(shares: list[float | None]) -> None:
-    """What takes most is as warm as anything is, what takes more is never colder, and the legend says what the warmest took."""
+    """The most expensive node has the warmest colour, a costlier node is never colder, and the legend gives the maximum."""
     nodes = tuple(Node(f"n{k}", "operation", "exp", share=share) for k, share in enumerate(shares))
     picture = Diagram("f", nodes)
     most = max((share for share in shares if share is not None), default=0.0)
@@ -167,7 +165,7 @@ def heat_is_scaled_to_the_hottest_node_in_every_engine(shares: list[float | None
 
 @law(sample=6, case=LOOPS, steps=st.integers(1, 5), rewritten=st.booleans())
 def a_row_of_a_sequence_has_one_name(case: LoopCase, steps: int, rewritten: bool) -> None:
-    """Step by step, a loop and its back-propagation call each row of a sequence by its number in the user's array."""
+    """Unrolled pictures of a loop and its gradient name each row of a sequence by its number in the user's array."""
     built = graph_of(case, False)
     graph = graph_of(case, True) if rewritten else built
     of = {loop.name: loop.gradient_of for loop, _, _ in graph.all_loops()}

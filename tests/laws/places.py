@@ -90,8 +90,8 @@ def _what_is_there(folder: Path) -> dict[str, tuple[int, bytes | str]]:
     words=st.sampled_from([*_WRITING, *_READING]),
     force=st.booleans(),
 )
-def only_files_are_read_and_only_what_may_be_is_replaced(there: str, words: str, force: bool) -> None:
-    """A command reads and writes files alone, replaces only its own, or any by force, and says why where it does not."""
+def commands_read_only_files_and_replace_only_their_own(there: str, words: str, force: bool) -> None:
+    """A command reads and writes regular files alone, replaces its own or any by force, and explains refusals."""
     if not hasattr(os, "mkfifo"):
         return
     real = hostile.archive_of(hostile.entries())

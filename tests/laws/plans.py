@@ -53,7 +53,7 @@ def spread(array: Array, way: int) -> Array:
 def a_loop_runs_from_its_bytes_and_its_plan_alone(
     case: LoopCase, rewrites: bool, reading: Reading, groups: Grouping, emits: Emits, way: int
 ) -> None:
-    """A Program that was read from bytes gives in an arena, placed as planned, what the plain Python loop gives."""
+    """A Program read from bytes and run in an arena, placed by its plan, agrees with a plain Python loop."""
     rows, expected_state = run_plainly(case)
     count = len(rows[0])
     f, given = compiled(case, rewrites, "reference", lambda variable: reading.of(variable, count))
@@ -66,7 +66,7 @@ def a_loop_runs_from_its_bytes_and_its_plan_alone(
 def a_gradient_runs_from_its_bytes_and_its_plan_alone(
     case: LoopCase, rewrites: bool, groups: Grouping, emits: Emits, way: int
 ) -> None:
-    """The gradient of a loop gives in an arena what the reference tier gives without rewrites: mitmots are rows in memory too."""
+    """The gradient of a loop, run in an arena, agrees with the reference tier without rewrites."""
     loop = built(case)
     assume(loop.floats)
     pulled = loop.gradients()
@@ -79,8 +79,8 @@ def a_gradient_runs_from_its_bytes_and_its_plan_alone(
 
 
 @law(sample=12, case=LOOPS, rewrites=st.booleans())
-def what_is_not_done_as_one_could_not_be(case: LoopCase, rewrites: bool) -> None:
-    """Chains hold elementwise instructions of one shape; two that a register connects are one, or no order would be left."""
+def only_unfusable_instructions_are_not_fused(case: LoopCase, rewrites: bool) -> None:
+    """Groups hold elementwise instructions of one shape; two connected groups are fused unless an order would be lost."""
     f, given = compiled(case, rewrites, "reference")
     seen: list[tuple[Program, Plan]] = []
     ArenaBackend(chains, on_plan=lambda loop, plan: seen.append((loop.body, plan))).run(f.program, given)

@@ -54,8 +54,8 @@ def compiled(
 
 
 @law(sample=12, case=LOOPS, rewrites=st.booleans())
-def a_program_that_was_written_and_read_runs_and_hashes_as_before(case: LoopCase, rewrites: bool) -> None:
-    """A Program from its own bytes runs on every tier as before, and has the same text, hash and bytes."""
+def a_program_survives_its_bytes(case: LoopCase, rewrites: bool) -> None:
+    """A Program read from its bytes has the same results on every tier, the same text, hash and bytes."""
     f, given = compiled(case, rewrites)
     content = to_bytes(f.program)
     read = from_bytes(content)
@@ -89,8 +89,8 @@ FILES: dict[str, Callable[[Path], str]] = {
 
 
 @law(sample=6, case=LOOPS, rewrites=st.booleans(), named=st.sampled_from(sorted(FILES)))
-def a_program_that_was_read_shows_no_file_that_it_names(case: LoopCase, rewrites: bool, named: str) -> None:
-    """Lines of a Program are those that came with it, whatever stands on this machine under the names of its files."""
+def a_loaded_program_shows_no_local_file(case: LoopCase, rewrites: bool, named: str) -> None:
+    """A loaded Program shows the lines stored with it, never local files under the names of its files."""
     f, _ = compiled(case, rewrites)
     with tempfile.TemporaryDirectory() as folder:
         name = FILES[named](Path(folder))
@@ -118,8 +118,8 @@ def _places(data: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 
 
 @law(sample=25, case=LOOPS, rewrites=st.booleans(), choice=st.data())
-def a_damaged_program_is_refused_or_holds_together(case: LoopCase, rewrites: bool, choice: Any) -> None:
-    """A Program one of whose data was changed is refused with an error of its own, or can be compiled and written again."""
+def a_damaged_program_is_refused_or_consistent(case: LoopCase, rewrites: bool, choice: Any) -> None:
+    """A Program with one changed datum is refused with its own error, or can be compiled and written again."""
     f, _ = compiled(case, rewrites)
     data, arrays = to_data(f.program, frozenset(("key", "node_id", "frees")))
     data = copy.deepcopy(data)
@@ -147,7 +147,7 @@ def a_damaged_program_is_refused_or_holds_together(case: LoopCase, rewrites: boo
 
 @law(sample=25, case=LOOPS, rewrites=st.booleans(), choice=st.data())
 def an_operation_takes_as_many_inputs_as_it_declares(case: LoopCase, rewrites: bool, choice: Any) -> None:
-    """A Program in which an operation reads a register too few or too many is refused where it is read from its file."""
+    """Loading a Program refuses an operation with one operand too few or too many."""
     f, _ = compiled(case, rewrites)
     whole = f.program
     loops = [loop for loop, around in all_loops(whole) if around is None]

@@ -19,8 +19,8 @@ from tests.laws.pictures import LOOPS
 
 
 @law(sample=4, case=LOOPS, width=st.sampled_from([20, 50, 90, 400]), plumbing=st.booleans())
-def lines_beside_rows_join_what_is_read_at_every_moment(case: LoopCase, width: int, plumbing: bool) -> None:
-    """Of what rewrites made of a loop and its gradient, whole and frame by frame, lines join what is read, and nothing moves."""
+def lines_beside_rows_join_readers_in_every_frame(case: LoopCase, width: int, plumbing: bool) -> None:
+    """In whole graphs and films of a rewritten loop, lines join values with their readers, and no node moves."""
     history = rewrites_record(RewriteHistory(built(case).wanted, Selection("all")))
     film = film_of(history, plumbing=plumbing)
     moments = [moment_of(film, number) for number in range(len(film.frames))]

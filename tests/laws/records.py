@@ -190,7 +190,7 @@ def _assert_whole(code: int, said: str) -> None:
 def no_text_of_a_record_steers_a_terminal_or_a_file(
     found: list[hostile.Damage], words: str, terminal: bool
 ) -> None:
-    """Whatever texts a record holds, no command prints or writes a control character of theirs, or fails."""
+    """No command prints or writes a control character from the texts of a record, or fails on them."""
     with _folder_with(hostile.archive_of(hostile.changed(found))):
         code, text = _said(words, terminal)
         _assert_whole(code, text)
@@ -206,7 +206,7 @@ def no_text_of_a_record_steers_a_terminal_or_a_file(
     sample=15, name=hostile.texts().filter(_is_a_name), words=st.sampled_from(_NAMING), terminal=st.booleans()
 )
 def no_name_in_a_command_line_steers_a_terminal(name: str, words: str, terminal: bool) -> None:
-    """Whatever files, loops, options and commands are called, what is said of them has no control character or colour of theirs."""
+    """Messages about files, loops, options and commands contain no control character or colour of their names."""
     with _folder_with(b"") as path:
         named = [word.replace("NAME", name).replace("REAL", "real.scanviz") for word in words.split()]
         meant = {str(place): word for place, word in enumerate(named)}
@@ -216,8 +216,8 @@ def no_name_in_a_command_line_steers_a_terminal(name: str, words: str, terminal:
 
 
 @law(sample=25, found=hostile.changes(), words=st.sampled_from(_READING))
-def a_changed_record_is_refused_in_words_or_shown(found: list[hostile.Damage], words: str) -> None:
-    """Whatever stands in a record's fields, a command says why it cannot be shown, or shows it."""
+def a_changed_record_is_refused_with_a_message_or_shown(found: list[hostile.Damage], words: str) -> None:
+    """A command shows a record with any fields, or explains why not."""
     with _folder_with(hostile.archive_of(hostile.changed(found))):
         code, text = _said(words)
         _assert_whole(code, text)
@@ -225,8 +225,8 @@ def a_changed_record_is_refused_in_words_or_shown(found: list[hostile.Damage], w
 
 
 @law(sample=50, found=hostile.damaged_arrays())
-def a_damaged_array_is_refused_in_words(found: tuple[int, int, bytes, int]) -> None:
-    """Whatever the bytes of an array are, the profile is refused with a ScanvizError or taken."""
+def a_damaged_array_is_refused_with_a_message_or_accepted(found: tuple[int, int, bytes, int]) -> None:
+    """A profile with a damaged array is accepted or refused with a ScanvizError."""
     with _folder_with(hostile.archive_of(hostile.with_damaged_array(found))) as path:
         with contextlib.suppress(ScanvizError):
             load(path)
@@ -234,8 +234,8 @@ def a_damaged_array_is_refused_in_words(found: tuple[int, int, bytes, int]) -> N
 
 
 @law(sample=25, extra=st.lists(hostile.extra_entries(), min_size=1, max_size=3))
-def entries_that_are_no_part_of_a_profile_are_refused(extra: list[tuple[str, bytes]]) -> None:
-    """An archive with an entry twice, or one with another name, is refused, and nothing is unpacked anywhere."""
+def foreign_and_repeated_entries_are_refused(extra: list[tuple[str, bytes]]) -> None:
+    """An archive with a repeated or foreign entry is refused, and nothing is unpacked."""
     with _folder_with(hostile.archive_of(hostile.entries(), tuple(extra))) as path:
         before = sorted(entry.name for entry in path.parent.iterdir())
         code, text = _said("report")
@@ -246,8 +246,8 @@ def entries_that_are_no_part_of_a_profile_are_refused(extra: list[tuple[str, byt
 
 
 @law(sample=40, where=st.integers(0, 2**16), piece=st.binary(max_size=40), length=st.integers(0, 60))
-def a_damaged_archive_is_refused_in_words_or_taken(where: int, piece: bytes, length: int) -> None:
-    """Whatever bytes of the archive are replaced, a command says what is wrong, or shows the profile."""
+def a_damaged_archive_is_refused_with_a_message_or_accepted(where: int, piece: bytes, length: int) -> None:
+    """A command shows a profile with replaced bytes, or explains why not."""
     data = hostile.archive_of(hostile.entries())
     where = len(data) - where % 2_000 if where % 2 else where % len(data)  # often in the directory at the end
     with _folder_with(data[:where] + piece + data[where + length :]):
@@ -257,8 +257,8 @@ def a_damaged_archive_is_refused_in_words_or_taken(where: int, piece: bytes, len
 
 
 @law(sample=12, found=hostile.changes() | hostile.changes_of_texts())
-def a_record_that_is_taken_comes_back_from_its_file_as_it_was(found: list[hostile.Damage]) -> None:
-    """What is taken for a profile can be saved, and is the same when it is read again."""
+def an_accepted_record_survives_its_file(found: list[hostile.Damage]) -> None:
+    """An accepted profile can be saved and is the same when loaded again."""
     with _folder_with(hostile.archive_of(hostile.changed(found))) as path:
         try:
             record = load(path)
@@ -269,8 +269,8 @@ def a_record_that_is_taken_comes_back_from_its_file_as_it_was(found: list[hostil
 
 
 @law(sample=1, found=hostile.changes_of_texts())
-def no_text_of_a_record_gets_into_a_page_as_code(found: list[hostile.Damage]) -> None:
-    """The HTML page of any record has our scripts and no others, and no control characters."""
+def no_text_of_a_record_becomes_code_of_a_page(found: list[hostile.Damage]) -> None:
+    """The HTML page of any record has only our scripts and no control characters."""
     with _folder_with(hostile.archive_of(hostile.changed(found))):
         code, message = _said("html -o out.html")
         _assert_whole(code, message)
@@ -292,7 +292,7 @@ def no_text_of_a_record_gets_into_a_page_as_code(found: list[hostile.Damage]) ->
     ),
 )
 def no_file_of_the_working_folder_is_executed(names: list[str], words: str) -> None:
-    """Whatever modules lie in the working folder, a command that shows something starts no process that executes one."""
+    """A command that shows a record executes no module of the working folder, nor does a process that it starts."""
     with _folder_with(hostile.archive_of(hostile.entries())) as path:
         (path.parent / "exercise").write_text("answer = ...\n")
         expected = said_by(words, path.parent, {})

@@ -63,10 +63,10 @@ def check_types(loop: Built, outputs: Sequence[Variable]) -> None:
     readings=READ,
     target=TARGETS,
 )
-def any_choice_of_rules_keeps_what_is_computed(
+def any_choice_of_rules_keeps_results(
     case: LoopCase, rules: list[str], readings: list[Reading], target: TargetTier
 ) -> None:
-    """Each rule alone, and any choice of them, keeps what is read of a loop, its updates and its gradients."""
+    """Each rule alone, and any choice of rules, keeps a loop's results, updates and gradients."""
     loop, wanted = graph_of(case, readings)
     after = RewriteHistory(wanted, Selection("none").including(*rules), target=target).final
     check_types(loop, after)
@@ -74,10 +74,10 @@ def any_choice_of_rules_keeps_what_is_computed(
 
 
 @law(sample=8, case=LOOPS, readings=READ, target=TARGETS)
-def every_prefix_of_the_pipeline_keeps_what_is_computed(
+def every_prefix_of_the_pipeline_keeps_results(
     case: LoopCase, readings: list[Reading], target: TargetTier
 ) -> None:
-    """Whatever version of a graph is picked from its history, it computes the same."""
+    """Every version of a graph in its history computes the same results."""
     loop, wanted = graph_of(case, readings)
     expected = loop.computed(wanted, PLAIN)
     history = RewriteHistory(wanted, Selection("all"), target=target)
@@ -91,8 +91,8 @@ def every_prefix_of_the_pipeline_keeps_what_is_computed(
 
 
 @law(sample=15, case=LOOPS, readings=READ, tier=TIERS)
-def all_rules_together_keep_what_is_computed(case: LoopCase, readings: list[Reading], tier: str) -> None:
-    """All rules together keep what is computed, gradients too, on every tier."""
+def all_rules_together_keep_results(case: LoopCase, readings: list[Reading], tier: str) -> None:
+    """All rules together keep results and gradients, on every tier."""
     loop, wanted = graph_of(case, readings)
     check_same(loop.computed(wanted, Mode(tier, "all")), loop.computed(wanted, PLAIN), case.dtype, tier)
 
@@ -104,10 +104,10 @@ def all_rules_together_keep_what_is_computed(case: LoopCase, readings: list[Read
     excluded=st.just([]) | st.lists(st.sampled_from(RULES), min_size=1, max_size=4, unique=True),
     target=TARGETS,
 )
-def the_pipeline_run_over_its_own_result_changes_nothing(
+def the_pipeline_is_idempotent(
     case: LoopCase, readings: list[Reading], excluded: list[str], target: TargetTier
 ) -> None:
-    """Rewritten again, a graph gives the same; after a run with all rules, no rule finds anything to do.
+    """Rewriting a graph again keeps its results; after a run with all rules, no rule applies.
 
     A first run without some of the rules leaves the others graphs that late phases have been over.
     """
@@ -122,7 +122,7 @@ def the_pipeline_run_over_its_own_result_changes_nothing(
 def a_rewritten_gradient_of_any_order_has_nothing_left_to_rewrite(
     case: LoopCase, readings: list[Reading], order: int, target: TargetTier
 ) -> None:
-    """No rule finds anything to do in the rewritten gradient of a gradient of a loop."""
+    """No rule applies to the rewritten gradient of a gradient of a loop."""
     loop, count = built(case), len(run_plainly(case)[0][0])
     wanted: list[Variable] = [
         reading.of(x, count) for x, reading in zip(loop.results, readings, strict=False)
@@ -145,8 +145,8 @@ def check_unchanged(outputs: Sequence[Variable], target: TargetTier) -> None:
 
 
 @law(sample=10, case=random_loops())
-def the_reference_tier_runs_the_graph_as_it_was_built(case: LoopCase) -> None:
-    """No rewrite touches what the reference tier computes."""
+def the_reference_tier_runs_the_unrewritten_graph(case: LoopCase) -> None:
+    """No rewrite changes the graph that the reference tier runs."""
     loop = built(case)
     f = loop.function(loop.results, "reference", updates=loop.updates)
     assert len(f.rewrites) == 0

@@ -25,10 +25,10 @@ from tests.laws.law import law
     result=st.integers(0, 5),
     tier=st.sampled_from(["numpy", "reference"]),
 )
-def the_gradient_of_a_row_is_that_which_nothing_rewrote(
+def the_gradient_of_a_row_agrees_with_the_unrewritten_graph(
     case: LoopCase, places: list[int], result: int, tier: str
 ) -> None:
-    """Costs of the last row, of another one or of two have the gradients that the reference tier finds without rewrites."""
+    """Costs of one or two rows have the gradients of the reference tier without rewrites."""
     rows, _ = run_plainly(case)
     count = len(rows[0])
     assume(all(-count <= place < count for place in places))
@@ -50,7 +50,7 @@ def the_gradient_of_a_row_is_that_which_nothing_rewrote(
     last=st.booleans(),
     tier=st.sampled_from(["numpy", "native", "reference"]),
 )
-def a_bias_gets_the_sum_of_all_it_was_added_to(
+def the_gradient_of_a_bias_sums_over_its_broadcast_axes(
     rows: int,
     width: int,
     steps: int,
@@ -60,7 +60,7 @@ def a_bias_gets_the_sum_of_all_it_was_added_to(
     last: bool,
     tier: str,
 ) -> None:
-    """A bias of as many numbers as places, of one number for all along an axis, or of fewer axes, of known sizes or not."""
+    """A bias of any rank and any known or unknown sizes gets the sum over its broadcast axes."""
     if tier not in NAMES:
         return
     axes = [1 if is_one else size for is_one, size in zip(alike, (width, rows), strict=False)][::-1]

@@ -199,7 +199,7 @@ def parts_first() -> Iterator[None]:
 
 @law(sample=10, case=CASES, rewrites=st.booleans(), first=st.integers(0, 3))
 def a_loop_gives_the_same_bits_with_any_number_of_threads(case: RowsCase, rewrites: bool, first: int) -> None:
-    """What one thread gives of a loop two and three give too, to the last bit, and it is what the loop means.
+    """One, two and three threads compute a loop with the same bits and the right values.
 
     In some runs so many threads take the steps of the first call.
     """

@@ -94,8 +94,8 @@ def trace_of(seen: SeenLoop) -> TraceRecord:
 
 
 @law(sample=40, seen=SEEN)
-def a_row_is_shown_with_what_it_holds_or_not_at_all(seen: SeenLoop) -> None:
-    """What a ruler says of a row is what it holds, also where steps were not kept; what a kept step touches is known."""
+def a_row_is_shown_with_its_value_or_as_unknown(seen: SeenLoop) -> None:
+    """A ruler shows the true value of a row or marks it unknown; rows touched by a kept step are known."""
     from scanviz.tui.text.ruler import rows_held
 
     after, _ = seen.run()
@@ -110,8 +110,8 @@ def a_row_is_shown_with_what_it_holds_or_not_at_all(seen: SeenLoop) -> None:
 
 
 @law(sample=40, seen=SEEN)
-def the_page_shows_of_rows_what_the_terminal_shows(seen: SeenLoop) -> None:
-    """Spans of steps, which the page reads, say of each row after each step what it holds, and as much as the ruler does."""
+def the_page_and_the_terminal_show_the_same_rows(seen: SeenLoop) -> None:
+    """The page's spans of steps give each row after each step the ruler's value."""
     from scanviz.render.page.data import spans_of
     from scanviz.tui.text.ruler import rows_held
 

@@ -29,8 +29,8 @@ SEEDS = st.integers(0, 2**32 - 1)
 
 
 @law(sample=150, seed=SEEDS, steps=st.integers(1, 12))
-def a_formula_on_arrays_is_what_plain_python_computes(seed: int, steps: int) -> None:
-    """A random expression of integers, truth values and floats, with loops, is for each element what Python's numbers give."""
+def a_formula_on_arrays_agrees_with_plain_python(seed: int, steps: int) -> None:
+    """A random expression of integers, booleans and floats, with loops, gives each element plain Python's value."""
     rng = Random(seed)
     dtypes = [rng.choice((*WHOLE, "float64", "bool")) for _ in range(rng.choice((1, 2, 3)))]
     made, kind = Grower(rng, dtypes).grow(steps)
@@ -46,8 +46,8 @@ def a_formula_on_arrays_is_what_plain_python_computes(seed: int, steps: int) -> 
 
 
 @law(sample=12, seed=SEEDS, steps=st.integers(1, 6))
-def a_derived_derivative_is_that_of_finite_differences(seed: int, steps: int) -> None:
-    """The derivative that follows from a random formula is that of finite differences, in both modes."""
+def a_derived_derivative_agrees_with_finite_differences(seed: int, steps: int) -> None:
+    """The derivative derived from a random formula agrees with finite differences, in both modes."""
     rng = Random(seed)
     formula = smooth_formula(rng, steps)
     points = [np.array([rng.uniform(-1.5, 1.5) for _ in range(3)]) for _ in range(2)]
@@ -57,8 +57,8 @@ def a_derived_derivative_is_that_of_finite_differences(seed: int, steps: int) ->
 
 
 @law(sample=40, seed=SEEDS, blocks=st.integers(0, 2**128 - 1), count=st.integers(1, 40))
-def a_draw_is_what_its_formula_gives(seed: int, blocks: int, count: int) -> None:
-    """Each distribution that has a formula gives its bits, for random states, sizes and parameters."""
+def a_draw_agrees_with_its_formula(seed: int, blocks: int, count: int) -> None:
+    """Each distribution with a formula gives its bits, for random states, sizes and parameters."""
     rng, state = np.random.default_rng(seed), advance(seed_state(seed), blocks)
     real, chance = rng.normal(size=count) * 10.0 ** rng.integers(-3, 4), rng.random(count)
     low = rng.integers(-(2**40), 2**40, count)

@@ -36,10 +36,10 @@ def _close(found: Array, expected: Array, dtype: str) -> None:
     committed=st.booleans(),
     rewrites=st.sampled_from(["all", "none,+fewer_steps", "none,+ScanSaveMem,+fewer_steps", "all,-loops"]),
 )
-def rows_that_are_read_are_those_of_the_whole_result(
+def rows_read_alone_agree_with_the_whole_result(
     case: LoopCase, reads: Reads, committed: bool, rewrites: str
 ) -> None:
-    """Rows and slices read of a loop are those of its whole result, or the same IndexError, after the steps needed for them."""
+    """Rows and slices read from a loop agree with its whole result, or raise the same IndexError."""
     rows, state = run_plainly(case)
     loop = built(case, name="loop")
     results, shared, inputs = loop.results, loop.state, list(loop.given.items())
@@ -99,8 +99,8 @@ def _check_steps(f: Any, case: LoopCase, chosen: Reads, done: int, updates: bool
     cuts=st.lists(st.sampled_from(["none", "double", "turned", "joined", "loop"]), min_size=9, max_size=9),
     rewrites=st.booleans(),
 )
-def a_computed_input_is_as_good_as_one_that_is_not(case: LoopCase, cuts: list[str], rewrites: bool) -> None:
-    """A graph cut at computed variables, which are the inputs, gives what it gives for plain inputs: values, sizes, updates."""
+def a_computed_input_behaves_like_a_plain_one(case: LoopCase, cuts: list[str], rewrites: bool) -> None:
+    """A graph with computed variables as inputs has the values, sizes and updates of one with plain inputs."""
     expected, expected_state = run_plainly(case)
     loop = built(case)
     results, updates, state = loop.results, loop.updates, loop.state
@@ -129,10 +129,10 @@ def a_computed_input_is_as_good_as_one_that_is_not(case: LoopCase, cuts: list[st
     cuts=st.lists(st.sampled_from(["none", "double", "turned", "joined", "loop"]), min_size=9, max_size=9),
     which=st.integers(0, 8),
 )
-def gradients_with_respect_to_computed_inputs_are_those_of_plain_ones(
+def gradients_with_respect_to_computed_and_plain_inputs_agree(
     case: LoopCase, cuts: list[str], which: int
 ) -> None:
-    """The gradient by a computed input, or one that is given a value, is that by a plain one, and needs nothing above it."""
+    """The gradient with respect to a computed or given input is that of a plain one and needs no ancestors."""
     loop = built(case)
     over = {variable: _computed(variable, how) for variable, how in zip(loop.given, cuts, strict=False)}
     chosen = loop.floats[which % len(loop.floats)]
@@ -173,7 +173,7 @@ def _computed(variable: Variable, how: str) -> Variable:
 def a_gradient_in_the_step_with_respect_to_a_non_sequence_is_a_row_of_the_jacobian(
     first: RandomExpression, second: RandomExpression, seed: int, scalar_steps: bool
 ) -> None:
-    """Gradients in a step, of work done before it with respect to what was passed, are the rows of a Jacobian."""
+    """Gradients in a step, of earlier work with respect to non-sequences, are rows of a Jacobian."""
     x, w = T.vector("x"), T.vector("w")
     middle = _as_row(first.apply([x, w])) + 0 * x
     y = _as_row(second.apply([x, w, middle])) + 0 * x  # of the right length whatever was drawn

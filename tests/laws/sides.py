@@ -94,8 +94,8 @@ CASES = st.builds(
 
 
 @law(sample=6, case=CASES, mode=MODES)
-def what_a_step_chooses_and_its_gradients_are_those_of_the_reference(case: SidesCase, mode: Mode) -> None:
-    """Rows of steps that choose, and their derivatives of first and second order, are those of the interpreted graph."""
+def branches_of_a_step_and_their_gradients_agree_with_the_reference(case: SidesCase, mode: Mode) -> None:
+    """Rows of steps with branches and their first and second derivatives agree with the interpreted graph."""
     inputs, wanted = case.build()
     values, mode = case.values(), mode
     found, expected = (

@@ -59,7 +59,7 @@ def _moments() -> st.SearchStrategy[tuple[str, float]]:
 def a_signal_loses_no_profile(
     moment: tuple[str, float], name: str, words: str, earlier: bool, again: bool
 ) -> None:
-    """Whenever a signal ends ``scanviz profile``, there is its profile or the whole earlier one, and never exit code 0 without."""
+    """A signal to ``scanviz profile`` leaves the profile or the whole earlier one, and exit code 0 only with a profile."""
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder) / "wave.scanviz"
         (Path(folder) / "wave.py").write_text(_SCRIPT, "utf-8")
@@ -132,8 +132,8 @@ def _read_until(stream: IO[bytes], word: str) -> str:
     room=st.integers(0, 30_000),
     earlier=st.booleans(),
 )
-def a_disk_that_fills_up_loses_nothing(words: str, room: int, earlier: bool) -> None:
-    """Where a profile has no room on the disk, the earlier one stays whole, nothing else does, and the exit code is not 0."""
+def a_full_disk_loses_no_profile(words: str, room: int, earlier: bool) -> None:
+    """A full disk leaves the earlier profile whole and no other file; the exit code is not 0."""
     if sys.platform == "win32":
         return
     with tempfile.TemporaryDirectory() as folder:

@@ -134,8 +134,8 @@ class Symbols:
 
 
 @law(sample=100, recipe=RECIPES, values=VALUES)
-def arithmetic_on_sizes_is_that_on_numbers(recipe: Recipe, values: dict[str, int]) -> None:
-    """Whatever is computed of sizes has, with numbers put in, in a graph, and read from one, the value it has of numbers."""
+def arithmetic_on_sizes_agrees_with_numbers(recipe: Recipe, values: dict[str, int]) -> None:
+    """Arithmetic on sizes agrees with arithmetic on numbers, by substitution, in a graph, and read from one."""
     expected = computed(recipe, values, ON_NUMBERS)
     symbols = Symbols()
     size = computed(recipe, symbols.sizes, ON_SIZES)
@@ -147,10 +147,8 @@ def arithmetic_on_sizes_is_that_on_numbers(recipe: Recipe, values: dict[str, int
 
 
 @law(sample=80, recipes=st.tuples(RECIPES, RECIPES), rows=st.lists(VALUES, min_size=6, max_size=6))
-def what_is_proved_of_sizes_holds_of_numbers(
-    recipes: tuple[Recipe, Recipe], rows: list[dict[str, int]]
-) -> None:
-    """Sizes proved equal, ordered or not negative are so whatever numbers they are."""
+def proofs_about_sizes_hold_for_numbers(recipes: tuple[Recipe, Recipe], rows: list[dict[str, int]]) -> None:
+    """Sizes proved equal, ordered or nonnegative are so for all numbers."""
     symbols, (first, second) = Symbols(), recipes
     a, b = (computed(recipe, symbols.sizes, ON_SIZES) for recipe in recipes)
     for values in rows:
@@ -164,13 +162,13 @@ TERMS = st.lists(st.tuples(st.sampled_from([*AXES, *NUMBERS]), st.integers(-3, 3
 
 
 @law(sample=80, first=TERMS, second=TERMS, more=TERMS, constants=st.tuples(*[st.integers(-2, 2)] * 2))
-def affine_sizes_are_proved_equal_exactly_where_they_are(
+def affine_sizes_are_proved_equal_if_and_only_if_they_are(
     first: list[tuple[str, int]],
     second: list[tuple[str, int]],
     more: list[tuple[str, int]],
     constants: tuple[int, int],
 ) -> None:
-    """Sums of sizes with whole factors are proved equal if, and only if, they are equal at all sizes."""
+    """Integer combinations of sizes are proved equal if and only if they are equal at all sizes."""
     symbols = Symbols()
     for left, right in ((first, second), ([*first, *more], [*more, *first[::-1]])):
         graphs = [_sum(terms, symbols.graphs, c) for terms, c in zip((left, right), constants, strict=True)]
@@ -189,8 +187,8 @@ def _sum(terms: Sequence[tuple[str, int]], leaves: Mapping[str, Any], constant: 
 
 
 @law(sample=60, case=random_graphs())
-def shapes_before_there_are_values_are_those_met_when_run(case: GraphCase) -> None:
-    """The shape that rules infer of each result of a random graph is the shape of its value."""
+def inferred_shapes_agree_with_run_time_shapes(case: GraphCase) -> None:
+    """The inferred shape of each result of a random graph is the shape of its value."""
     for row, expected in zip(case.rows, case.expected, strict=True):
         givens = dict(zip(case.inputs, row, strict=True))
         for output, value in zip(case.outputs, expected, strict=True):
@@ -198,8 +196,8 @@ def shapes_before_there_are_values_are_those_met_when_run(case: GraphCase) -> No
 
 
 @law(sample=12, case=LOOPS, rewrites=st.booleans())
-def shapes_of_loops_are_those_met_when_run(case: LoopCase, rewrites: bool) -> None:
-    """The shape of a loop's rows is as inferred of the graph, and what is known of it in the Program is so too."""
+def inferred_shapes_of_loops_agree_with_run_time_shapes(case: LoopCase, rewrites: bool) -> None:
+    """Inferred shapes of a loop's rows, in graph and Program, agree with the run."""
     rows, _ = run_plainly(case)
     loop = built(case)
     givens = loop.given | ({} if loop.state is None else {loop.state: case.shared_start})
@@ -217,8 +215,8 @@ STEPS = 2
 
 
 @law(sample=10, recipe=RECIPES, values=VALUES)
-def sizes_in_a_step_are_those_around_the_loop(recipe: Recipe, values: dict[str, int]) -> None:
-    """The shape of rows is asked around a loop, whatever a step makes it of: sizes, numbers from around it, numbers it draws."""
+def sizes_in_a_step_are_known_around_the_loop(recipe: Recipe, values: dict[str, int]) -> None:
+    """The shape of rows is known around a loop from sizes, outer numbers or drawn numbers of its step."""
     draws = T.random.RandomStreams(0)
     symbols = {"x": T.matrix("x"), "h": T.vector("h"), "w": T.vector("w"), "a": T.lscalar("a")}
 

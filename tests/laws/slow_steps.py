@@ -29,8 +29,8 @@ _SIDES = st.lists(st.lists(st.booleans(), max_size=40) | _RHYTHM, min_size=1, ma
 
 
 @law(sample=60, runs=_RUNS)
-def a_period_of_slow_steps_is_one_of_different_steps(runs: list[set[int]]) -> None:
-    """Steps that are slow in every run, such as the first one, are at one place, whatever the number of runs."""
+def a_period_of_slow_steps_needs_different_steps(runs: list[set[int]]) -> None:
+    """A step that is slow in every run, such as the first, counts as one place, not as a period."""
     rows = [[run, step, 50_000, SLOWEST] for run, places in enumerate(runs) for step in sorted(places)]
     series = np.array(rows, np.int64).reshape(-1, 4)
     loop = LoopRecord(1, 1, None, "h", None, steps=61 * len(runs), body_ns=1000.0, series=series)
@@ -41,8 +41,8 @@ def a_period_of_slow_steps_is_one_of_different_steps(runs: list[set[int]]) -> No
 
 
 @law(sample=60, calls=_SIDES)
-def a_side_has_a_period_where_it_is_taken_that_often(calls: list[list[bool]]) -> None:
-    """Whoever multiplies a side's period by its takings comes to about all steps, and most takings lie a period apart."""
+def a_side_has_a_period_if_taken_regularly(calls: list[list[bool]]) -> None:
+    """A side's period times its count is about all steps, and most occurrences are one period apart."""
     tally = SideTaken(None, 0)  # type: ignore[arg-type]  # no branch is read
     for flags in calls:
         branch = BranchTaken(None)  # type: ignore[arg-type]

@@ -72,10 +72,10 @@ def _check(name: str, found: Array, expected: Array, what: str) -> None:
     carried=st.booleans(),
     tier=TIERS,
 )
-def an_operation_of_a_step_gives_or_fails_alike_on_every_tier(
+def an_operation_in_a_step_has_the_same_result_or_error_on_every_tier(
     name: str, seed: int, carried: bool, tier: str
 ) -> None:
-    """Of numbers at which identities fail, of any dtypes beside one another, results and errors are the reference tier's."""
+    """Results and errors of special numbers of mixed dtypes agree with the reference tier."""
     rng = Random(seed)
     operation, shape = OPERATIONS[name], rng.choice(ROWS)
     dtypes = _dtypes(rng, operation.arity)
@@ -94,8 +94,8 @@ def an_operation_of_a_step_gives_or_fails_alike_on_every_tier(
 
 
 @law(sample=4, seed=SEEDS, carried=st.booleans(), tier=TIERS)
-def every_operation_gives_alike_of_all_special_numbers(seed: int, carried: bool, tier: str) -> None:
-    """Of all special numbers of some dtypes, met with one another, each tier gives what NumPy gives."""
+def every_operation_agrees_with_numpy_for_all_special_numbers(seed: int, carried: bool, tier: str) -> None:
+    """Every tier agrees with NumPy for all combinations of special numbers of some dtypes."""
     rng = Random(seed)
     dtypes = _dtypes(rng, rng.choice((1, 1, 2, 2, 3)))
     given = _rows(rng, np.meshgrid(*map(special_numbers, dtypes), indexing="ij"), dtypes)
@@ -110,8 +110,8 @@ def every_operation_gives_alike_of_all_special_numbers(seed: int, carried: bool,
 
 
 @law(sample=4, seed=SEEDS, carried=st.booleans(), tier=TIERS)
-def known_numbers_give_alike_beside_all_special_numbers(seed: int, carried: bool, tier: str) -> None:
-    """Beside a number that is known when a loop is built, as rules and machine code look for, each tier gives what NumPy gives."""
+def known_operands_agree_with_numpy_beside_all_special_numbers(seed: int, carried: bool, tier: str) -> None:
+    """Every tier agrees with NumPy for special numbers beside a constant operand."""
     rng = Random(seed)
     dtype, other = _dtypes(rng, 2)
     calls: dict[str, tuple[str, Callable[..., Variable]]] = {}
@@ -174,8 +174,8 @@ def _takes(name: str, call: Callable[..., Variable], given: Sequence[Array]) -> 
 
 
 @law(sample=8, seed=SEEDS, carried=st.booleans(), tier=TIERS)
-def a_cast_of_a_step_is_numpys(seed: int, carried: bool, tier: str) -> None:
-    """Numbers of any dtype as any other, also those that are out of range, are what NumPy's ``astype`` makes of each alone."""
+def a_cast_in_a_step_agrees_with_numpy(seed: int, carried: bool, tier: str) -> None:
+    """Casts between all dtypes, out of range too, agree with NumPy's ``astype`` of each number alone."""
     rng = Random(seed)
     old, length = rng.choice((*DTYPES, *FLOATS, *FLOATS)), rng.choice((0, 1, 3, 8, 33))
     numbers = special_numbers(old)

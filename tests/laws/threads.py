@@ -107,7 +107,7 @@ def schedules() -> st.SearchStrategy[Schedule | None]:
     also=st.sampled_from(["nothing", "asks for records", "pickles", "builds"]),
     schedule=schedules(),
 )
-def threads_find_what_they_would_find_alone(
+def calls_in_threads_agree_with_calls_alone(
     case: LoopCase,
     calls: list[int],
     watching: str,
@@ -117,7 +117,7 @@ def threads_find_what_they_would_find_alone(
     also: str,
     schedule: Schedule | None,
 ) -> None:
-    """Calls of a loop in threads give what they give alone; those with updates what they give one after the other."""
+    """Calls of a loop in threads agree with calls alone; with updates, with calls one after another."""
     cases = [[with_other_values(case, 100 * k + turn) for turn in range(n)] for k, n in enumerate(calls)]
     given = [[inputs_of(loop_case) for loop_case in mine] for mine in cases]
     counts = counts or case.update is not None  # updates come in some order, of which the counter tells
@@ -192,10 +192,10 @@ def _check_in_order(
     detail=st.sampled_from(["steps", "steps", "ops"]),
     schedule=schedules(),
 )
-def profiled_calls_in_threads_take_each_step_once(
+def profiled_calls_in_threads_count_each_step_once(
     lengths: list[list[int]], detail: Any, schedule: Schedule | None
 ) -> None:
-    """Short and long calls of a profiled loop in threads count their steps right, and the profile counts the same."""
+    """Short and long profiled calls in threads have right results, and the profile counts each step once."""
 
     def example(together: Runner) -> None:
         x = T.vector("x")
@@ -222,10 +222,10 @@ def profiled_calls_in_threads_take_each_step_once(
     detail=st.sampled_from(["steps", "ops"]),
     schedule=schedules(),
 )
-def calls_in_threads_fail_where_they_would_fail_alone(
+def calls_in_threads_fail_as_alone(
     case: Walk, threads: int, mode: Mode, detail: Any, schedule: Schedule | None
 ) -> None:
-    """Calls in threads of which some fail in the middle fail and give as alone; what is recorded is what they did together."""
+    """Calls in threads succeed or fail as alone, and the record holds all of them."""
 
     def example(together: Runner) -> None:
         f, recorder = case.build(mode), Recorder(detail, calibration=FREE)
@@ -258,7 +258,7 @@ def _walked(f: Any, table: list[int]) -> list[int] | None:
 def no_two_threads_draw_the_same_numbers(
     size: int, threads: int, calls: int, steps: int, schedule: Schedule | None
 ) -> None:
-    """What threads draw together is what one thread would have drawn, each number once."""
+    """Threads together draw the numbers that one thread would draw, each once."""
 
     def example(together: Runner) -> None:
         f, alone = drawer(size, steps), drawer(size, steps)
@@ -269,8 +269,8 @@ def no_two_threads_draw_the_same_numbers(
 
 
 @law(sample=3, case=random_loops(dtypes=("float64",), smooth=True), threads=st.integers(2, 6))
-def threads_build_what_they_would_build_alone(case: LoopCase, threads: int) -> None:
-    """Loops, gradients and functions built in threads, of graphs of their own and of one they share, are right ones."""
+def functions_built_in_threads_are_correct(case: LoopCase, threads: int) -> None:
+    """Loops, gradients and functions built in threads, from own and shared graphs, are correct."""
     loop = built(case, name="law")
 
     def build() -> tuple[Any, ...]:

@@ -33,7 +33,7 @@ STEP = 1e-5
 def jvp_and_vjp_are_transposes_and_jvp_is_a_difference(
     case: LoopCase, seed: int, called: bool, rewrites: bool
 ) -> None:
-    """For u and v, u·(J v) is (uᵀ J)·v, and J v is the slope along v, of a graph or of a function, whatever rules do."""
+    """u·(J v) equals (uᵀ J)·v and J v is the slope along v, for graphs and functions, under any rules."""
     loop, rng = built(case), np.random.default_rng(seed)
     results, wrt = loop.results, loop.floats
     assume(wrt)
@@ -69,8 +69,8 @@ def _check_difference(loop: Built, tangents: list[Array], along: list[Array]) ->
 
 
 @law(sample=10, size=st.integers(0, 4), seed=st.integers(0, 2**31))
-def a_function_is_differentiated_by_its_arguments_alone(size: int, seed: int) -> None:
-    """What a function reads beside its arguments is constant to jvp and vjp, be it the very variable that it is given."""
+def a_function_is_differentiated_with_respect_to_its_arguments_alone(size: int, seed: int) -> None:
+    """Captured variables of a function are constant to jvp and vjp, even if passed as an argument too."""
     x, rng = T.vector("x"), np.random.default_rng(seed)
     point, v = rng.normal(size=size), rng.normal(size=size)
     _, slope = jvp(lambda a: T.sin(a) * x, x, v)
@@ -85,8 +85,8 @@ def a_function_is_differentiated_by_its_arguments_alone(size: int, seed: int) ->
     case=random_loops(symbolic_steps=True, updates=False),
     tier=TIERS,
 )
-def a_clone_computes_of_other_inputs_what_the_graph_does(case: LoopCase, tier: str) -> None:
-    """A loop cloned to other inputs gives their values what the loop gives, and equals it with the inputs paired."""
+def a_clone_computes_the_same_from_other_inputs(case: LoopCase, tier: str) -> None:
+    """A loop cloned to other inputs has the loop's results for their values and equals it with inputs paired."""
     loop = built(case)
     results, read = loop.results, set(variables(loop.results))
     known = {variable: Variable(variable.type, "other") for variable in loop.given if variable in read}
@@ -103,8 +103,8 @@ def a_clone_computes_of_other_inputs_what_the_graph_does(case: LoopCase, tier: s
     which=st.integers(0, 9),
     tier=TIERS,
 )
-def an_edited_loop_gives_what_stays_and_what_was_put_in(case: LoopCase, which: int, tier: str) -> None:
-    """Of a loop with a result, a state and a sequence put in, and others taken out, all that is left is what it was."""
+def an_edited_loop_keeps_its_other_results(case: LoopCase, which: int, tier: str) -> None:
+    """A loop with results, states and sequences added and removed keeps its other results."""
     loop = built(case, name="edited")
     loops = [
         node for node in toposort(loop.results) if isinstance(node.op, Scan) and node.op.scan_name == "edited"
@@ -140,8 +140,8 @@ def an_edited_loop_gives_what_stays_and_what_was_put_in(case: LoopCase, which: i
     mode=MODES,
     captured=st.booleans(),
 )
-def a_named_subgraph_is_its_graph(case: LoopCase, mode: Mode, captured: bool) -> None:
-    """A loop as a named subgraph gives the values and gradients of the loop, with inputs passed or captured."""
+def a_named_subgraph_agrees_with_its_graph(case: LoopCase, mode: Mode, captured: bool) -> None:
+    """A loop as a named subgraph has the loop's values and gradients, with inputs passed or captured."""
     loop = built(case)
     results, floats = loop.results, loop.floats
     assume(floats)

@@ -104,10 +104,10 @@ def is_symbolic(result: Any) -> bool:
 
 
 @law(sample=300, call=calls())
-def misuse_of_a_function_is_an_error_written_for_people(
+def misuse_of_a_function_is_an_error_for_users(
     call: tuple[str, tuple[Any, ...], dict[str, Any]],
 ) -> None:
-    """A public function that is given anything makes variables or raises a ScanvizError, which tells no inner names."""
+    """A public function with any arguments makes variables or raises a ScanvizError without internal names."""
     name, positional, named = call
     try:
         result = FUNCTIONS[name](*positional, **named)
@@ -168,10 +168,10 @@ _OPTIONS = (
     second=arguments(fitting=3),
     more=st.dictionaries(st.sampled_from(_OPTIONS), arguments(), max_size=2),
 )
-def misuse_of_a_loop_or_a_function_is_an_error_written_for_people(
+def misuse_of_a_loop_or_of_methods_is_an_error_for_users(
     entry: str, first: Any, second: Any, more: dict[str, Any]
 ) -> None:
-    """scan, grad, function and what a variable can do, given anything, do their work or raise a ScanvizError."""
+    """scan, grad, function and methods of variables, with any arguments, succeed or raise a ScanvizError."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -204,10 +204,10 @@ _NUMBERS = [variable for variable in _VARIABLES if variable.dtype != "bool"]
     number=st.sampled_from(_NUMBERS),
     same=st.booleans(),
 )
-def what_python_says_of_identity_is_never_a_number(
+def the_bool_of_an_identity_test_is_never_a_number(
     name: str, place: int, number: Variable, same: bool
 ) -> None:
-    """``a == b`` on variables gives a Python bool, which no operation takes for a number or a condition."""
+    """``a == b`` on variables gives a Python bool, which no operation accepts as a number or condition."""
     found: Any = (number == number) if same else (number == T.scalar())  # that is the mistake
     assert type(found) is bool
     calls: dict[str, Callable[[], Any]] = {
@@ -250,7 +250,7 @@ def an_index_out_of_bounds_names_its_loop_and_step(
     tier: str,
     rewrites: bool,
 ) -> None:
-    """An index outside of an array in a step is an error of that loop and step, wherever a rule computes it."""
+    """An index out of bounds in a step is an error of that loop and step, wherever a rule moved it."""
     position = wrong[0] % len(places)
     given = np.array([*places[:position], wrong[1], *places[position + 1 :], *[0] * abs(tap)], np.int64)
     where, values = T.lvector("where"), T.vector("values")

@@ -72,7 +72,7 @@ def check_means(loop: LoopRecord) -> None:
     tier=TIERS,
 )
 def parts_of_a_typical_step_sum_to_it_exactly(case: LoopCase, detail: str, tier: str) -> None:
-    """In every loop with enough timed steps the parts of the typical step sum to it exactly, and as they are printed."""
+    """Parts of the typical step sum to it exactly, as numbers and as printed, in every loop with enough timed steps."""
     with scanviz.profile("ops" if detail == "ops" else "steps") as session:
         for _ in range(3):
             case.compute(Mode(tier, "none"))
@@ -194,8 +194,8 @@ def _watched(kinds: Sequence[str], stamp_ns: float) -> LoopAggregate:
 
 
 @law(sample=25, loop=imagined())
-def what_stamps_and_interruptions_cost_is_no_part_of_a_step(loop: Imagined) -> None:
-    """Whatever stamps, interruptions and the recording of a loop inside cost, a record says what the parts of a step take."""
+def stamps_and_interruptions_are_no_part_of_a_step(loop: Imagined) -> None:
+    """Parts of a step exclude the cost of stamps, interruptions and the recording of inner loops."""
     kinds = [
         "loop" if k == 0 and loop.recording is not None else "operation" for k in range(len(loop.operations))
     ]
@@ -232,8 +232,8 @@ _CHUNKS = st.integers(1, 4).flatmap(
 
 
 @law(sample=40, chunks=_CHUNKS, stamp=st.integers(0, 200))
-def means_are_of_all_steps_that_were_timed(chunks: list[list[list[int]]], stamp: int) -> None:
-    """Averages of the parts of a step are those of NumPy over all timed steps, slow ones too, less one price for each stamp."""
+def means_are_over_all_timed_steps(chunks: list[list[list[int]]], stamp: int) -> None:
+    """Mean parts agree with NumPy over all timed steps, slow ones too, less one stamp each."""
     made, first = _watched(["operation"] * (len(chunks[0][0]) - 2), stamp), 0
     for chunk in chunks:
         parts = np.array(chunk).T
@@ -264,7 +264,7 @@ def means_are_of_all_steps_that_were_timed(chunks: list[list[list[int]]], stamp:
 def entering_and_leaving_the_code_is_in_no_step(
     steps: list[int], more: int, entry: int, leaving: int, fails: bool
 ) -> None:
-    """The one stamp of a step has its time alone, in a chunk that ends, that fails, or that a stop condition ends early."""
+    """The one stamp of a step holds its time alone, in chunks that end, fail or stop early."""
     now = 0
 
     def clock() -> int:
@@ -296,8 +296,8 @@ def entering_and_leaving_the_code_is_in_no_step(
     cut=st.integers(0, 40),
     share=st.floats(0.05, 0.95),
 )
-def quantiles_of_parts_are_those_of_numpy(rows: list[list[int]], cut: int, share: float) -> None:
-    """A median or quantile of a bounded histogram lies between the two times that NumPy has next to it, to a bucket's width."""
+def quantiles_of_parts_agree_with_numpy(rows: list[list[int]], cut: int, share: float) -> None:
+    """A quantile of a bounded histogram lies between NumPy's two neighbouring times, to a bucket's width."""
     times = np.array(rows, np.int64)
     table, single = HistogramTable(len(rows)), Histogram()
     for part in (times[:, :cut], times[:, cut:]):
@@ -327,10 +327,10 @@ _BLOCKS = st.lists(
 
 
 @law(sample=100, blocks=_BLOCKS, reading_ns=st.integers(0, 2000))
-def what_a_thread_loses_to_others_is_in_no_time_of_a_block(
+def time_lost_to_other_threads_is_in_no_block(
     blocks: list[tuple[int, int, int, int]], reading_ns: int
 ) -> None:
-    """Blocks that are compared have the times that their steps took, and their span all that passed.
+    """Compared blocks hold the time of their steps, and their span all elapsed time.
 
     Where the thread waited, the lost time is unknown: then times are those of the clock.
     """

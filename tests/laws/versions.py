@@ -132,7 +132,7 @@ def _inside(loop: ScanRecord, step: GraphSnapshot) -> Hashable:
 
 @law(sample=12, wanted=graphs())
 def each_version_in_a_record_is_the_graph_after_that_rewrite(wanted: list[Variable]) -> None:
-    """The graph that a record gives after each rewrite is the one that the rules give, also when it was written and read."""
+    """The graph after each rewrite in a record, saved and loaded too, is the one that the rules gave."""
     history = RewriteHistory(wanted, Selection("all"))
     record = rewrites_record(history)
     for k, outputs in enumerate(history.all_graphs()):
@@ -171,8 +171,8 @@ def _size_of_input(size: Any) -> str:
 
 
 @law(sample=8, wanted=graphs())
-def what_a_rewrite_changed_and_saved_is_what_its_two_graphs_differ_in(wanted: list[Variable]) -> None:
-    """Costs and nodes that came and went, found from what was replaced, are those of the two graphs looked at whole."""
+def costs_and_changes_of_a_rewrite_agree_with_its_two_graphs(wanted: list[Variable]) -> None:
+    """Costs and changed nodes found from the replaced nodes agree with a comparison of the two whole graphs."""
     history = RewriteHistory(wanted, Selection("all"))
     versions, whole = list(history.versions()), history.all_graphs()
     assert len(versions) == len(whole)

@@ -26,8 +26,8 @@ def ways(draw: st.DrawFn) -> list[Point]:
 
 
 @law(sample=60, points=ways())
-def a_drawn_line_keeps_to_its_way(points: list[Point]) -> None:
-    """Round corners and curves are no further from the way of a line than a round corner is from its corner."""
+def a_drawn_line_keeps_to_its_route(points: list[Point]) -> None:
+    """Round corners and curves stay within a corner's radius of the route of a line."""
     way = list(pairwise(way_points(points, 60)))
     for x, y in _drawn(way_text(points)):
         nearest = min(_distance((x, y), a, b) for a, b in way)

@@ -63,10 +63,10 @@ def _plainly(starts: Sequence[Sequence[Number]], formulas: Sequence[Formula], ro
     count=st.integers(2, 4),
     mode=st.sampled_from(["reference", "numpy"]),
 )
-def a_state_from_a_python_number_is_that_number_in_numpy(
+def a_state_from_a_python_number_agrees_with_numpy(
     starts: list[list[Number]], formulas: list[Formula], dtype: str, count: int, mode: str
 ) -> None:
-    """A loop whose states start from Python numbers gives the dtypes and values of the loop that NumPy and Python do."""
+    """A loop with states from Python numbers has the dtypes and values of a loop in NumPy and Python."""
     rows = (np.arange(count) % 3).astype(dtype)
     try:
         with np.errstate(all="raise"):

@@ -143,8 +143,10 @@ def check_work(program: Program, found: Sequence[Work | None], values: dict[int,
     rewrites=st.booleans(),
     reading=st.sampled_from(READINGS),
 )
-def work_told_from_shapes_is_that_of_the_arrays(case: LoopCase, rewrites: bool, reading: Reading) -> None:
-    """Bytes and operations of each instruction, in steps and outside of loops, are those of the values that the interpreter has."""
+def work_inferred_from_shapes_agrees_with_the_arrays(
+    case: LoopCase, rewrites: bool, reading: Reading
+) -> None:
+    """Bytes and operations of each instruction agree with the interpreter's values, in and outside loops."""
     count = len(run_plainly(case)[0][0])
     f, given = compiled(case, rewrites, "numpy", lambda variable: reading.of(variable, count))
     given = given[: len(f.inputs)]

@@ -1,6 +1,6 @@
 """Put bugs of the past back, one at a time in a copy of the tree, and see whether the laws find them.
 
-A bug is ``tests/planted_bugs/NAME.toml``: ``what`` went wrong, optionally the ``laws`` (names or families) that should find it, and
+A bug is ``tests/planted_bugs/NAME.toml``: a ``description``, optionally the ``laws`` (names or families) that should find it, and
 ``[[edit]]`` tables with ``file``, ``old`` and ``new``.  Laws are searched until one fails or ``--minutes`` have passed; a bug that
 none finds makes the exit code 1.
 """

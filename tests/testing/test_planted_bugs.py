@@ -1,6 +1,6 @@
 """Bugs of the past, kept as edits that would put them back (``tests/planted_bugs/*.toml``): each still fits the code.
 
-``python tools/planted_bugs.py`` plants each in a copy of the tree and tells which law finds it, and how soon.
+``python tools/planted_bugs.py`` plants each in a copy of the tree and prints which law finds it, and how soon.
 """
 
 import ast
@@ -16,7 +16,7 @@ BUGS = sorted((ROOT / "tests" / "planted_bugs").glob("*.toml"))
 @pytest.mark.parametrize("path", BUGS, ids=lambda path: path.stem)
 def test_a_planted_bug_still_fits_the_code(path):
     bug = tomllib.loads(path.read_text(encoding="utf-8"))
-    assert bug["what"] and bug["edit"]
+    assert bug["description"] and bug["edit"]
     texts: dict[str, str] = {}
     for edit in bug["edit"]:
         text = texts.get(edit["file"]) or (ROOT / edit["file"]).read_text(encoding="utf-8")

@@ -300,6 +300,12 @@ class LoopRecord(Strict, Shown, frozen=True, eq=False):
         """Compilation time, as far as it is part of the loop's time."""
         return min(sum(tier.total_ns for tier in self.tiers), self.total_ns)
 
+    def inner_loop(self, operation: int | None) -> int | None:
+        """Return the key of the loop that an operation of the step is; None if it is none."""
+        if operation is None or operation >= len(self.operations):
+            return None
+        return self.operations[operation].loop
+
     @property
     def median_step_ns(self) -> float:
         """The median step, with fractions if it takes few nanoseconds.

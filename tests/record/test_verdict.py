@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
+import scanviz
+from scanviz import tensor as T
 from scanviz.profiler.report.loops import loop_lines
 from scanviz.profiler.report.tails import tail_lines
 from scanviz.record.costs import CostNumbersRecord, GraphCostRecord, StepNumbersRecord
@@ -246,6 +248,21 @@ def test_the_first_nan_is_named_with_its_line():
     bad = TracedVariableRecord("gate", "operation", source=LINE, statistics=rows)
     found = texts(run(loop_ns=50_000, traces=[TraceRecord(2, 0, 9, (0, 7), variables=(bad,))]), "unusual")
     assert found == ["The first NaN in `rnn` is `gate` at step 7 (rnn.py:7)."]
+
+
+def test_a_nan_of_an_inner_loop_is_named_with_its_own_step():
+    x = T.matrix("x")
+
+    def outer(row, total):
+        y, _ = scanviz.scan(lambda r, y: 0.5 * y + T.log(r + 0.01 * y), row, total, name="inner")
+        return y[-1]
+
+    totals, _ = scanviz.scan(outer, x, 0.0, name="outer")
+    given = np.ones((10, 12))
+    given[4, 7] = -1
+    record = scanviz.trace(scanviz.function([x], totals[-1], mode="numpy"), given).record
+    kept = verdict(replace(record, first_nan=None))[0]
+    assert kept.text.startswith("The first NaN in `inner` is `log(") and (kept.step, kept.run) == (7, 4)
 
 
 def test_slow_steps_are_reported_if_they_take_much():

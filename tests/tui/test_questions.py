@@ -221,7 +221,7 @@ def test_the_first_screen_shows_the_largest_share_of_time_at_any_size():
 async def test_the_cause_of_a_nan_is_on_the_first_screen_and_two_keys_show_the_chain():
     async with opened(planted_record(), (80, 24)) as (app, pilot):
         seen = screen_of(app)
-        assert "The first NaN in `tank` is" in seen and "at step 23" in seen
+        assert "`run` returned NaN. It first appears in `sqrt(level[t-1])`" in seen and "at step 23" in seen
         await press(pilot, "7 f")
         seen = screen_of(app)
         assert "made it: outflow" in seen and "computed from your input inflow[22] = -1" in seen

@@ -20,7 +20,7 @@ from scanviz.record.processor import off_cpu_share
 from scanviz.record.summary.roofline import bound_of
 from scanviz.record.summary.run_breakdown import PartKind, RunPart, parts_of, run_time_ns
 from scanviz.record.summary.slow_steps import in_other_code, other_code_ns, reasons, slowest_share
-from scanviz.record.traces.model import STATISTICS, first_bad_of
+from scanviz.record.traces.model import first_bad_of
 from scanviz.record.units import duration, share
 from scanviz.record.values import SourceRecord
 
@@ -278,39 +278,65 @@ def _floating(rewrites: RewritesRecord, loop: str) -> str:
 
 
 def _first_nan(record: ProfileRecord) -> Iterator[VerdictSentence]:
-    """Iterate over the first appearance of NaN: in kept values, else in a call that returned one."""
-    titles = loop_titles(record)
-    for loop in record.loops:
-        found = first_bad_of([trace for trace in record.traces if trace.loop == loop.key])
-        if found is not None:
-            trace, bad = found
-            is_nan = bad.variable.statistics[trace.steps.index(bad.step), STATISTICS.index("nan")]
-            run = f" of run {trace.run}" if loop.runs > 1 else ""
-            name, source = _short(bad.variable.name), bad.variable.source
-            text = f"The first {'NaN' if is_nan else 'infinity'} in `{_short(titles[loop.key])}` is `{name}`"
-            text += f" at step {bad.step}{run}{_at(source)}."
-            yield VerdictSentence("unusual", text, loop.function, loop.key, source, bad.step, trace.run)
-            return
+    """Iterate over where NaN first appears: the one that a call returned, then another one among the values that were kept."""
+    returned, kept = _returned_nan(record), _first_kept(record)
+    if returned is not None:
+        yield returned
+    if kept is not None and (returned is None or (returned.loop, returned.step) != (kept.loop, kept.step)):
+        yield kept
+
+
+def _first_kept(record: ProfileRecord) -> VerdictSentence | None:
+    """Return the first NaN or infinity among the values that were kept; one that a loop inside a step gave is named there."""
+    titles, loops = loop_titles(record), {loop.key: loop for loop in record.loops}
+    firsts = {
+        loop.key: found
+        for loop in record.loops
+        if (found := first_bad_of(trace for trace in record.traces if trace.loop == loop.key)) is not None
+    }
+    if not firsts:
+        return None
+    loop = loops[next(iter(firsts))]
+    while (inner := loop.inner_loop(firsts[loop.key][1].variable.operation)) in firsts:
+        loop = loops[inner]
+    trace, bad = firsts[loop.key]
+    word = "NaN" if trace.has_nan(bad.step, bad.variable) else "infinity"
+    run = f" of run {trace.run}" if loop.runs > 1 else ""
+    name, source = _short(bad.variable.name), bad.variable.source
+    text = f"The first {word} in `{_short(titles[loop.key])}` is `{name}`"
+    text += f" at step {bad.step}{run}{_at(source)}."
+    return VerdictSentence("unusual", text, loop.function, loop.key, source, bad.step, trace.run)
+
+
+def _returned_nan(record: ProfileRecord) -> VerdictSentence | None:
+    """Return where the NaN that a call returned first appears."""
     nan = record.first_nan
     function = next((one for one in record.functions if nan is not None and one.key == nan.function), None)
     if nan is None or function is None:
-        return
+        return None
     called = f"`{_short(function.name)}` returned NaN"
     if not nan.operation:
         text = f"{called}: scanviz check SCRIPT finds where it appears."
         if nan.was_given:
             text = f"{called} that no operation computed: look for it in the inputs of that call."
-        yield VerdictSentence("unusual", text, function.key)
-        return
+        return VerdictSentence("unusual", text, function.key)
     inside = [loop for loop in record.loops if (loop.function, loop.name) == (nan.function, nan.loop)]
-    where = f" at step {nan.step} of the loop `{_short(titles[inside[0].key])}`" if inside else ""
+    where = (
+        f" at step {nan.step} of the loop `{_short(loop_titles(record)[inside[0].key])}`" if inside else ""
+    )
     place, rows = f"`{_short(nan.operation)}`{where}{_at(nan.source)}", _short(nan.rows)
     if nan.was_given:
-        text = f"{called}. The first NaN of the call came from {rows or 'outside'}, and is first read by {place}."
+        text = f"{called}. It came from {rows or 'outside'}, and is first read by {place}."
     else:
         made = f", computed from {rows}" if rows else ""
-        text = f"{called}. The first NaN of the call appears in {place}{made}."
-    yield VerdictSentence("unusual", text, nan.function, inside[0].key if inside else None, nan.source)
+        text = f"{called}. It first appears in {place}{made}."
+    loop = inside[0] if inside else None
+    traces = [trace for trace in record.traces if loop is not None and trace.loop == loop.key]
+    runs = [trace.run for trace in traces if trace.has_nan(nan.step) or len(traces) == 1]
+    at = (nan.step, min(runs)) if runs else (None, None)
+    return VerdictSentence(
+        "unusual", text, nan.function, loop.key if loop is not None else None, nan.source, *at
+    )
 
 
 def _unusual(record: ProfileRecord) -> Iterator[VerdictSentence]:

@@ -120,9 +120,7 @@ class _Chain:
 
     def _inner(self, trace: TraceRecord, bad: FirstBad) -> int | None:
         """Return the inner loop that computed a step's value; None if an operation did."""
-        place = bad.variable.operation
-        operations = self.loops[trace.loop].operations
-        return operations[place].loop if place is not None and place < len(operations) else None
+        return self.loops[trace.loop].inner_loop(bad.variable.operation)
 
     # a step in its Program
 

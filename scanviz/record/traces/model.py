@@ -99,6 +99,14 @@ class TraceRecord(Strict, frozen=True):
     variables: tuple[TracedVariableRecord, ...] = ()
     left_out: int = 0
 
+    def has_nan(self, step: int | None, variable: TracedVariableRecord | None = None) -> bool:
+        """Return whether a step was kept and a variable, or any, has a NaN in it."""
+        if step not in self.steps:
+            return False
+        place, column = self.steps.index(step), STATISTICS.index("nan")
+        asked = self.variables if variable is None else (variable,)
+        return any(one.statistics[place, column] > 0 for one in asked)
+
 
 class FirstBad(NamedTuple):
     """The first NaN or infinity of a run.

@@ -11,6 +11,7 @@ from scanviz.engine.observation import calls, observer_overhead
 from scanviz.engine.observe import Observer, observed_by
 from scanviz.profiler.recording.recorder import LOOKED_AT, ends_in_nan
 from scanviz.profiler.values import first_nan
+from scanviz.profiler.values.nan_origins import NanOrigins
 from scanviz.record.storage.file import load
 from scanviz.record.storage.merging import merged
 from scanviz.record.summary.run_breakdown import overhead_ns, parts_of
@@ -58,9 +59,7 @@ def test_a_nan_that_came_from_outside_is_named(nan_in: str, expected: str) -> No
     with scanviz.profile() as p:
         f(given) if nan_in in inputs else f()
     text = verdict(p.record)[0].text
-    assert text.startswith(
-        f"`add` returned NaN. The first NaN of the call came from {expected}, and is first read by "
-    )
+    assert text.startswith(f"`add` returned NaN. It came from {expected}, and is first read by ")
 
 
 def test_rows_beside_a_constant_nan_are_not_blamed() -> None:
@@ -206,3 +205,71 @@ def test_a_search_that_ctrl_c_ends_is_profiler_overhead(calls_before: int, plant
             f(-np.ones(2))
     (function,) = p.record.functions
     assert function.calls == calls_before + 1 and function.total_ns < 6e9 < overhead_ns(parts_of(p.record))
+
+
+def missing_and_negative(step, results="all", values=False):
+    """Return the record of a filter whose input 20 is missing, masked out, and whose input 173 is negative."""
+    x, r = T.vector("x"), T.vector("r")
+    m, _ = scanviz.scan(step, [x, r], 0.0, name="filter")
+    f = scanviz.function([x, r], {"all": m, "last": m[-1]}[results], name="estimate", mode="numpy")
+    rng = np.random.default_rng(0)
+    given, rates = rng.uniform(1, 2, 300), np.ones(300)
+    given[20], rates[173] = np.nan, -5.0
+    if values:
+        return scanviz.trace(f, given, rates).record
+    with scanviz.profile() as p:
+        assert np.isnan(f(given, rates)).any()
+    return p.record
+
+
+def masked_in_the_step(x_t, r_t, m):
+    return T.switch(T.isnan(x_t), m, m + 0.1 * (x_t - m)) + 0.01 * T.sqrt(r_t + 0.01 * m)
+
+
+def masked_behind_work_for_all_steps(x_t, r_t, m):
+    return 0.9 * m + T.switch(T.isnan(x_t), 0.0, T.log(x_t)) + 0.01 * T.sqrt(r_t + 0.01 * m)
+
+
+def mixed_in_one_operation(x_t, r_t, m):
+    return 0.9 * m + T.switch(T.isnan(x_t), 0.0, T.log(x_t * r_t))
+
+
+@pytest.mark.parametrize("results", ["all", "last"])
+@pytest.mark.parametrize(
+    ("step", "operation"),
+    [
+        (masked_in_the_step, "sqrt("),
+        (masked_behind_work_for_all_steps, "sqrt("),
+        (mixed_in_one_operation, "log("),
+    ],
+)
+def test_a_masked_missing_value_is_not_the_first_nan(step, operation: str, results: str) -> None:
+    found = missing_and_negative(step, results).first_nan
+    assert found.operation.startswith(operation) and not found.was_given
+    assert "[173]" in found.rows and "[20]" not in found.rows
+    assert found.step in (173, None)
+
+
+def test_a_missing_value_that_reaches_the_results_is_the_first_nan() -> None:
+    found = missing_and_negative(lambda x_t, r_t, m: 0.9 * m + x_t + T.sqrt(r_t)).first_nan
+    assert (found.step, found.rows, found.was_given) == (20, "your input x[20]", True)
+
+
+def test_kept_values_name_the_nan_that_was_returned_before_one_that_was_masked() -> None:
+    record = missing_and_negative(masked_in_the_step, values=True)
+    first, second = [one for one in verdict(record) if one.topic == "unusual"][:2]
+    assert "It first appears in `sqrt(" in first.text and (first.step, first.run) == (173, 0)
+    assert second.text == "The first NaN in `filter` is `x[t]` at step 20." and second.step == 20
+
+
+def test_a_search_that_ends_early_names_a_nan_that_is_still_held(monkeypatch: pytest.MonkeyPatch) -> None:
+    followed = NanOrigins.instruction
+
+    def instruction(self, *given):
+        followed(self, *given)
+        if self.number > 2_000:
+            raise RuntimeError
+
+    monkeypatch.setattr(NanOrigins, "instruction", instruction)
+    found = missing_and_negative(masked_in_the_step).first_nan
+    assert found.step == 173

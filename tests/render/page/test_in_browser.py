@@ -587,7 +587,7 @@ def what_rewriting_did_and_bought(reader: Reader) -> None:
 
 
 def first_nan_and_what_made_it(reader: Reader) -> None:
-    assert reader.sees("The first NaN in tank is sqrt(s[t-1]) at step 118")
+    assert reader.sees("It first appears in sqrt(s[t-1]) at step 118 of the loop tank")
     reader.press("f")
     assert reader.sees("step 118 of tank made it: sqrt(s[t-1]) with s[t-1] = -8")
     assert reader.sees("computed from your input v[117]")

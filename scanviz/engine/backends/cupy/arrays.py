@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from scanviz.engine.backends.cupy.table import CUPY, CupyRow, on_host, single
+from scanviz.engine.backends.cupy.table import CUPY, CupyRow, is_device, on_host, single
 from scanviz.engine.errors import ScanvizIndexError, ScanvizValueError, ShapeError
 from scanviz.engine.graph.declaration import Op, declarations, declared
 from scanviz.engine.ops import creation, linalg, reduce, shape
@@ -74,27 +74,59 @@ CUPY.row(SPECIFY_SHAPE, shape.BROADCAST_SIZE)(CupyRow(lambda xp, op, values: op.
 WIDER = {"int64": "uint64", "int8": "int32", "int16": "int32", "uint8": "uint32", "uint16": "uint32", "bool": "uint32"}  # fmt: skip
 
 
+class IndexWithBounds:
+    """An array of indices on the device, with its least and its greatest number on the host."""
+
+    __slots__ = ("array", "bounds")
+
+    def __init__(self, array: Any) -> None:
+        self.array, self.bounds = array, (int(array.min()), int(array.max()))
+
+    @property
+    def __cuda_array_interface__(self) -> Any:
+        return self.array.__cuda_array_interface__
+
+
+def with_bounds(index: Any) -> Any:
+    """Return an array of indices with its bounds, which waits for the device; any other index itself."""
+    if isinstance(index, IndexWithBounds) or not is_device(index):
+        return index
+    return IndexWithBounds(index) if index.ndim and index.dtype.kind in "iu" and index.size else index
+
+
+def read_index(index: Any) -> Any:
+    """Return an index that is the same in every step, in a form for which no step waits."""
+    return index.get() if is_device(index) and not index.ndim else with_bounds(index)
+
+
+def index_inputs(op: Op) -> int:
+    """Return from which of its inputs on an operation takes an index; after all of them if it takes none."""
+    return {INDEX.name: 1, ASSIGN.name: 2}.get(op.name, 1 << 30)
+
+
 def place_of(pattern: IndexParameters, x: Any, numbers: Sequence[Any]) -> tuple[Any, ...]:
     """Return the index for CuPy, after checking that its integer arrays lie inside of ``x``.
 
-    CuPy wraps indices outside an axis, which NumPy refuses; the check waits for the device.
+    CuPy wraps indices outside an axis, which NumPy refuses; the check waits for the device unless bounds are known.
 
     Raises
     ------
     ScanvizIndexError
         If an index lies outside its axis.
     """
-    place = numpy_index(pattern, numbers)
-    axis = 0
-    for entry, part in zip(pattern.entries, place, strict=True):
-        if entry.kind == "array" and part.dtype.kind in "iu" and part.size:
-            _check_inside(part, axis, x.shape[axis])
+    place, axis = list(numpy_index(pattern, numbers)), 0
+    for k, entry in enumerate(pattern.entries):
+        if entry.kind == "array":
+            known = with_bounds(place[k])
+            if isinstance(known, IndexWithBounds):
+                _check_inside(known, axis, x.shape[axis])
+                place[k] = known.array
         axis += 0 if entry.kind == "newaxis" else entry.consumed
-    return place
+    return tuple(place)
 
 
-def _check_inside(part: Any, axis: int, size: int) -> None:
-    lowest, highest = int(part.min()), int(part.max())
+def _check_inside(index: IndexWithBounds, axis: int, size: int) -> None:
+    lowest, highest = index.bounds
     if lowest < -size or highest >= size:
         outside = highest if highest >= size else lowest
         raise ScanvizIndexError(f"index {outside} is out of bounds for axis {axis} with size {size}")

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from scanviz.engine.backends.cupy.table import CUPY
+from scanviz.engine.backends.cupy.arrays import index_inputs, read_index
+from scanviz.engine.backends.cupy.table import CUPY, is_device
 from scanviz.engine.backends.other_tier import OtherTierRunner
 from scanviz.engine.backends.source.emitter import Emitter, Library
 from scanviz.engine.backends.source.executable import SourceExecutable
@@ -24,11 +25,6 @@ from scanviz.engine.program.plan import Emits, overwritable
 from scanviz.engine.runtime.array_module import ArrayModule
 from scanviz.engine.runtime.interpreter import Interpreter, RunContext
 from scanviz.engine.runtime.specialised import Tier
-
-
-def is_device(value: Any) -> bool:
-    """Return whether a value lies in GPU memory; asks the class, since an array builds the attribute on each access."""
-    return type(value) is not np.ndarray and hasattr(type(value), "__cuda_array_interface__")
 
 
 class DeviceModule(ArrayModule):
@@ -157,11 +153,25 @@ def statements(
     """Return the line of an instruction; ``out`` names the array that its result goes to."""
     kinds = [emitter.program.registers[number].type for number in instruction.outputs]
     call = DeviceCall(perform, instruction.op, kinds)
-    values = "".join(f"{emitter.name(number)}, " for number in instruction.inputs)
+    names, first = list(map(emitter.name, instruction.inputs)), index_inputs(instruction.op)
+    for k, number in enumerate(instruction.inputs[first:], first):
+        if number in emitter.unchanged:
+            names[k] = _read_before(emitter, number)
+    values = "".join(f"{name}, " for name in names)
     if out is not None:
         return [f"{emitter.bind(call.into, instruction.op.name)}(({values}), {out})"]
     targets = "".join(f"{emitter.name(number)}, " for number in instruction.outputs)
     return [f"{targets}= {emitter.bind(call, instruction.op.name)}(({values}))"]
+
+
+def _read_before(emitter: Emitter, number: int) -> str:
+    """Return the name of an index that is the same in every step, read before the first."""
+    known: dict[int, str] = emitter.notes.setdefault("indices", {})
+    if number not in known:
+        name = emitter.name(number)
+        known[number] = emitter.fresh(f"{name}_index")
+        emitter.before.append(f"{known[number]} = {emitter.bind(read_index, 'read_index')}({name})")
+    return known[number]
 
 
 def device_executable(program: Program, xp: Any, name: str) -> SourceExecutable:

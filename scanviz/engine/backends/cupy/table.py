@@ -7,8 +7,16 @@ import importlib.util
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.meaning_table import MeaningTable
+
+
+def is_device(value: Any) -> bool:
+    """Return whether a value lies in GPU memory; asks the class, since an array builds the attribute on each access."""
+    return type(value) is not np.ndarray and hasattr(type(value), "__cuda_array_interface__")
+
 
 Perform = Callable[[Any, Op, Sequence[Any]], Sequence[Any]]
 PerformInto = Callable[[Any, Op, Sequence[Any], Any], None]

@@ -44,6 +44,10 @@ class Emitter:
         Global names of the generated source.
     notes : dict
         Results of analyses of the whole program, by name.
+    unchanged : set of int
+        Registers that have the same value in every step.
+    before : list of str
+        Lines to run before the first step; the writer of a loop takes them.
     """
 
     def __init__(self, program: Program, constant: Constant) -> None:
@@ -51,6 +55,8 @@ class Emitter:
         self.namespace: dict[str, Any] = {}
         self.notes: dict[str, Any] = {}
         self.fixed: set[int] = set()  # loop-invariant scalars
+        self.unchanged: set[int] = set()
+        self.before: list[str] = []
         self.arrays: dict[int, str] = {}  # names of their 0-d arrays, where needed
         self._names: dict[int, str] = {}
         self._bound: dict[int, str] = {}

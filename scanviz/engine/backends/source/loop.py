@@ -73,6 +73,7 @@ class SourceWriter:
         for number, place in enumerate(self.plan.places):
             if isinstance(place.location, Size):
                 self.emitter.call_it(number, self.emitter.bind_size(place.location.value))
+        self.emitter.unchanged = {slot.inner for slot in loop.non_sequences} | set(loop.body.constants)
         self.emitter.fixed = {slot.inner for slot in loop.non_sequences if is_scalar(loop.body, slot.inner)}
         if has_effects(loop.body):
             from scanviz.engine.ops.effects import at_step  # seldom needed
@@ -87,6 +88,7 @@ class SourceWriter:
         self._store_rows()
         self.stamp_each()
         self._advance()
+        self.before += self.emitter.before
         return self
 
     def _rows_written(self) -> list[int]:

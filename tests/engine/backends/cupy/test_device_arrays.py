@@ -7,7 +7,7 @@ import scanviz
 from scanviz import tensor as T
 from scanviz.engine import observe
 from scanviz.engine.backends.cupy.table import CUPY
-from scanviz.engine.errors import ScanvizNotImplementedError, ScanvizTypeError, ShapeError
+from scanviz.engine.errors import ScanvizIndexError, ScanvizNotImplementedError, ScanvizTypeError, ShapeError
 from tests.engine.backends.cupy import stand_in
 from tests.engine.backends.cupy.fake_cupy import FakeArray
 
@@ -144,6 +144,49 @@ def test_only_observed_calls_wait_for_the_device():
     with observe.observed_by(Listener("steps")):
         f(device([1, 2]))
     assert stand_in.LIBRARY.waits >= before + 5
+
+
+def reads_of_the_device(function, *values):
+    """Return how often a call waits for numbers of the device."""
+    before, real = FakeArray.__int__, []
+    FakeArray.__int__ = lambda self: real.append(self) or int(self.array)
+    try:
+        function(*values)
+    finally:
+        FakeArray.__int__ = before
+    return len(real)
+
+
+@pytest.mark.parametrize("mode", ["stand-in", scanviz.Mode("stand-in", "none")])
+def test_an_index_that_stays_the_same_is_checked_once(mode):
+    x, places, row = T.vector("x"), T.lvector("places"), T.lscalar("row")
+    steps = {
+        "read": lambda h, i, k: h[i] + 1,
+        "increment": lambda h, i, k: T.inc_subtensor(h[i], h[i] * 0.5),
+        "a number": lambda h, i, k: h + h[k],
+    }
+    for step in steps.values():
+        rows = scanviz.scan(step, outputs_info=x, non_sequences=[places, row], n_steps=7)[0]
+        given = [np.arange(3.0), np.array([2, 0, -1]), np.array(1)]
+        wanted = scanviz.function([x, places, row], rows, mode="reference", on_unused_input="ignore")(*given)
+        f = scanviz.function([x, places, row], rows, mode=mode, on_unused_input="ignore")
+        on_device = [device(given[0]), device(given[1], "int64"), device(given[2], "int64")]
+        np.testing.assert_array_equal(f(*on_device).get(), wanted)
+        assert reads_of_the_device(f, *on_device) <= 2
+
+
+def test_an_index_that_changed_between_calls_is_checked_again():
+    x, places = T.vector("x"), T.lvector("places")
+    f = scanviz.function(
+        [x, places],
+        scanviz.scan(lambda h, i: h[i], outputs_info=x, non_sequences=places, n_steps=2)[0],
+        mode="stand-in",
+    )
+    index = device([0, 1], "int64")
+    f(device([1, 2]), index)
+    index[1] = 2
+    with pytest.raises(ScanvizIndexError, match="index 2 is out of bounds"):
+        f(device([1, 2]), index)
 
 
 def test_a_missing_row_of_the_table_is_reported_when_the_function_is_built(monkeypatch):

@@ -68,32 +68,27 @@ class Division(Struct, frozen=True):
     added_ns: float
 
 
-def divided(
-    tally: StepTally,
-    stepped: Histogram,
-    fine_blocks: Histogram,
-    stamp_ns: float,
-    inside: Sequence[float | None] = (),
-) -> Division | None:
+def divided(tally: StepTally, stamp_ns: float, inside: Sequence[float | None] = ()) -> Division | None:
     """Divide a loop's typical step; return None if too few steps were timed, or the clock is too coarse.
 
     Parameters
     ----------
     tally : StepTally
-        Times of parts and of plain steps.
-    stepped, fine_blocks : Histogram
-        Times of steps with one stamp, and of steps of blocks without stamps, in picoseconds.
+        Times of the steps.
     stamp_ns : float
         The calibrated cost of a stamp.
     inside : sequence of float or None
         For each operation with inner loops whose runs were timed in plain blocks, their time in a plain step.
     """
-    if tally.steps < FEWEST:
+    if tally.parts.count < FEWEST:
         return None
     *raw, timed = (tally.median(row) for row in range(len(tally.stamps) + 1))
     held = tally.stamps
     largest_price = min(time / count for time, count in zip(raw, held, strict=True) if count)
-    seen, tick = _seen(stepped, fine_blocks, stamp_ns) or (timed, sum(held) * min(stamp_ns, largest_price))
+    seen, tick = _seen(tally.single, tally.fine_blocks, stamp_ns) or (
+        timed,
+        sum(held) * min(stamp_ns, largest_price),
+    )
     typical, tick, in_place = _typical(tally.plain_ns(), seen, tick, any(inside))
     if typical <= 0:
         return None

@@ -209,17 +209,21 @@ class LoopAggregate:
         self._steps += series.steps
         self._totals.longest_run = max(self._totals.longest_run, series.first + series.steps)  # so far
         self.chunks += 1
-        self._times.take(series)
+        count, a_step = len(series.interval_ns), 1 if series.op_ns is None else len(series.op_ns) + 2
         if series.control:
             self._control_steps += series.steps
-            return
-        if self._clock.source is not series.source:
-            self._clock = _Clock(series.source, series.resolution_ns, series.stamp_ns)
-        count, a_step = len(series.interval_ns), 1 if series.op_ns is None else len(series.op_ns) + 2
-        self.stamps += count * a_step
-        if self.detailed and count:
+        else:
+            self.stamps += count * a_step
+            if self._clock.source is not series.source:
+                self._clock = _Clock(series.source, series.resolution_ns, series.stamp_ns)
+        if not self.detailed:
+            self._times.take(series)
+            self._times.count_gathered()
+        elif series.control or not count:
+            self._times.take(series)
+        else:
             stack = self._open.get(thread)
-            self._times.keep(stack[-1].number if stack else 0, series, (a_step - 1) * self._stamp_ns())
+            self._times.take(series, stack[-1].number if stack else 0, (a_step - 1) * self._stamp_ns())
 
     def _around_ns(self, division: Division | None) -> int:
         """Return the time before the first step and after the last; steps inside other code contain it."""
@@ -310,7 +314,7 @@ class LoopAggregate:
         )
         going_on = [run for stack in self._open.values() for run in stack]
         total_ns = totals.total_ns + sum(max(0, now - run.begun) for run in going_on)
-        inside, parts = times.inside_times(), times.parts_of(tier)
+        inside, parts = times.inside_times(), times.tally(tier)
         tick = 0.0 if division is None else division.tick_ns
         made = [TierRecord(*key, *found) for key, found in self._tiers.items()]
         if times.part_of and all(code.tier != tier for code in made):
@@ -329,7 +333,7 @@ class LoopAggregate:
             setup_ns=around,
             first_run_ns=totals.first_run_ns,
             step_times=times.record(division, tier, inside),
-            sampled_steps=parts.steps,
+            sampled_steps=parts.parts.count,
             disturbed_steps=parts.disturbed,
             control_steps=self._control_steps,
             cost_ns=times.cost_ns(divisions) if divisions else self.stamps * self._stamp_ns(),
@@ -359,10 +363,10 @@ class LoopAggregate:
         from scanviz.profiler.recording.division import divided
 
         found = {}
-        for name, times in self._times.tiers.items():
-            if times.parts is not None:
-                inside = [times.parts.inside_ns(operation.loop) for operation in operations]
-                division = divided(times.parts, times.single, times.fine_blocks, self._stamp_ns(), inside)
+        for name, tally in self._times.tiers.items():
+            if tally.has_code:
+                inside = [tally.plain_inside_ns(operation.loop) for operation in operations]
+                division = divided(tally, self._stamp_ns(), inside)
                 if division is not None:
                     found[name] = division
         return found

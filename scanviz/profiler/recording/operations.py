@@ -1,7 +1,7 @@
 """Aggregate times of operations: of a program one by one, of a loop's step by chunks of steps.
 
-Each operation of a step has a histogram, so that a descheduled or rare slow step moves no displayed number.  The tally also keeps
-the times whose comparison gives the cost of stamps in this loop.
+Each operation of a step has a histogram, so that a descheduled or rare slow step moves no displayed number.  A tally of steps also
+keeps the times whose comparison gives the cost of stamps in this loop.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from scanviz.record.measures import aggregated, declared
-from scanviz.record.statistics import LONGEST, HistogramTable, median_of
+from scanviz.record.statistics import FINE, LONGEST, Histogram, HistogramTable, median_of
 
 if TYPE_CHECKING:
     from scanviz.engine.observation.events import StepSeries
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 Times = np.ndarray[Any, Any]
 
 RECENT_CALLS = 256  # latest calls whose times are kept for medians
-PENDING_TIMED = 4096  # times gathered before they are counted
-PENDING_STRETCHES = 64  # stretches of steps without times of operations gathered before they are counted
 COLD = 8  # steps at the start of the first timed chunk that pay for cold code: left out if others follow
 WHOLE_CHUNK = 8  # chunks of so many steps leave out their first step, which enters the code
 OFF_CPU_NS = 20_000  # nanoseconds off the CPU beyond the error of the clocks
@@ -223,10 +221,22 @@ def stretches_of(series: StepSeries) -> list[Stretch]:
 
 
 class StepTally:
-    """Times of the parts of a loop's step with timed operations, and of plain steps.
+    """Times of the steps of one tier's code: of whole steps, of the parts of steps with timed operations, and of plain steps.
 
     Attributes
     ----------
+    steps : int
+        Number of steps, with a time or without.
+    single, timed : Histogram
+        Steps with one stamp; and steps with timed operations, including all their stamps.
+    fine_blocks : Histogram
+        Steps of blocks, by the mean of their block, in picoseconds: a step may take 1.5 ns.
+    has_code : bool
+        Whether this loop has code of its own on this tier.
+    inside_steps, inside_ns : int
+        Steps with a known time inside the outer loop's code, and that time.
+    is_inside : bool
+        Whether steps ran inside the outer loop's code.
     parts : HistogramTable
         One row per operation, then storing rows, the rest of the step, and the whole step; all include their stamps.  Operations
         that are fused share the time of the fused code in each of their rows: a share may be far below a nanosecond.
@@ -248,39 +258,41 @@ class StepTally:
     """
 
     __slots__ = (
-        "_between", "_count", "_entry_ns", "_shares", "_waiting", "_weight", "disturbed", "inside", "parts", "plain", "slow_ns",
-        "slow_steps", "stamps", "totals",
+        "_count", "_entry_ns", "_shares", "disturbed", "fine_blocks", "has_code", "inside", "inside_ns", "inside_steps",
+        "is_inside", "parts", "plain", "single", "slow_ns", "slow_steps", "stamps", "steps", "timed", "totals",
     )  # fmt: skip
 
     def __init__(self, count: int) -> None:
-        self._count = count
-        self.stamps = [1.0] * (count + 2)
+        self._count, self.stamps = count, [1.0] * (count + 2)
+        self.single, self.timed, self.fine_blocks = Histogram(), Histogram(), Histogram()
+        self.has_code = self.is_inside = False
+        self.steps = self.inside_steps = self.inside_ns = self.disturbed = self.slow_steps = 0
         # shares of rows of ``parts``, as they were when the first of these were counted
         self._shares: Samples | None = None
-        self.parts, self.totals, self.disturbed = HistogramTable(count + 3), PartTotals(count + 3), 0
-        self.slow_steps, self.slow_ns = 0, np.zeros(count + 3)
+        self.parts, self.totals = HistogramTable(count + 3), PartTotals(count + 3)
+        self.slow_ns = np.zeros(count + 3)
         self.plain: deque[tuple[float, int]] = deque(maxlen=BLOCKS)
         self.inside: deque[tuple[int, dict[int, float]]] = deque(maxlen=BLOCKS)
         self._entry_ns = LONGEST  # least time of entering the code, from chunks with one stamp per step
-        self._waiting: list[tuple[StepSeries, list[Stretch]]] = []  # with the steps before them
-        self._between: list[Stretch] = []
-        self._weight = 0  # gathered numbers
+
+    @property
+    def usual_ns(self) -> float:
+        """The median of the most frequent way of timing."""
+        return max(
+            (self.single.count, self.single.median),
+            (self.timed.count, self.timed.median),
+            (self.fine_blocks.count, self.fine_blocks.median / FINE),
+        )[1]
 
     def plain_ns(self) -> float | None:
         """Return the median plain step, weighted by steps; None if the plain blocks are too few."""
         return _median_over(self.plain) if len(self.plain) >= FEWEST_PLAIN else None
 
-    def inside_ns(self, loop: int | None) -> float | None:
+    def plain_inside_ns(self, loop: int | None) -> float | None:
         """Return the time of an inner loop in a plain step; None if its runs were not timed there."""
         if not any(loop in times for _, times in self.inside):
             return None
         return _median_over([(times.get(loop or 0, 0.0), steps) for steps, times in self.inside])
-
-    @property
-    def steps(self) -> int:
-        """Number of steps with counted times of parts."""
-        self.flush()
-        return self.parts.count
 
     def median(self, row: int) -> float:
         """Return the median time of a part."""
@@ -298,7 +310,7 @@ class StepTally:
         """Add a chunk of steps of any kind."""
         self.totals.count(series)
         if series.op_ns is None and series.steps:
-            self.pass_by(*stretches_of(series))
+            self.totals.pass_by(*stretches_of(series))
         if series.control or series.plain:
             self._add_plain(series)
         elif series.op_ns is None:
@@ -307,17 +319,7 @@ class StepTally:
         elif len(series.op_ns) == self._count and len(series.interval_ns) and series.covers is None:
             if series.op_stamps is not None:
                 self.stamps = [*series.op_stamps, 1.0, 1.0]
-            self._waiting.append((series, self._between))
-            self._between = []
-            self._weight += len(series.interval_ns) * self._count
-            if self._weight >= PENDING_TIMED or len(self._waiting) >= 32:
-                self.flush()
-
-    def pass_by(self, *stretches: Stretch) -> None:
-        """Add steps that the samples represent."""
-        self._between.extend(stretches)
-        if len(self._between) >= PENDING_STRETCHES:
-            self.flush()
+            self._add_timed(series)
 
     def _add_plain(self, series: StepSeries) -> None:
         """Add blocks of plain steps; the second of three blocks is a single step, which shows the time of entering the code."""
@@ -334,25 +336,20 @@ class StepTally:
             of_a_step = {key: ns / series.steps for key, ns in series.inside_ns.items()}
             self.inside.append((series.steps, of_a_step))
 
-    def flush(self) -> None:
-        """Count the gathered times."""
-        waiting, self._waiting, self._weight = self._waiting, [], 0
-        for series, before in waiting:
-            self.totals.pass_by(*before)
-            times = self._times(series)
-            if not self.parts.count:
-                times = times[:, _cold(times.shape[1]) :]
-            elif times.shape[1] >= WHOLE_CHUNK:
-                times = times[:, 1:]
-            elif self._entry_ns < times[-2, 0]:
-                times[-2:, 0] -= self._entry_ns
-            usual = self._without_disturbed(times, series.off_cpu_ns)
-            self.disturbed += times.shape[1] - usual.shape[1]
-            self._count_parts(usual)
-            self.totals.add_sample(usual, self.stamps)
-            self._add_slow(usual)
-        self.totals.pass_by(*self._between)
-        self._between = []
+    def _add_timed(self, series: StepSeries) -> None:
+        """Add steps with timed operations."""
+        times = self._times(series)
+        if not self.parts.count:
+            times = times[:, _cold(times.shape[1]) :]
+        elif times.shape[1] >= WHOLE_CHUNK:
+            times = times[:, 1:]
+        elif self._entry_ns < times[-2, 0]:
+            times[-2:, 0] -= self._entry_ns
+        usual = self._without_disturbed(times, series.off_cpu_ns)
+        self.disturbed += times.shape[1] - usual.shape[1]
+        self._count_parts(usual)
+        self.totals.add_sample(usual, self.stamps)
+        self._add_slow(usual)
 
     def _count_parts(self, times: Samples) -> None:
         """Count times of parts, scaling the share of a fused operation up to the time of the fused code."""

@@ -24,56 +24,21 @@ if TYPE_CHECKING:
     from scanviz.record.values import DurationRecord
 
 PENDING = 8192  # times gathered before they are counted, so that counting is rare
-PIECES = 96  # chunks gathered before they are counted
+PIECES = 64  # chunks gathered before they are counted
 FEWEST_SLOW = 500  # steps needed to report the slowest hundredth
 # of a loop's times
 DETAIL_BYTES = 40_000 + 24 * (FIRST + LAST + SLOWEST + 2 * SPREAD) + 8 * PENDING + 500 * PIECES
 
 
-class TierTimes:
-    """Times of the steps of one tier's code.
+class _Piece(NamedTuple):
+    """A gathered chunk of a run, or steps without a time.
 
-    Attributes
-    ----------
-    steps : int
-        Number of steps, with a time or without.
-    single, timed : Histogram
-        Steps with one stamp; and steps with timed operations, including all their stamps.
-    fine_blocks : Histogram
-        Steps of blocks, by the mean of their block, in picoseconds: a step may take 1.5 ns.
-    parts : StepTally or None
-        Times of parts; None if this loop has no code of its own on this tier.
-    inside_steps, inside_ns : int
-        Steps with a known time inside the outer loop's code, and that time.
-    is_inside : bool
-        Whether steps ran inside the outer loop's code.
+    ``run`` is -1 for a chunk whose single steps are not kept; ``stamps_ns`` is the cost of operations' stamps per step, 0 for steps
+    with one stamp.
     """
 
-    __slots__ = ("fine_blocks", "inside_ns", "inside_steps", "is_inside", "parts", "single", "steps", "timed")
-
-    def __init__(self) -> None:
-        self.single, self.timed, self.fine_blocks = Histogram(), Histogram(), Histogram()
-        self.parts: StepTally | None = None
-        self.steps = self.inside_steps = self.inside_ns = 0
-        self.is_inside = False
-
-    @property
-    def usual_ns(self) -> float:
-        """The median of the most frequent way of timing."""
-        return max(
-            (self.single.count, self.single.median),
-            (self.timed.count, self.timed.median),
-            (self.fine_blocks.count, self.fine_blocks.median / FINE),
-        )[1]
-
-
-class _Piece(NamedTuple):
-    """A gathered chunk of a run; ``stamps_ns`` is the cost of operations' stamps per step, 0 for steps with one stamp."""
-
+    series: StepSeries | Stretch
     run: int
-    first: int
-    times: Samples
-    covers: Samples | None
     stamps_ns: int
 
 
@@ -89,7 +54,7 @@ class StepTimes:
 
     Attributes
     ----------
-    tiers : dict of str to TierTimes
+    tiers : dict of str to StepTally
         Times of steps by tier.
     sample : StepSample
         A sample of single steps and blocks, less the estimated cost of operations' stamps.
@@ -103,57 +68,56 @@ class StepTimes:
 
     def __init__(self, operations: int, around: StepTimes | None = None) -> None:
         self._operations, self._around, self._latest = operations, around, ""
-        self.tiers: dict[str, TierTimes] = {}
+        self.tiers: dict[str, StepTally] = {}
         self.sample = StepSample()
         self.block_count = self.block_steps = 0
         self._pieces: list[_Piece] = []
-        self._gathered, self._tier = 0, TierTimes()  # number of gathered times, and the tier of all of them
+        self._gathered, self._tier = 0, StepTally(0)  # number of gathered times, and the tier of all of them
 
-    def _of(self, tier: str) -> TierTimes:
+    def _of(self, tier: str) -> StepTally:
         found = self.tiers.get(tier)
         if found is None:
-            found = self.tiers[tier] = TierTimes()
+            found = self.tiers[tier] = StepTally(self._operations)
         return found
 
-    def take(self, series: StepSeries) -> None:
-        """Add a chunk of steps to the totals."""
+    def take(self, series: StepSeries, run: int = -1, stamps_ns: float = 0.0) -> None:
+        """Add a chunk of steps; of a numbered run single steps are kept, less the cost of operations' stamps per step."""
         tier, self._latest = self._of(series.tier), series.tier
         tier.steps += series.steps
-        if tier.parts is None:
-            tier.parts = StepTally(self._operations)
-        tier.parts.add(series)
+        tier.has_code = True
+        self._gather(tier, _Piece(series, run, 0 if series.op_ns is None else max(1, int(stamps_ns))))
+        self._gathered += (series.interval_ns if series.op_ns is None else series.op_ns).size
+        if self._gathered > PENDING:
+            self.count_gathered()
 
-    def keep(self, run: int, series: StepSeries, stamps_ns: float) -> None:
-        """Add the times of a chunk's steps; ``stamps_ns`` estimates the cost of operations' stamps per step."""
-        tier, times = self._of(series.tier), series.interval_ns
-        if tier is not self._tier:
+    def _gather(self, tier: StepTally, piece: _Piece) -> None:
+        if tier is not self._tier or len(self._pieces) >= PIECES:
             self.count_gathered()
-            self._tier = tier
-        stamps = 0 if series.op_ns is None else max(1, int(stamps_ns))
-        self._pieces.append(_Piece(run, series.first, times, series.covers, stamps))
-        self._gathered += len(times)
-        if self._gathered > PENDING or len(self._pieces) >= PIECES:
-            self.count_gathered()
+        self._tier = tier
+        self._pieces.append(piece)
 
     def count_gathered(self) -> None:
         """Count the gathered times."""
-        pieces, self._pieces, self._gathered = self._pieces, [], 0
-        if not pieces:
+        pieces, self._pieces, self._gathered, tier = self._pieces, [], 0, self._tier
+        kept: list[StepSeries] = []
+        for series, run, _ in pieces:
+            if isinstance(series, Stretch):
+                tier.totals.pass_by(series)
+                continue
+            tier.add(series)
+            if run >= 0:
+                kept.append(series)
+        if not kept:
             return
-        counts = np.array([len(piece.times) for piece in pieces])
-        times = np.concatenate([piece.times for piece in pieces])
-        covers = np.concatenate(
-            [
-                np.ones(len(piece.times), np.int64) if piece.covers is None else piece.covers
-                for piece in pieces
-            ]
-        )
-        runs = np.repeat([piece.run for piece in pieces], counts)
-        stamps = np.repeat([piece.stamps_ns for piece in pieces], counts)
+        counts = np.array([len(series.interval_ns) for series in kept])
+        times = np.concatenate([series.interval_ns for series in kept])
+        covers = np.concatenate([_covers(series) for series in kept])
+        runs = np.repeat([piece.run for piece in pieces if piece.run >= 0], counts)
+        stamps = np.repeat([piece.stamps_ns for piece in pieces if piece.run >= 0], counts)
         # the first step of an interval: the gathered steps before it, shifted to the first step of its chunk
         firsts = np.cumsum(covers) - covers
-        chunks = np.array([piece.first for piece in pieces]) - firsts[np.cumsum(counts) - counts]
-        several, tier = covers > 1, self._tier
+        chunks = np.array([series.first for series in kept]) - firsts[np.cumsum(counts) - counts]
+        several = covers > 1
         tier.single.add(times[~several & (stamps == 0)])
         tier.timed.add(times[stamps > 0])
         tier.fine_blocks.add(FINE * times[several] // covers[several], covers[several])
@@ -180,8 +144,8 @@ class StepTimes:
         if now := self.now:
             tier = self._of(now)
             tier.steps += steps
-            if steps and tier.parts is not None:
-                tier.parts.pass_by(Stretch(steps, elapsed_ns))
+            if steps and tier.has_code:
+                self._gather(tier, _Piece(Stretch(steps, elapsed_ns), -1, 0))
 
     def inside(self, name: str, steps: int, elapsed_ns: int) -> None:
         """Count steps inside the outer loop's code, and their time if known."""
@@ -198,7 +162,7 @@ class StepTimes:
     def part_of(self) -> str:
         """The tier of the outer loop's code that ran most steps, if that tier never ran code of this loop; else empty."""
         most = max(self.tiers, key=self._steps_of, default="")
-        return most if most and self.tiers[most].parts is None else ""
+        return most if most and not self.tiers[most].has_code else ""
 
     def _steps_of(self, tier: str) -> int:
         return self.tiers[tier].steps
@@ -211,14 +175,13 @@ class StepTimes:
         """
         if self.part_of:
             return self.part_of
-        own = [name for name, tier in self.tiers.items() if tier.parts is not None]
-        timed = [name for name in own if self.parts_of(name).steps] or own
+        own = [name for name, tier in self.tiers.items() if tier.has_code]
+        timed = [name for name in own if self.tiers[name].parts.count] or own
         return max(timed, key=self._steps_of, default="")
 
-    def parts_of(self, tier: str) -> StepTally:
-        """Return the times of the parts of a tier's steps."""
-        found = self.tiers.get(tier)
-        return StepTally(self._operations) if found is None or found.parts is None else found.parts
+    def tally(self, tier: str) -> StepTally:
+        """Return the times of a tier's steps."""
+        return self.tiers.get(tier) or StepTally(self._operations)
 
     def inside_times(self) -> Histogram:
         """Return the times of the steps inside the outer loop's code: for each step the mean of all."""
@@ -242,8 +205,8 @@ class StepTimes:
         from scanviz.profiler.recording.division import GRAIN, apportioned
 
         steps, whole, parts = unobserved_steps, unobserved_ns, np.zeros(self._operations + 2)
-        for name in self.tiers:
-            division, totals = divisions.get(name), self.parts_of(name).totals
+        for name, tier in self.tiers.items():
+            division, totals = divisions.get(name), tier.totals
             worked = float(totals.ns)
             if division is not None:
                 worked -= totals.ticked_steps * division.tick_ns + totals.timed_steps * division.added_ns
@@ -257,7 +220,7 @@ class StepTimes:
         """Return the cost of the stamps of all steps, at the prices measured in the loop."""
         found = 0.0
         for name, division in divisions.items():
-            totals = self.parts_of(name).totals
+            totals = self.tiers[name].totals
             timing_ns = max(division.added_ns, division.timed_ns - division.typical_ns)
             found += totals.ticked_steps * division.tick_ns + totals.timed_steps * timing_ns
         return found
@@ -302,7 +265,7 @@ class StepTimes:
     def measures(self, division: Division | None, tier: str, inside: Histogram) -> dict[str, float]:
         """Return the measures of slow steps, and of steps of other tiers."""
         found: dict[str, float] = {}
-        together, parts = self._together(division, tier, inside), self.parts_of(tier)
+        together, parts = self._together(division, tier, inside), self.tally(tier)
         if together.count >= FEWEST_SLOW and not self.block_count and not inside.count:
             found["slowest_hundredth_ns"] = float(together.slowest_ns(0.01))
         if parts.slow_steps:
@@ -331,10 +294,10 @@ class StepTimes:
         """Return the operations with their times in the typical step; unchanged without a division."""
         if division is None:
             return tuple(operations)
-        parts = self.parts_of(tier)
+        parts = self.tally(tier)
         averages: Sequence[float | None] = means[: len(operations)] or [None] * len(operations)
         found = tuple(
-            replace(operation, samples=parts.steps, typical_ns=time, mean_ns=mean, spread_ns=spread)
+            replace(operation, samples=parts.parts.count, typical_ns=time, mean_ns=mean, spread_ns=spread)
             for operation, time, mean, spread in zip(
                 operations, division.operations, averages, division.spreads, strict=True
             )
@@ -347,4 +310,8 @@ class StepTimes:
         )
 
 
-__all__ = ["DETAIL_BYTES", "StepTimes", "TierTimes"]
+def _covers(series: StepSeries) -> Samples:
+    return np.ones(len(series.interval_ns), np.int64) if series.covers is None else series.covers
+
+
+__all__ = ["DETAIL_BYTES", "StepTimes"]

@@ -59,20 +59,18 @@ def timed_steps(count: int, operation_ns: int, whole_ns: int) -> StepSeries:
     return StepSeries(1, 0, times, np.full((1, count), operation_ns, np.int64), np.full(count, 5, np.int64))
 
 
-def blocks_of(tally: StepTally, times: list[int], covers: list[int], plain: bool) -> Histogram:
+def blocks_of(tally: StepTally, times: list[int], covers: list[int], plain: bool) -> None:
     series = StepSeries(1, 0, np.array(times, np.int64), covers=np.array(covers, np.int64), plain=plain)
     tally.add(series)
-    found = Histogram()
-    found.add(FINE * series.interval_ns // series.covers, series.covers)
-    return found
+    tally.fine_blocks.add(FINE * series.interval_ns // series.covers, series.covers)
 
 
 def test_the_median_of_plain_blocks_is_the_typical_step() -> None:
     tally = StepTally(1)
     tally.add(timed_steps(40, 900, 1000))  # another code, which takes many times longer
-    blocks = blocks_of(tally, [50_000, 2560, 2816, 6000, 9000], [2, 1024, 1024, 1024, 100], plain=True)
+    blocks_of(tally, [50_000, 2560, 2816, 6000, 9000], [2, 1024, 1024, 1024, 100], plain=True)
     tally.add(StepSeries(1, 0, np.array([900]), covers=np.array([64]), control=True))  # of a run passed over
-    found = divided(tally, Histogram(), blocks, 10.0)
+    found = divided(tally, 10.0)
     assert found is not None and found.in_place and found.tick_ns < 0.1
     assert found.typical_ns == 2.75 == sum(found.operations) + found.copies + found.rest
     assert (tally.totals.ns, tally.totals.steps) == (40 * 1000 + 70_376 + 900, 40 + 3174 + 64)
@@ -83,24 +81,23 @@ def test_plain_blocks_of_mostly_entering_the_code_are_ignored() -> None:
     tally.add(timed_steps(40, 60, 100))
     for warm, one, rest in ((4000, 4100, 3900), (4000, 4000, 3500), (3000, 4200, 4100)):
         tally.add(StepSeries(1, 0, np.array([warm, one, rest]), covers=np.array([8, 1, 31]), control=True))
-    blocks = blocks_of(tally, [736] * 30, [32] * 30, plain=False)
-    found = divided(tally, Histogram(), blocks, 10.0)
+    blocks_of(tally, [736] * 30, [32] * 30, plain=False)
+    found = divided(tally, 10.0)
     assert found is not None and found.typical_ns == pytest.approx(23, abs=0.2)
     for rest in (42_000, 44_000, 84_000):  # these are long enough
         tally.add(StepSeries(1, 0, np.array([4000, 4000, rest]), covers=np.array([8, 1, 2001]), control=True))
-    found = divided(tally, Histogram(), blocks, 10.0)
+    found = divided(tally, 10.0)
     assert found is not None and found.typical_ns == 20 and found.tick_ns == pytest.approx(3, abs=0.2)
 
 
 def test_steps_of_less_than_two_nanoseconds_are_not_rounded_to_whole_ones() -> None:
-    tally, times = StepTally(1), StepTimes(1)
-    tally.add(timed_steps(40, 60, 100))
+    times = StepTimes(1)
+    times.take(timed_steps(40, 60, 100))
     series = StepSeries(1, 0, np.full(30, 819, np.int64), covers=np.full(30, 512, np.int64))
-    times.take(series)
-    times.keep(0, series, 0.0)
+    times.take(series, run=0)
     times.count_gathered()
-    (tier,) = times.tiers.values()
-    found = divided(tally, tier.single, tier.fine_blocks, 10.0)
+    (tally,) = times.tiers.values()
+    found = divided(tally, 10.0)
     assert found is not None and found.typical_ns == pytest.approx(1.6, rel=0.01), (
         "two of them are a quarter more"
     )
@@ -117,7 +114,7 @@ def test_expensive_stamps_do_not_hide_the_time_of_an_inner_loop() -> None:
     tally.add(StepSeries(1, 0, operations.sum(axis=0) + copies + 18, operations, copies))
     for _ in range(4):  # plain blocks: 190 ns a step, of which nearly all is the loop
         tally.add(StepSeries(1, 0, np.array([190 * 1000]), covers=np.array([1000]), control=True))
-    found = divided(tally, Histogram(), Histogram(), 4.0)
+    found = divided(tally, 4.0)
     assert found is not None and found.typical_ns == 190
     assert found.operations[4] > 0.6 * 190
 
@@ -128,9 +125,8 @@ def test_many_very_short_operations_share_the_time_of_their_step() -> None:
     operations[::3] += 1  # a third of a nanosecond each, which no clock tells from nothing
     copies = np.full(40, stamp, np.int64)
     tally.add(StepSeries(1, 0, operations.sum(axis=0) + copies + stamp, operations, copies))
-    single = Histogram()
-    single.add(np.full(40, 22, np.int64))  # of which the stamp of the step takes two
-    found = divided(tally, single, Histogram(), 4.0)
+    tally.single.add(np.full(40, 22, np.int64))  # of which the stamp of the step takes two
+    found = divided(tally, 4.0)
     assert found is not None and found.typical_ns == 20
     assert found.copies + found.rest < 2 and sum(found.operations) > 18
 
@@ -141,9 +137,8 @@ def test_shares_of_fused_operations_are_not_rounded_to_nanoseconds() -> None:
     operations = np.full((count, 40), (20 + stamp) / count)
     copies = np.full(40, stamp, np.int64)
     tally.add(StepSeries(1, 0, np.full(40, 20 + 3 * stamp), operations, copies, op_stamps=shares))
-    single = Histogram()
-    single.add(np.full(40, 25, np.int64))  # of which the stamp of the step takes five
-    found = divided(tally, single, Histogram(), float(stamp))
+    tally.single.add(np.full(40, 25, np.int64))  # of which the stamp of the step takes five
+    found = divided(tally, float(stamp))
     assert found is not None and found.operations == pytest.approx([0.5] * count, rel=0.05)
 
 
@@ -155,9 +150,8 @@ def test_an_operation_without_a_stamp_takes_no_time() -> None:
     copies = np.full(40, 1 + stamp, np.int64)
     whole = np.full(40, 3 + 3 * stamp, np.int64)
     tally.add(StepSeries(1, 0, whole, operations, copies, op_stamps=shares))
-    single = Histogram()
-    single.add(np.full(40, 8, np.int64))  # of which the stamp of the step takes five
-    found = divided(tally, single, Histogram(), float(stamp))
+    tally.single.add(np.full(40, 8, np.int64))  # of which the stamp of the step takes five
+    found = divided(tally, float(stamp))
     assert found is not None and found.typical_ns == 3
     *done, size = found.operations
     assert size == 0.0 and min(done) > 0.0
@@ -171,9 +165,8 @@ def test_fused_operations_share_one_stamp_in_proportion_to_their_times() -> None
     copies = np.full(40, 5 + stamp, np.int64)
     whole = operations.sum(axis=0) + copies + 15 + stamp
     tally.add(StepSeries(1, 0, whole, operations, copies, op_stamps=shares))
-    single = Histogram()
-    single.add(np.full(40, 120, np.int64))
-    found = divided(tally, single, Histogram(), float(stamp))
+    tally.single.add(np.full(40, 120, np.int64))
+    found = divided(tally, float(stamp))
     assert found is not None and sum(found.operations) + found.copies + found.rest == found.typical_ns
     assert found.stamp_ns == pytest.approx(stamp, rel=0.25)
     small, large, middle = found.operations

@@ -112,8 +112,8 @@ class ProcessorTally:
         wall = now.wall_ns - begun.wall_ns
         self._wall_ns += wall
         self._cpu_ns += min(wall, now.cpu_ns - begun.cpu_ns)  # two clocks, read one after the other
-        self._switches = _more(self._switches, begun.switches, now.switches)
-        self._faults = _more(self._faults, begun.faults, now.faults)
+        self._switches = more(self._switches, begun.switches, now.switches)
+        self._faults = more(self._faults, begun.faults, now.faults)
         self._skip = min(MOST_SKIPPED, READ_EVERY_NS // max(wall, 1))
 
     def drop(self, run: int) -> None:
@@ -127,7 +127,8 @@ class ProcessorTally:
         return used(total_ns * self._cpu_ns / self._wall_ns, self._switches, self._faults)
 
 
-def _more(known: int | None, before: int | None, now: int | None) -> int | None:
+def more(known: int | None, before: int | None, now: int | None) -> int | None:
+    """Return a count with what was added between two readings; None if the system does not count it."""
     return None if known is None or before is None or now is None else known + now - before
 
 
@@ -141,4 +142,4 @@ def used(cpu_ns: float, switches: int | None, faults: int | None = None) -> dict
     return found
 
 
-__all__ = ["ProcessorTally", "Read", "Usage", "process_usage", "thread_usage", "used"]
+__all__ = ["ProcessorTally", "Read", "Usage", "more", "process_usage", "thread_usage", "used"]

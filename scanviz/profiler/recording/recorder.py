@@ -288,7 +288,8 @@ class Recorder(Observer):
         notify_counted()
         with self._lock:
             now = self._clock()
-            call_ns = self._call_ns(now)
+            wall_ns = self._run.wall_ns(now)
+            call_ns = self._timeline.call_ns(wall_ns, now, lambda: self._calibration.call_ns)
             running = self._timeline.running(now)
             work = {key: function.work() for key, function in self._met.functions.items()}
             functions = [
@@ -306,7 +307,7 @@ class Recorder(Observer):
                 script=self._run.script,
                 arguments=self._run.arguments,
                 detail=self.detail,
-                wall_ns=self._run.wall_ns(now),
+                wall_ns=wall_ns,
                 outcome=self._run.outcome,
                 cost=self._cost(),
                 functions=tuple(map(_renamed, functions, names)),
@@ -342,13 +343,6 @@ class Recorder(Observer):
             )
             for key, record in records.items()
         )
-
-    def _call_ns(self, now: int) -> float:
-        """Return the nanoseconds of entering and leaving a call, at most what the wall time leaves; 0 without calls."""
-        times = self._timeline
-        if not times.calls and not times.calls_beside:
-            return 0.0
-        return min(self._calibration.call_ns, times.most_call_ns(self._run.wall_ns(now), now))
 
     def _cost(self) -> CostRecord:
         from scanviz.record.model import CostRecord

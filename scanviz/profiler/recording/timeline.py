@@ -10,13 +10,14 @@ from __future__ import annotations
 import math
 import os
 import time
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Literal
 
 from scanviz.engine.graph.provenance import SourceLine
 from scanviz.engine.observe import Building
-from scanviz.profiler.recording.processor import Usage, process_usage, used
+from scanviz.profiler.recording.processor import Usage, more, process_usage, used
 from scanviz.record.paths import recorded_path
 from scanviz.record.values import OutcomeRecord
 
@@ -35,14 +36,22 @@ class _Open:
         self.kind, self.of, self.begun, self.inside_ns = kind, of, begun, 0
 
 
-class Built:
-    """Builds at one source line: their number, and their time without nested calls."""
+class _Thread:
+    """Time of a thread in finished calls, builds and recording; its finished calls; its open calls and builds, innermost last."""
 
-    __slots__ = ("count", "kind", "total_ns", "where")
+    __slots__ = ("calls", "inside_ns", "open")
 
-    def __init__(self, kind: Building, where: SourceLine | None) -> None:
-        self.kind, self.where = kind, where
-        self.count = self.total_ns = 0
+    def __init__(self) -> None:
+        self.inside_ns = self.calls = 0
+        self.open: list[_Open] = []
+
+    def going_on_ns(self, now: int) -> int:
+        """Return the time so far of the outermost open call or build."""
+        return max(0, now - self.open[0].begun) if self.open else 0
+
+    def whole_ns(self, now: int, call_ns: float) -> int:
+        """Return all time inside scanviz, adding ``call_ns`` per call."""
+        return self.inside_ns + self.going_on_ns(now) + round(self.calls * call_ns)
 
 
 class Timeline:
@@ -55,16 +64,8 @@ class Timeline:
 
     Attributes
     ----------
-    inside_ns, beside_ns : int
-        Time of this thread, and of all others, in finished calls, builds and recording.
     recording_ns : int
-        Profiler overhead outside of calls, included in these times.
-    calls, calls_beside : int
-        Calls from the script that ended in this thread, and in all others; their times exclude entering and leaving the call.
-    threads : set of int
-        The other threads.
-    built : dict
-        Builds by kind and line.
+        Profiler overhead outside of calls, included in the times of threads.
 
     Examples
     --------
@@ -73,85 +74,77 @@ class Timeline:
     >>> times.enter(1, "call", 7, 110)
     >>> times.leave(1, 20), times.leave(1, 50)
     (0, 20)
-    >>> times.inside_ns, times.running(200)
+    >>> times.record(200, 0.0).inside_ns, times.running(200)
     (50, {})
     """
 
-    __slots__ = (
-        "_open", "_thread", "beside_ns", "built", "calls", "calls_beside", "inside_ns", "recording_ns", "threads",
-    )  # fmt: skip
+    __slots__ = ("_built", "_own", "_threads", "recording_ns")
 
     def __init__(self, thread: int) -> None:
-        self._thread = thread
-        self._open: dict[int, list[_Open]] = {}
-        self.inside_ns = self.beside_ns = self.recording_ns = 0
-        self.calls = self.calls_beside = 0
-        self.threads: set[int] = set()
-        self.built: dict[tuple[Building, SourceLine | None], Built] = {}
+        self._threads: defaultdict[int, _Thread] = defaultdict(_Thread)
+        self._own = self._threads[thread]
+        self._built: dict[
+            tuple[Building, SourceLine | None], list[int]
+        ] = {}  # number and time, without nested calls
+        self.recording_ns = 0
 
     def enter(self, thread: int, kind: Literal["call", "build"], of: int, now: int) -> None:
         """Open a call of function ``of``, or a build."""
-        self._open.setdefault(thread, []).append(_Open(kind, of, now))
+        self._threads[thread].open.append(_Open(kind, of, now))
 
     def leave(self, thread: int, elapsed_ns: int) -> int:
         """Close the thread's innermost call or build; return the time of the calls and builds nested in it."""
-        stack = self._open.get(thread)
-        if not stack:  # it began before the recording
+        times = self._threads[thread]
+        if not times.open:  # it began before the recording
             return 0
-        inside = min(stack.pop().inside_ns, elapsed_ns)
-        if not stack:
-            del self._open[thread]
+        inside = min(times.open.pop().inside_ns, elapsed_ns)
         self.add(thread, elapsed_ns)
         return inside
 
     def add(self, thread: int, elapsed_ns: int) -> None:
         """Add time inside scanviz: to the open call or build, else to the thread."""
-        stack = self._open.get(thread)
-        if stack:
-            stack[-1].inside_ns += elapsed_ns
-        elif thread == self._thread:
-            self.inside_ns += elapsed_ns
+        times = self._threads[thread]
+        if times.open:
+            times.open[-1].inside_ns += elapsed_ns
         else:
-            self.threads.add(thread)
-            self.beside_ns += elapsed_ns
+            times.inside_ns += elapsed_ns
 
     def returned(self, thread: int, elapsed_ns: int, calls: int) -> int:
         """Add the time of returned calls; return how many of them the script made."""
         self.add(thread, elapsed_ns)
-        if self._open.get(thread):
+        if self._threads[thread].open:
             return 0
-        if thread == self._thread:
-            self.calls += calls
-        else:
-            self.calls_beside += calls
+        self._threads[thread].calls += calls
         return calls
 
     def built_by(self, kind: Building, where: SourceLine | None, own_ns: int) -> None:
         """Count a build at a source line."""
         key = (kind, where)
-        if key not in self.built and len(self.built) >= BUILT_AT:
+        if key not in self._built and len(self._built) >= BUILT_AT:
             key = (kind, None)
-        found = self.built.setdefault(key, Built(*key))
-        found.count += 1
-        found.total_ns += own_ns
+        found = self._built.setdefault(key, [0, 0])
+        found[0] += 1
+        found[1] += own_ns
 
     def recorded(self, thread: int, elapsed_ns: int) -> None:
         """Add profiler overhead outside of calls."""
         self.recording_ns += elapsed_ns
         self.add(thread, elapsed_ns)
 
-    def most_call_ns(self, wall_ns: int, now: int) -> float:
-        """Return an upper bound on entering and leaving a call, from the wall time of the run."""
-        opened = self._open.get(self._thread)
-        going_on = max(0, now - opened[0].begun) if opened else 0
-        return max(0, wall_ns - self.inside_ns - going_on) / self.calls if self.calls else math.inf
+    def call_ns(self, wall_ns: int, now: int, measure: Callable[[], float]) -> float:
+        """Return the measured time of entering and leaving a call, at most what the wall time leaves; 0 without calls."""
+        own = self._own
+        if not any(times.calls for times in self._threads.values()):
+            return 0.0
+        left = max(0, wall_ns - own.inside_ns - own.going_on_ns(now)) / own.calls if own.calls else math.inf
+        return min(measure(), left)
 
     def running(self, now: int) -> dict[int, int]:
         """Return the time so far of open calls by function, without nested calls and builds."""
         found: dict[int, int] = {}
-        for stack in self._open.values():
-            ends = [*(opened.begun for opened in stack[1:]), now]
-            for opened, end in zip(stack, ends, strict=True):
+        for times in self._threads.values():
+            ends = [*(opened.begun for opened in times.open[1:]), now]
+            for opened, end in zip(times.open, ends, strict=False):
                 if opened.kind == "call":
                     own = max(0, end - opened.begun - opened.inside_ns)
                     found[opened.of] = found.get(opened.of, 0) + own
@@ -159,29 +152,23 @@ class Timeline:
 
     def building(self) -> tuple[BuildRecord, ...]:
         """Return the builds, the longest first."""
-        if not self.built:
+        if not self._built:
             return ()
         from scanviz.record.model import BuildRecord
         from scanviz.record.program_snapshot import source_record
 
-        found = sorted(self.built.values(), key=lambda built: -built.total_ns)
-        return tuple(
-            BuildRecord(built.kind, source_record(built.where), built.count, built.total_ns)
-            for built in found
-        )
+        found = [
+            BuildRecord(kind, source_record(where), *built) for (kind, where), built in self._built.items()
+        ]
+        return tuple(sorted(found, key=lambda built: -built.total_ns))
 
     def record(self, now: int, call_ns: float) -> ThreadTimesRecord:
         """Return the times by thread, adding ``call_ns`` per call; open calls and builds count up to now."""
         from scanviz.record.model import ThreadTimesRecord
 
-        going_on = {thread: max(0, now - stack[0].begun) for thread, stack in self._open.items()}
-        own = going_on.pop(self._thread, 0)
-        return ThreadTimesRecord(
-            self.inside_ns + own + round(self.calls * call_ns),
-            self.beside_ns + sum(going_on.values()) + round(self.calls_beside * call_ns),
-            len(self.threads | set(going_on)),
-            self.recording_ns,
-        )
+        others = [times for times in self._threads.values() if times is not self._own]
+        beside_ns = sum(times.whole_ns(now, call_ns) for times in others)
+        return ThreadTimesRecord(self._own.whole_ns(now, call_ns), beside_ns, len(others), self.recording_ns)
 
 
 class WholeRun:
@@ -246,9 +233,7 @@ class WholeRun:
         before, after = self._used_before, self._used_after
         if after is None:
             return {}
-        known = before.switches is not None and after.switches is not None
-        switches = (after.switches or 0) - (before.switches or 0) if known else None
-        return used(after.cpu_ns - before.cpu_ns, switches)
+        return used(after.cpu_ns - before.cpu_ns, more(0, before.switches, after.switches))
 
 
-__all__ = ["Built", "Timeline", "WholeRun"]
+__all__ = ["Timeline", "WholeRun"]

@@ -131,20 +131,17 @@ def in_process(program: str, options: argparse.Namespace) -> list[dict[str, Any]
     ]
     # threads of OpenBLAS that wait for one another on a busy machine take most of a call
     alone = {**os.environ, **dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1")}
-    done = subprocess.run(
-        [*command, *(["--quick"] if options.quick else [])],
-        capture_output=True,
-        text=True,
-        timeout=LONGEST,
-        check=False,
-        env=alone,
-    )
-    rows = [
-        json.loads(line.removeprefix("ROW ")) for line in done.stdout.splitlines() if line.startswith("ROW ")
-    ]
-    if done.returncode:
-        print(f"{program}: failed: {done.stderr.strip().splitlines()[-1:]}", file=sys.stderr)
-    return rows
+    command += ["--quick"] if options.quick else []
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=LONGEST, check=False, env=alone
+        )
+        text, failed = done.stdout, done.returncode and f"exit code {done.returncode} {done.stderr[-300:]}"
+    except subprocess.TimeoutExpired as late:
+        text, failed = (late.stdout or b"").decode(), f"not at its end after {LONGEST} s"
+    if failed:
+        print(f"{program}: {failed}", file=sys.stderr)
+    return [json.loads(line.removeprefix("ROW ")) for line in text.splitlines() if line.startswith("ROW ")]
 
 
 def main() -> int:

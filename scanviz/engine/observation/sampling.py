@@ -173,11 +173,6 @@ class StepSampler:
         Whether timed steps run the unobserved code.
     """
 
-    __slots__ = (
-        "_done", "_known_by", "_most_steps", "_parts", "_tiers", "control", "nested", "observer", "plain_times", "runs", "step_ns",
-        "timed_ns",
-    )  # fmt: skip
-
     def __init__(self, nested: bool = False, control: bool = False) -> None:
         self.nested, self.control, self.observer = nested, control, 0
         self.runs, self._most_steps = CallSampler(), 0

@@ -50,23 +50,23 @@ def run_observed(
     schedule.plain_times = code.plain_times
     schedule.runs_on(code.tier_name)
     probe.loop_begin(arena.loop.key, arena.steps, arena.bytes_held())
+    failed: BaseException | None = None
     try:
-        arena.check_rows()
-        samples = probe.level is ProbeLevel.STEPS and code.samples
-        for name, first, end in scheduled(arena.steps, samples, schedule):
-            run.part(name, first, end)
-            if run.done == arena.steps:
-                break
-        run.notify_steps()
-        probe.loop_rows(arena.loop.key, arena.row_bytes())
-    except BaseException as error:
         try:
+            arena.check_rows()
+            samples = probe.level is ProbeLevel.STEPS and code.samples
+            for name, first, end in scheduled(arena.steps, samples, schedule):
+                run.part(name, first, end)
+                if run.done == arena.steps:
+                    break
+        finally:
             run.notify_steps()
             probe.loop_rows(arena.loop.key, arena.row_bytes())
-        finally:
-            run.end(error)
+    except BaseException as error:
+        failed = error
         raise
-    run.end(None)
+    finally:
+        run.end(failed)
     return run.done
 
 
@@ -94,9 +94,7 @@ class _ObservedRun:
         self.arena, self.probe, self.schedule, self.own = arena, probe, schedule, own
         self.wanted = arena.steps  # fewer are done if a stop condition holds
         self.done, self.spent = 0, 0  # steps, and their nanoseconds
-        self.inside = (
-            0  # nanoseconds of making room and of the code, including observer overhead of inner loops
-        )
+        self.inside = 0  # nanoseconds of making room and of the code, with observer overhead of inner loops
         # short chunks: notifying of each at once leaves cold caches for the next steps
         self.gathered: list[StepSeries] = []
         self.gathered_ns = 0

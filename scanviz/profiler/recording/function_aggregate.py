@@ -5,7 +5,6 @@ Open calls are identified by number, each with its thread.  The callers hold a l
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -13,18 +12,17 @@ import numpy as np
 from msgspec.structs import replace
 
 from scanviz.profiler.recording.loop_aggregate import LoopAggregate
-from scanviz.profiler.recording.operations import RECENT_CALLS, OperationTally
+from scanviz.profiler.recording.operations import OperationTally
 from scanviz.profiler.recording.plans_met import PlansMet, with_work
 from scanviz.profiler.recording.processor import ProcessorTally
 from scanviz.record.measures import aggregated, declared
-from scanviz.record.statistics import Histogram, median_of
+from scanviz.record.statistics import Histogram
 
 if TYPE_CHECKING:
     from scanviz.profiler.recording.plans_met import AllWork
-    from scanviz.record.model import CallPartsRecord, FunctionRecord
+    from scanviz.record.model import FunctionRecord
 
 MOST_WAITING = 4096  # calls gathered before they are counted
-CALLS_WAITING = 256  # calls with times of operations gathered before they are summed
 
 
 class _Call(NamedTuple):
@@ -46,25 +44,19 @@ class FunctionAggregate:
         Its latest plans.
     """
 
-    __slots__ = (
-        "_elapsed", "_errors", "_first_ns", "_histogram", "_measures", "_open", "_operations", "_parts", "_processor", "_timed",
-        "_what", "loops", "operations", "plans",
-    )  # fmt: skip
-
     def __init__(self, what: FunctionRecord | FunctionIdentity, operations: int | None = None) -> None:
         self._what = what
         self.loops: list[LoopAggregate] = []
         self.plans: PlansMet | None = None
         self._histogram = Histogram()
         self._elapsed: list[int] = []  # gathered times of calls
-        self._timed: list[Sequence[int]] = []  # gathered times of operations, call by call
         self.operations = len(self.record.operations) if operations is None else operations
         self._operations = OperationTally(self.operations)
         self._errors, self._first_ns = 0, 0
         self._measures: dict[str, float] = {}
         self._processor = ProcessorTally()
         self._open: dict[int, _Call] = {}
-        self._parts = _CallParts()
+        self._checks_ns = self._copies_ns = self._recording_ns = self._inside_ns = self._entered = 0
 
     @property
     def record(self) -> FunctionRecord:
@@ -115,7 +107,7 @@ class FunctionAggregate:
         Nested calls and builds took ``inside_ns`` of it.
         """
         self._processor.end(call)
-        self._parts.inside_ns += inside_ns
+        self._inside_ns += inside_ns
         if self.plans is not None:
             self.plans.call_ended()
         before = self._open.pop(call, None)
@@ -148,29 +140,19 @@ class FunctionAggregate:
 
     def timed_call(self, elapsed_ns: Sequence[int], around_ns: int) -> None:
         """Add the times of all operations outside of loops in one call, and the time of the call around them."""
-        self._timed.append(elapsed_ns)
-        if len(self._timed) >= CALLS_WAITING:
-            self._add_up()
-        self._parts.timed_call(around_ns)
-
-    def _add_up(self) -> None:
-        """Sum the gathered times of operations."""
-        if self._timed:
-            self._operations.add_table(np.array(self._timed, np.int64))
-            self._timed.clear()
+        self._operations.add_call(elapsed_ns, around_ns)
 
     def returned(self, checks_ns: int, copies_ns: int, recording_ns: int, entered: int) -> None:
         """Add the overhead of calls around their program; the script made ``entered`` of them."""
-        parts = self._parts
-        parts.entered += entered
-        parts.checks_ns += checks_ns
-        parts.copies_ns += copies_ns
-        parts.recording_ns += recording_ns
+        self._entered += entered
+        self._checks_ns += checks_ns
+        self._copies_ns += copies_ns
+        self._recording_ns += recording_ns
 
     @property
     def recorder_ns(self) -> int:
         """Observer overhead of the calls: the total of returned calls, or at least that of the loops."""
-        return max(self._parts.recording_ns, sum(loop.recorder_ns for loop in self.loops))
+        return max(self._recording_ns, sum(loop.recorder_ns for loop in self.loops))
 
     def measured(self, index: int | None, name: str, value: float) -> None:
         """Add a measure of the function, or of an operation outside of loops."""
@@ -195,8 +177,10 @@ class FunctionAggregate:
         running_ns : int
             Time so far of the calls that have not ended.
         """
+        from scanviz.record.model import CallPartsRecord
+
         self._count()
-        self._add_up()
+        timed, around_ns = self._operations.around(self._histogram.count)
         rewrites, operations = self.record.rewrites, self._operations.records(self.record.operations)
         return replace(
             self.record,
@@ -208,45 +192,13 @@ class FunctionAggregate:
             first_ns=self._first_ns,
             call_times=self._histogram.record(),
             measures=self._measures | self._processor.measures(self._histogram.total),
-            call_parts=self._parts.record(call_ns, running_ns, self._histogram.count),
-        )
-
-
-class _CallParts:
-    """Sums over the calls of a function, and the latest times around operations."""
-
-    __slots__ = (
-        "_around",
-        "_around_ns",
-        "checks_ns",
-        "copies_ns",
-        "entered",
-        "inside_ns",
-        "recording_ns",
-        "timed",
-    )
-
-    def __init__(self) -> None:
-        self.checks_ns = self.copies_ns = self.recording_ns = self.inside_ns = 0
-        self.timed = self._around_ns = self.entered = 0
-        self._around: deque[int] = deque(maxlen=RECENT_CALLS)
-
-    def timed_call(self, around_ns: int) -> None:
-        self.timed += 1
-        self._around_ns += around_ns
-        self._around.append(around_ns)
-
-    def record(self, call_ns: float, running_ns: int, calls: int) -> CallPartsRecord:
-        """Return the record: the mean time around operations if all calls were timed, else the median of the timed ones."""
-        from scanviz.record.model import CallPartsRecord
-
-        around = self._around_ns / self.timed if self.timed else 0.0
-        return CallPartsRecord(
-            self.checks_ns + round(self.entered * call_ns),
-            self.copies_ns,
-            self.recording_ns,
-            self.timed,
-            float(median_of(self._around)) if 0 < self.timed < calls else around,
-            self.inside_ns,
-            running_ns,
+            call_parts=CallPartsRecord(
+                self._checks_ns + round(self._entered * call_ns),
+                self._copies_ns,
+                self._recording_ns,
+                timed,
+                around_ns,
+                self._inside_ns,
+                running_ns,
+            ),
         )

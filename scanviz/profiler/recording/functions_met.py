@@ -50,8 +50,6 @@ class Budget:
     (True, False, True)
     """
 
-    __slots__ = ("_limit", "_used")
-
     def __init__(self, limit: int) -> None:
         self._limit, self._used = limit, 0
 

@@ -52,11 +52,6 @@ class RunTotals:
         Largest buffer size of a run.
     """
 
-    __slots__ = (
-        "buffer_bytes", "entered_ns", "entered_runs", "entered_steps", "failed_runs", "first_run_ns", "longest_run", "runs",
-        "setup_ns", "setups", "total_ns", "unobserved_ns", "unobserved_steps",
-    )  # fmt: skip
-
     def __init__(self) -> None:
         self.runs = self.failed_runs = self.entered_runs = self.entered_steps = self.entered_ns = 0
         self.longest_run = self.buffer_bytes = self.unobserved_steps = 0
@@ -97,14 +92,6 @@ class RunTotals:
         return self.setup_ns + round(min(typical * self.entered_runs, left))
 
 
-class _Clock(NamedTuple):
-    """The clock of steps, as in :class:`~scanviz.engine.observation.events.StepSeries`."""
-
-    source: str = ""
-    resolution_ns: float = 0.0
-    stamp_ns: float | None = None
-
-
 class _OpenRun(NamedTuple):
     """An open run: its number and its begin."""
 
@@ -132,11 +119,6 @@ class LoopAggregate:
         Whether single steps are kept, or only totals; None until the first run decides.
     """
 
-    __slots__ = (
-        "_calibration", "_clock", "_control_steps", "_measures", "_open", "_operations", "_processor", "_row_bytes", "_steps",
-        "_tiers", "_times", "_totals", "_what", "chunks", "detailed", "operations", "recorder_ns", "stamps",
-    )  # fmt: skip
-
     def __init__(
         self,
         what: LoopRecord | LoopIdentity,
@@ -157,7 +139,11 @@ class LoopAggregate:
         self._row_bytes: tuple[int, ...] = ()
         self._measures: dict[str, float] = {}
         self._steps = self._control_steps = 0
-        self._clock = _Clock()
+        self._clock: tuple[str, float, float | None] = (
+            "",
+            0.0,
+            None,
+        )  # source, resolution and cost of stamps
         self.stamps = self.chunks = self.recorder_ns = 0
 
     @property
@@ -214,8 +200,7 @@ class LoopAggregate:
             self._control_steps += series.steps
         else:
             self.stamps += count * a_step
-            if self._clock.source is not series.source:
-                self._clock = _Clock(series.source, series.resolution_ns, series.stamp_ns)
+            self._clock = series.source, series.resolution_ns, series.stamp_ns
         if not self.detailed:
             self._times.take(series)
             self._times.count_gathered()
@@ -233,7 +218,7 @@ class LoopAggregate:
 
     def _stamp_ns(self) -> float:
         """Return the cost of a stamp: the tier's own, or the measured one of the process's clock."""
-        own = self._clock.stamp_ns
+        own = self._clock[2]
         return self._calibration.stamp_ns if own is None else own
 
     def count(self, run: Run, control: bool = False) -> None:
@@ -302,7 +287,7 @@ class LoopAggregate:
         """Return the record so far; open runs count up to now."""
         from scanviz.record.loops import INSIDE, TierRecord
 
-        times, totals, clock = self._times, self._totals, self._clock
+        times, totals, (source, resolution_ns, _) = self._times, self._totals, self._clock
         times.count_gathered()
         tier, divisions = times.usual, self._divisions()
         division = divisions.get(tier)
@@ -339,9 +324,9 @@ class LoopAggregate:
             cost_ns=times.cost_ns(divisions) if divisions else self.stamps * self._stamp_ns(),
             recorder_ns=self.recorder_ns,
             buffer_bytes=totals.buffer_bytes,
-            clock=clock.source,
-            resolution_ns=clock.resolution_ns,
-            stamp_ns=self._stamp_ns() if clock.source else 0.0,
+            clock=source,
+            resolution_ns=resolution_ns,
+            stamp_ns=self._stamp_ns() if source else 0.0,
             blocks=times.block_count + bool(inside.count),
             block_steps=times.block_steps + inside.count,
             tiers=tuple(made),

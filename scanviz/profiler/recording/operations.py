@@ -44,41 +44,50 @@ LEAST_LEFT = 0.1  # share of a timed step that is not stamps
 
 
 class OperationTally:
-    """Times of the operations of a program."""
-
-    __slots__ = ("_counts", "_measures", "_recent", "_totals")
+    """Times of the operations of a program, and of calls around them."""
 
     def __init__(self, count: int) -> None:
-        self._recent: deque[Samples] = deque(maxlen=RECENT_CALLS)
-        self._totals, self._counts = np.zeros(count, np.int64), np.zeros(count, np.int64)
+        self._recent: deque[Times] = deque(maxlen=RECENT_CALLS)
+        # of each operation, then around them
+        self._totals, self._counts = np.zeros(count + 1, np.int64), np.zeros(count + 1, np.int64)
         self._measures: dict[int, dict[str, float]] = {}
 
     def add_one(self, index: int, elapsed_ns: int) -> None:
         """Add one time of one operation."""
-        if 0 <= index < len(self._totals):
+        if 0 <= index < len(self._totals) - 1:
             self._totals[index] += elapsed_ns
             self._counts[index] += 1
 
-    def add_table(self, times: np.ndarray[tuple[int, int], np.dtype[np.int64]]) -> None:
-        """Add the times of all operations in several calls: int64, shape (calls, operations)."""
-        if times.shape[1] == len(self._totals):
-            self._totals += times.sum(axis=0)
-            self._counts += len(times)
-            self._recent.extend(times[-RECENT_CALLS:])
+    def add_call(self, elapsed_ns: Sequence[int], around_ns: int = 0) -> None:
+        """Add the times of all operations in one call, and the time of the call around them."""
+        times = np.array([*elapsed_ns, around_ns], np.int64)
+        if len(times) == len(self._totals):
+            self._totals += times
+            self._counts += 1
+            self._recent.append(times)
+
+    def around(self, calls: int) -> tuple[int, float]:
+        """Return the number of timed calls and the time around their operations: the median if other calls were not timed."""
+        timed = int(self._counts[-1])
+        if not timed:
+            return 0, 0.0
+        times = [row[-1] for row in self._recent]
+        return timed, float(median_of(times)) if timed < calls else float(self._totals[-1] / timed)
 
     def measured(self, index: int, name: str, value: float) -> None:
         """Add a measure of one operation."""
-        if 0 <= index < len(self._totals):
+        if 0 <= index < len(self._totals) - 1:
             aggregated(self._measures.setdefault(index, {}), declared("operation", name), value)
 
     def records(self, operations: tuple[OperationRecord, ...]) -> tuple[OperationRecord, ...]:
         """Return the operations with their mean times, and with medians as typical times if they were timed call by call."""
         # not described yet: another thread has just compiled the function
-        if len(operations) != len(self._totals):
+        if len(operations) != len(self._totals) - 1:
             return operations
+        counts = self._counts[:-1].tolist()
         means = [
             total / count if count else None
-            for total, count in zip(self._totals.tolist(), self._counts.tolist(), strict=True)
+            for total, count in zip(self._totals.tolist(), counts, strict=False)
         ]
         typical = median_of(np.array(self._recent)).tolist() if operations and self._recent else means
         return tuple(
@@ -89,7 +98,7 @@ class OperationTally:
                 mean_ns=means[k],
                 measures=dict(self._measures.get(k, {})),
             )
-            for k, (operation, count) in enumerate(zip(operations, self._counts.tolist(), strict=True))
+            for k, (operation, count) in enumerate(zip(operations, counts, strict=True))
         )
 
 
@@ -138,8 +147,6 @@ class PartTotals:
     >>> totals.estimate()[0].tolist()
     [200.0, 50.0, 250.0]
     """
-
-    __slots__ = ("_between", "_latest", "_parts_ns", "_steps", "ns", "steps", "ticked_steps", "timed_steps")
 
     def __init__(self, rows: int) -> None:
         self._parts_ns: Times = np.zeros(
@@ -256,11 +263,6 @@ class StepTally:
     slow_ns : numpy.ndarray
         Their total excess over the usual step, by rows of ``parts``.
     """
-
-    __slots__ = (
-        "_count", "_entry_ns", "_shares", "disturbed", "fine_blocks", "has_code", "inside", "inside_ns", "inside_steps",
-        "is_inside", "parts", "plain", "single", "slow_ns", "slow_steps", "stamps", "steps", "timed", "totals",
-    )  # fmt: skip
 
     def __init__(self, count: int) -> None:
         self._count, self.stamps = count, [1.0] * (count + 2)

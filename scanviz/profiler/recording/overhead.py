@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
+from statistics import median
 from time import perf_counter_ns
 from typing import Any
 
@@ -26,8 +27,6 @@ class OverheadCalibration:
         Nanoseconds of entering and leaving a call, before its clock is read first and after it is read last; likewise.
     """
 
-    __slots__ = ("_call_ns", "_stamp_ns")
-
     def __init__(self, stamp_ns: float | None = None, call_ns: float | None = None) -> None:
         self._stamp_ns, self._call_ns = stamp_ns, call_ns
 
@@ -44,9 +43,8 @@ class OverheadCalibration:
 
 FREE = OverheadCalibration(0.0, 0.0)
 _STAMPS = 40
-_PAIRS = 35  # groups of four alternating rounds of about 30 µs
-_ROUNDS = 7
-_CALLS = 60
+_ROUNDS = 70  # of three alternating pieces of work, each of about 30 µs
+_CALLS, _CALL_ROUNDS = 60, 7
 
 
 @cache
@@ -58,8 +56,16 @@ def stamp_cost() -> float:
     """
     values, result = np.ones(64), np.empty(64)
     kept: list[int] = []
-    between = _difference(lambda: _stamped(values, result, kept), lambda: _unstamped(values, result))
-    return max(between, min(_timed(lambda: _stamps(kept)) for _ in range(_ROUNDS))) / _STAMPS
+    rounds = [
+        (
+            _timed(lambda: _stamped(values, result, kept)),
+            _timed(lambda: _unstamped(values, result)),
+            _timed(lambda: _stamps(kept)),
+        )
+        for _ in range(_ROUNDS)
+    ]
+    between = median([more - less for more, less, _ in rounds])
+    return max(between, min(alone for _, _, alone in rounds)) / _STAMPS
 
 
 @cache
@@ -81,7 +87,7 @@ def call_cost() -> float:
             called(*values)
         return perf_counter_ns() - begun - stub.inside_ns
 
-    return max(0, sorted(around() for _ in range(_ROUNDS))[_ROUNDS // 2]) / _CALLS
+    return max(0, median([around() for _ in range(_CALL_ROUNDS)])) / _CALLS
 
 
 class _StubCalls:
@@ -104,18 +110,6 @@ def _timed(work: Callable[[], object]) -> int:
     begun = perf_counter_ns()
     work()
     return perf_counter_ns() - begun
-
-
-def _difference(work: Callable[[], object], less: Callable[[], object]) -> float:
-    """Return how much longer one piece of work takes than another: the median difference of neighbours.
-
-    Pieces are short and their order alternates, so that a change of the machine's speed cancels out.
-    """
-    found = []
-    for _ in range(_PAIRS):
-        more, fewer, fewer_again, more_again = _timed(work), _timed(less), _timed(less), _timed(work)
-        found += [more - fewer, more_again - fewer_again]
-    return max(0.0, float(sorted(found)[_PAIRS]))
 
 
 def _stamped(values: Any, result: Any, kept: list[int]) -> None:

@@ -37,8 +37,6 @@ class PlansMet:
         Whether code was compiled for new shapes in a call that has not ended.
     """
 
-    __slots__ = ("_called", "_function", "_met", "_others", "_plans", "code_made", "costs", "program")
-
     def __init__(self, event: CompiledFunction) -> None:
         self._function, self.program = weakref.ref(event.function), event.program
         self._plans: Plans = event.function.memory_plans()

@@ -62,10 +62,6 @@ class StepTimes:
         Number of blocks of several steps, and of these steps.
     """
 
-    __slots__ = (
-        "_around", "_gathered", "_latest", "_operations", "_pieces", "_tier", "block_count", "block_steps", "sample", "tiers",
-    )  # fmt: skip
-
     def __init__(self, operations: int, around: StepTimes | None = None) -> None:
         self._operations, self._around, self._latest = operations, around, ""
         self.tiers: dict[str, StepTally] = {}

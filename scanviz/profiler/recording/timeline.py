@@ -78,8 +78,6 @@ class Timeline:
     (50, {})
     """
 
-    __slots__ = ("_built", "_own", "_threads", "recording_ns")
-
     def __init__(self, thread: int) -> None:
         self._threads: defaultdict[int, _Thread] = defaultdict(_Thread)
         self._own = self._threads[thread]
@@ -186,10 +184,6 @@ class WholeRun:
     outcome : OutcomeRecord
         The outcome, or that the run has not ended.
     """
-
-    __slots__ = (
-        "_begun", "_clock", "_date", "_ended", "_used_after", "_used_before", "arguments", "outcome", "script",
-    )  # fmt: skip
 
     def __init__(self, clock: Callable[[], int]) -> None:
         self._clock = clock

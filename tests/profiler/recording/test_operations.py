@@ -23,8 +23,8 @@ def test_means_and_medians_do_not_depend_on_how_calls_are_gathered(
     tables: list[list[list[int]]],
 ) -> None:
     tally = OperationTally(3)
-    for table in tables:
-        tally.add_table(np.array(table, np.int64))
+    for row in (row for table in tables for row in table):
+        tally.add_call(row)
     calls = np.array([row for table in tables for row in table], np.int64).reshape(-1, 3)
     for k, operation in enumerate(tally.records(THREE)):
         assert operation.samples == len(calls)
@@ -34,10 +34,10 @@ def test_means_and_medians_do_not_depend_on_how_calls_are_gathered(
 
 def test_a_preemption_moves_the_mean_and_not_the_median() -> None:
     tally = OperationTally(3)
-    tally.add_table(np.full((1000, 3), 900, np.int64))
-    usual = np.full((RECENT_CALLS, 3), 100, np.int64)
-    usual[7] = 8_000_000
-    tally.add_table(usual)
+    for _ in range(1000):
+        tally.add_call([900, 900, 900])
+    for call in range(RECENT_CALLS):
+        tally.add_call([8_000_000 if call == 7 else 100] * 3)
     (first, *_) = tally.records(THREE)
     assert first.typical_ns == 100.0 and first.mean_ns > 6000.0 and first.samples == 1000 + RECENT_CALLS
 
@@ -50,7 +50,7 @@ def test_operations_timed_one_by_one_have_their_mean_as_typical_time() -> None:
     assert [operation.typical_ns for operation in text] == [0.0, 600.0, 0.0]
     assert [operation.mean_ns for operation in text] == [None, 600.0, None]
     none = OperationTally(0)
-    none.add_table(np.zeros((4, 0), np.int64))
+    none.add_call([])
     assert none.records(()) == ()
 
 

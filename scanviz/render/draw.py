@@ -188,7 +188,7 @@ class Picture:
         form = target.suffix.removeprefix(".").lower()
         if form not in ("svg", "png", "pdf", "dot", "txt", "json", "graphml", "html"):
             raise ScanvizValueError(
-                f"{target.name} does not end in a format",
+                f"{target.name} has no supported extension",
                 expected=".svg, .png, .pdf, .dot, .html, .txt, .json or .graphml",
             )
         ours = None if force else is_picture

@@ -172,7 +172,7 @@ def _sizes(shape: Any, kind: tuple[int | None, ...]) -> Any:
         size not in (None, mine) for size, mine in zip(known, kind, strict=True) if mine
     ):
         raise ScanvizTypeError(
-            "the shape is of another kind of variable",
+            "the shape does not fit this kind of variable",
             expected=f"{kind}, with sizes for None where they are known",
             found=repr(shape),
             fix=f"T.tensor(shape={tuple(known)})",

@@ -249,7 +249,7 @@ def requested(operands: Sequence[Any]) -> Request:
         values, written, output = _sublists(operands)
     if len(values) != len(written):
         raise ScanvizValueError.here(
-            "einsum: there is not one operand for each part of the subscripts",
+            "einsum: the subscripts name a different number of operands",
             expected=f"{len(written)} operands",
             found=len(values),
         )

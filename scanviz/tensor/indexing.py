@@ -25,7 +25,7 @@ def _iterate(x: Variable) -> Iterator[Variable]:
         raise ScanvizTypeError.here(
             f"`{describe(x)}` cannot be iterated over: "
             + (
-                "how many rows it has is not known while the graph is built"
+                "its number of rows is not known while the graph is built"
                 if kind.ndim
                 else "it is one number"
             ),
@@ -77,7 +77,7 @@ def take_along_axis(x: Any, indices: Any, axis: int | None) -> Variable:
     Raises
     ------
     ScanvizTypeError
-        If ``indices`` has another number of dimensions, or is no array of integers.
+        If ``indices`` has the wrong number of dimensions, or is no array of integers.
 
     Examples
     --------

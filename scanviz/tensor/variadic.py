@@ -183,7 +183,7 @@ def where(condition: Any, x: Any = _NOT_GIVEN, y: Any = _NOT_GIVEN) -> Variable 
         return nonzero(condition)
     if x is _NOT_GIVEN or y is _NOT_GIVEN:
         raise ScanvizTypeError.here(
-            "where takes a condition alone, or one with both of what it chooses from",
+            "where takes a condition, or a condition and two values to choose from",
             fix="T.where(condition, x, y)\nT.where(condition) for the places where it is true",
         )
     return e.where(condition, x, y)

@@ -41,7 +41,10 @@ def test_the_processors_instructions_are_marked_with_the_users_lines(folder):
 def test_a_loop_without_native_code_has_its_reason(folder):
     done = command("native", "s.py", cwd=folder, COLUMNS="")
     assert "loop `chain`: machine code" in done.stdout
-    assert "loop `inverse`: no native code: calling out would cost more than is gained: `pinv`" in done.stdout
+    assert (
+        "loop `inverse`: no native code: callouts would cost more than native code gains: `pinv`"
+        in done.stdout
+    )
 
 
 def test_native_refuses_conflicting_options_and_unknown_loops(folder):

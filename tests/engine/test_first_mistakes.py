@@ -56,7 +56,7 @@ MISTAKES = {
     "a call by another name": (lambda: scanviz.function([x], x)(z=1), "has no input named `z`"),
     "a call with more dimensions": (
         lambda: scanviz.function([x], x)(np.eye(2)),
-        "another number of dimensions",
+        "the wrong number of dimensions",
     ),
     "first values as sequences": (
         lambda: scanviz.scan(lambda s, v: (s + v, s), 0.0, x),

@@ -73,7 +73,7 @@ def test_a_picture_is_overwritten_but_a_foreign_file_never(tmp_path, form):
 
 
 def test_an_unknown_file_extension_is_refused(tmp_path):
-    with pytest.raises(ScanvizValueError, match="does not end in a format"):
+    with pytest.raises(ScanvizValueError, match="has no supported extension"):
         scanviz.draw(loop()[1], tmp_path / "x.jpeg")
 
 

@@ -29,7 +29,7 @@ x = T.tensor("float64", (5,), "x")
         (lambda: T.einsum("ii", W), ShapeError, "letter 'i' names axes of two sizes of operand 0, `W`"),
         (lambda: T.einsum("ij->iz", W), ScanvizValueError, "letter 'z' of the result is in no operand"),
         (lambda: T.einsum("ij->ii", W), ScanvizValueError, "letter 'i' stands 2 times in the result"),
-        (lambda: T.einsum("ij,jk", W), ScanvizValueError, "not one operand for each part"),
+        (lambda: T.einsum("ij,jk", W), ScanvizValueError, "a different number of operands"),
         (lambda: T.einsum("i1", W), ScanvizValueError, "'1' in 'i1' names no axis"),
         (lambda: T.einsum("...j->j", W), ScanvizValueError, "no place for the axes of '...'"),
         (lambda: T.einsum(W, "ij"), ScanvizTypeError, "the axes of an operand are not named"),

@@ -31,7 +31,7 @@ x, A, n = T.vector("x"), T.matrix("A"), T.lscalar("n")
         (lambda: T.cross(T.tensor("float64", (4,), "v"), x), ShapeError, "`v` has 4 components"),
         (lambda: T.cross(T.scalar("s"), x), ScanvizTypeError, "`s` is a scalar, and no vector"),
         (lambda: T.clip(x, 0, min=1), ScanvizValueError, "two names of one limit"),
-        (lambda: T.where(x > 0, x), ScanvizTypeError, "both of what it chooses from"),
+        (lambda: T.where(x > 0, x), ScanvizTypeError, "two values to choose from"),
         (lambda: T.round(x > 0, 1), ScanvizTypeError, "truth values have no 1 decimals"),
         (lambda: x.mT, ScanvizTypeError, "`x` is no matrix to transpose"),
         (lambda: T.vstack([x, x], dtype="int64"), ScanvizTypeError, "an array of float64 is not joined as int64"),
@@ -46,7 +46,7 @@ x, A, n = T.vector("x"), T.matrix("A"), T.lscalar("n")
         (lambda: T.unravel_index(x, (2, 3)), ScanvizTypeError, "the indices must be integers"),
         (lambda: T.ravel_multi_index([n], (2, 3)), ScanvizValueError, "one index for each axis"),
         (lambda: T.ravel_multi_index([n, n], (2, 3), "stop"), ScanvizValueError, "found:    'stop'"),
-        (lambda: T.append(x, A, 0), ScanvizTypeError, "one number of dimensions"),
+        (lambda: T.append(x, A, 0), ScanvizTypeError, "equal numbers of dimensions"),
     ],
 )  # fmt: skip
 def test_mismatched_arguments_are_named(call, kind, message):

@@ -203,7 +203,7 @@ class In:
         array = value if is_array and value.dtype == dtype else self._converted(value, dtype.name)
         if array.ndim != self._ndim:
             raise ScanvizTypeError.here(
-                f"input {self.label} has another number of dimensions",
+                f"input {self.label} has the wrong number of dimensions",
                 expected=some(self._ndim, "dimension"),
                 found=f"shape {array.shape}",
             )
@@ -231,7 +231,7 @@ class In:
             )
         if is_on_device(value):
             raise ScanvizTypeError.here(
-                f"input {self.label} has another dtype",
+                f"input {self.label} has the wrong dtype",
                 expected=dtype,
                 found=f"dtype {value.dtype}, on the device",
                 fix=f"value.astype({dtype!r})",

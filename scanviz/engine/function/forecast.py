@@ -172,7 +172,7 @@ def _checked(function: Function, label: str, kind: Any, value: Any) -> Any:
     sizes = all(isinstance(size, int | np.integer) and size >= 0 for size in shape)
     if len(shape) != ndim or not sizes:
         raise ScanvizTypeError.here(
-            f"input {label} of `{function.name}` has another shape",
+            f"input {label} of `{function.name}` has the wrong shape",
             expected=f"{ndim} sizes, or an array of {ndim} dimensions",
             found=repr(value) if isinstance(value, tuple) else f"shape {shape}",
         )

@@ -198,7 +198,7 @@ def structure(wanted: Any, what: str, constants: bool = False) -> tuple[list[Var
     for variable in listed:
         if isinstance(variable, Constant) and not constants:
             raise ScanvizTypeError.here(
-                f"{what}: `{describe(variable)}` is a constant, which nothing can be differentiated with respect to",
+                f"{what}: `{describe(variable)}` is a constant, so there is no derivative with respect to it",
                 fix="a symbolic input or a shared variable",
             )
         if not isinstance(variable, Variable) or not isinstance(variable.type, TensorType):
@@ -259,7 +259,7 @@ def _seeds(cost: Any, known_grads: Any) -> dict[Variable, Variable]:
         if not isinstance(variable, Variable) or not fits(given.type, variable.type):
             shown = describe(variable) if isinstance(variable, Variable) else repr(variable)
             raise ScanvizTypeError.here(
-                f"known_grads: the gradient of `{shown}` is not like it",
+                f"known_grads: the gradient of `{shown}` has the wrong type",
                 expected=getattr(variable, "type", "a variable"),
                 found=given.type,
             )

@@ -205,7 +205,7 @@ def _listed(variables: Sequence[Variable], points: Any, given: Any, what: str) -
     if isinstance(given, Mapping) and isinstance(points, Mapping):
         if set(points) != set(given):
             raise ScanvizValueError.here(
-                f"{what} needs one vector a variable, under its key",
+                f"{what} needs one vector per variable, under its key",
                 expected=", ".join(map(repr, given)),
                 found=", ".join(map(repr, points)),
             )
@@ -214,7 +214,7 @@ def _listed(variables: Sequence[Variable], points: Any, given: Any, what: str) -
     listed = list(points) if many and isinstance(points, list | tuple | np.ndarray) else [points]
     if len(listed) != len(variables):
         raise ScanvizValueError.here(
-            f"{what} needs one vector a variable", expected=len(variables), found=len(listed)
+            f"{what} needs one vector per variable", expected=len(variables), found=len(listed)
         )
     return listed
 
@@ -225,14 +225,14 @@ def _checked(variable: Variable, value: Any, what: str) -> Variable:
     vector = as_variable(value)
     if tensor_type(vector).ndim != kind.ndim:
         raise ScanvizTypeError.here(
-            f"{what}: the vector for `{describe(variable)}` has another number of dimensions",
+            f"{what}: the vector for `{describe(variable)}` has the wrong number of dimensions",
             expected=kind,
             found=vector.type,
         )
     vector = cast(vector, kind.dtype)
     if not fits(vector.type, kind):
         raise ShapeError.here(
-            f"{what}: the vector for `{describe(variable)}` has another shape",
+            f"{what}: the vector for `{describe(variable)}` has the wrong shape",
             expected=kind,
             found=vector.type,
         )

@@ -116,7 +116,7 @@ def _by_rule(
     found = list(op.pullback([inputs[k] for k in own], list(outputs), list(cotangents)))
     if len(found) != len(own):
         raise ScanvizTypeError(
-            f"the pullback of {op} gives another number of derivatives", expected=len(own), found=len(found)
+            f"the pullback of {op} gives the wrong number of derivatives", expected=len(own), found=len(found)
         )
     results: list[Derivative] = [None] * len(op.inputs)
     for k, given in zip(own, found, strict=True):

@@ -321,7 +321,7 @@ class Op:
         least, most = self.arity
         if len(inputs) < least or (most is not None and len(inputs) > most):
             raise ScanvizTypeError(
-                f"{self.name} takes another number of inputs",
+                f"{self.name} takes a different number of inputs",
                 expected=least
                 if least == most
                 else f"{least} or more"

@@ -207,7 +207,7 @@ def shared(
         array = _array_of(value, "the value of this shared variable")
     except ValueError as error:
         raise ScanvizTypeError.here(
-            "shared() takes an array, or lists that are one",
+            "shared() takes an array, or nested lists of equal lengths",
             found=type(value).__name__,
             fix="lists of equal lengths, or one shared variable each",
         ) from error

@@ -76,7 +76,7 @@ def _checked_sizes(shape: object) -> tuple[int | None, ...]:
     if isinstance(shape, tuple | list) and any(isinstance(size, bool) for size in shape):
         meant = tuple((1 if size else None) if isinstance(size, bool) else size for size in shape)
         raise ScanvizTypeError.here(
-            "a shape has sizes: which axes broadcast is no part of it, axes of size 1 do",
+            "a shape consists of sizes, not of broadcast flags: axes of size 1 broadcast",
             expected="sizes, or None where unknown",
             found=repr(shape),
             fix=repr(meant),
@@ -137,7 +137,7 @@ class TensorType(AnyType):
         """Raise for a type that is called as in Theano, naming the function to use instead."""
         given = "" if name is None else f', "{name}"'
         raise ScanvizTypeError.here(
-            "a type makes no variables", fix=f'T.tensor("{self.dtype}", {self.shape}{given})'
+            "a type cannot be called", fix=f'T.tensor("{self.dtype}", {self.shape}{given})'
         )
 
     @property
@@ -258,7 +258,7 @@ def refuse_masked(value: Any, what: str) -> None:
     if module is None or not isinstance(value, module.MaskedArray) or not module.is_masked(value):
         return
     raise ScanvizTypeError.here(
-        f"{what} has masked values, of which there is no notion here",
+        f"{what} has masked values, which scanviz does not support",
         expected="an array without a mask",
         found=f"{int(module.getmaskarray(value).sum())} of {value.size} values masked",
         fix="value.filled(0), and numpy.ma.getmaskarray(value) as an input of its own",

@@ -59,7 +59,7 @@ def clone(outputs: Any, replace: Any = None) -> Any:
     for old in mapping:
         if old not in known:
             raise ScanvizValueError.here(
-                f"clone: `{describe(old)}` is to be replaced, and the graph does not read it",
+                f"clone: the graph does not read `{describe(old)}`, which is to be replaced",
                 expected="a variable of the graph; those of a loop's step are in its own graph",
                 found=", ".join(
                     f"`{variable.name}`" for variable in known if variable.name and variable.owner is None
@@ -77,7 +77,7 @@ def _pairs(given: Any) -> list[tuple[Variable, Any]]:
     for old, _ in found:
         if not isinstance(old, Variable):
             raise ScanvizTypeError.here(
-                "clone: replace says which variable is replaced by what",
+                "clone: `replace` maps variables to their replacements",
                 expected="a dict of variables, or a list of pairs",
                 found=repr(old),
             )
@@ -152,7 +152,7 @@ def equal_computations(xs: Any, ys: Any, in_xs: Any = None, in_ys: Any = None) -
     mine, theirs = (_listed([] if given is None else given)[1] for given in (in_xs, in_ys))
     if len(mine) != len(theirs):
         raise ScanvizValueError.here(
-            "equal_computations: each input of one graph stands for one of the other",
+            "equal_computations: the two graphs need the same number of inputs",
             expected=f"as many of both: {len(mine)} of in_xs",
             found=f"{len(theirs)} of in_ys",
         )

@@ -115,7 +115,7 @@ def _infer(op: Op, inputs: Sequence[Variable]) -> Sequence[Type]:
     half, odd = divmod(len(inputs) - 1, 2)
     if odd:
         raise ScanvizTypeError(
-            "ifelse takes a value of each kind for both sides", found=f"{len(inputs) - 1} values"
+            "ifelse needs the same number of values on both sides", found=f"{len(inputs) - 1} values"
         )
     found: list[Type] = []
     for first, second in zip(inputs[1 : 1 + half], inputs[1 + half :], strict=True):

@@ -265,5 +265,5 @@ def from_diagonal(value: Any, offset: int = 0) -> Variable:
     """Return the square matrix that has a vector on a diagonal."""
     variable = as_variable(value)
     if tensor_type(variable).ndim != 1:
-        raise ScanvizTypeError.here("a matrix is made from a vector", found=variable.type)
+        raise ScanvizTypeError.here("a diagonal matrix is made from a vector", found=variable.type)
     return build_one(Op(FROM_DIAGONAL, DiagonalParameters(whole(offset, "the diagonal k"))), variable)

@@ -180,7 +180,7 @@ def _lstsq_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
     batch, rows, columns = rectangular(dims)
     right = dims.shapes[1]
     if batch or not 1 <= len(right) <= 2:
-        raise ScanvizTypeError("one matrix and one right-hand side, a vector or a matrix, are needed")
+        raise ScanvizTypeError("lstsq needs one matrix and one right-hand side, a vector or a matrix")
     contracted(dims, rows, right[0], "the right-hand side must have as many rows as the matrix")
     return ((columns, *right[1:]), (None,), (), (dims.minimum(rows, columns),))
 

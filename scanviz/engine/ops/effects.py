@@ -101,7 +101,7 @@ def _stream(parameters: PrintParameters) -> TextIO:
     stream = _open_files.get(parameters.file)
     if stream is None or stream.closed:
         raise ScanvizValueError(
-            f"the file that `{parameters.message}` is printed to is not open here",
+            f"the file for printing `{parameters.message}` is not open in this process",
             expected="a file that is open, in the process that opened it",
             fix="Print(message) to print to standard error",
         )
@@ -223,7 +223,7 @@ class Print:
         if file is not None and not callable(getattr(file, "write", None)):
             fix = "open(path, 'a')" if isinstance(file, str) else None
             raise ScanvizTypeError.here(
-                "Print writes to a text file that is open",
+                "Print needs an open text file",
                 expected="an open text file",
                 found=repr(file),
                 fix=fix,

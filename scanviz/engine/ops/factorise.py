@@ -447,7 +447,7 @@ def solve(a: Any, b: Any, *, assume_a: Literal["gen", "pos"] = "gen") -> Variabl
     given: object = assume_a  # annotations do not stop a user
     if not isinstance(given, str) or given not in ("gen", "pos"):
         raise ScanvizValueError.here(
-            "solve: assume_a says what is known of the matrix",
+            "solve: assume_a cannot be used",
             expected="'gen' (anything) or 'pos' (positive definite)",
             found=repr(assume_a),
         )
@@ -496,7 +496,7 @@ def solve_triangular(
     given: object = trans  # annotations do not stop a user
     if not isinstance(given, int | str) or given not in (0, 1, "N", "T"):
         raise ScanvizValueError.here(
-            "solve_triangular: trans says whether to transpose",
+            "solve_triangular: trans cannot be used",
             expected="0 or 'N', 1 or 'T'",
             found=repr(trans),
         )

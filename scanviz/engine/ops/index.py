@@ -230,7 +230,7 @@ def index_inputs(variable: Variable) -> tuple[Variable, IndexParameters, tuple[V
     node = variable.owner
     if node is None or node.op.declaration is not INDEX:
         raise ScanvizTypeError.here(
-            f"`{describe(variable)}` is no part of an array",
+            f"`{describe(variable)}` is no indexed array",
             fix="set_subtensor(x[index], value), with one index: x[0, 1], not x[0][1]",
         )
     return node.inputs[0], node.op.parameters, node.inputs[1:]
@@ -240,7 +240,7 @@ def _last_infer(op: Op, inputs: Sequence[Variable]) -> Sequence[Type]:
     rows, initial = tensor_type(inputs[0]), tensor_type(inputs[1])
     if rows.ndim != initial.ndim + 1 or rows.dtype != initial.dtype:
         raise ScanvizTypeError.here(
-            f"the initial value `{describe(inputs[1])}` is not like a row of `{describe(inputs[0])}`",
+            f"the initial value `{describe(inputs[1])}` does not match a row of `{describe(inputs[0])}`",
             expected=f"{rows.dtype}, with {rows.ndim - 1} dimensions",
             found=initial,
         )
@@ -283,7 +283,7 @@ def _history_infer(op: Op, inputs: Sequence[Variable]) -> Sequence[Type]:
         (one_row and op.parameters.offset == 1) or initial.ndim == rows.ndim
     ):
         raise ScanvizTypeError.here(
-            f"the initial rows `{describe(inputs[1])}` are not like those of `{describe(inputs[0])}`",
+            f"the initial rows `{describe(inputs[1])}` do not match those of `{describe(inputs[0])}`",
             expected=rows,
             found=initial,
         )

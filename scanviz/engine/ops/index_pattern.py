@@ -137,9 +137,7 @@ def _entry(variable: Variable, part: Any) -> tuple[IndexEntry, list[Variable]]:
         return IndexEntry("slice", numbers[0], numbers[1], numbers[2]), inputs
     if isinstance(part, int | np.integer) and not isinstance(part, bool):
         if abs(int(part)) > _MOST:
-            raise ScanvizIndexError.here(
-                f"no axis of `{describe(variable)}` is so long that it has an index {part}"
-            )
+            raise ScanvizIndexError.here(f"index {part} is beyond every axis of `{describe(variable)}`")
         return IndexEntry("integer", int(part)), []
     if isinstance(part, str | bytes):
         raise _no_index(variable, repr(part), type(part).__name__, None)

@@ -112,7 +112,7 @@ def _alike(arrays: Sequence[Any], what: str, least: int) -> tuple[list[Variable]
     ranks = {tensor_type(part).ndim for part in parts}
     if len(ranks) > 1 or min(ranks) < least:
         raise ScanvizTypeError.here(
-            f"{what} needs arrays of one number of dimensions{', at least 1' * least}",
+            f"{what} needs arrays with equal numbers of dimensions{', at least 1' * least}",
             found=", ".join(f"`{describe(part)}` {part.type}" for part in parts),
             fix="x[None] for one that has a dimension less, or T.stack([…]) to join along a new axis"
             if least
@@ -329,7 +329,7 @@ def _listed(parts: Any) -> list[Any]:
     kind = tensor_type(parts)
     if kind.ndim != 1 or kind.shape[0] is None:
         raise ScanvizTypeError.here(
-            f"split: how many parts `{describe(parts)}` asks for is not known while the graph is built",
+            f"split: the number of parts `{describe(parts)}` is not known while the graph is built",
             expected="a number, or a list of sizes",
             found=kind,
         )

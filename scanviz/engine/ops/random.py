@@ -98,7 +98,7 @@ def _check_parameter(
         for one, size in zip(given, known, strict=True)
     ):
         raise ShapeError(
-            f"{signature.name}: `{name}` does not broadcast to the size that is drawn",
+            f"{signature.name}: `{name}` does not broadcast to the drawn size",
             expected=f"a shape that broadcasts to {_shown(sizes)}",
             found=f"`{describe(variable)}`, {kind}",
         )

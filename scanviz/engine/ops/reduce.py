@@ -152,7 +152,7 @@ def _refuse_empty(name: str, variable: Variable, axes: Sequence[int]) -> None:
     shape = tensor_type(variable).shape
     if builtins.any(shape[axis] == 0 for axis in axes):
         raise ShapeError.here(
-            f"{name} of `{describe(variable)}`, which has no elements there",
+            f"{name} of `{describe(variable)}`, which has no elements along the axes",
             expected="at least one element along the axes to reduce",
             found=f"`{describe(variable)}` {variable.type}, axes {tuple(axes)}",
         )
@@ -190,7 +190,7 @@ def _of_nothing(name: str, value: Array, axes: Sequence[int], dtype: str, keep: 
     if 0 in shape[: builtins.min(axes, default=0)] or 0 not in [shape[axis] for axis in axes]:
         return np.empty(_without(shape, axes, keep), dtype)
     raise ShapeError(
-        f"{name} of an array without elements there",
+        f"{name} of an array without elements along the axes",
         expected="at least one element along the axes to reduce",
         found=f"shape {np.shape(value)}",
     )
@@ -459,7 +459,7 @@ def _to_shape_infer(op: Op, inputs: Sequence[Variable]) -> Sequence[Type]:
     kind = tensor_type(inputs[0])
     if kind.ndim != len(inputs) - 1:
         raise ScanvizValueError(
-            "sum_to_shape takes one size an axis", expected=kind.ndim, found=len(inputs) - 1
+            "sum_to_shape takes one size per axis", expected=kind.ndim, found=len(inputs) - 1
         )
     return (kind.with_shape(wanted_shape(op, static_dims(inputs))[0]),)
 

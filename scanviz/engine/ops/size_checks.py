@@ -99,7 +99,7 @@ def specify_shape(
     sizes = listed(sizes, "specify_shape: the sizes")
     if len(sizes) != tensor_type(variable).ndim:
         raise ShapeError.here(
-            f"{asked_as}: `{describe(variable)}` has another number of dimensions",
+            f"{asked_as}: `{describe(variable)}` has the wrong number of dimensions",
             expected=variable.type,
             found=tuple(sizes),
         )

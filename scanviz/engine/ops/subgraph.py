@@ -216,7 +216,7 @@ def named_subgraph(
     def apply(*arguments: Any) -> Any:
         if len(arguments) != len(own):
             raise ScanvizTypeError.here(
-                f"{name} takes another number of arguments",
+                f"{name} takes a different number of arguments",
                 expected=", ".join(f"`{describe(variable)}`" for variable in own),
                 found=f"{len(arguments)} arguments",
             )
@@ -239,7 +239,7 @@ def _check(own: Sequence[Any], results: Sequence[Any], name: Any, pullback: Any)
         raise ScanvizTypeError.here("a named subgraph needs a name", found=repr(name))
     for variable in (*own, *results):
         if not isinstance(variable, Variable):
-            raise ScanvizTypeError.here(f"{name}: inputs and outputs are variables", found=repr(variable))
+            raise ScanvizTypeError.here(f"{name}: inputs and outputs must be variables", found=repr(variable))
     for variable in own:
         if variable.owner is not None or isinstance(variable, Constant):
             raise ScanvizValueError.here(
@@ -248,10 +248,10 @@ def _check(own: Sequence[Any], results: Sequence[Any], name: Any, pullback: Any)
                 fix="T.vector(name), and the graph built of that",
             )
     if len(set(own)) < len(own) or not results:
-        raise ScanvizValueError.here(f"{name}: inputs are different, and there is an output")
+        raise ScanvizValueError.here(f"{name}: inputs must be distinct, and there must be an output")
     if pullback is not None and not callable(pullback):
         raise ScanvizTypeError.here(
-            f"{name}: pullback is a function",
+            f"{name}: pullback must be a function",
             expected="pullback(inputs, outputs, cotangents)",
             found=repr(pullback),
         )

@@ -128,7 +128,7 @@ def from_data(data: Any, arrays: list[Array]) -> Program:
         verify_types(program)
         verify_program(program)
     except InternalError as error:
-        raise MisfitError(f"the program does not hold together: {error.what}", found=error.found) from error
+        raise MisfitError(f"the program is inconsistent: {error.what}", found=error.found) from error
     except RecursionError as error:
         raise MisfitError("the program is nested too deep") from error
     return program
@@ -142,7 +142,7 @@ def little_endian(array: Array) -> bytes:
 def _entry(archive: zipfile.ZipFile, name: str) -> bytes:
     info = archive.getinfo(name)
     if info.compress_type != zipfile.ZIP_STORED or info.flag_bits & 1:
-        raise MisfitError(f"{name} in the program is not stored as it is")
+        raise MisfitError(f"{name} in the program is compressed or encrypted")
     return archive.read(info)
 
 

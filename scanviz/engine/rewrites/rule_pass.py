@@ -99,7 +99,7 @@ class Asked(Struct, frozen=True):
         return 0 if self.refusals is None else len(self.refusals)
 
 
-_OTHER_EFFECTS = Refusal("something would be printed or checked less often, more often or elsewhere", 4)
+_OTHER_EFFECTS = Refusal("a print or a check would run at another place, or another number of times", 4)
 
 
 def _effects(level: Level) -> Effects:

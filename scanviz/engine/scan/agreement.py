@@ -190,7 +190,7 @@ def agree_update(shared: SharedVariable, value: Variable, where: SourceLine | No
     if wanted == RANDOM_STATE or not isinstance(wanted, TensorType) or not isinstance(given, TensorType):
         if wanted != given:
             raise ScanvizTypeError(
-                f"the update of `{name}` has another type",
+                f"the update of `{name}` has the wrong type",
                 where=_line(value, where),
                 expected=wanted,
                 found=given,
@@ -198,7 +198,7 @@ def agree_update(shared: SharedVariable, value: Variable, where: SourceLine | No
         return value
     if given.ndim != wanted.ndim:
         raise ScanvizTypeError(
-            f"the update of `{name}` has another number of dimensions",
+            f"the update of `{name}` has the wrong number of dimensions",
             where=_line(value, where),
             expected=wanted,
             found=given,

@@ -266,7 +266,7 @@ def removed(view: ScanView, gone: Collection[LoopVariable], dependents: bool) ->
         if not dependents:
             names = " and ".join(f"`{variable.name}`" for variable in reading)
             raise ScanvizValueError.here(
-                f"{' and '.join(f'`{variable.name}`' for variable in gone)} cannot be taken out of `{view.op.scan_name}`",
+                f"{' and '.join(f'`{variable.name}`' for variable in gone)} cannot be removed from `{view.op.scan_name}`",
                 expected="loop variables that nothing else in the step reads",
                 found=f"{names} computed from it",
                 fix="remove(…, dependents=True) to take these out too",
@@ -275,13 +275,11 @@ def removed(view: ScanView, gone: Collection[LoopVariable], dependents: bool) ->
         inner += [read for variable in reading for read in inner_inputs(variable)]
     if view.op.until is not None and view.op.until.condition in depending_on(inner, view.op.inner_outputs):
         raise ScanvizValueError.here(
-            f"the stop condition of `{view.op.scan_name}` depends on what is to be taken out",
+            f"the stop condition of `{view.op.scan_name}` depends on a variable to be removed",
             fix="replace it first: replace({args.cond[0]: …})",
         )
     if not any(has_outer_output(variable) for variable in view.op.variables if variable not in taken):
-        raise ScanvizValueError.here(
-            f"nothing would be left that `{view.op.scan_name}` gives", expected="a result"
-        )
+        raise ScanvizValueError.here(f"`{view.op.scan_name}` would have no result left", expected="a result")
     new, mapping = rebuilt_loop(view, dict.fromkeys(taken))
     return new, mapping
 
@@ -349,7 +347,7 @@ def _check_known(view: ScanView, values: Collection[Variable], fresh: Collection
     unbound = free_leaves(list(values), [*view.op.inner_inputs, *fresh])
     if unbound:
         raise ScanvizValueError.here(
-            f"the step of `{view.op.scan_name}` would read `{describe(unbound[0])}`, which nothing gives it",
+            f"the step of `{view.op.scan_name}` would read `{describe(unbound[0])}`, which no loop variable provides",
             expected="variables of the step and constants",
             fix="add_non_sequence(outer, inner), or add_sequence, first",
         )

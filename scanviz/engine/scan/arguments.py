@@ -199,7 +199,7 @@ def _past_taps(given: Any, what: str) -> tuple[int, ...]:
     future = [tap for tap in taps if tap >= 0]
     if future:
         raise ScanvizValueError.here(
-            f"{what} reads results that are not there yet",
+            f"{what} reads results of later steps",
             expected="negative taps: -1 is the step before",
             found=f"taps={list(taps)}",
             fix=f"taps={past}"
@@ -217,7 +217,7 @@ def _initial(given: Any, taps: tuple[int, ...], what: str) -> Variable:
         return initial
     if not isinstance(initial.type, TensorType):
         raise ScanvizValueError.here(
-            f"{what} is a {initial.type}, of which a step reads the one before alone",
+            f"{what} is a {initial.type}: a step reads only the one before",
             expected="taps=[-1]",
             found=f"taps={list(taps)}",
         )

@@ -112,7 +112,7 @@ def profile(
     """
     if detail not in ("steps", "ops"):
         raise ScanvizValueError(
-            "profile() knows no such detail", expected="'steps' or 'ops'", found=repr(detail)
+            "profile() has no such detail", expected="'steps' or 'ops'", found=repr(detail)
         )
     if steps_a_stamp < 1:
         raise ScanvizValueError(

@@ -249,5 +249,5 @@ def with_traces(record: ProfileRecord, tracer: Tracer) -> ProfileRecord:
 def _check_number(what: str, value: object, largest: int) -> None:
     if type(value) is not int or not 0 < value <= largest:
         raise ScanvizValueError(
-            f"{what} is a number", expected=f"an integer from 1 to {largest}", found=repr(value)[:60]
+            f"{what} must be a number", expected=f"an integer from 1 to {largest}", found=repr(value)[:60]
         )

@@ -72,14 +72,14 @@ class _Lines:
     def level(self, number: int) -> LevelNodes:
         """Return the nodes of a graph; each step belongs to one loop only."""
         if number in self._read or len(self._read) > len(self.levels):
-            raise ScanvizValueError("loops of a graph in the profile have one step together")
+            raise ScanvizValueError("loops of a graph in the profile share a step")
         self._read.add(number)
         return self.levels.get(number, LevelNodes())
 
     def nodes(self, nodes: LevelNodes, indent: str) -> Iterator[str]:
         """Iterate over the lines of the operations of a graph."""
         if len(indent) > DEEPEST * len(INDENT):
-            raise ScanvizValueError("too many loops in one another in a graph of the profile")
+            raise ScanvizValueError("loops of a graph in the profile are nested too deep")
         for node in nodes.ordered():
             results = ", ".join(result.key for result in node.results)
             read = [_shown(nodes, text) for text in node.inputs]

@@ -142,7 +142,7 @@ def no_graph(error: Exception) -> ScanvizValueError:
     if isinstance(error, ScanvizValueError):
         return error
     found = f"{type(error).__name__}: {str(error)[:80]}"
-    return ScanvizValueError("a graph of the profile makes no sense", found=found)
+    return ScanvizValueError("a graph of the profile is invalid", found=found)
 
 
 def step_of(record: VersionsRecord, loop: ScanRecord) -> GraphSnapshot:
@@ -168,7 +168,7 @@ class _Builder:
     ) -> GraphSnapshot:
         """Return the graph at a level."""
         if depth > DEEPEST or level in self._read:
-            raise ScanvizValueError("loops of a graph in the profile are too deep, or have one step together")
+            raise ScanvizValueError("loops of a graph in the profile are nested too deep, or share a step")
         self._read.add(level)
         nodes = self.levels.get(level, LevelNodes())
         ordered: list[NodeRecord] = []
@@ -192,7 +192,7 @@ class _Builder:
         read(wanted)
         given = [*leaves, *(key for node in ordered for key in node.outputs)]
         if len(set(given)) < len(given) or any(leaf.outputs != (key,) for key, leaf in leaves.items()):
-            raise ScanvizValueError("a graph of the profile makes a value twice, or under another name")
+            raise ScanvizValueError("a graph of the profile computes a value twice, or under another name")
         names = tuple(name for name, _ in outputs)
         return GraphSnapshot(title, leaves, tuple(ordered), steps, wanted, names, self.texts)
 

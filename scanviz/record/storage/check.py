@@ -155,7 +155,7 @@ def _has_numbers(hint: Any, around: tuple[Any, ...]) -> bool:
 
 
 def _refused(what: str, found: object = None) -> ScanvizValueError:
-    return ScanvizValueError(f"the profile makes no sense: {what}", found=found)
+    return ScanvizValueError(f"the profile is inconsistent: {what}", found=found)
 
 
 _REASONS = ("first", "last", "every", "event", "asked")

@@ -182,5 +182,5 @@ def _check_array(call: HeldCallRecord, array: ArrayRecord) -> None:
 
 def _refused(call: HeldCallRecord, what: str) -> ScanvizValueError:
     return ScanvizValueError(
-        f"the profile makes no sense: call {call.call} of function {call.function} {what}"
+        f"the profile is inconsistent: call {call.call} of function {call.function} {what}"
     )

@@ -301,7 +301,7 @@ def multivariate_normal(
     vectors = add(centre, dimshuffle(product, *range(tensor_type(product).ndim - 1)))
     if tensor_type(vectors).ndim != rank:
         raise ShapeError.here(
-            "multivariate_normal: `mean` and `cov` do not broadcast to the size that is drawn",
+            "multivariate_normal: `mean` and `cov` do not broadcast to the drawn size",
             expected=f"at most {rank - 1} axes before the vectors",
             found=f"mean {centre.type}, cov {matrix.type}",
         )

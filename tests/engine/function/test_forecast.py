@@ -82,7 +82,7 @@ def test_the_gradient_of_a_loop_that_may_end_early_is_forecast_for_all_its_steps
 
 def test_wrong_calls_are_errors_with_a_message() -> None:
     f = rnn()
-    with pytest.raises(TypeError, match=r"another shape\n  expected: 2 sizes"):
+    with pytest.raises(TypeError, match=r"the wrong shape\n  expected: 2 sizes"):
         f.memory_forecast((3,))
     with pytest.raises(TypeError, match="needs the shape of input"):
         f.memory_forecast()

@@ -28,7 +28,7 @@ def test_inputs_are_checked_and_named():
         f([1.0], np.arange(2) * 2**32)
     with pytest.raises(ScanvizTypeError, match="`v` would lose precision: 0.1 is no float32"):
         f(np.full(2, 0.1), [1])
-    with pytest.raises(ScanvizTypeError, match="`v` has another number of dimensions"):
+    with pytest.raises(ScanvizTypeError, match="`v` has the wrong number of dimensions"):
         f([[1.0]], [1])
     with pytest.raises(ScanvizTypeError, match="needs a value for input `i`"):
         f([1.0])

@@ -57,14 +57,14 @@ def test_a_missing_connection_is_reported():
 
 
 def test_vectors_must_fit():
-    with pytest.raises(ScanvizError, match="one vector a variable"):
+    with pytest.raises(ScanvizError, match="one vector per variable"):
         scanviz.Rop(T.tanh(x), [x], [])
-    with pytest.raises(ScanvizError, match="another number of dimensions"):
+    with pytest.raises(ScanvizError, match="the wrong number of dimensions"):
         scanviz.Rop(T.tanh(x), x, 1.0)
     u = T.tensor("float64", (3,), "u")
     for operator in (scanviz.Rop, scanviz.Lop):
         for size in (1, 4):  # a vector is not stretched
-            with pytest.raises(ScanvizError, match="the vector for `.*u.*` has another shape") as caught:
+            with pytest.raises(ScanvizError, match="the vector for `.*u.*` has the wrong shape") as caught:
                 operator(T.exp(u), u, np.ones(size))
             assert "float64[3]" in str(caught.value) and f"float64[{size}]" in str(caught.value)
 
@@ -76,7 +76,7 @@ def test_vectors_are_found_by_key_where_variables_have_keys():
     assert pushed.eval(at).tolist() == [3.0, 2.0]
     to_x, to_b = scanviz.Lop({"p": 2 * x, "q": 3 * b}, [x, b], {"q": [1.0, 1.0], "p": [10.0, 10.0]})
     assert to_x.eval(at).tolist() == [20.0, 20.0] and to_b.eval(at).tolist() == [3.0, 3.0]
-    with pytest.raises(ScanvizError, match="one vector a variable, under its key") as caught:
+    with pytest.raises(ScanvizError, match="one vector per variable, under its key") as caught:
         scanviz.Rop(x * b, {"x": x, "b": b}, {"x": x, "c": b})
     assert "'x', 'b'" in str(caught.value) and "'x', 'c'" in str(caught.value)
 
@@ -204,8 +204,8 @@ def test_disconnected_results_of_jvp_and_vjp_are_an_error_or_zeros():
     [
         (lambda x: jvp(lambda a: a, x, [[1.0]]), ScanvizTypeError, "number of dimensions"),
         (lambda x: jvp(lambda a: None, x, [1.0]), ScanvizTypeError, "returned nothing"),
-        (lambda x: jvp(lambda a, b: a, [x, x], [1.0]), ScanvizValueError, "one vector a variable"),
-        (lambda x: vjp(lambda a: a * 1.0, np.ones(2))[1](np.ones(3)), ShapeError, "another shape"),
+        (lambda x: jvp(lambda a, b: a, [x, x], [1.0]), ScanvizValueError, "one vector per variable"),
+        (lambda x: vjp(lambda a: a * 1.0, np.ones(2))[1](np.ones(3)), ShapeError, "the wrong shape"),
         (lambda x: vjp(lambda a: a, x, disconnected_inputs="never"), ScanvizValueError, "never"),
         (lambda x: jvp(3.0, x, [1.0]), ScanvizTypeError, "no symbolic array"),
     ],

@@ -25,7 +25,7 @@ def test_fewer_inputs_or_more_are_refused_before_their_types_are_looked_at(decla
     least, most = Op(declaration).arity
     for count in [*range(least), *(range(most + 1, most + 4) if most is not None else ())]:
         with pytest.raises(
-            ScanvizTypeError, match=f"{declaration.name} takes another number of inputs"
+            ScanvizTypeError, match=f"{declaration.name} takes a different number of inputs"
         ) as caught:
             Op(declaration).infer(some(count))
         assert caught.value.found == count
@@ -49,7 +49,7 @@ x, k, m = T.matrix("x"), T.lscalar("k"), T.matrix("m") > 0
 def test_an_index_takes_an_input_for_each_number_that_is_not_known(made, count):
     assert made.owner.op.arity == (count, count) == (len(made.owner.inputs),) * 2
     for inputs in (made.owner.inputs[:-1], [*made.owner.inputs, k]):
-        with pytest.raises(ScanvizTypeError, match="another number of inputs"):
+        with pytest.raises(ScanvizTypeError, match="a different number of inputs"):
             build(made.owner.op, inputs)
 
 

@@ -129,7 +129,7 @@ def test_a_number_that_does_not_fit_the_dtype_is_refused():
 @pytest.mark.parametrize("change", [set_subtensor, inc_subtensor])
 def test_only_an_indexed_variable_can_be_assigned_to(change):
     x = vector()
-    with pytest.raises(ScanvizTypeError, match=r"(?s)`x` is no part.*x\[0, 1\], not x\[0\]\[1\]"):
+    with pytest.raises(ScanvizTypeError, match=r"(?s)`x` is no indexed array.*x\[0, 1\], not x\[0\]\[1\]"):
         change(x, 0)
     with pytest.raises(ScanvizTypeError, match="indexed symbolic array"):
         change(np.zeros(3), 0)

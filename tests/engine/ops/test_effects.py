@@ -211,7 +211,7 @@ def test_printing_to_a_closed_file_is_an_error():
     x = T.scalar("x")
     f = scanviz.function([x], T.Print("x", file=closed)(x))
     closed.close()
-    with pytest.raises(ScanvizValueError, match="is not open here"):
+    with pytest.raises(ScanvizValueError, match="is not open in this process"):
         f(1.0)
 
 

@@ -282,7 +282,7 @@ def test_a_history_is_the_rows_with_those_they_started_from_in_front(
 def test_a_history_of_rows_of_another_type_is_refused():
     rows = Variable(TensorType("float64", (None, 2)), "rows")
     for wrong in (TensorType("float32", (2,)), TensorType("float64", ()), TensorType("float64", (1, 1, 2))):
-        with pytest.raises(ScanvizTypeError, match="initial rows `start` are not like those of `rows`"):
+        with pytest.raises(ScanvizTypeError, match="initial rows `start` do not match those of `rows`"):
             state_history(rows, Variable(wrong, "start"), 1)
     with pytest.raises(ShapeError, match="must agree"):
         state_history(rows, Variable(TensorType("float64", (3,)), "start"), 1)
@@ -312,5 +312,5 @@ def test_a_number_beyond_int64_is_no_index_from_the_end(mode):
     picked, _ = scanviz.scan(lambda h, k, v: h + v[k], None, 0.0, [k, v], n_steps=2)
     with pytest.raises(IndexError, match="out of bounds"):
         scanviz.function([k, v], picked, mode=mode)(largest, values)
-    with pytest.raises(IndexError, match="no axis of `v` is so long"):
+    with pytest.raises(IndexError, match="is beyond every axis of `v`"):
         v[largest]

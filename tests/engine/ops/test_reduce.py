@@ -71,7 +71,7 @@ def test_an_extreme_of_nothing_in_each_step_is_an_error_and_in_no_step_none(name
         assert found.shape == shape[::2] and found.dtype == rows.dtype
     for shape in ((2, 0, 2), (2, 0, 0)):
         with pytest.raises(
-            ShapeError, match=f"{name} of an array without elements there(.|\n)*found:    shape"
+            ShapeError, match=f"{name} of an array without elements along the axes(.|\n)*found:    shape"
         ):
             f(np.zeros(shape))
 
@@ -151,5 +151,5 @@ def test_a_sum_to_a_shape_that_it_cannot_have_is_an_error():
     x = Variable(TensorType("float64", (None, None)), "x")
     with pytest.raises(ShapeError, match=r"(?s)summed to a shape.*\(2, 1\).*\(3, 4\)"):
         evaluate(sum_to_shape(x, 2, 1), {x: np.zeros((3, 4))})
-    with pytest.raises(ScanvizValueError, match="one size an axis"):
+    with pytest.raises(ScanvizValueError, match="one size per axis"):
         sum_to_shape(x, 1)

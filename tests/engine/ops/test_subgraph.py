@@ -80,7 +80,7 @@ def test_a_subgraphs_own_derivative_works_in_both_modes_loops_and_vmap():
 def test_a_rule_with_an_unfit_result_is_reported():
     y = T.vector("y")
     for pullback, text in (
-        (lambda *_: [], "another number of derivatives"),
+        (lambda *_: [], "the wrong number of derivatives"),
         (lambda *_: [T.zeros((2, 2))], "does not fit"),
     ):
         with pytest.raises(ScanvizTypeError, match=text):
@@ -123,11 +123,11 @@ def test_a_print_inside_a_subgraph_prints_once_per_use():
     ("wrong", "kind", "text"),
     [
         (lambda x: named_subgraph(x * 2, x, "f"), ScanvizValueError, "cannot be an input"),
-        (lambda x: named_subgraph(x, [3.0], "f"), ScanvizTypeError, "are variables"),
-        (lambda x: named_subgraph([x, x], x, "f"), ScanvizValueError, "inputs are different"),
+        (lambda x: named_subgraph(x, [3.0], "f"), ScanvizTypeError, "must be variables"),
+        (lambda x: named_subgraph([x, x], x, "f"), ScanvizValueError, "inputs must be distinct"),
         (lambda x: named_subgraph(x, x * 2, ""), ScanvizTypeError, "needs a name"),
         (lambda x: named_subgraph(x, x * 2, "f", 3), ScanvizTypeError, "pullback(inputs, outputs, cotangents)"),
-        (lambda x: named_subgraph(x, x * 2, "f")(), ScanvizTypeError, "another number of arguments"),
+        (lambda x: named_subgraph(x, x * 2, "f")(), ScanvizTypeError, "a different number of arguments"),
         (lambda x: named_subgraph(x, x * 2, "f")(T.matrix("m")), ScanvizTypeError, "`m` does not fit input `x`"),
     ],
 )  # fmt: skip

@@ -121,7 +121,7 @@ def test_an_entry_that_is_compressed_is_refused():
     out = BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("program.json", "0" * 10**6)
-    with pytest.raises(MisfitError, match="not stored as it is"):
+    with pytest.raises(MisfitError, match="compressed or encrypted"):
         from_bytes(out.getvalue())
 
 

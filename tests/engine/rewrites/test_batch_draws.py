@@ -73,7 +73,7 @@ def test_numbers_and_states_of_two_calls_are_those_of_a_loop_that_draws(draw, st
         (lambda s, few, h: T.random.permutation(s, 4), "depend on one another"),
         (lambda s, few, h: T.random.normal(s, h), "changes from step to step"),
         (lambda s, few, h: T.random.normal(s, size=T.cast(h, "int64")), "is not known before `walk`"),
-        (lambda s, few, h: T.random.normal(s, few), "`few`, of which"),
+        (lambda s, few, h: T.random.normal(s, few), "the parameter `few` of"),
         (lambda s, few, h: T.random.normal(s, size=5000), "more than 4096 numbers"),
     ],
 )

@@ -167,7 +167,7 @@ def test_results_that_are_read_each_in_their_way_need_the_most_of_their_rows():
     n = T.lscalar("n")
     (a, b), _ = scanviz.scan(lambda a, b: (a + b, a * 2), outputs_info=[1.0, 1.0], n_steps=n, name="two")
     assert taken([n], [a[3], b[-9]], 20) == {"two": 12}
-    assert "all rows of `b` are wanted" in refusals([a[3], b], RULE, [n])
+    assert "all rows of `b` are read" in refusals([a[3], b], RULE, [n])
 
 
 def test_loops_in_a_step_take_only_the_steps_that_the_step_reads():

@@ -285,5 +285,5 @@ def test_first_rows_of_another_axis_are_no_rows_of_the_loop(turned):
 def test_the_reason_for_keeping_all_rows_is_given():
     x = T.vector("x")
     h, _ = scanviz.scan(lambda v, h: h * v, x, T.constant(1.0))
-    assert "all rows of `h` are wanted" in refusals([h], "ScanSaveMem", [x])
+    assert "all rows of `h` are read" in refusals([h], "ScanSaveMem", [x])
     assert "may read any row of `h`" in refusals([T.max(h)], "ScanSaveMem", [x])

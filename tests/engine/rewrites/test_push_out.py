@@ -368,7 +368,7 @@ def test_rows_are_not_kept_only_to_be_made_smaller_after_the_loop():
         for rule in ("PushOutScanOutput", "PushOutDot1")
     }
     assert any("which are larger than what leaves" in reason for reason in reasons["PushOutScanOutput"])
-    assert any("no rows of a factor are kept anyway" in reason for reason in reasons["PushOutDot1"])
+    assert any("the rows of neither factor are kept" in reason for reason in reasons["PushOutDot1"])
     agree([x, w], [h[-1], total[-1], norms], RNG.normal(size=(5, 3)), RNG.normal(size=(3, 3)))
     kept = scanviz.function([x, w], [h, norms], mode="numpy")  # here the rows are asked for
     assert any(rewrite.rule == "PushOutScanOutput" for rewrite in kept.rewrites)

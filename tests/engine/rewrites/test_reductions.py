@@ -78,10 +78,10 @@ def test_sums_to_a_shape_that_is_there_or_twice_are_simplified(before, expected)
     assert written(found) == expected
 
 
-ROUNDS = "floats summed in two turns round differently from one sum"
+ROUNDS = "two sums of floats round differently from one sum"
 STAY = [
     (to_shape(to_shape(m, stretched(rows, n), stretched(columns, k)), n, k), ROUNDS),
-    (to_shape(to_shape(x, n), k), "the shape in between may not fit, which would be an error"),
+    (to_shape(to_shape(x, n), k), "the intermediate shape may be invalid, which would be an error"),
 ]
 
 

@@ -87,14 +87,14 @@ STAY = [
     (
         SHAPES,
         x.reshape((3, 4)).reshape((2, 6)),
-        "the reshape in between may not fit, which would be an error",
+        "the intermediate reshape may be invalid, which would be an error",
     ),
     (
         SHAPES,
         x.reshape((n, -1)).reshape((-1,)),
-        "the reshape in between may not fit, which would be an error",
+        "the intermediate reshape may be invalid, which would be an error",
     ),
-    (SHAPES, T.specify_shape(m, [3, None]), "the size along axis 0 is known when run, not before"),
+    (SHAPES, T.specify_shape(m, [3, None]), "the size along axis 0 is not known before the run"),
     (
         CASTS,
         T.cast(T.cast(x, "float32"), "float64"),

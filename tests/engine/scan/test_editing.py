@@ -81,12 +81,12 @@ def test_removing_an_input_removes_its_dependents_on_request(loop):
     ("edit", "kind", "text"),
     [
         (lambda a, h: a.remove(h), ScanvizValueError, "dependents=True"),
-        (lambda a, h: a.remove(h, dependents=True), ScanvizValueError, "nothing would be left"),
+        (lambda a, h: a.remove(h, dependents=True), ScanvizValueError, "would have no result left"),
         (lambda a, h: a.remove(T.scalar("other")), ScanvizValueError, "`other` belongs to no loop variable"),
         (
             lambda a, h: a.add_output(T.scalar("stray") + 1),
             ScanvizValueError,
-            "`stray`, which nothing gives it",
+            "`stray`, which no loop variable provides",
         ),
         (
             lambda a, h: a.add_sequence(T.matrix("m"), T.scalar("m_t")),

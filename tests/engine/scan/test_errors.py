@@ -59,7 +59,7 @@ CASES = {
     ),
     "a future tap of an output": (
         lambda: scanviz.scan(lambda a: a, outputs_info=dict(initial=x(), taps=[0]), n_steps=2),
-        ["results that are not there yet", "taps=[0]"],
+        ["results of later steps", "taps=[0]"],
     ),
     "too few initial rows": (
         lambda: scanviz.scan(lambda a: a, outputs_info=dict(initial=np.zeros(2), taps=[-3]), n_steps=2),

@@ -313,7 +313,7 @@ def test_the_report_explains_missing_rates_on_the_reference_tier() -> None:
 
 
 def test_the_reason_for_the_code_of_a_loop_is_not_cut() -> None:
-    why = "no native code: calling out would cost more than is gained: `sort` has no native code, and more of it"
+    why = "no native code: callouts would cost more than native code gains: `sort` has no native code, and more of it"
     loop = replace(RNN, tiers=(TierRecord("numpy", why, 1, 1000),))
     text = render_report(replace(SMALL, loops=(loop, *SMALL.loops[1:])), width=80, scan_name="rnn")
     assert why in " ".join(text.split())

@@ -105,7 +105,7 @@ def integers(state: Words, shape: Shape, low: Parameter, high: Parameter, dtype:
         return advance(state, 1), np.array(_one_integer(state, int(start), int(stop)), kind)
     if not np.all(start < stop):
         raise ScanvizValueError(
-            "integers: there is none to draw",
+            "integers: the range is empty",
             expected="`low` below `high`",
             found=f"low = {start}, high = {stop}",
         )

@@ -153,7 +153,7 @@ def broadcasts(distribution: str, name: str, given: Shape, shape: Shape) -> None
     if missing < 0 or any(
         one not in (1, size) for one, size in zip(given, tuple(shape)[missing:], strict=True)
     ):
-        what = f"{distribution}: `{name}` does not broadcast to the size that is drawn"
+        what = f"{distribution}: `{name}` does not broadcast to the drawn size"
         raise ShapeError(what, expected=f"a shape that broadcasts to {tuple(shape)}", found=tuple(given))
 
 

@@ -53,7 +53,7 @@ def rewritten(node: Apply, new: Variable, message: str) -> Answer:
         if mine.ndim != theirs.ndim or any(
             a is None and b is not None for a, b in zip(mine.shape, theirs.shape, strict=True)
         ):
-            return Refusal("less would be known of the shape", 1)
+            return Refusal("the known shape would become less precise", 1)
     return Match({node.outputs[0]: new}, message)
 
 

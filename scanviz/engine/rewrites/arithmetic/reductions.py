@@ -17,7 +17,7 @@ from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.rule import Refusal, rule
 from scanviz.engine.sizes.polynomial import arguments_of
 
-ROUNDS = Refusal("floats summed in two turns round differently from one sum", 2)
+ROUNDS = Refusal("two sums of floats round differently from one sum", 2)
 
 
 def _to_own_shape(node: Apply, level: Level) -> Answer:
@@ -51,7 +51,7 @@ def _to_shape_twice(node: Apply, level: Level) -> Answer:
     if len(open_axes) > 1:
         return ROUNDS
     if not all(_stretched_to(size, wider) for size, wider in zip(last, first, strict=True)):
-        return Refusal("the shape in between may not fit, which would be an error", 1)
+        return Refusal("the intermediate shape may be invalid, which would be an error", 1)
     return rewritten(node, build_one(node.op, given, *last), "two sums to a shape are one")
 
 

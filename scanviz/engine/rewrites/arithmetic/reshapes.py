@@ -39,7 +39,7 @@ def simplify_reshapes(node: Apply, level: Level) -> Answer:
         return None
     first = source.inputs[0]
     if not _surely_fits(source.inputs[1:], level.shape(first)):
-        return Refusal("the reshape in between may not fit, which would be an error", 1)
+        return Refusal("the intermediate reshape may be invalid, which would be an error", 1)
     return rewritten(node, build_one(node.op, first, *sizes), "two reshapes are one")
 
 
@@ -50,7 +50,7 @@ def _promised(node: Apply, level: Level) -> Answer:
         return Refusal("the value has fewer dimensions than the state")
     for axis, (size, known) in enumerate(zip(sizes, shape, strict=True)):
         if constant_integer(size) != -1 and not surely_equal(size, known):
-            return Refusal(f"the size along axis {axis} is known when run, not before")
+            return Refusal(f"the size along axis {axis} is not known before the run")
     return rewritten(node, given, "a shape that is known is not promised")
 
 

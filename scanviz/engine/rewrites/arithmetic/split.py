@@ -44,13 +44,11 @@ def split_factorisation(node: Apply, level: Level) -> Match | Refusal | None:
     for solve in solves:
         matrix, side = solve.inputs
         if tensor_type(matrix).ndim != 2 or tensor_type(side).ndim > 2:
-            refusal = Refusal("systems of several matrices at once are solved as they are", 1)
+            refusal = Refusal("batches of systems are not split", 1)
         elif not is_known(matrix, same):
             refusal = Refusal(f"the matrix `{describe(matrix)}` changes from step to step", 2)
         elif is_known(side, before) or solve not in needed:
-            refusal = Refusal(
-                "all right-hand sides are known before the loop: they can be solved for at once", 3
-            )
+            refusal = Refusal("all right-hand sides are known before the loop: one solve takes them all", 3)
         else:
             values[solve.outputs[0]] = _by_factors(solve)
     if not values:

@@ -82,7 +82,7 @@ def _picks_all(node: Apply, level: Level) -> bool:
 
 
 SizeOf = Callable[[int], Any]  # the size of an axis of the whole, asked for where it has a say
-NOT_MERGED = Refusal("how the slices lie depends on how many rows there are", 1)
+NOT_MERGED = Refusal("the merged slice depends on the number of rows", 1)
 
 
 def one_index(node: Apply, source: Apply, level: Level) -> Variable | Refusal | None:

@@ -40,7 +40,7 @@ from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.rule import Refusal, rule
 from scanviz.engine.scan.loop import SCAN
 
-READ_ELSEWHERE = Refusal("all of it is read elsewhere too", 1)
+READ_ELSEWHERE = Refusal("another operation reads the whole array", 1)
 
 
 @rule(name="subtensor_lift", phase=("simplify", "merge", "clean"), on=(INDEX,), tags=("general",))
@@ -66,9 +66,9 @@ def subtensor_lift(node: Apply, level: Level) -> Answer:
 
 Lifted = Variable | Refusal | None  # what is computed of the rows alone
 Lift = Callable[[Apply, Apply, Sequence[IndexEntry], Level], Lifted]
-BROADCAST = Refusal("it is not known which operands are broadcast along an indexed axis", 2)
-NOT_THERE = Refusal("it is not known that there are so many rows", 2)
-SIZES_DIFFER = Refusal("arrays that are joined may not fit, which would be an error", 2)
+BROADCAST = Refusal("the operands that broadcast along an indexed axis are not known", 2)
+NOT_THERE = Refusal("the array may have fewer rows", 2)
+SIZES_DIFFER = Refusal("the joined arrays may not fit, which would be an error", 2)
 
 
 def lift_of(declaration: Declaration) -> Lift | None:
@@ -133,7 +133,7 @@ def _alloc(node: Apply, source: Apply, entries: Sequence[IndexEntry], level: Lev
         if entry.kind == "integer" and not has_row(size, int(entry.start or 0)):
             return NOT_THERE
         if not is_whole(entry) and not (isinstance(size, int) or surely_not_negative(size)):
-            return Refusal("it is not known that the size is not negative, which would be an error", 2)
+            return Refusal("the size may be negative, which would be an error", 2)
     found = _operand(value, entries, whole, level)
     if not isinstance(found, Variable):
         return found

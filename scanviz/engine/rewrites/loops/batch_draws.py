@@ -80,7 +80,7 @@ def batch_draws(node: Apply, level: Level) -> Match | Refusal | None:
         if (unread := unread_sequence(view)) is not None:
             return Refusal(unchecked_reason(unread), 3)
         if not counts(view):
-            return Refusal("nothing but the loop looks whether its number of steps is negative", 3)
+            return Refusal("only the loop checks that its number of steps is not negative", 3)
     return _drawn_before(view, fitting)
 
 

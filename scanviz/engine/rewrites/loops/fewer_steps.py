@@ -35,14 +35,14 @@ def fewer_steps(node: Apply, level: Level) -> Match | Refusal:
     """Take no step after the last row that is read."""
     view = ScanView(node)
     if view.op.settings.steps_read:
-        return Refusal(f"`{view.op.scan_name}` takes no step already after the last row that is read", 4)
+        return Refusal(f"`{view.op.scan_name}` already stops after the last row that is read", 4)
     if effects_of(view.op):
         return Refusal(f"steps of `{view.op.scan_name}` print or check something", 1)
     reads = _reads(view, level)
     if isinstance(reads, Refusal):
         return reads
     if not reads:
-        return Refusal(f"nobody reads a row of `{view.op.scan_name}`")
+        return Refusal(f"no row is read of `{view.op.scan_name}`")
 
     return with_first_steps(view, level, reads)
 
@@ -56,9 +56,9 @@ def _reads(view: ScanView, level: Level) -> Reads | Refusal:
         if result is None or not level.is_read(result):
             continue
         if not isinstance(variable, State | StepOutput) or getattr(variable, "kind", None) == "mitmot":
-            return Refusal(f"what `{variable.name}` is after the last step is read", 1)
+            return Refusal(f"the final value of `{variable.name}` is read", 1)
         if result in level.wanted:
-            return Refusal(f"all rows of `{variable.name}` are wanted", 1)
+            return Refusal(f"all rows of `{variable.name}` are read", 1)
         for node, position in level.readers(result):
             read = read_of(node, position, n)
             if read is None:

@@ -47,9 +47,7 @@ def inline_one_step(node: Apply, level: Level) -> Match | Refusal:
         return Refusal(unchecked_reason(unchecked), 2)
     state = unchecked_state(view.op.variables, view.outer_input)
     if state is not None:
-        return Refusal(
-            f"nothing but the loop looks whether `{state.name}` starts from {some(state.offset, 'row')}", 2
-        )
+        return Refusal(f"only the loop checks that `{state.name}` starts from {some(state.offset, 'row')}", 2)
     values: dict[Variable, Variable] = {}
     for variable in view.op.variables:
         values.update(first_values(variable, view.outer_input(variable)))

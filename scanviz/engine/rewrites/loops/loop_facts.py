@@ -135,7 +135,7 @@ def counts(view: ScanView) -> bool:
 
 def unchecked_reason(sequence: LoopSequence) -> str:
     """Return why a loop with an :func:`unread_sequence` stays."""
-    return f"nothing but the loop looks whether `{sequence.name}`, which no step reads, is long enough"
+    return f"only the loop checks that `{sequence.name}`, which no step reads, is long enough"
 
 
 SHORT_ROW = 4096  # elements; of a row whose size is not known, one dimension counts as short

@@ -65,7 +65,7 @@ def hand_on_a_row(node: Apply, level: Level) -> Match | Refusal | None:
 def _of_state(state: State, view: ScanView, level: Level) -> OneRowState | Refusal:
     """Return the one-row state that replaces a buffer of a gradient's loop, or why there is none."""
     if set(state.reads) != {0, 1} or set(state.writes) != {1}:
-        return Refusal(f"steps read or write other rows of `{state.name}` than their own and the next", 0)
+        return Refusal(f"a step reads or writes rows of `{state.name}` other than its own and the next", 0)
     given = view.outer(state).owner
     if given is not None and given.op.name == "concatenate":
         return read_as_sequence(state, given, view, level)
@@ -87,17 +87,17 @@ def read_as_sequence(state: State, joined: Apply, view: ScanView, level: Level) 
     """
     rows, behind = joined.inputs if len(joined.inputs) == 2 else (None, None)
     if rows is None or behind is None or not _are_zeros(behind) or joined.op.parameters.axis != 0:
-        return Refusal(f"rows of `{state.name}` are no rows with zeros behind them when the loop begins", 1)
+        return Refusal(f"the initial rows of `{state.name}` are not rows followed by zeros", 1)
     lengths = [level.shape(given)[0] for given in joined.inputs]
     if view.op.until is not None or not surely_equal(lengths[1], 1):
-        return Refusal(f"it is not known that `{state.name}` has one row more than arrive", 2)
+        return Refusal(f"`{state.name}` may not have exactly one row more than arrive", 2)
     if not surely_equal(lengths[0], size_of(view.n_steps)):
-        return Refusal(f"it is not known that for each step one row of `{state.name}` arrives", 3)
+        return Refusal(f"`{state.name}` may not receive exactly one row for each step", 3)
     added = _added(state, view)
     if added is None:
         return Refusal(f"a step does more with the next row of `{state.name}` than add to it", 4)
     if not is_read_at_its_end(state, view, level):
-        return Refusal(f"other rows of `{state.name}` than the last are read after the loop", 5)
+        return Refusal(f"rows of `{state.name}` before the last are read after the loop", 5)
     return _reading(state, added, rows, behind, level)
 
 
@@ -194,7 +194,7 @@ def _first_row(state: State, view: ScanView, level: Level) -> Variable | Refusal
     is_set = given is not None and given.op.name == "assign"
     zeros = given.inputs[0].owner if given is not None and is_set else given
     if given is None or zeros is None or not is_zeros(zeros):
-        return Refusal(f"rows of `{state.name}` are no zeros when the loop begins", 1)
+        return Refusal(f"the initial rows of `{state.name}` are not zeros", 1)
     from scanviz.engine.rewrites.indexing.places import (  # gradients have such buffers, few others
         is_whole,
         surely_exists,
@@ -204,14 +204,14 @@ def _first_row(state: State, view: ScanView, level: Level) -> Variable | Refusal
     if is_set and (
         entries[0].kind != "integer" or entries[0].start != 0 or not all(map(is_whole, entries[1:]))
     ):
-        return Refusal(f"another row of `{state.name}` than the first is set before the loop", 2)
+        return Refusal(f"a row of `{state.name}` after the first is set before the loop", 2)
     shape = level.shape(zeros.outputs[0])
     # of fewer than no steps the loop makes an error itself
     one_a_step = view.op.until is None and surely_equal(shape[0], SIZES.add(size_of(view.n_steps), 1))
     if not one_a_step and not (is_set and surely_exists(entries, shape)):
-        return Refusal(f"it is not known that `{state.name}` has a row", 3)
+        return Refusal(f"`{state.name}` may have no row", 3)
     if not is_read_at_its_end(state, view, level):
-        return Refusal(f"other rows of `{state.name}` than the last are read after the loop", 4)
+        return Refusal(f"rows of `{state.name}` before the last are read after the loop", 4)
     if not one_a_step and _is_read(state, view, level):
         return Refusal(f"the last row of `{state.name}` may be one that no step writes", 4)
     first = rebuild(zeros, [zeros.inputs[0], constant(1, "int64"), *zeros.inputs[2:]]).outputs[0]

@@ -51,7 +51,7 @@ def push_out_outputs(node: Apply, level: Level) -> Match | Refusal:
     nodes = view.op.once(nodes_of)
     late = _late(view, nodes)
     if not late:
-        return Refusal(f"all that `{view.op.scan_name}` computes goes on in its next step", 0)
+        return Refusal(f"the next step needs every operation of `{view.op.scan_name}`", 0)
 
     return computed_after(view, level, late)
 

@@ -74,7 +74,7 @@ def push_out_products(node: Apply, level: Level) -> Match | Refusal | None:
         if any(rows.costs_nothing(one) for one, _ in (a, b))
     ]
     if not products:
-        return Refusal("no rows of a factor are kept anyway: keeping those of both would take more memory", 3)
+        return Refusal("the rows of neither factor are kept: storing both would take more memory", 3)
     for _, pair in products:
         for factor, _ in pair:
             rows.need(factor)
@@ -137,9 +137,9 @@ def _running_sum(
     if len(inside[read]) > 1 or read in results:
         return Refusal(f"the step reads `{state.name}` elsewhere too", 2)
     if write in inside or results[write] > 1:
-        return Refusal(f"the step goes on with the sum `{state.name}`", 2)
+        return Refusal(f"the step uses the sum `{state.name}`", 2)
     if tensor_type(term).dtype != tensor_type(write).dtype:
-        return Refusal(f"what `{state.name}` adds up has another dtype", 3)
+        return Refusal(f"the summands of `{state.name}` have another dtype", 3)
     result = view.result(state)
     readers = [reader for reader, _ in level.readers(result)]
     if result in level.wanted or not readers or not all(reads_last_row(reader, result) for reader in readers):

@@ -209,7 +209,7 @@ def _rows_read(variable: LoopVariable, view: ScanView, level: Level) -> Keep | R
     if isinstance(variable, State) and variable.kind == "mitmot":
         return Refusal(f"`{variable.name}` is a buffer that steps write at several places", 0)
     if result in level.wanted:
-        return Refusal(f"all rows of `{variable.name}` are wanted", 1)
+        return Refusal(f"all rows of `{variable.name}` are read", 1)
     depths: list[int] = []
     for node, position in level.readers(result):
         depth = _depth(node, position, level)

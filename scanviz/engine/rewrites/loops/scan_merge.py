@@ -99,7 +99,7 @@ def _why_apart(a: ScanView, b: ScanView, same_steps: int, needed: int) -> Refusa
         return Refusal(f"{one} and {other} are not known to take the same number of steps", 0)
     mine, theirs = a.op.settings, b.op.settings
     if (mine.mode, mine.truncate_gradient) != (theirs.mode, theirs.truncate_gradient):
-        return Refusal(f"{one} and {other} were asked to run in different ways", 1)
+        return Refusal(f"{one} and {other} have different modes or gradient truncations", 1)
     if not _ends_alike(a, b):
         return Refusal(f"{one} and {other} end by different conditions", 1)
     if effects_of(a.op) or effects_of(b.op):

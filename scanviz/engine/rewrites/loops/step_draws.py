@@ -122,7 +122,7 @@ class _Step(Struct, frozen=True):
             found.append((node, sizes))
         results = [result for result in self.view.op.inner_outputs if result in begins]
         if carry.write not in begins or len(results) != 1 or not found:
-            return Refusal(f"`{carry.name}` is not handed on by draws alone", 1)
+            return Refusal(f"`{carry.name}` is changed by operations other than draws", 1)
         draws = tuple(
             StepDraw(node, sizes, begins[node.inputs[0]], begins[carry.write], self._parameters(node))
             for node, sizes in found
@@ -144,7 +144,7 @@ class _Step(Struct, frozen=True):
         for parameter in node.inputs[1 + count :]:
             if parameter not in self.before:
                 return Refusal(
-                    f"`{describe(parameter)}`, of which `{name}` is drawn, changes from step to step", 3
+                    f"the parameter `{describe(parameter)}` of `{name}` changes from step to step", 3
                 )
         shape = tensor_type(node.outputs[1]).shape
         sizes = tuple(
@@ -172,9 +172,9 @@ def _why_not(draw: StepDraw) -> Refusal | None:
     for parameter, by_category in zip(draw.parameters, parameters_by_category(draw.node.op), strict=False):
         ndim = tensor_type(parameter).ndim - by_category
         if ndim and (by_category or not known or not count):
-            return Refusal(f"`{describe(parameter)}`, of which `{name}` is drawn, is no scalar", 3)
+            return Refusal(f"the parameter `{describe(parameter)}` of `{name}` is no scalar", 3)
     if not draw.is_whole:
-        return Refusal(f"`{name}` shares its random state with draws that are counted otherwise", 3)
+        return Refusal(f"`{name}` shares its random state with draws that count differently", 3)
     if known and draw.stride > MOST_GROWTH * max(count, 1):
         return Refusal(
             f"a step draws more than {MOST_GROWTH} times as much of the random state of `{name}`", 4

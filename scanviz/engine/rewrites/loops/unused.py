@@ -53,9 +53,11 @@ def remove_unused(node: Apply, level: Level) -> Match | Refusal:
     edit.join_doubles()
     edit.drop_unread_inputs()
     if not edit.changes:
-        return edit.refusal or Refusal(f"`{op.scan_name}` reads all it is given, and all it gives is read")
+        return edit.refusal or Refusal(
+            f"`{op.scan_name}` reads all of its inputs, and all of its results are read"
+        )
     if not results_left(op, edit.gone):
-        return Refusal(f"nobody reads a result of `{op.scan_name}`: it is not run at all")
+        return Refusal(f"no result of `{op.scan_name}` is read: the loop does not run")
     _, mapping = rebuilt_loop(view, dict.fromkeys(edit.gone), values=edit.values)
     return Match(mapping, f"`{op.scan_name}`: {'; '.join(edit.changes)}")
 

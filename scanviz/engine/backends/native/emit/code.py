@@ -187,7 +187,7 @@ def text_of(loop: LoopInstruction, plan: Plan, kind: Kind, marked: bool = False)
     """
     text, arguments = FunctionWriter(loop, plan, kind, marked).write()
     if kind.share != (1, 1) and arguments.sites:
-        raise NotWrittenError("parts of it may fail")
+        raise NotWrittenError("an operation of a part may fail")
     if not kind.calls_out and arguments.callouts:
         raise NotWrittenError(arguments.callouts[0].why)
     return text, arguments

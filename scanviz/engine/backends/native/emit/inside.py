@@ -60,7 +60,9 @@ class InlineWriter(StepsWriter):
         if steps is None or steps < 0:
             raise NotWrittenError(f"the number of steps of `{loop.name}` depends on values")
         if is_long(loop, self.plan, steps):
-            raise NotWrittenError(f"`{loop.name}` runs long, in chunks of steps of its own")
+            raise NotWrittenError(
+                f"`{loop.name}` is a long inner loop, which runs in its own chunks of steps"
+            )
         self.refuse()
         with outside.inside([number for number in loop.inputs if number != loop.n_steps]):
             self.open()
@@ -96,7 +98,7 @@ class InlineWriter(StepsWriter):
         """Return the place of an array of the program around the loop."""
         place = self.outside.places.of(number)
         if place is None:
-            raise NotWrittenError("the shape of what an inner loop reads depends on values")
+            raise NotWrittenError("the shape of an inner loop's input depends on values")
         return place
 
     def carried(self, k: int) -> ArrayPlace:
@@ -284,7 +286,7 @@ class BranchSide(ProgramWriter):
                 continue
             source, target = self.places.of(number), self.outside.places.of(output)
             if source is None or target is None or source.shape != target.shape:
-                raise NotWrittenError("the shape of what a branch gives depends on values")
+                raise NotWrittenError("the shape of a branch's result depends on values")
             copy(self, source, target)
             found.append(None)
         return found

@@ -59,7 +59,7 @@ class ProgramWriter(ProgramFrame):
                 known = self.places.shape(number) is not None
                 if not known and self.plan.places[number].location is not Where.NUMBER:
                     raise NotWrittenError(
-                        f"the shape of what `{instruction.op.name}` gives depends on values"
+                        f"the shape of the result of `{instruction.op.name}` depends on values"
                     )
 
     def _refuse_callout(self, instruction: AnyInstruction) -> None:
@@ -157,7 +157,7 @@ class ProgramWriter(ProgramFrame):
     def _write_inside(self, index: int, instruction: LoopInstruction | BranchInstruction) -> None:
         """Write an inner loop or a branch in place."""
         if index not in self.plan.inner:
-            raise NotWrittenError(f"shapes of what `{instruction.op.name}` works on depend on values")
+            raise NotWrittenError(f"the shapes of the inputs of `{instruction.op.name}` depend on values")
         INSIDE[type(instruction)](self, index, instruction)
         self.shared.inside += 1
 
@@ -205,7 +205,7 @@ def refuse_many_callouts(shared: Shared) -> None:
     usual = [callout for callout in shared.callouts if not callout.seldom]
     if A_CALL * len(usual) > shared.written + A_PROGRAM * shared.inside:
         reasons = ", ".join(dict.fromkeys(callout.why for callout in usual))
-        raise NotWrittenError(f"calling out would cost more than is gained: {reasons}")
+        raise NotWrittenError(f"callouts would cost more than native code gains: {reasons}")
 
 
 def why_no_callout(frame: ProgramFrame, instruction: AnyInstruction) -> str | None:
@@ -215,7 +215,7 @@ def why_no_callout(frame: ProgramFrame, instruction: AnyInstruction) -> str | No
     for number in (*instruction.inputs, *instruction.outputs):
         known = frame.places.shape(number) is not None
         if not known and frame.plan.places[number].location is not Where.NUMBER:
-            return f"the shape of what `{instruction.op.name}` works on depends on values"
+            return f"the shape of an input of `{instruction.op.name}` depends on values"
     return None
 
 

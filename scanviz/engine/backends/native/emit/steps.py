@@ -68,7 +68,7 @@ class StepsWriter(ProgramWriter):
     def refuse(self) -> None:
         """Check that everything can be written."""
         if has_effects(self.body):
-            raise NotWrittenError("its step prints or checks something")
+            raise NotWrittenError("the step prints or checks a value")
         super().refuse()
         plan = self.plan
         if any(store.checked for store in plan.stores.values()) or plan.mismatch is not None:
@@ -86,7 +86,7 @@ class StepsWriter(ProgramWriter):
         """Return the place of a carry between two steps."""
         place = self.places.row("carry", k, 0, self.loop.carries[k].read)
         if place is None:
-            raise NotWrittenError("the shape of what it carries depends on values")
+            raise NotWrittenError("the shape of a carry depends on values")
         return place
 
     # rows

@@ -125,9 +125,7 @@ def _write_known(step: Step, instruction: Instruction) -> None:
     """Write an array that is known when code is written."""
     given = [step.places.number(number) for number in instruction.inputs]
     if any(number is None for number in given):
-        raise NotWrittenError(
-            f"`{instruction.op.name}` of numbers that are found in a step has no native code"
-        )
+        raise NotWrittenError(f"`{instruction.op.name}` of numbers computed in the step has no native code")
     target = target_of(step, instruction)
     _copy_table(step, np.asarray(instruction.op.perform(given)[0]), target)
 

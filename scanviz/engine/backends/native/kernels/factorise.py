@@ -302,9 +302,9 @@ def _written(
 def _refuse(matrices: ArrayPlace) -> None:
     """Refuse large and empty matrices, which are left to LAPACK."""
     if not prod(matrices.shape):
-        raise NotWrittenError("matrices without elements are LAPACK's")
+        raise NotWrittenError("empty matrices are left to LAPACK")
     if matrices.shape[-1] > LARGEST:
-        raise NotWrittenError(f"matrices of more than {LARGEST} rows are LAPACK's")
+        raise NotWrittenError(f"matrices of more than {LARGEST} rows are left to LAPACK")
 
 
 def _result(step: Step, number: int, reads: Sequence[ArrayPlace]) -> ArrayPlace:
@@ -314,7 +314,7 @@ def _result(step: Step, number: int, reads: Sequence[ArrayPlace]) -> ArrayPlace:
     place = step.places.of(number)
     assert place is not None
     if any(read.base == place.base for read in reads):
-        raise NotWrittenError("a result that lies where an input does is LAPACK's")
+        raise NotWrittenError("a result in the memory of an input is left to LAPACK")
     return place
 
 

@@ -150,7 +150,7 @@ def cast(code: Code, value: Value, dtype: str) -> Value:
     if value.dtype == dtype:
         return value
     if "float16" in (value.dtype, dtype):
-        raise NotWrittenError("float16 is not computed with")
+        raise NotWrittenError("float16 arithmetic has no native code")
     old, new, lanes = KINDS[value.dtype][0], KINDS[dtype][0], value.lanes
     target = type_of(dtype, lanes)
     if new == "b":

@@ -206,7 +206,7 @@ def write_put(step: Step, instruction: Instruction) -> None:
     )
     copy(step, new, held)
     if held.dtype == "float16" or target.dtype == "float16":
-        raise NotWrittenError("float16 is not computed with")
+        raise NotWrittenError("float16 arithmetic has no native code")
 
     written = assigned(step, target.dtype, increment)
 
@@ -245,7 +245,7 @@ def _write_masked(
     while len(new.shape) > len(target.shape) - axes and new.shape[0] == 1:
         new = new._replace(shape=new.shape[1:], strides=new.strides[1:])
     if len(new.shape) > len(target.shape) - axes:
-        raise NotWrittenError("a value for each element of a mask has no native code")
+        raise NotWrittenError("assigning an array through a mask has no native code")
     must_fit(mask.shape == target.shape[:axes])
     rest = len(target.shape) - axes
     mask = mask._replace(shape=(*mask.shape, *[1] * rest), strides=(*mask.strides, *[0] * rest))

@@ -148,7 +148,7 @@ class WholeFunction:
         kind = Kind("plain", counts=counts, calls_out=False)
         machine, arguments = code_of(loop, plan, kind)
         if arguments.scratch > MOST_SCRATCH:
-            raise NotWrittenError("its rows would be held between calls")
+            raise NotWrittenError("its rows would keep memory between calls")
         self._machine, self._function = machine, machine.function
         memory = buffer_layout(plan)
         self.memory: Pool[WorkingMemory] = Pool(

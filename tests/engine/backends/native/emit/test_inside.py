@@ -149,7 +149,7 @@ def test_a_loop_with_expensive_calls_out_stays_on_numpy():
     f = scanviz.function([x], y, mode=Mode("native", "none"))
     given = RNG.normal(size=(4, 3, 3))
     np.testing.assert_allclose(f(given)[-1], sum(np.linalg.pinv(each) for each in given))
-    reason = "no native code: calling out would cost more than is gained: `pinv` has no native code"
+    reason = "no native code: callouts would cost more than native code gains: `pinv` has no native code"
     assert tiers_of(f) == [("numpy", reason)]
 
 

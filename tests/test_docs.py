@@ -18,6 +18,8 @@ from typing import Any
 
 import pytest
 
+from tests.support.internals import temporary_declarations
+
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [
     ROOT / "README.md",
@@ -88,7 +90,8 @@ def test_every_python_block_of_the_page_runs(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    run_page(path.read_text("utf-8"), str(path))
+    with temporary_declarations():
+        run_page(path.read_text("utf-8"), str(path))
 
 
 GOOD = """

@@ -16,13 +16,14 @@ from scanviz.cli.options import HelpWanted
 from scanviz.cli.rewrites import _rules
 from scanviz.engine.backends import registry
 from scanviz.engine.errors import BackendError, PluginError
-from scanviz.engine.graph.declaration import declared, for_now
+from scanviz.engine.graph.declaration import declared
 from scanviz.engine.rewrites import families
 from scanviz.engine.rewrites import rule as rules
 from scanviz.engine.rewrites.families import all_rules
 from scanviz.plugins import PluginFailure, plugins
 from scanviz.profiler.export import export, format_named, formats
 from scanviz.record.model import ProfileRecord
+from tests.support.internals import temporary_declarations
 
 OPERATION = """
     import numpy as np
@@ -100,7 +101,7 @@ def installed(tmp_path, monkeypatch):
     monkeypatch.setattr(rules, "OUTSIDE", [])
     for name in ("_factories", "_made", "_broken"):
         monkeypatch.setattr(registry, name, dict(getattr(registry, name)))
-    with for_now():
+    with temporary_declarations():
         yield tmp_path
     for name in [name for name in sys.modules if name.split(".")[0] == "few_tools"]:
         del sys.modules[name]

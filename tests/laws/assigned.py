@@ -16,9 +16,9 @@ from scanviz.engine.backends.native.run.tier import listings
 from scanviz.engine.graph.nodes import Array, Variable
 from scanviz.engine.program.instructions import LoopInstruction, all_loops, is_scalar
 from scanviz.engine.program.plan.location import StoreKind
-from scanviz.testing.comparing import check_same
 from tests.laws.frame import PLAIN
 from tests.laws.law import law
+from tests.support.comparing import check_same
 
 SIZE = 1009  # elements of a carry along its first axis: more than is ever written out
 STEPS = 9

@@ -12,12 +12,12 @@ from scanviz.engine.errors import ScanvizError
 from scanviz.engine.function import function
 from scanviz.engine.graph.nodes import Array, Variable
 from scanviz.engine.graph.replace import replace
-from scanviz.testing.comparing import WHOLE_LOOP, assert_close
 from scanviz.testing.loop_case import READINGS, LoopCase, Reading
 from scanviz.testing.loops import random_loops
 from scanviz.testing.unrolled import run_plainly
 from tests.laws.frame import TIERS, Built, built
 from tests.laws.law import law
+from tests.support.comparing import WHOLE_LOOP, assert_close
 from tests.support.graphs import GraphCase, random_graphs, values_of
 
 ROWS = 3

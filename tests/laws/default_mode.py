@@ -14,13 +14,13 @@ from scanviz.engine.config import config
 from scanviz.engine.graph.nodes import Array
 from scanviz.engine.runtime import row_storage as rows
 from scanviz.profiler.recording.recorder import Recorder
-from scanviz.testing.comparing import check_same
 from scanviz.testing.loop_case import LoopCase
 from scanviz.testing.loops import EVERY_DTYPE, random_loops
 from scanviz.testing.unrolled import run_plainly
 from tests.laws.frame import built, gradients
 from tests.laws.law import law
 from tests.support.between_guards import between_guards
+from tests.support.comparing import check_same
 
 LOOPS = random_loops(dtypes=EVERY_DTYPE, symbolic_steps=True, constants=True)
 CALLS = 4

@@ -19,7 +19,6 @@ from scanviz import tensor as T
 from scanviz.engine.errors import AssertFailedError
 from scanviz.engine.graph.nodes import Array, Variable
 from scanviz.engine.mode import Mode
-from scanviz.testing.comparing import check_same
 from scanviz.testing.expressions import RandomExpression
 from scanviz.testing.loop_case import READINGS, LoopCase, Reading
 from scanviz.testing.loops import random_loops
@@ -27,6 +26,7 @@ from scanviz.testing.operations import SPREAD, SPREAD_TRUTH, Operation
 from scanviz.testing.unrolled import run_plainly
 from tests.laws.frame import MODES, TIERS, built
 from tests.laws.law import law
+from tests.support.comparing import check_same
 
 
 def _reads_values(case: LoopCase) -> bool:

@@ -15,13 +15,13 @@ from scanviz.engine.function import Function
 from scanviz.engine.graph.nodes import Array
 from scanviz.engine.mode import Mode
 from scanviz.engine.runtime import specialised
-from scanviz.testing.comparing import check_same
 from scanviz.testing.loop_case import READINGS, LoopCase, Reading
 from scanviz.testing.loops import EVERY_DTYPE, random_loops
 from scanviz.testing.unrolled import run_plainly
 from tests.laws.frame import built, modes
 from tests.laws.law import law
 from tests.laws.plans import spread
+from tests.support.comparing import check_same
 
 CALLS = 4
 

@@ -21,8 +21,8 @@ from scanviz.engine.rewrites.families import all_rules
 from scanviz.engine.rewrites.pipeline import rewritten
 from scanviz.engine.rewrites.rule import UNSAFE, Rule
 from scanviz.engine.rewrites.selection import Selection
-from scanviz.testing.comparing import assert_close, assert_same_bits
 from tests.laws.law import law
+from tests.support.comparing import assert_close, assert_same_bits
 from tests.support.declared import ROWS, UnfitError
 from tests.support.fresh_operands import FreshOperands
 from tests.support.graphs import GraphCase, random_graphs, valued, values_of, written

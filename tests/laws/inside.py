@@ -16,9 +16,9 @@ from scanviz.engine.graph.nodes import Array, Variable
 from scanviz.engine.mode import Mode
 from scanviz.engine.observe import observed_by
 from scanviz.profiler.recording.recorder import Recorder
-from scanviz.testing.comparing import check_same
 from tests.laws.frame import MODES, NAMES, PLAIN, computed, gradients
 from tests.laws.law import law
+from tests.support.comparing import check_same
 
 
 @dataclass(frozen=True)

@@ -12,12 +12,12 @@ from msgspec import structs
 from scanviz.engine.errors import ScanvizError
 from scanviz.engine.graph.nodes import Array
 from scanviz.engine.mode import Mode
-from scanviz.testing.comparing import check_same
 from scanviz.testing.loop_case import READINGS, LoopCase, Reading
 from scanviz.testing.loops import EVERY_DTYPE, random_loops
 from scanviz.testing.unrolled import run_plainly
 from tests.laws.frame import MODES, built, modes
 from tests.laws.law import law
+from tests.support.comparing import check_same
 
 LOOPS = random_loops(dtypes=EVERY_DTYPE, symbolic_steps=True, constants=True)
 NO_STEPS = (

@@ -31,6 +31,7 @@ from scanviz.record.model import LoopRecord, ProfileRecord
 from scanviz.record.names import function_titles, given_name, loop_titles, loops_called, not_one_loop
 from scanviz.render.page.data import page_data
 from tests.laws.law import law
+from tests.support.internals import loop_sources
 
 NAMES = (
     "rnn",
@@ -184,7 +185,7 @@ def _is_of_gradient(loop: LoopRecord, others: list[LoopRecord]) -> bool:
 def _check_engine(f: Any) -> None:
     """Check what the engine tells by loop: code, memory, costs, and the same names in another process."""
     program = list(all_loops(f.program))
-    assert len(f.executable.loop_sources()) == len(f.memory_plans()) == len(program)
+    assert len(loop_sources(f.executable)) == len(f.memory_plans()) == len(program)
     again = pickle.loads(pickle.dumps(f))
     assert Counter(loop.name for loop, _ in all_loops(again.program)) == Counter(
         loop.name for loop, _ in program

@@ -13,10 +13,10 @@ from scanviz import Mode, function, scan
 from scanviz import tensor as T
 from scanviz.engine.errors import ScanvizError
 from scanviz.engine.graph.nodes import Array, Variable, tensor_type
-from scanviz.testing.comparing import assert_close
 from scanviz.testing.verify import verify_grad
 from tests.laws.frame import PLAIN
 from tests.laws.law import law
+from tests.support.comparing import assert_close
 from tests.support.numpy_calls import CALLS, NumpyCall
 
 TIERS = [PLAIN, Mode("numpy", "all"), Mode("numpy", "none")]

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 import scanviz
 from scanviz import tensor as T
 from scanviz.engine.graph.nodes import Array, Variable
-from scanviz.testing.comparing import check_same
 from tests.laws.frame import NAMES, PLAIN, over_always
 from tests.laws.law import law
+from tests.support.comparing import check_same
 
 # arrays of rows, made of two others
 _Array = Callable[[Variable, Variable], Variable]

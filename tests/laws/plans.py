@@ -14,7 +14,6 @@ from scanviz.engine.program.instructions import Program
 from scanviz.engine.program.plan import Emits, Grouping, Plan, chains, single
 from scanviz.engine.program.plan.groups import is_elementwise
 from scanviz.engine.program.plan.merging import may_raise
-from scanviz.testing.comparing import check_same
 from scanviz.testing.loop_case import READINGS, LoopCase, Reading
 from scanviz.testing.loops import EVERY_DTYPE, random_loops
 from scanviz.testing.unrolled import run_plainly
@@ -22,6 +21,7 @@ from tests.laws.frame import PLAIN, built
 from tests.laws.law import law
 from tests.laws.programs import compiled
 from tests.support.arena import EVERYTHING, ArenaBackend
+from tests.support.comparing import check_same
 from tests.support.groupings import RandomGrouping
 
 GROUPS = st.one_of(st.sampled_from([single, chains]), st.integers(0, 2**32 - 1).map(RandomGrouping))

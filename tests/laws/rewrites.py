@@ -20,12 +20,12 @@ from scanviz.engine.rewrites.history import RewriteHistory
 from scanviz.engine.rewrites.level import TargetTier
 from scanviz.engine.rewrites.selection import Selection
 from scanviz.engine.rewrites.versions import places
-from scanviz.testing.comparing import check_same
 from scanviz.testing.loop_case import LAST_ROW, READINGS, LoopCase, Reading
 from scanviz.testing.loops import EVERY_DTYPE, random_loops
 from scanviz.testing.unrolled import run_plainly
 from tests.laws.frame import PLAIN, TIERS, Built, built
 from tests.laws.law import law
+from tests.support.comparing import check_same
 
 LOOPS = random_loops(dtypes=EVERY_DTYPE, symbolic_steps=True, constants=True)
 SMOOTH = random_loops(smooth=True, symbolic_steps=True, constants=True)

@@ -10,12 +10,12 @@ from scanviz import scan
 from scanviz import tensor as T
 from scanviz.engine.graph.nodes import Variable
 from scanviz.engine.mode import Mode
-from scanviz.testing.comparing import check_same
 from scanviz.testing.loop_case import LoopCase
 from scanviz.testing.loops import random_loops
 from scanviz.testing.unrolled import run_plainly
 from tests.laws.frame import NAMES, PLAIN, built, computed, cost_of, gradients
 from tests.laws.law import law
+from tests.support.comparing import check_same
 
 
 @law(

@@ -15,9 +15,9 @@ from scanviz import tensor as T
 from scanviz.engine.config import config
 from scanviz.engine.graph.nodes import Array, Variable
 from scanviz.engine.mode import Mode
-from scanviz.testing.comparing import check_same
 from tests.laws.frame import NAMES, PLAIN, constants_set, over_always
 from tests.laws.law import law
+from tests.support.comparing import check_same
 
 
 class _Given(NamedTuple):

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from scanviz.engine.graph.declaration import for_now
 from scanviz.engine.ops.draws import continuous as distributions_continuous
 from scanviz.engine.ops.draws import counts as distributions_counts
 from scanviz.engine.ops.draws import discrete as distributions_discrete
@@ -23,6 +22,7 @@ from scanviz.testing.verify import verify_grad
 from tests.laws.law import law
 from tests.support.drawing import formula_draw
 from tests.support.formulas import WHOLE, Grower, plain_value, smooth_formula
+from tests.support.internals import temporary_declarations
 from tests.support.special_values import special_array
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -51,7 +51,7 @@ def a_derived_derivative_agrees_with_finite_differences(seed: int, steps: int) -
     rng = Random(seed)
     formula = smooth_formula(rng, steps)
     points = [np.array([rng.uniform(-1.5, 1.5) for _ in range(3)]) for _ in range(2)]
-    with for_now():
+    with temporary_declarations():
         made = elementwise("random_formula", floats(formula), "A random formula.", like=np.add)
         verify_grad(made, points)
 

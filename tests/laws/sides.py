@@ -12,9 +12,9 @@ import scanviz
 from scanviz import tensor as T
 from scanviz.engine.graph.nodes import Array, Variable
 from scanviz.engine.mode import Mode
-from scanviz.testing.comparing import check_same
 from tests.laws.frame import MODES, PLAIN
 from tests.laws.law import law
+from tests.support.comparing import check_same
 
 Side = Callable[[Variable, Variable, Variable], Variable]
 SIDES: dict[str, Side] = {

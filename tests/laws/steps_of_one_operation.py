@@ -17,9 +17,9 @@ from scanviz.engine.graph.nodes import Array, Variable, tensor_type
 from scanviz.engine.graph.types import BOOLEAN, FLOATS, INTEGERS
 from scanviz.engine.mode import Mode
 from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
-from scanviz.testing.comparing import assert_same_bits, assert_within_places
 from tests.laws.frame import NAMES, PLAIN
 from tests.laws.law import law
+from tests.support.comparing import assert_same_bits, assert_within_places
 from tests.support.special_values import special_array, special_numbers
 
 STEPS = 3

@@ -18,12 +18,12 @@ from scanviz.engine.graph.traversal import toposort, variables
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.mode import Mode
 from scanviz.engine.scan.loop import Scan
-from scanviz.testing.comparing import check_same
 from scanviz.testing.loop_case import LoopCase
 from scanviz.testing.loops import random_loops
 from scanviz.testing.unrolled import run_plainly
 from tests.laws.frame import MODES, TIERS, Built, built, computed, cost_of, gradients
 from tests.laws.law import law
+from tests.support.comparing import check_same
 
 SMOOTH = random_loops(dtypes=("float64",), smooth=True, updates=False, stops=False)
 STEP = 1e-5

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from contextlib import contextmanager
 from operator import attrgetter
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -240,18 +239,6 @@ class Held(NamedTuple):
 
 # Fields of parameters that messages are made of: what is computed does not hang on them.
 WORDS = frozenset({"name", "loop", "state", "sequence", "where"})
-
-
-@contextmanager
-def for_now() -> Iterator[None]:
-    """Forget declarations made in the block at its end: for tests and examples."""
-    _declare_others()  # what is imported in the block for the first time would be forgotten with it
-    before = dict(_REGISTRY)
-    try:
-        yield
-    finally:
-        _REGISTRY.clear()
-        _REGISTRY.update(before)
 
 
 class Op:

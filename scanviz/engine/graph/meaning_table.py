@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Generic, TypeVar
 
 from scanviz.engine.errors import ScanvizNotImplementedError
-from scanviz.engine.graph.declaration import Declaration, declarations
+from scanviz.engine.graph.declaration import Declaration
 
 Row = TypeVar("Row")
 
@@ -77,10 +77,6 @@ class MeaningTable(Generic[Row]):
 
     def __contains__(self, key: object) -> bool:
         return isinstance(key, Declaration) and self.get(key) is not None
-
-    def holes(self) -> list[str]:
-        """Return the names of declared ops without a row."""
-        return [declaration.name for declaration in declarations() if declaration not in self]
 
 
 def _import_where_it_is(module: str) -> None:

@@ -123,11 +123,6 @@ def lent_array(shape: tuple[int, ...], dtype: np.dtype[Any], size: int) -> Array
     return np.asarray(LentMemory(found, shape, dtype.str))
 
 
-def waiting_bytes() -> int:
-    """Return the bytes of waiting memory."""
-    return sum(memory.nbytes for memory in list(_waiting))
-
-
 def _taken(room: int) -> Array | None:
     """Take the latest waiting memory of a size; return None if there is none."""
     others: list[Array] = []

@@ -84,22 +84,6 @@ class SourcePlace(Struct, frozen=True, eq=False):
             self.around.step(self.snapshot) if self.around is not None and self.snapshot is not None else None
         )
 
-    def advice(
-        self,
-        kind: str,
-        title: str,
-        text: str,
-        evidence: str,
-        gain_ns: float | None = None,
-        *,
-        source: SourceRecord | None = None,
-        gain_bytes: int | None = None,
-        most_ns: float | None = None,
-    ) -> Advice:
-        """Return advice about the loop, by default at its line."""
-        named = (source or self.loop.source, self.function.name, self.loop.name)
-        return Advice(kind, title, text, evidence, *named, gain_ns, gain_bytes, most_ns)
-
     def is_worth(self, nanoseconds: float) -> bool:
         """Return whether a time is large enough for advice."""
         return is_worth(self.record, nanoseconds)
@@ -134,6 +118,26 @@ class SourcePlace(Struct, frozen=True, eq=False):
         wanted = (rule, f"loop `{self.loop.name}`")  # no other loop of the function has that name
         found = (found for found in self.function.rewrites.refusals if (found.rule, found.node) == wanted)
         return next(found, None)
+
+
+def advise(
+    place: SourcePlace | FunctionRecord,
+    kind: str,
+    title: str,
+    text: str,
+    evidence: str,
+    gain_ns: float | None = None,
+    *,
+    source: SourceRecord | None = None,
+    gain_bytes: int | None = None,
+    most_ns: float | None = None,
+) -> Advice:
+    """Return advice about a loop or a function, by default at its line."""
+    if isinstance(place, SourcePlace):
+        named = (source or place.loop.source, place.function.name, place.loop.name)
+    else:
+        named = (source or place.source, place.name, "")
+    return Advice(kind, title, text, evidence, *named, gain_ns, gain_bytes, most_ns)
 
 
 def is_worth(record: ProfileRecord, nanoseconds: float) -> bool:

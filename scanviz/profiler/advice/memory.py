@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from scanviz.profiler.advice.figures import copies_ns, whole_ns
-from scanviz.profiler.advice.item import LARGE_BYTES, Advice, SourcePlace
+from scanviz.profiler.advice.item import LARGE_BYTES, Advice, SourcePlace, advise
 from scanviz.profiler.report.units import amount, duration, share, size
 from scanviz.record.graphs.graph import LoopVariableRecord, NodeRecord
 from scanviz.record.names import given_name
@@ -59,7 +59,8 @@ def _rows_advice(place: SourcePlace, variable: LoopVariableRecord, finding: tupl
     rows = max(loop.longest_run, 1)
     gain = round(written_bytes * (1 - min(1.0, 2 / rows))) if written_bytes is not None else None
     how = " Estimate: the memory of the rows that were written, but for two." if gain is not None else ""
-    return place.advice(
+    return advise(
+        place,
         "rows_kept",
         f"`{loop.name}` keeps all rows of `{variable.name}`, and {only}",
         f"{todo}{how}",
@@ -84,7 +85,8 @@ def checkpoints(place: SourcePlace) -> Iterator[Advice]:
         return
     left = kept * 2 / math.sqrt(steps)
     names = ", ".join(f"`{variable.name}`" for variable in loop.variables if variable.read_backwards)
-    yield place.advice(
+    yield advise(
+        place,
         "checkpoints",
         f"`{loop.name}` keeps {size(kept)} for its gradient",
         f'scan_checkpoints keeps a state every N steps and computes the rest again. Estimate: with save_every_N="auto" about'
@@ -131,7 +133,8 @@ def copies(place: SourcePlace) -> Iterator[Advice]:
     if not place.is_worth(spent) or copying < _MUCH_COPYING * place.step_ns() or not stored:
         return
     largest = max(stored, key=lambda variable: variable.row_bytes)
-    yield place.advice(
+    yield advise(
+        place,
         "copies",
         f"`{loop.name}` spends {share(copying, place.step_ns())} of a step on storing rows",
         f"Most of it is `{largest.name}`, of which every row is stored. Where not all of them are needed, return a sum or a part"

@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from scanviz.profiler.advice.figures import operation_ns, operations_ns, whole_ns
-from scanviz.profiler.advice.item import Advice, SourcePlace, is_selected
+from scanviz.profiler.advice.item import Advice, SourcePlace, advise, is_selected
 from scanviz.profiler.report.units import amount, counted, duration, share
 from scanviz.record.graphs.graph import GraphSnapshot, NodeRecord, ScanRecord
 from scanviz.record.model import OperationRecord
@@ -34,7 +34,8 @@ def non_sequences(place: SourcePlace) -> Iterator[Advice]:
     if not found or not place.is_worth(gain):
         return
     slowest = max(found, key=lambda operation: operation.typical_ns)
-    yield place.advice(
+    yield advise(
+        place,
         "non_sequences",
         f"`{loop.name}` computes the same value again at every step",
         f"Compute {labels(found)} before the loop and pass the result in non_sequences. {_why(place, 'PushOutNonSeqScan')}"
@@ -61,7 +62,8 @@ def sequence_products(place: SourcePlace) -> Iterator[Advice]:
         return
     slowest = max(found, key=lambda operation: operation.typical_ns)
     until = " The loop may end early: this pays where most of the rows are reached." if loop.has_until else ""
-    yield place.advice(
+    yield advise(
+        place,
         "sequence_product",
         f"`{loop.name}` multiplies row by row what could be one product",
         f"Compute {labels(found)} of all rows at once before the loop and pass the result as a sequence: a step needs nothing"
@@ -207,7 +209,8 @@ def draws(place: SourcePlace) -> Iterator[Advice]:
     how = "Estimate: its time in all steps, less what as many numbers take in one draw, at most"
     refusal = place.refusal("batch_draws")
     why = "" if refusal is None else f"; the rewrite left them there: {refusal.why}"
-    yield place.advice(
+    yield advise(
+        place,
         "draws",
         f"`{loop.name}` draws at every step what could be drawn before it",
         f"Draw {labels(found)} for all steps at once before the loop, with the number of steps as the first of its size, and pass"

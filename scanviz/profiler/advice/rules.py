@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 
 from scanviz.profiler.advice import run as advice_run
 from scanviz.profiler.advice.figures import operation_ns, operations_ns, run_ns, start_ns
-from scanviz.profiler.advice.item import Advice, SourcePlace, places
+from scanviz.profiler.advice.item import Advice, SourcePlace, advise, places
 from scanviz.profiler.advice.memory import checkpoints, copies, rows_kept
 from scanviz.profiler.advice.moving import draws, non_sequences, sequence_products
 from scanviz.profiler.report.units import amount, counted, duration, share
@@ -45,7 +45,8 @@ def tiny_steps(place: SourcePlace) -> Iterator[Advice]:
     alike = loop.steps >= _ALIKE * loop.runs * loop.longest_run and _sets_of_shapes(loop) <= 1
     if not alike or not place.is_worth(gain):
         return
-    yield place.advice(
+    yield advise(
+        place,
         "tiny_steps",
         f"`{loop.name}` runs {amount(loop.runs)} times with steps that are mostly call overhead",
         f"Operations of {duration(sum(tiny) / len(tiny))} are mostly call overhead, whatever they compute. If the calls of"
@@ -81,7 +82,8 @@ def short_inner_loops(place: SourcePlace) -> Iterator[Advice]:
         "" if place.snapshot is not None else ", if the number of steps is known when the function is built"
     )
     parent = next((outer.name for outer in place.record.loops if outer.key == loop.parent), "")
-    yield place.advice(
+    yield advise(
+        place,
         "short_inner_loops",
         f"`{loop.name}` is started {amount(loop.runs)} times for {steps:.3g} steps each",
         f"Write its steps out in the step of `{parent}`: a Python `for` around the same expressions{known}. Building takes longer"
@@ -107,7 +109,8 @@ def many_shapes(place: SourcePlace) -> Iterator[Advice]:
     gain = total * (1 - 1 / count) if count else 0.0
     if count < _MANY_SHAPES or not place.is_worth(gain):
         return
-    yield place.advice(
+    yield advise(
+        place,
         "many_shapes",
         f"`{loop.name}` was compiled {amount(count)} times",
         "New shapes need new code, up to a limit. Bring inputs to few shapes: fill rows up to a common length, or call"

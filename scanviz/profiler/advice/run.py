@@ -6,33 +6,17 @@ import re
 from collections.abc import Hashable, Iterator
 
 from scanviz.profiler.advice.figures import building_ns, call_ns, code_ns, outside_ns, script_ns, whole_ns
-from scanviz.profiler.advice.item import Advice, is_worth
+from scanviz.profiler.advice.item import Advice, advise, is_worth
 from scanviz.profiler.advice.moving import closure
 from scanviz.profiler.report.units import amount, counted, duration, share
 from scanviz.record.graphs.graph import GraphSnapshot
-from scanviz.record.model import FunctionRecord, OperationRecord, ProfileRecord, SourceRecord
+from scanviz.record.model import FunctionRecord, OperationRecord, ProfileRecord
 from scanviz.record.statistics import median_of
 
 # Advice about work outside of loops: what every call of a function computes again, and the script's own Python.
 
 _MANY = 100  # calls, from which on the time between two calls is reported
 _SCRIPT_NS, _MOSTLY = 200e6, 0.5  # shorter scripts get no advice
-
-
-def _about(
-    function: FunctionRecord,
-    kind: str,
-    title: str,
-    text: str,
-    evidence: str,
-    gain_ns: float | None = None,
-    *,
-    source: SourceRecord | None = None,
-    most_ns: float | None = None,
-) -> Advice:
-    """Return advice about a function, by default at its line."""
-    where = source or function.source
-    return Advice(kind, title, text, evidence, where, function.name, "", gain_ns, None, most_ns)
 
 
 def same_at_every_call(record: ProfileRecord) -> Iterator[Advice]:
@@ -49,7 +33,7 @@ def same_at_every_call(record: ProfileRecord) -> Iterator[Advice]:
             continue
         slowest = max(found, key=lambda operation: operation.typical_ns)
         others = f" and {counted(len(found) - 1, 'other operation')}" if len(found) > 1 else ""
-        yield _about(
+        yield advise(
             function,
             "same_at_every_call",
             f"`{function.name}` computes the same value again at every call",
@@ -128,7 +112,7 @@ def rebuilding(record: ProfileRecord) -> Iterator[Advice]:
         if len(functions) < _SAME_LINE or not is_worth(record, gain):
             continue
         calls = sum(function.calls for function in functions)
-        yield _about(
+        yield advise(
             functions[0],
             "rebuilding",
             f"one line built the same function {amount(len(functions))} times",
@@ -166,7 +150,7 @@ def costly_building(record: ProfileRecord) -> Iterator[Advice]:
             or not function.calls
         ):
             continue
-        yield _about(
+        yield advise(
             function,
             "costly_building",
             f"building `{function.name}` took longer than its calls",
@@ -190,7 +174,7 @@ def small_calls(record: ProfileRecord) -> Iterator[Advice]:
             continue
         if not is_worth(record, gain):
             continue
-        yield _about(
+        yield advise(
             function,
             "small_calls",
             f"`{function.name}` is called {amount(function.calls)} times for little work",
@@ -206,7 +190,7 @@ def reference_tier(record: ProfileRecord) -> Iterator[Advice]:
     for function in record.functions:
         if function.backend != "reference" or function.total_ns < _WEIGHTY * record.wall_ns:
             continue
-        yield _about(
+        yield advise(
             function,
             "reference_tier",
             f"`{function.name}` runs on the reference tier",
@@ -223,7 +207,7 @@ def no_rewrites(record: ProfileRecord) -> Iterator[Advice]:
         selection = function.rewrites.selection if function.rewrites is not None else ""
         if selection != "none" or function.total_ns < _WEIGHTY * record.wall_ns:
             continue
-        yield _about(
+        yield advise(
             function,
             "no_rewrites",
             f"`{function.name}` runs as it was written, without rewrites",

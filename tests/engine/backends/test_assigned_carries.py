@@ -9,6 +9,7 @@ from scanviz.engine.backends.native.run.tier import listings
 from scanviz.engine.program.instructions import is_scalar
 from scanviz.engine.program.plan.location import StoreKind
 from tests.laws.assigned import passes
+from tests.support.internals import loop_sources
 
 N, B0, S0 = T.lscalar("n"), T.vector("b0"), T.scalar("s0")
 COUNT = 1009
@@ -78,5 +79,5 @@ def test_a_part_that_moves_within_its_carry_is_not_copied_on_numpy():
         carry[i : i + width] = carry[i + 1 : i + 1 + width].copy()
     for found, expected in zip(f(10, start), (carry, picked), strict=True):
         np.testing.assert_array_equal(found, expected)
-    (text,) = f.executable.loop_sources().values()
+    (text,) = loop_sources(f.executable)
     assert "copy" not in text

@@ -7,11 +7,11 @@ from scanviz import function, scan
 from scanviz import tensor as T
 from scanviz.engine.backends.numpy import LIBRARY
 from scanviz.engine.backends.numpy.formula_source import of_numbers, written_in_turn
-from scanviz.engine.graph.declaration import for_now
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops.elementwise_declaration import elementwise
 from scanviz.engine.scalar.expression import primitive, x
 from scanviz.engine.scalar.formula import floats
+from tests.support.internals import temporary_declarations
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def test_a_chain_writes_into_one_array(emitter):
 
 @pytest.mark.parametrize("mode", ["numpy", "reference"])
 def test_a_formula_alone_runs_in_loops_of_numbers_and_of_arrays(mode):
-    with for_now():
+    with temporary_declarations():
         bump = elementwise("bump", floats(primitive("exp", -(x * x))), "A bump.", like=np.exp)
         swish = elementwise("swish_here", floats(x / (primitive("exp", -x) + 1)), "Swish.", like=np.exp)
         s, m = T.vector("s"), T.matrix("m")

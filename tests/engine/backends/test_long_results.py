@@ -14,7 +14,8 @@ from scanviz import tensor as T
 from scanviz.engine.backends.numpy import long_results
 from scanviz.engine.errors import OutOfMemoryError
 from scanviz.engine.runtime import buffer_pool
-from scanviz.engine.runtime.buffer_pool import LentMemory, waiting_bytes
+from scanviz.engine.runtime.buffer_pool import LentMemory
+from tests.support.internals import waiting_bytes
 
 Given = Sequence[np.ndarray[Any, Any]]
 drawn = np.random.default_rng(4)

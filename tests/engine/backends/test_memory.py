@@ -12,6 +12,7 @@ from scanviz import tensor as T
 from scanviz.engine.runtime.specialised import SMALL_BYTES
 from scanviz.engine.scan.variables import Keep, Sequence, State
 from tests.engine.backends.running import TIERS, compiled, loop
+from tests.support.internals import loop_sources
 
 N = T.lscalar("n")
 X, H0 = T.matrix("X"), T.vector("h0")
@@ -58,7 +59,7 @@ def test_generated_code_writes_results_into_existing_arrays():
     inputs, outputs = elementwise_loop()
     executable = compiled("numpy", inputs, outputs)
     executable.run([np.array(2), np.ones((2, 3)), np.ones(3)], None)
-    (text,) = executable.loop_sources().values()
+    (text,) = loop_sources(executable)
     calls = [line.strip() for line in text.splitlines() if line.startswith("        ") and "(" in line]
     assert calls
     assert not [line for line in calls if " = " in line.split("(")[0]]

@@ -7,6 +7,7 @@ import pytest
 
 import scanviz
 from scanviz import tensor as T
+from tests.support.internals import loop_sources
 
 A, START = np.array([0.5, 1.25, -2.0]), np.array([1.0, 2.0, 3.0])
 
@@ -30,7 +31,7 @@ def two_tiers(step, results=lambda rows: rows[-1], steps=7, **arguments):
         np.testing.assert_array_equal(one, other)
         np.testing.assert_array_equal(third, other)
     np.testing.assert_array_equal(start, START)
-    (text,) = f.executable.loop_sources().values()
+    (text,) = loop_sources(f.executable)
     return found, re.sub(r"  # .*", "", text)
 
 

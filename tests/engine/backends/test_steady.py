@@ -9,6 +9,7 @@ import scanviz
 from scanviz import Mode
 from scanviz import tensor as T
 from scanviz.engine.errors import ScanvizError
+from tests.support.internals import loop_sources
 
 X = np.random.default_rng(3).normal(size=(7, 6))
 
@@ -26,7 +27,7 @@ def step_and_source(fn, *non_sequences):
     )
     found, wanted = f(X, *non_sequences), g(X, *non_sequences)
     np.testing.assert_array_equal(found, wanted)
-    (text,) = f.executable.loop_sources().values()
+    (text,) = loop_sources(f.executable)
     text = re.sub(r"  # .*", "", text)  # without the user's lines
     before, _, inside = text.partition("    for t")
     return before, inside

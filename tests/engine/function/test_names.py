@@ -9,6 +9,7 @@ import scanviz
 from scanviz import Mode, function, grad, scan
 from scanviz import tensor as T
 from scanviz.engine.program.instructions import all_loops
+from tests.support.internals import loop_sources
 
 
 def helper(x, factor, name="rnn"):
@@ -28,7 +29,7 @@ def test_a_loop_built_in_a_helper_that_is_called_twice_is_two_loops():
     f(np.ones(3))
     plans = [rewrite for rewrite in f.rewrites if rewrite.rule == "reuse_buffers"]
     assert len({plan.paths for plan in plans}) == len(plans)
-    assert len(f.memory_plans()) == len(f.executable.loop_sources()) == 2
+    assert len(f.memory_plans()) == len(loop_sources(f.executable)) == 2
 
 
 def test_a_loop_with_a_unique_name_keeps_it():

@@ -6,13 +6,14 @@ import pytest
 from scanviz import tensor as T
 from scanviz.engine.errors import ScanvizError, ScanvizNotImplementedError
 from scanviz.engine.gradient.partials import PARTIALS, _derived, has_pole, is_steep, operation_of, partials_of
-from scanviz.engine.graph.declaration import declarations, for_now
+from scanviz.engine.graph.declaration import declarations
 from scanviz.engine.graph.evaluate import evaluate
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration, elementwise
 from scanviz.engine.scalar.expression import bits, cast, from_bits, primitive, select, x, y
 from scanviz.engine.scalar.formula import floats
+from tests.support.internals import temporary_declarations
 from tests.support.special_values import special_numbers
 
 
@@ -97,7 +98,7 @@ def test_all_other_derivatives_follow_from_formulas():
 
 def test_poles_of_a_formula_are_those_of_its_operations():
     v = T.vector("v")
-    with for_now():
+    with temporary_declarations():
         rooted = elementwise("rooted", floats(primitive("sqrt", x) * 2), "Twice the root.", like=np.exp)
         tame = elementwise("tame", floats(primitive("tanh", x) * 2), "Twice the tangent.", like=np.exp)
         assert is_steep(rooted(v).owner) and has_pole(rooted(v).owner)
@@ -113,7 +114,7 @@ def test_poles_of_a_formula_are_those_of_its_operations():
 )
 def test_a_formula_without_a_derivative_is_an_error_with_its_name(formula):
     v = T.vector("v")
-    with for_now():
+    with temporary_declarations():
         odd = elementwise("odd_one", floats(formula), "Odd.", like=np.exp)
         with pytest.raises(ScanvizNotImplementedError, match="odd_one.*no derivative"):
             T.grad(odd(v).sum(), v)
@@ -122,7 +123,7 @@ def test_a_formula_without_a_derivative_is_an_error_with_its_name(formula):
 def test_a_derivative_passes_selections_and_casts():
     a, b = T.vector("a"), T.vector("b", dtype="float32")
     product = select(x < y, x * x * y, cast(cast(y, "float32"), "float64") * 3)
-    with for_now():
+    with temporary_declarations():
         mixed = elementwise("mixed_one", floats(product), "Mixed.", like=np.add)
         found = T.grad(mixed(a, b).sum(), [a, b])
         numbers = {a: [1.0, 5.0], b: np.array([2.0, 3.0], "float32")}

@@ -18,6 +18,7 @@ from scanviz.engine.graph import declaration
 from scanviz.engine.graph.declaration import Declaration, Op, declarations, declared
 from scanviz.engine.graph.meaning_table import MeaningTable
 from scanviz.engine.rewrites.rule import OUTSIDE, RULES
+from tests.support.internals import missing_rows
 
 
 class Parameters(NamedTuple):
@@ -129,12 +130,12 @@ def test_a_file_that_is_imported_when_its_ops_are_asked_for_has_rows_of_no_other
         met.clear()
 
 
-def test_a_table_gives_rows_and_names_its_holes():
+def test_a_table_gives_rows_and_names_missing_rows():
     table = MeaningTable("meaning of tests", "tests/{family}.py")
     table.row(add(), declared("multiply"))("row")
     assert table[add()] == table.get(declared("multiply")) == "row"
     assert add() in table and declared("tanh") not in table and "add" not in table
-    assert "tanh" in table.holes() and "add" not in table.holes()
+    assert "tanh" in missing_rows(table) and "add" not in missing_rows(table)
     assert table.get(declared("tanh")) is None
     with pytest.raises(ScanvizNotImplementedError, match=r"tests/elementwise\.py"):
         table[declared("tanh")]

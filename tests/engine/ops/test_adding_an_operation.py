@@ -7,7 +7,7 @@ import scanviz
 from scanviz import Mode, function, scan
 from scanviz import tensor as T
 from scanviz.engine.backends.cupy.table import CUPY
-from scanviz.engine.graph.declaration import Declaration, Op, for_now
+from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.nodes import build_one
 from scanviz.engine.ops.elementwise_declaration import CHEAP, elementwise
 from scanviz.engine.rewrites.cost import cost_of
@@ -15,6 +15,7 @@ from scanviz.engine.scalar.blocks import text_of
 from scanviz.engine.scalar.expression import primitive, select, x, y
 from scanviz.engine.scalar.formula import Formula, floats
 from scanviz.testing import verify_grad
+from tests.support.internals import temporary_declarations
 
 BENT = floats(select(x > 0, x * y + primitive("log1p", x * x), primitive("expm1", x)))
 
@@ -22,7 +23,7 @@ BENT = floats(select(x > 0, x * y + primitive("log1p", x * x), primitive("expm1"
 @pytest.fixture
 def bent():
     """Return an operation that is declared for one test."""
-    with for_now():
+    with temporary_declarations():
         yield elementwise("bent", BENT, "A bent line, steeper by the second.", like=np.hypot)
 
 
@@ -94,7 +95,7 @@ def test_a_new_operation_has_a_printed_form_and_a_row_for_each_backend(bent):
 
 
 def test_elementwise_accepts_facts_and_formulas_for_other_dtypes():
-    with for_now():
+    with temporary_declarations():
         doubled = elementwise(
             "doubled", Formula(x + x, x + x, x + x), "Twice.", like=np.negative, facts=CHEAP
         )
@@ -107,7 +108,7 @@ def test_temporary_declarations_are_removed(bent):
     from scanviz.engine.graph.declaration import declared
 
     assert declared("bent") is bent
-    with for_now():
+    with temporary_declarations():
         elementwise("bent_again", BENT, "Again.", like=np.hypot)
     with pytest.raises(scanviz.ScanvizError, match="bent_again"):
         declared("bent_again")
@@ -116,7 +117,7 @@ def test_temporary_declarations_are_removed(bent):
 @pytest.mark.parametrize("mode", ["numpy", "native", "auto", "reference"])
 @pytest.mark.parametrize("make", [np.ndarray.tolist, np.ma.array])
 def test_a_function_returns_arrays_for_scalar_results_of_an_operation(make, mode):
-    with for_now():
+    with temporary_declarations():
         made = Declaration(
             "made",
             "user",

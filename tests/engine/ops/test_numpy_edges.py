@@ -6,8 +6,8 @@ import pytest
 import scanviz
 from scanviz import tensor as T
 from scanviz.engine.graph.types import FLOATS, INTEGERS
-from scanviz.testing.comparing import assert_same_bits
 from tests.laws.frame import NAMES
+from tests.support.comparing import assert_same_bits
 
 OUT_OF_RANGE = [
     np.nan, np.inf, -np.inf, 1e300, -1e300, 2.0**63, 2.0**64, 1.8e19, 3e9, -3e9, 2.0**31, 300.0, -1.0, -129.0, 70000.0, -0.5, 255.9,

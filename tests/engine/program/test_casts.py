@@ -9,6 +9,7 @@ from scanviz import tensor as T
 from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
 from scanviz.engine.program.instructions import Instruction, all_loops, dtype_of
 from scanviz.engine.program.lower import lower
+from tests.support.internals import loop_sources
 
 K, X, N = T.imatrix("k"), T.matrix("x"), T.lscalar("n")
 
@@ -52,7 +53,7 @@ def test_a_number_that_stays_the_same_is_cast_once():
     rows, _ = scanviz.scan(lambda x_t, n: x_t / n, x, non_sequences=n)
     f = scanviz.function([x, n], rows, mode=Mode("numpy", "none"))
     assert np.array_equal(f(np.full((3, 2), 6.0), 3), np.full((3, 2), 2.0))
-    (text,) = f.executable.loop_sources().values()
+    (text,) = loop_sources(f.executable)
     before, _, inside = text.partition("    for ")
     assert "float64(" in before and "float64(" not in inside
 

@@ -29,6 +29,7 @@ from scanviz.engine.program.plan.arena import arena_of, inner_bytes, ring_size
 from scanviz.engine.program.rules import apply_memory_rules
 from scanviz.engine.rewrites.selection import Selection
 from tests.support.arena import EVERYTHING
+from tests.support.internals import is_contiguous
 
 X, H0, V = T.matrix("X"), T.vector("h0"), T.vector("v")
 
@@ -71,7 +72,7 @@ def test_a_view_of_a_view_is_one_of_the_base_and_a_turned_one_has_its_strides():
     (base,) = made.placed(Buffer)
     found = [(place.location, place.strides) for place in made.places if isinstance(place.location, View)]
     assert found == [(View(base, 0), (16, 8)), (View(base, 0), (8, 16)), (View(base, 8), (16,))]
-    assert place_of(loop, made, "add").contiguous(8)
+    assert is_contiguous(place_of(loop, made, "add"), 8)
 
 
 def test_a_view_at_a_value_dependent_place_has_no_offset():
@@ -84,7 +85,7 @@ def test_inputs_and_outputs_of_a_step_are_located_in_rows_of_slots():
     loop, made = loop_and_plan(lambda x, h: T.tanh(x + h))
     locations = [made.places[number].location for number in (*loop.body.inputs, *loop.body.outputs)]
     assert locations == [Row(("sequence", 0)), Row(("state", 0), -1), Row(("state", 0))]
-    assert made.places[loop.body.inputs[1]].contiguous(8)
+    assert is_contiguous(made.places[loop.body.inputs[1]], 8)
 
 
 def test_sizes_and_numbers_have_no_memory():
@@ -158,7 +159,7 @@ def test_a_chain_ends_at_a_shape_change_and_its_result_may_overwrite_an_input():
     chained = [tuple(loop.body.instructions[k].op.name for k in group) for group in made.groups]
     assert chained[-2:] == [("multiply", "exp", "multiply", "tanh"), ("dot",)]
     tanh = place_of(loop, made, "tanh")
-    assert isinstance(tanh.location, Buffer) and tanh.contiguous(8)
+    assert isinstance(tanh.location, Buffer) and is_contiguous(tanh, 8)
 
 
 def test_inner_loops_are_planned_with_the_outer_loop_and_share_its_arena():

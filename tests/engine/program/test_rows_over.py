@@ -15,8 +15,8 @@ from scanviz.engine.program.file import from_data, to_data
 from scanviz.engine.program.instructions import all_loops
 from scanviz.engine.program.plan.location import SHORTEST_OVER
 from scanviz.engine.program.printer import program_text
-from scanviz.testing.comparing import assert_close, assert_same_bits
 from tests.laws.memory import counted
+from tests.support.comparing import assert_close, assert_same_bits
 
 RULE = "rows_over_sequences"
 TIERS = ["numpy", "native", "auto"]

@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 import scanviz
 from scanviz import Mode
-from scanviz.testing.comparing import check_same
 from tests.engine.gradient.mixed_loops import MIXED_LOOPS
 from tests.engine.gradient.test_loop_mixed import orders
+from tests.support.comparing import check_same
 
 
 @given(loop=MIXED_LOOPS, seed=st.integers(0, 99), tier=st.sampled_from(["numpy", "reference"]))

@@ -9,7 +9,7 @@ from scanviz import tensor as T
 from scanviz.engine.program.instructions import all_loops
 from scanviz.engine.rewrites.history import RewriteHistory
 from scanviz.engine.rewrites.selection import Selection
-from scanviz.testing.comparing import assert_same_bits
+from tests.support.comparing import assert_same_bits
 
 RULE = "mitmot_to_sitsot"
 FROM_ZEROS = "`∂h` is a row that steps hand on: its buffer was zeros but for the first row"

@@ -12,7 +12,8 @@ from scanviz import tensor as T
 from scanviz.engine.function.memory import owner_of
 from scanviz.engine.runtime import buffer_pool
 from scanviz.engine.runtime.address import address
-from scanviz.engine.runtime.buffer_pool import SHORTEST, lent_bytes, waiting_bytes
+from scanviz.engine.runtime.buffer_pool import SHORTEST, lent_bytes
+from tests.support.internals import waiting_bytes
 
 LONG = 3 * SHORTEST
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from scanviz import tensor as T
 from scanviz.engine.graph.types import FLOATS, INTEGERS
-from scanviz.testing.comparing import ONE_OPERATION
+from tests.support.comparing import ONE_OPERATION
 from tests.support.numpy_calls.call import NumpyCall, a_dtype, a_shape, call_of, specials, uniform
 
 

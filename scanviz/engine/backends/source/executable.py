@@ -130,10 +130,6 @@ class SourceExecutable:
         """Return the generated source of the program outside of its loops."""
         return self.flat.source
 
-    def loop_sources(self) -> dict[int, str]:
-        """Return the generated source of each loop run so far, by the loop's key; nested loops too."""
-        return {key: made.written("plain").text for key, made in all_made(self.flat.runners).items()}
-
     def plans(self) -> dict[int, Plan]:
         """Return the plan of each loop run so far, for its last shapes, by the loop's key."""
         return {key: made.plan for key, made in all_made(self.flat.runners).items()}

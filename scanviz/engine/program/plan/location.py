@@ -101,10 +101,6 @@ class Place(Struct, frozen=True):
     needed: int
     over: int | None
 
-    def contiguous(self, itemsize: int) -> bool:
-        """Return whether its elements are known to lie one after another, in C order."""
-        return self.shape is not None and self.strides == packed(self.shape, itemsize)
-
 
 class StoreKind(Enum):
     """The layout of a state's or an output's rows.

@@ -8,6 +8,7 @@ from scanviz import tensor as T
 from scanviz.engine.program.plan import Buffer, Row, StoreKind
 from tests.engine.backends.cupy import stand_in
 from tests.engine.backends.cupy.fake_cupy import FakeArray
+from tests.support.internals import loop_sources
 
 stand_in.register()
 X, H0, W = T.matrix("X"), T.vector("h0"), T.matrix("W")
@@ -19,7 +20,7 @@ def run_loop(step, pick=lambda rows: rows, mode="stand-in"):
     rows, _ = scanviz.scan(step, X, H0, W, name="loop")
     f = scanviz.function([X, H0, W], pick(rows), mode=mode, on_unused_input="ignore")
     found = f(*VALUES)
-    return found, next(iter(f.executable.plans().values())), next(iter(f.executable.loop_sources().values()))
+    return found, next(iter(f.executable.plans().values())), next(iter(loop_sources(f.executable)))
 
 
 def test_operations_write_into_their_planned_rows_and_buffers(monkeypatch):

@@ -60,11 +60,6 @@ def _loaded() -> Any:
     return llvmlite.binding
 
 
-def is_loaded() -> bool:
-    """Return whether LLVM has been loaded."""
-    return _loaded.cache_info().currsize > 0
-
-
 @cache
 def versions() -> tuple[str, ...]:
     """Return the versions of llvmlite and of LLVM, on which the code depends."""

@@ -19,7 +19,7 @@ COMMANDS = {
     "memory": "forecast how much memory its calls need",
     "report": "print the report again",
     "advise": "list changes that would make the run faster or smaller",
-    "compare": "say what became faster or slower, also between two scripts",
+    "compare": "show what became faster or slower, also between two scripts",
     "tui": "explore it in the terminal, or a script while it runs",
     "html": "write it as one page for a browser",
     "export": "write it in the format of another tool",

@@ -1,7 +1,6 @@
 """List changes that would make the run of a saved profile faster or smaller, each with its line and the expected gain.
 
-Advice rests on the figures of the profile alone: there is none without evidence, and none about less than 2 % of the run. The
-text says how each gain was estimated.
+Advice needs evidence in the profile, and concerns at least 2 % of the run. The text shows how each gain was estimated.
 
 for example:
   scanviz advise train.scanviz

@@ -4,7 +4,7 @@ The finding goes to standard error: the loop, its step, the operation, your line
 The exit code is 1 if something was found, else that of the script. Every operation is computed one by one, so the script runs
 slower.
 
-Without options, check looks for NaN and infinities. With --nan, --inf, --big, --dtype or --shape it looks for these alone.
+Without options, check looks for NaN and infinities. With --nan, --inf, --big, --dtype or --shape it looks only for these.
 
 for example:
   scanviz check train.py                      where does the NaN come from?

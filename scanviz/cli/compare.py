@@ -50,7 +50,7 @@ OPTIONS = (
     Option(("--seconds",), "N", "with --run: for how long (60)", positive),
     Option(("--rounds",), "N", "with --run: how many rounds, instead of --seconds", positive),
     Option(("--detail",), "LEVEL", "with --run: what is timed (steps, ops)", one_of("steps", "ops")),
-    Option(("--mode",), "NAME", "with --run: tier for functions that name none"),
+    Option(("--mode",), "NAME", "with --run: tier for functions without mode="),
     Option(("--fail-over",), "PERCENT", "exit with 1 if something is slower by more than, say, 5%", _share),
     Option(("--json",), "", "print the comparison as JSON"),
     Option(("--top",), "N", "show N changes (12)", positive, 12),

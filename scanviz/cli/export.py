@@ -33,7 +33,7 @@ USAGE = "export [options] FILE"
 OPTIONS = (
     Option(("-f", "--format"), "FORMAT", f"{', '.join(FORMATS)}, or one that a plug-in adds"),
     Option(("-o", "--output"), "OUT", "file, or folder for tables; - for standard output"),
-    Option(("--table",), "NAME", "this table alone, of csv and parquet"),
+    Option(("--table",), "NAME", "only this table, for csv and parquet"),
     Option(("--force",), "", "replace files that exist"),
 )
 

@@ -1,12 +1,12 @@
 """Draw the graph of a script's function, or of a saved profile, with its loops open.
 
-Without -o the picture is drawn in characters on standard output. The ending of FILE gives the format: svg, png, pdf, dot, html,
-txt, json (node-link) or graphml; for --film svg or html. A script is profiled first, so that the picture shows where the time
-went; its own output goes to standard error, and the profile is not saved. Options stand before SCRIPT: what follows it belongs
-to the script. scanviz lays pictures out itself; --engine dot asks Graphviz, which alone writes a pdf.
+Without -o the picture is drawn in characters on standard output. The extension of FILE chooses the format: svg, png, pdf, dot,
+html, txt, json (node-link) or graphml; for --film svg or html. A script is profiled first, so that the picture shows where the
+time went; its own output goes to standard error, and the profile is not saved. Options stand before SCRIPT; later words belong to
+the script. scanviz lays pictures out itself; --engine dot asks Graphviz, which alone writes a pdf.
 
-A large picture (svg, png, pdf, html) is folded until it can be read: formulas replace single operations, loops are closed, and
-of many steps those in the middle become one box. Notes say what was folded; --whole draws everything.
+A large picture (svg, png, pdf, html) is folded to a readable size: formulas replace single operations, loops are closed, and the
+middle steps become one box. Notes list the folded parts; --whole draws everything.
 
 A picture drawn by scanviz is replaced, any other file only with --force.
 

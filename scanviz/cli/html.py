@@ -1,8 +1,8 @@
 """Write a saved profile as one HTML page that needs no network.
 
 The page goes to the working folder, named after the profile; `scanviz profile --html SCRIPT` profiles and writes it at once. A
-page of scanviz is replaced, any other file only with --force. --recompute puts values of more steps into the page: all of a
-short run; of a long one the first, the last, and those around the first NaN.
+page of scanviz is replaced, any other file only with --force. --recompute puts values of more steps into the page: all steps of
+a short run, or the first, the last and those around the first NaN of a long one.
 
 for example:
   scanviz html train.scanviz                  writes train.html

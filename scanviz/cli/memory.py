@@ -1,8 +1,8 @@
 """Forecast how much memory the calls of a script need, and show the measured memory beside it.
 
 One line per function is printed on standard output when the script ends: the call with the largest forecast. The script's own
-output goes to standard error. Counted are arrays of scanviz: rows and buffers of loops, results of operations and of calls. With
---limit, a call that would need more raises OutOfMemoryError before it starts.
+output goes to standard error. The forecast counts scanviz's arrays: rows and buffers of loops, results of operations and of calls.
+With --limit, a call that would need more raises OutOfMemoryError before it starts.
 
 for example:
   scanviz memory train.py

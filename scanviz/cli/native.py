@@ -1,8 +1,7 @@
 """Print the machine code of a script's loops, with your lines beside it.
 
-The script runs on the native tier where its functions name no tier; its own output goes to standard error. When it ends, the
-code of each loop that ran is printed, for the shapes that the loop met last. A loop without machine code is listed with the
-reason.
+Functions without mode= run on the native tier; the script's own output goes to standard error. When the script ends, the code of
+each loop that ran is printed, for the loop's latest shapes. A loop without machine code is listed with the reason.
 
 for example:
   scanviz native train.py                     in LLVM's language

@@ -69,7 +69,7 @@ class Given(argparse.Namespace):
 
 
 HELP = Option(("-h", "--help"), "", "show this help")
-MODE = Option(("--mode",), "NAME", "tier for functions that name none")
+MODE = Option(("--mode",), "NAME", "tier for functions without mode=")
 MODE_OF_RUN = MODE._replace(help=f"{MODE.help} (numpy, native, reference, cupy, …)")
 
 

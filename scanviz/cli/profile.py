@@ -4,8 +4,8 @@ The program runs as under python, with the same arguments, streams and exit code
 error, and the profile is saved as SCRIPT.scanviz in the working folder. Options stand before the script: everything after it
 belongs to the program.
 
-An earlier profile of the same name is replaced, no other file is: without -o the new profile gets a number, with -o it is an
-error unless --force is given. A process that is killed (os._exit, SIGKILL, a crash) leaves no profile.
+An earlier profile of the same name is replaced. Other files are kept: without -o the new profile gets a number, with -o the
+command stops unless --force is given. A process that is killed (os._exit, SIGKILL, a crash) leaves no profile.
 
 for example:
   scanviz profile train.py --epochs 2         --epochs 2 goes to train.py

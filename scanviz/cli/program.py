@@ -1,9 +1,8 @@
 """Print the Programs that a script's functions run: instructions, registers, loops with their steps, and your lines.
 
-They are printed on standard output when the script ends, as they are after all rewrites; the script's own output goes to
-standard error. Where registers live in memory is known for loops that ran on the NumPy tier, for the shapes that they met last.
--o writes one Program to a file, FILE.program, which this command prints again and a backend can run. A profile holds Programs
-too.
+The Programs are printed on standard output when the script ends, after all rewrites; the script's own output goes to standard
+error. Loops that ran on the NumPy tier show the places of their registers in memory, for the latest shapes. -o writes one Program
+to a file, FILE.program, which this command prints again and a backend can run. A profile holds Programs too.
 
 for example:
   scanviz program train.py                    all functions

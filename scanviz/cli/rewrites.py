@@ -1,7 +1,7 @@
 """Show how rewrites changed the functions of a script or of a saved profile, and why a rewrite did not apply.
 
-Without options: the rewrites of each function, and what each gained. The list goes to standard error when the script ends. With
---json the script's output goes to standard error, and standard output holds JSON alone. --verify and --bisect exit with 1 if a
+Without options, the command lists the rewrites of each function with their effects, on standard error when the script ends. With
+--json the script's output goes to standard error, and standard output holds only JSON. --verify and --bisect exit with 1 if a
 rewrite changed a value.
 
 for example:
@@ -60,7 +60,7 @@ OPTIONS = (
     Option(("--side-by-side",), "", "before on the left, after on the right"),
     Option(("--tree",), "", "the whole graph with its changes marked"),
     Option(("--costs",), "", "cost of the graph before and after, in your sizes"),
-    Option(("--all",), "", "also how often each rule refused"),
+    Option(("--all",), "", "show also how often each rule refused"),
     Option(("--why",), "NAME|LINE", "where a variable or line comes from, down to the script"),
     Option(("--why-not",), "RULE", "why this rule did not apply, the nearest miss first"),
     Option(

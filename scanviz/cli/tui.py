@@ -45,10 +45,10 @@ OPTIONS = (
         ("--values",), "[=PATTERN]", "keep the values of loops (named PATTERN); each call is computed twice"
     ),
     DETAIL,
-    MODE._replace(help="tier for functions of a script that name none (numpy, native, reference, cupy, …)"),
+    MODE._replace(help="tier for a script's functions without mode= (numpy, native, reference, cupy, …)"),
     RECOMPUTE,
     Option(("--theme",), "NAME", "a theme of Textual, such as textual-light"),
-    Option(("--web",), "", "show it in a browser, on this machine alone (extra: tui-web)"),
+    Option(("--web",), "", "show it in a browser, on this machine only (extra: tui-web)"),
     Option(("--port",), "PORT", "with --web: the port, 8000 by default", positive, 8000),
 )
 

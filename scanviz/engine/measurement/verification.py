@@ -313,7 +313,7 @@ def _gradients(
     if not wrt:
         return [], "no input is a floating one"
     if not chosen:
-        return [], "there was nothing to compare before rows that nobody reads were dropped"
+        return [], "there was nothing to compare before unread rows were dropped"
     versions = sorted(
         {chosen[-1], *(chosen[k * len(chosen) // MOST_GRADIENTS] for k in range(MOST_GRADIENTS))}
     )

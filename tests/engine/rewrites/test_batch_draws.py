@@ -94,5 +94,5 @@ def test_memory_bounds_how_much_is_drawn_before():
     assert "the numbers of all steps would take 32000000000 bytes" in found
     unknown = walked(lambda s, few, h: T.random.normal(s), N)
     (found,) = reasons(unknown[0][-1], unknown[1])
-    assert "may take much more memory than all that the loop reads and gives" in found
+    assert "may take much more memory than the loop's inputs and results together" in found
     assert not reasons(*unknown[:2]), "as many rows are kept anyway"

@@ -12,8 +12,8 @@ from scanviz.engine.rewrites.selection import Selection
 from tests.support.comparing import assert_same_bits
 
 RULE = "mitmot_to_sitsot"
-FROM_ZEROS = "`∂h` is a row that steps hand on: its buffer was zeros but for the first row"
-MESSAGE = "`∂h` is a row that steps hand on, and what arrives a sequence: nothing is joined"
+FROM_ZEROS = "`∂h` is a row passed from step to step: its buffer was zeros except for the first row"
+MESSAGE = "`∂h` is a row passed from step to step, and arriving gradients are a sequence: no buffer is joined"
 X, H, W = np.linspace(-1, 1, 15).reshape(5, 3), np.array([0.5, -0.25, 1.0]), np.array([0.9, 1.1, -0.3])
 
 

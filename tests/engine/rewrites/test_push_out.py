@@ -156,7 +156,7 @@ def test_a_loop_that_may_end_early_keeps_its_rows():
 def test_elementwise_work_on_long_rows_stays_where_the_cache_is():
     x = T.tensor("float64", (None, 100, 100), "x")
     h, _ = scanviz.scan(lambda v, h: h * T.tanh(v), x, T.ones((100, 100)))
-    assert "only elementwise operations of long rows" in refusals([h], "PushOutSeqScan", [x], mode="numpy")
+    assert "only elementwise operations on long rows" in refusals([h], "PushOutSeqScan", [x], mode="numpy")
 
 
 def test_elementwise_work_on_short_rows_leaves_a_loop_that_numpy_runs():
@@ -226,7 +226,9 @@ def test_a_loop_is_rewritten_for_numpy_where_a_loop_inside_runs_there():
 def test_rows_longer_than_all_that_is_kept_are_not_made():
     words, table = T.lvector("words"), T.matrix("table")
     h, _ = scanviz.scan(lambda word, h, table: T.tanh(table[word] * h + 1.0), words, T.ones(3), table)
-    assert "may be much longer than all" in refusals([h[-1]], "PushOutSeqScan", [words, table], mode="numpy")
+    assert "may be much longer than the loop" in refusals(
+        [h[-1]], "PushOutSeqScan", [words, table], mode="numpy"
+    )
     f = scanviz.function([words, table], h, mode="numpy")  # rows as long are asked for
     assert any(rewrite.rule == "PushOutSeqScan" for rewrite in f.rewrites)
     agree([words, table], [h], np.array([1, 0, 3]), RNG.normal(size=(4, 3)))
@@ -367,7 +369,9 @@ def test_rows_are_not_kept_only_to_be_made_smaller_after_the_loop():
         rule: [refusal.why for refusal in f.rewrites.refusals(rule)]
         for rule in ("PushOutScanOutput", "PushOutDot1")
     }
-    assert any("which are larger than what leaves" in reason for reason in reasons["PushOutScanOutput"])
+    assert any(
+        "which are larger than the results that leave" in reason for reason in reasons["PushOutScanOutput"]
+    )
     assert any("the rows of neither factor are kept" in reason for reason in reasons["PushOutDot1"])
     agree([x, w], [h[-1], total[-1], norms], RNG.normal(size=(5, 3)), RNG.normal(size=(3, 3)))
     kept = scanviz.function([x, w], [h, norms], mode="numpy")  # here the rows are asked for

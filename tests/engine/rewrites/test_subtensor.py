@@ -83,11 +83,11 @@ def test_an_index_of_an_index_is_one_index(before, expected):
 
 
 NOT_MERGED = [
-    (x[:-1][0], "it is not known that there are 2 rows, which the index needs"),
-    (x[1:-2][2], "it is not known that there are 6 rows, which the index needs"),
-    (x[-3:][0], "it is not known that there are 3 rows, which the index needs"),
+    (x[:-1][0], "the array may have fewer than 2 rows, which the index needs"),
+    (x[1:-2][2], "the array may have fewer than 6 rows, which the index needs"),
+    (x[-3:][0], "the array may have fewer than 3 rows, which the index needs"),
     (x[1:][-2:], "the merged slice depends on the number of rows"),
-    (x[:3][-1], "it is not known that there are 3 rows, which the index needs"),
+    (x[:3][-1], "the array may have fewer than 3 rows, which the index needs"),
     (x[:3][3], "the merged slice depends on the number of rows"),
     (x[n:][0], "the merged slice depends on the number of rows"),
     (x[::2][-1], "the merged slice depends on the number of rows"),

@@ -227,7 +227,7 @@ def one_row(first: slice, index: int, sizes: Sequence[int]) -> int | Refusal | N
         if not wrong:
             return guess
         if wrong[-1] + abs(first.step or 1) < rows:
-            why = f"it is not known that there are {some(wrong[-1] + 1, 'row')}, which the index needs"
+            why = f"the array may have fewer than {some(wrong[-1] + 1, 'row')}, which the index needs"
             return Refusal(why, 2)
     return None
 

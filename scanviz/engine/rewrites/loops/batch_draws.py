@@ -95,7 +95,7 @@ def _too_much(chain: Chain, view: ScanView, level: Level) -> Refusal | None:
             return Refusal(why, 4)
         unknown = elements(values) is None
         if (steps is None and most is None) or (unknown and tensor_type(values).ndim > (most or 0)):
-            why = f"the numbers of `{drawn_name(draw.node)}` may take much more memory than all that the loop reads and gives"
+            why = f"the numbers of `{drawn_name(draw.node)}` may take much more memory than the loop's inputs and results together"
             return Refusal(why, 4)
         if steps is not None and isinstance(draw.stride, int):
             total += steps * draw.stride * tensor_type(values).itemsize

@@ -93,9 +93,9 @@ def _says(view: ScanView, reads: Sequence[Read], fewer: Dim) -> str:
     name = view.op.scan_name
     if all(isinstance(read.front, int) for read in reads):
         most = max(read.front for read in reads)
-        return f"`{name}` takes at most {some(most, 'step')}: nobody reads a row after them"
+        return f"`{name}` takes at most {some(most, 'step')}: no later row is read"
     if isinstance(fewer, int):
-        return f"`{name}` takes {some(fewer, 'step')} fewer: nobody reads its last rows"
+        return f"`{name}` takes {some(fewer, 'step')} fewer: its last rows are not read"
     shown = ", ".join(dict.fromkeys(f"`{describe(read.node.outputs[0])}`" for read in reads))
     return f"`{name}` takes no step after the last row that {shown} {'needs' if len(reads) == 1 else 'need'}"
 
@@ -108,9 +108,9 @@ def why_no_bound(read: Read, variable: State | StepOutput, view: ScanView, level
     if variable.keep != ALL and not _counts_back(read):
         return f"`{variable.name}` keeps only its last rows"
     if view.node in work:
-        return f"which row `{name}` is, the loop computes itself"
+        return f"the loop itself computes the position of the row `{name}`"
     if not cannot_fail(work) and read.node not in always_computed(level.outputs):
-        return f"`{name}` is read by a branch that may not be taken, and what it asks for may be an error"
+        return f"`{name}` is read by a branch that may not be taken, where its index may be an error"
     if isinstance(read.exists, int) and isinstance(n, int) and n + read.exists < 0:
         return f"there is no row `{name}`"
     return None

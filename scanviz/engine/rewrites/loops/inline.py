@@ -34,7 +34,7 @@ def inline_one_step(node: Apply, level: Level) -> Match | Refusal:
         )
     if effects_of(view.op):
         return Refusal(
-            f"the step of `{view.op.scan_name}` prints or checks something, and says at which step", 2
+            f"the step of `{view.op.scan_name}` prints or checks a value, with the number of the step", 2
         )
     from scanviz.engine.scan.unroll import (  # few loops take one step
         first_values,

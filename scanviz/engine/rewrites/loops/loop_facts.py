@@ -43,12 +43,12 @@ def own_tier(view: ScanView, level: Level) -> Refusal | None:
     mode = view.op.settings.mode
     if mode is None or level.target.tier in HOST_TIERS:
         return None
-    return Refusal(f"`{view.op.scan_name}` was asked to run on the tier {mode!r}", 5)
+    return Refusal(f"`{view.op.scan_name}` has its own tier, {mode!r}", 5)
 
 
 def stays_in_step(op: Scan) -> str:
     """Return why work that would leave a loop for NumPy stays in one that is rewritten for machine code."""
-    return f"machine code runs `{op.scan_name}`: there elementwise work, draws, lookups and views cost least in the step"
+    return f"machine code runs `{op.scan_name}`, where elementwise work, draws, lookups and views are cheapest in the step"
 
 
 def random_states(op: Scan) -> list[Carry]:
@@ -251,7 +251,9 @@ def too_much_memory(
     most = most_dimensions(view, level) or 0
     for value in (*held, *passing):
         if tensor_type(value).ndim > most and elements(value) is None:
-            return f"rows of `{describe(value)}` may be much longer than all that the loop reads and gives"
+            return (
+                f"rows of `{describe(value)}` may be much longer than the loop's inputs and results together"
+            )
     steps = constant_integer(view.n_steps)
     row = sum(_bytes(variable, 1) for variable in held) + max(
         (_bytes(variable, 1) for variable in passing), default=0
@@ -263,7 +265,7 @@ def too_much_memory(
         return None
     there = _bytes_there(view, steps)
     if there is not None and total > MOST_MEMORY_GROWTH * there:
-        return f"the rows of all steps would take {total} bytes, where the loop reads and gives {there}"
+        return f"the rows of all steps would take {total} bytes; the loop's inputs and results take {there}"
     return None
 
 

@@ -146,7 +146,7 @@ def _reading(state: State, added: Variable, rows: Variable, behind: Variable, le
         {state: start, sequence: rows},
         {before: build_one(Op(e.add), arriving, through_time, name=before.name)},
         lambda rows: build_one(Op(e.add), last_row(rows, start), getitem(behind, 0)),
-        f"`{state.name}` is a row that steps hand on, and what arrives a sequence: nothing is joined",
+        f"`{state.name}` is a row passed from step to step, and arriving gradients are a sequence: no buffer is joined",
     )
 
 
@@ -184,7 +184,9 @@ def one_row_state(state: State, view: ScanView, level: Level) -> OneRowState | R
     nothing = constant(-0.0 if is_floating(arriving) else 0, arriving.type.dtype)
     zero = alloc(nothing, [as_size(size) for size in shape_of(before)])
     one_row = State(state.name, {-1: before}, {0: state.writes[1]}, shared=state.shared)
-    message = f"`{state.name}` is a row that steps hand on: its buffer was zeros but for the first row"
+    message = (
+        f"`{state.name}` is a row passed from step to step: its buffer was zeros except for the first row"
+    )
     return OneRowState(one_row, {state: row}, {arriving: zero}, lambda rows: last_row(rows, row), message)
 
 

@@ -66,7 +66,7 @@ def _late(view: ScanView, nodes: Sequence[Apply]) -> list[Apply]:
     return [node for node in nodes if node not in early and node in needed]
 
 
-_IN_CACHE = "what only goes out of the step is elementwise: better done while it is in the cache"
+_IN_CACHE = "only elementwise operations could leave the step; they run faster inside the loop"
 
 
 def computed_after(view: ScanView, level: Level, late: Sequence[Apply]) -> Match | Refusal:
@@ -113,7 +113,7 @@ def _new_rows(rows: Rows, varying: Sequence[Variable], leaving: Sequence[StepOut
     highest = max((tensor_type(variable).ndim for variable in gone), default=0)
     longer = [variable for variable in new if tensor_type(variable).ndim > highest]
     if longer:
-        return f"rows of `{describe(longer[0])}` would have to be kept, which are larger than what leaves"
+        return f"rows of `{describe(longer[0])}` would have to be kept, which are larger than the results that leave"
     if len(new) > len(gone) and highest > 1:
         return "more rows would have to be kept than results leave"
     before, after = [elements(variable) for variable in gone], [elements(variable) for variable in new]
@@ -141,7 +141,7 @@ def _computed_after(
     if too_much is not None:
         return Refusal(too_much, 4)
     if not any(variable not in rows.extra for variable in varying) and not rows.extra:
-        return Refusal("it depends on nothing that changes from step to step", 2)
+        return Refusal("it is the same in every step", 2)
     if (unchecked := rows.unchecked(leaving)) is not None:
         return Refusal(unchecked, 4)
     if not rows.possible(leaving):

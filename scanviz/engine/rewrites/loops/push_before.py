@@ -244,7 +244,7 @@ def _is_batched(node: Apply) -> bool:
     return node.op.declaration in BATCHING
 
 
-_LONG_ROWS = "only elementwise operations of long rows: better done while they are in the cache"
+_LONG_ROWS = "only elementwise operations on long rows remain; they run faster inside the loop"
 
 
 def _worth_moving(movable: Sequence[Apply], rows: Rows, on_numpy: bool) -> list[Apply]:

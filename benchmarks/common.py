@@ -60,12 +60,12 @@ def machine() -> dict[str, Any]:
     }
 
 
-def write_json(path: str | None, rows: list[dict[str, Any]], what: str) -> None:
-    """Write the rows of a benchmark, with the machine they come from, where a path is given."""
+def write_json(path: str | None, rows: list[dict[str, Any]], what: str, **more: Any) -> None:
+    """Write the rows of a benchmark, with the machine they come from and more, where a path is given."""
     if path:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         text = json.dumps(
-            {"benchmark": what, "machine": machine(), "rows": rows}, indent=1, ensure_ascii=False
+            {"benchmark": what, "machine": machine(), **more, "rows": rows}, indent=1, ensure_ascii=False
         )
         Path(path).write_text(text + "\n", encoding="utf-8")
         print(f"wrote {path}")

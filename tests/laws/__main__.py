@@ -6,8 +6,10 @@ import argparse
 import os
 import sys
 
+from scanviz.engine.backends.registry import availability
 from scanviz.engine.config import config
 from tests.laws import all_laws
+from tests.laws.frame import CHOSEN, draws_tier
 from tests.laws.nightly import Search, print_slice, run_here, search, summary
 
 
@@ -19,6 +21,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes at once")
     parser.add_argument("--seed", type=int, default=0, help="another one searches elsewhere")
     parser.add_argument("--first", action="store_true", help="stop at the first finding")
+    parser.add_argument("--tier", help="one tier alone, and the laws that are tried on one of several")
     parser.add_argument("--list", action="store_true", help="print the laws and leave")
     parser.add_argument("--slice", metavar="LAW", help=argparse.SUPPRESS)
     parser.add_argument("--seconds", type=float, default=20.0, help=argparse.SUPPRESS)
@@ -32,13 +35,20 @@ def main(arguments: list[str] | None = None) -> int:
         laws = all_laws(given.names)
     except ValueError as error:
         parser.error(str(error))
+    if given.tier is not None:
+        if not (found := availability(given.tier)).works:
+            parser.error(f"the tier {given.tier} does not work here: {found.why}")
+        os.environ[CHOSEN] = given.tier
+        laws = [each for each in laws if draws_tier(each)]
     if given.list:
         for law in laws:
             print(f"{law.family:12} {law.name}\n{'':12} {law.statement}")
         return 0
     total = Search()
     try:
-        for done in search(given.names, given.minutes * 60, jobs=given.jobs, seed=given.seed):
+        for done in search(
+            [each.name for each in laws], given.minutes * 60, jobs=given.jobs, seed=given.seed
+        ):
             total.add(done)
             if done.finding is not None:
                 print(f"\nFOUND by {done.law}, seed {done.seed}:\n{done.finding}", flush=True)

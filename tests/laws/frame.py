@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import ModuleType
@@ -17,9 +18,14 @@ from scanviz.engine.graph.nodes import Array, Variable, is_floating
 from scanviz.engine.graph.shared import SharedVariable
 from scanviz.engine.mode import Mode
 from scanviz.testing.loop_case import LoopCase
+from tests.laws.law import Law
 
-NAMES = tuple(name for name in ("numpy", "reference", "native") if availability(name).works)
+CHOSEN = "SCANVIZ_LAWS_TIERS"  # a variable of the environment, for `python -m tests.laws --tier` and the processes that it starts
+NAMES = tuple(
+    name for name in os.environ.get(CHOSEN, "numpy reference native").split() if availability(name).works
+)
 TIERS = st.sampled_from(NAMES)
+OTHER_TIERS = st.sampled_from([name for name in NAMES if name != "reference"])  # to compare with it
 PLAIN = Mode("reference", "none")
 
 
@@ -29,6 +35,11 @@ def modes(*tiers: str) -> st.SearchStrategy[Mode]:
 
 
 MODES = modes(*NAMES)
+
+
+def draws_tier(law: Law) -> bool:
+    """Return whether a law is tried on one tier of all that work here."""
+    return any(strategy in (TIERS, OTHER_TIERS, MODES) for strategy in law.strategies.values())
 
 
 def computed(

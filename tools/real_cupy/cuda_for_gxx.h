@@ -49,6 +49,39 @@ void host_barrier();
 #define __syncwarp(...) host_barrier()
 inline void __threadfence() {}
 
+// lanes of a warp: each leaves its value where the others find it; all threads of a block must come by
+static char host_lanes[1024][16];
+inline int host_thread() { return threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z); }
+template <class T>
+inline T host_shuffle(T value, int lane) {
+  const int first = host_thread() / warpSize * warpSize;
+  memcpy(host_lanes[host_thread()], &value, sizeof value);
+  host_barrier();
+  memcpy(&value, host_lanes[first + lane % warpSize], sizeof value);
+  host_barrier();
+  return value;
+}
+inline int host_lane() { return host_thread() % warpSize; }
+template <class T>
+inline T __shfl_sync(unsigned, T value, int lane) { return host_shuffle(value, lane); }
+template <class T>
+inline T __shfl_xor_sync(unsigned, T value, int mask) { return host_shuffle(value, host_lane() ^ mask); }
+template <class T>
+inline T __shfl_down_sync(unsigned, T value, int by) {
+  return host_shuffle(value, host_lane() + by < warpSize ? host_lane() + by : host_lane());
+}
+template <class T>
+inline T __shfl_up_sync(unsigned, T value, int by) {
+  return host_shuffle(value, host_lane() >= by ? host_lane() - by : host_lane());
+}
+inline unsigned __ballot_sync(unsigned mask, int here) {
+  unsigned found = 0;
+  for (int lane = 0; lane < warpSize; ++lane) found |= (unsigned)(host_shuffle(here, lane) != 0) << lane;
+  return found & mask;
+}
+inline int __any_sync(unsigned mask, int here) { return __ballot_sync(mask, here) != 0; }
+inline int __all_sync(unsigned mask, int here) { return __ballot_sync(mask, here) == mask; }
+
 // functions of CUDA that C++ lacks
 template <class T, class U, class C = typename std::common_type<T, U>::type>
 inline C min(T a, U b) { return (C)a < (C)b ? (C)a : (C)b; }

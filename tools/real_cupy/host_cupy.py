@@ -111,7 +111,7 @@ def _as_library(source: str, names: Sequence[str]) -> str:
         f'extern "C" void host_entry_{entry}(void** a) {{ host_run({kernel}, a); }}\n'
         for entry, kernel in kernels.items()
     ]
-    barriers = "true" if "__sync" in source else "false"
+    barriers = "true" if re.search(r"__sync\w+\(|_sync\(", source) else "false"
     flag = f'extern "C" const bool host_has_barriers;\nconst bool host_has_barriers = {barriers};\n'
     return f'#include "{HEADERS.name}"\n{source}\n{"".join(entries)}{flag}'
 

@@ -171,6 +171,19 @@ MEASURES = [
         " of operations outside of loops, results of the call; not its arguments.", "max", ("heading",),
     ),
     Measure(
+        "function", "to_device_bytes", "bytes", "moved to the GPU per call",
+        "Arrays of the host that the last observed call copied to the GPU.", "last", ("heading",),
+    ),
+    Measure(
+        "function", "to_host_bytes", "bytes", "moved from the GPU per call",
+        "Arrays and numbers that the last observed call copied to the host.", "last", ("heading",),
+    ),
+    Measure(
+        "function", "device_waits", "count", "waits for the GPU per call",
+        "How often the host waited in the last observed call for what the GPU computed, the profiler's own waits left out.",
+        "last", ("heading",),
+    ),
+    Measure(
         "operation", "mean_ns", "ns", "mean",
         "The average of its times, slow ones included; in a loop's step over all steps, each timed one standing for those around"
         " it.", "last",

@@ -8,10 +8,11 @@ add theirs under the entry-point group ``scanviz.backends``; the value is a clas
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from scanviz.engine.graph.meaning_table import MeaningTable
+    from scanviz.engine.graph.shared import SharedVariable
     from scanviz.engine.observation.probe import Probe
     from scanviz.engine.program.instructions import Instruction, Program
 
@@ -94,6 +95,23 @@ class Executable(Protocol):
 
     def run(self, inputs: Sequence[Any], probe: Probe | None) -> list[Any]:
         """Return the program's outputs for its inputs, both in the program's order."""
+        ...
+
+
+@runtime_checkable
+class KeepsShared(Protocol):
+    """An executable that keeps shared variables in memory of its own between calls."""
+
+    def share(self, first_input: int, first_result: int) -> None:
+        """Note the positions from which on inputs are shared variables, and results their new values."""
+        ...
+
+    def shared_values(self, variables: Sequence[SharedVariable]) -> list[Any]:
+        """Return the values of shared variables, as ``run`` takes them."""
+        ...
+
+    def store(self, variables: Sequence[SharedVariable], values: Sequence[Any]) -> None:
+        """Store new values, as ``run`` returns them, all or none."""
         ...
 
 

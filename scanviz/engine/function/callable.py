@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from scanviz.engine import observe
+from scanviz.engine.backends.base import KeepsShared
 from scanviz.engine.backends.registry import resolve
 from scanviz.engine.display import Shown
 from scanviz.engine.function.arguments import Binding, In, to_host
@@ -91,6 +92,10 @@ class Function(Shown):
         }
         self._executable, self._graph = executable, graph
         takes_device_arrays = bool(getattr(executable, "takes_device_arrays", False))
+        self._shared_values, self._store = values_of, set_values
+        if isinstance(executable, KeepsShared):
+            executable.share(len(spec.inputs), len(spec.outputs))
+            self._shared_values, self._store = executable.shared_values, executable.store
         self._arguments = Binding(spec.name, spec.inputs, self.backend, takes_device_arrays).arrays
         self._gives_own = bool(getattr(executable, "gives_own", False))
         self._constants = Memory(constants_of(program))
@@ -245,14 +250,14 @@ class Function(Shown):
     def _computed(self, arguments: list[Array], probe: Probe | None) -> list[Array]:
         """Compute the outputs and update shared variables; the caller holds their locks."""
         if self.spec.shared:
-            arguments = [*arguments, *values_of(self.spec.shared)]
+            arguments = [*arguments, *self._shared_values(self.spec.shared)]
         results, count = self._run(arguments, probe), len(self.spec.outputs)
         outputs, fresh = results[:count], results[count:]
         if not self._gives_own:
-            found = unshared([*map(to_host, fresh), *outputs], self._borrowed, arguments, self._constants)
+            found = unshared([*fresh, *outputs], self._borrowed, arguments, self._constants)
             fresh, outputs = found[: len(fresh)], found[len(fresh) :]
         if fresh:
-            set_values(self._stored, fresh)
+            self._store(self._stored, fresh)
         return outputs
 
     def _unshared(self, found: list[Array], arguments: list[Array]) -> list[Array]:
@@ -261,8 +266,9 @@ class Function(Shown):
 
     def _run(self, arrays: list[Array], probe: Probe | None) -> list[Array]:
         if CALLS:
+            on_host = list(map(to_host, arrays))
             for hook in tuple(CALLS):  # a copy: another thread may remove its hook meanwhile
-                hook(self, arrays)
+                hook(self, on_host)
         if probe is not None:
             return (self._observed or self._observable()).run(arrays, probe)
         results: list[Array] = self._executable.run(arrays, None)

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 class Memory:
     """A set of arrays that answers whether another array may share memory with any of them.
 
-    An array is compared only with views of the same owner; arrays over foreign memory (a file, another library, a device) are
-    compared with all.  So a thousand queries take a thousand steps, not a million.
+    An array is compared only with views of the same owner; arrays over foreign memory (a file, another library) are compared with
+    all, arrays of a device by their addresses.  So a thousand queries take a thousand steps, not a million.
 
     Attributes
     ----------
@@ -31,11 +31,14 @@ class Memory:
         Owners of the arrays' memory, as returned by :func:`owner_of`.
     """
 
-    __slots__ = ("_elsewhere", "_owned", "owners")
+    __slots__ = ("_elsewhere", "_on_device", "_owned", "owners")
 
     def __init__(self, arrays: Iterable[Any] = ()) -> None:
         self._owned: dict[int, list[Any]] = {}  # owner of the memory → its views
         self._elsewhere: list[Any] = []
+        self._on_device: list[
+            tuple[int, int]
+        ] = []  # addresses of each array's first byte and of the one after its last
         self.owners: set[int | None] = set()
         for array in arrays:
             self.add(array)
@@ -44,21 +47,26 @@ class Memory:
         """Add an array."""
         owner = owner_of(array)
         self.owners.add(owner)
-        if owner is None:
+        if is_on_device(array):
+            self._on_device.append(_span(array))
+        elif owner is None:
             self._elsewhere.append(array)
         else:
             self._owned.setdefault(owner, []).append(array)
 
     def may_hold(self, array: Any) -> bool:
         """Return whether an array may share memory with any in the set."""
+        if is_on_device(array):
+            start, end = _span(array)
+            return any(start < after and first < end for first, after in self._on_device)
         owner = owner_of(array)
         if owner is not None:
             near = self._owned.get(owner, [])
             if near and not array.size:  # NumPy reports no sharing for it
                 return True
-            return any(may_share_memory(array, other) for other in (*near, *self._elsewhere))
+            return any(np.may_share_memory(array, other) for other in (*near, *self._elsewhere))
         held = (array for near in self._owned.values() for array in near)
-        return any(may_share_memory(array, other) for other in (*held, *self._elsewhere))
+        return any(np.may_share_memory(array, other) for other in (*held, *self._elsewhere))
 
 
 def unshared(
@@ -149,17 +157,6 @@ def owner_of(array: Any) -> int | None:
     while isinstance(array.base, np.ndarray):
         array = array.base
     return id(array) if array.flags.owndata else id(array.base) if type(array.base) is LentMemory else None
-
-
-def may_share_memory(first: Any, second: Any) -> bool:
-    """Return whether two arrays, both on the host or both on the device, may share memory; on a device, by address range."""
-    on_device = is_on_device(first)
-    if on_device != is_on_device(second):
-        return False
-    if not on_device:
-        return bool(np.may_share_memory(first, second))
-    (a, b), (c, d) = _span(first), _span(second)
-    return a < d and c < b
 
 
 def _span(value: Any) -> tuple[int, int]:

@@ -1,7 +1,7 @@
 """Shared variables: values that live between calls of the functions that read and update them.
 
-Storage is one array behind a lock.  The array held is never written in place while a function runs: an update puts a
-new one in its place when the whole call has succeeded.
+Storage is one array behind a lock, on the host or on a device.  The array held is never written in place while a function runs: an
+update puts a new one in its place when the whole call has succeeded.
 """
 
 from __future__ import annotations
@@ -25,6 +25,48 @@ COMMIT_LOCK = lock()
 _dtype = cache(np.dtype)  # by its name: making one of that takes longer than to compare them
 
 
+class OnDevice:
+    """A value in the memory of a device, with its copy on the host once somebody has asked for that.
+
+    Parameters
+    ----------
+    array : array
+        The array on the device.
+    host : ndarray, optional
+        The same array on the host.
+    """
+
+    __slots__ = ("_host", "array")
+
+    def __init__(self, array: Any, host: Array | None = None) -> None:
+        self.array, self._host = array, host
+
+    @property
+    def dtype(self) -> Any:
+        """The array's dtype."""
+        return self.array.dtype
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The array's shape."""
+        found: tuple[int, ...] = self.array.shape
+        return found
+
+    def on_host(self) -> Array:
+        """Return the copy on the host."""
+        if self._host is None:
+            self._host = self.fetched()
+        return self._host
+
+    def fetched(self) -> Array:
+        """Return a new copy on the host."""
+        raise NotImplementedError
+
+
+def _on_host(value: Array | OnDevice) -> Array:
+    return value.on_host() if isinstance(value, OnDevice) else value
+
+
 class SharedVariable(Variable):
     """A symbolic variable with a value of its own.
 
@@ -37,7 +79,7 @@ class SharedVariable(Variable):
     __slots__ = ("_container", "default_update", "lock")
     default_update: Variable | None
     lock: Any  # held by a call that updates it, so that no update is lost
-    _container: list[Array]
+    _container: list[Array | OnDevice]
 
     def __init__(self, type: Type, value: Array, name: str | None = None) -> None:
         super().__init__(type, name)
@@ -52,11 +94,11 @@ class SharedVariable(Variable):
             super().__setattr__(attribute, value)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (SharedVariable, (self.type, self._container[0], self.name))
+        return (SharedVariable, (self.type, _on_host(self._container[0]), self.name))
 
     def get_value(self, borrow: bool = False) -> Array:
         """Return the value: a copy, or with ``borrow`` the stored array itself, which must not be written to."""
-        value: Array = self._container[0]
+        value = _on_host(self._container[0])
         return value if borrow else value.copy()
 
     def set_value(self, value: Any, borrow: bool = False) -> None:
@@ -81,17 +123,29 @@ class SharedVariable(Variable):
 
 
 def values_of(variables: Sequence[SharedVariable]) -> list[Array]:
-    """Return the arrays that shared variables hold at one moment; they must not be written to."""
+    """Return the arrays that shared variables hold at one moment, on the host; they must not be written to."""
+    return [value if type(value) is np.ndarray else _on_host(value) for value in held_by(variables)]
+
+
+def held_by(variables: Sequence[SharedVariable]) -> list[Array | OnDevice]:
+    """Return the values that shared variables hold at one moment, wherever they lie."""
     with COMMIT_LOCK:
         return [variable._container[0] for variable in variables]
 
 
-def set_values(variables: Sequence[SharedVariable], values: Sequence[Array]) -> None:
+def keep_on_device(variable: SharedVariable, value: Array | OnDevice, moved: OnDevice) -> None:
+    """Have a shared variable hold its value as moved to a device, unless it holds another one by now."""
+    with COMMIT_LOCK:
+        if variable._container[0] is value:
+            variable._container[0] = moved
+
+
+def set_values(variables: Sequence[SharedVariable], values: Sequence[Array | OnDevice]) -> None:
     """Store arrays themselves as the values of shared variables: all of them or, where one does not fit or on ctrl+c, none."""
     fitting = [
         value
-        if type(value) is np.ndarray and _is_of(value, variable.type)
-        else checked(value, variable.type, describe(variable))
+        if (type(value) is np.ndarray or isinstance(value, OnDevice)) and _is_of(value, variable.type)
+        else checked(_on_host(value), variable.type, describe(variable))
         for variable, value in zip(variables, values, strict=True)
     ]
     containers = [variable._container for variable in variables]
@@ -139,7 +193,7 @@ def checked(value: Any, kind: Type, name: str) -> Array:
     return array
 
 
-def _is_of(array: Array, kind: Type) -> bool:
+def _is_of(array: Array | OnDevice, kind: Type) -> bool:
     """Return whether an array has exactly this type."""
     shape, sizes = kind.shape, array.shape
     if (array.dtype is not _dtype(kind.dtype) and array.dtype != kind.dtype) or len(sizes) != len(shape):

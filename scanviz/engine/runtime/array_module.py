@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
@@ -23,14 +23,20 @@ class ArrayModule:
         Returns nanoseconds once all earlier work is done.
     takes_device_arrays : bool
         Whether a program takes arrays in device memory.
+    truth : callable or None
+        Returns a condition as a bool; None if it can be tested as it is.
     lays_backwards : bool
         Whether rows of an output may be stored in reverse order.
+    keeps_buffers : bool
+        Whether buffers of loops may be kept for other runs; not if the work on them may still be waiting in a queue.
     """
 
     __slots__ = ()
     clock = staticmethod(perf_counter_ns)
     takes_device_arrays = False
+    truth: Callable[[Any], bool] | None = None
     lays_backwards = True
+    keeps_buffers = True
 
     def empty(self, shape: tuple[int, ...], dtype: str | np.dtype[Any]) -> Any:
         """Return a new array."""

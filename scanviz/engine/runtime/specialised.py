@@ -136,7 +136,7 @@ class Specialised(LoopCode):
         self.clock = tier.module.clock
         self._code: dict[Variant, WrittenCode] = {}
         self._lock = lock()
-        self.buffers = Pool(self._new_buffers, POOLED)
+        self.buffers = Pool(self._new_buffers, POOLED if tier.module.keeps_buffers else 0)
         self.keeps_buffers = self.memory.arena <= SMALL_BYTES
         self.has_buffers = bool(self.memory.buffers)
         self.entry: Entry | None = None

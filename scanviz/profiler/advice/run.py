@@ -8,13 +8,14 @@ from collections.abc import Hashable, Iterator
 from scanviz.profiler.advice.figures import building_ns, call_ns, code_ns, outside_ns, script_ns, whole_ns
 from scanviz.profiler.advice.item import Advice, advise, is_worth
 from scanviz.profiler.advice.moving import closure
-from scanviz.profiler.report.units import amount, counted, duration, share
+from scanviz.profiler.report.units import amount, counted, duration, share, size
 from scanviz.record.graphs.graph import GraphSnapshot
 from scanviz.record.model import FunctionRecord, OperationRecord, ProfileRecord
 from scanviz.record.statistics import median_of
 
 # Advice about work outside of loops: what every call of a function computes again, and the script's own Python.
 
+_MANY_STEPS = 100  # of a call, from which on waits in steps are reported
 _MANY = 100  # calls, from which on the time between two calls is reported
 _SCRIPT_NS, _MOSTLY = 200e6, 0.5  # shorter scripts get no advice
 
@@ -218,4 +219,54 @@ def no_rewrites(record: ProfileRecord) -> Iterator[Advice]:
         )
 
 
-RULES = (same_at_every_call, script, rebuilding, costly_building, small_calls, reference_tier, no_rewrites)
+_MOVED_BYTES = 10**6  # of fewer bytes the copy takes less than a few kernel launches
+
+
+def moved_to_gpu(record: ProfileRecord) -> Iterator[Advice]:
+    """Advise on host arrays that every call moves to the GPU."""
+    for function in record.functions:
+        moved = function.measures.get("to_device_bytes", 0.0)
+        if function.calls < 2 or moved < _MOVED_BYTES:
+            continue
+        yield advise(
+            function,
+            "moved_to_gpu",
+            f"each call of `{function.name}` moves {size(moved)} to the GPU",
+            "Its inputs are host arrays. Pass CuPy arrays (cupy.asarray once, outside of the loop of the script), or keep what"
+            " does not change between calls in scanviz.shared(): a shared variable stays on the GPU. With a CuPy array among the"
+            " inputs, results stay on the GPU too. The record has no figure for the gain.",
+            f"{size(moved)} to the GPU and {size(function.measures.get('to_host_bytes', 0.0))} back in the last observed of"
+            f" {counted(function.calls, 'call')}",
+        )
+
+
+def waits_for_gpu(record: ProfileRecord) -> Iterator[Advice]:
+    """Advise on loops whose steps wait for the GPU."""
+    for function in record.functions:
+        waits = function.measures.get("device_waits", 0.0)
+        steps = sum(loop.steps for loop in record.loops if loop.function == function.key)
+        a_call = steps / function.calls if function.calls else 0.0
+        if a_call < _MANY_STEPS or waits < a_call:
+            continue
+        yield advise(
+            function,
+            "waits_for_gpu",
+            f"the steps of `{function.name}` wait for the GPU",
+            "The host waits for a condition of `until` or `ifelse`, an index or a size that the GPU computes, an array of indices"
+            " that changes from step to step, or a linear solver, and launches nothing meanwhile. Test a condition once in many"
+            " steps, and give indices as arrays that stay the same. The record has no figure for the gain.",
+            f"{amount(int(waits))} waits in a call of {amount(round(a_call))} steps",
+        )
+
+
+RULES = (
+    same_at_every_call,
+    script,
+    rebuilding,
+    costly_building,
+    small_calls,
+    reference_tier,
+    no_rewrites,
+    moved_to_gpu,
+    waits_for_gpu,
+)

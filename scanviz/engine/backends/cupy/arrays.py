@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from scanviz.engine.backends.cupy.table import CUPY, CupyRow, is_device, on_host, single
+from scanviz.engine.backends.cupy.table import CUPY, TRAFFIC, CupyRow, fetched, is_device, on_host, single
 from scanviz.engine.errors import ScanvizIndexError, ScanvizValueError, ShapeError
 from scanviz.engine.graph.declaration import Op, declarations, declared
 from scanviz.engine.ops import creation, linalg, reduce, shape
@@ -37,7 +37,7 @@ from scanviz.engine.ops.support import float_dtype
 
 # The dtypes of the bounds decide how NumPy rounds the length of a range; CuPy rounds by rules of its own.
 CUPY.row(creation.ARANGE)(on_host())
-CUPY.row(creation.EYE)(single(creation.eye_values, scalars_on_host=False))
+CUPY.row(creation.EYE)(single(creation.eye_values, scalars_on_host=False, numbers=0))
 CUPY.row(creation.TRIANGLE)(single(lambda xp, p, x: (xp.tril if p.lower else xp.triu)(x, p.offset)))
 CUPY.row(creation.DIAGONAL)(single(lambda xp, p, x: xp.diagonal(x, p.offset, -2, -1)))
 CUPY.row(creation.FROM_DIAGONAL)(single(lambda xp, p, x: xp.diag(x, p.offset)))
@@ -61,10 +61,10 @@ def _alloc(xp: Any, parameters: Any, x: Any, *sizes: Any) -> Any:
 
 CUPY.row(shape.DIMENSION)(single(lambda xp, p, x: np.array(x.shape[p.axis], np.int64)))
 CUPY.row(shape.MAKE_VECTOR)(single(_vector))
-CUPY.row(shape.RESHAPE)(single(lambda xp, p, x, *sizes: shape.reshape_values(x, sizes)))
+CUPY.row(shape.RESHAPE)(single(lambda xp, p, x, *sizes: shape.reshape_values(x, sizes), numbers=1))
 CUPY.row(shape.DIMSHUFFLE)(single(lambda xp, p, x: shape.order_values(p.order, x)))
-CUPY.row(shape.ALLOC)(single(_alloc, scalars_on_host=False))
-CUPY.row(STATE_SHAPE)(single(lambda xp, p, *values: in_shape_of_state(xp, p, values)))
+CUPY.row(shape.ALLOC)(single(_alloc, scalars_on_host=False, numbers=1))
+CUPY.row(STATE_SHAPE)(single(lambda xp, p, *values: in_shape_of_state(xp, p, values), numbers=1))
 # these use only shapes or numbers on the host
 CUPY.row(SPECIFY_SHAPE, shape.BROADCAST_SIZE)(CupyRow(lambda xp, op, values: op.perform(values)))
 
@@ -77,10 +77,11 @@ WIDER = {"int64": "uint64", "int8": "int32", "int16": "int32", "uint8": "uint32"
 class IndexWithBounds:
     """An array of indices on the device, with its least and its greatest number on the host."""
 
-    __slots__ = ("array", "bounds")
+    __slots__ = ("array", "bounds", "ndim")
 
     def __init__(self, array: Any) -> None:
-        self.array, self.bounds = array, (int(array.min()), int(array.max()))
+        self.ndim: int = array.ndim
+        self.array, self.bounds = array, (int(fetched(array.min())), int(fetched(array.max())))
 
     @property
     def __cuda_array_interface__(self) -> Any:
@@ -96,12 +97,7 @@ def with_bounds(index: Any) -> Any:
 
 def read_index(index: Any) -> Any:
     """Return an index that is the same in every step, in a form for which no step waits."""
-    return index.get() if is_device(index) and not index.ndim else with_bounds(index)
-
-
-def index_inputs(op: Op) -> int:
-    """Return from which of its inputs on an operation takes an index; after all of them if it takes none."""
-    return {INDEX.name: 1, ASSIGN.name: 2}.get(op.name, 1 << 30)
+    return fetched(index) if is_device(index) and not index.ndim else with_bounds(index)
 
 
 def place_of(pattern: IndexParameters, x: Any, numbers: Sequence[Any]) -> tuple[Any, ...]:
@@ -118,6 +114,7 @@ def place_of(pattern: IndexParameters, x: Any, numbers: Sequence[Any]) -> tuple[
     for k, entry in enumerate(pattern.entries):
         if entry.kind == "array":
             known = with_bounds(place[k])
+            TRAFFIC.waits += entry.stop == "mask"  # for the number of places
             if isinstance(known, IndexWithBounds):
                 _check_inside(known, axis, x.shape[axis])
                 place[k] = known.array
@@ -172,9 +169,9 @@ def _assign_in_place(xp: Any, op: Op, values: Sequence[Any], out: Any) -> None:
             out[...] = sums.astype(out.dtype)
 
 
-CUPY.row(INDEX)(single(_index))
-CUPY.row(ASSIGN)(CupyRow(_assign, into=_assign_into, writes=lambda op, dtypes, dtype: True))
-CUPY.row(FIRST_ROWS)(single(lambda xp, p, rows, steps: first_rows_values(p, rows, steps)))
+CUPY.row(INDEX)(single(_index, numbers=1))
+CUPY.row(ASSIGN)(CupyRow(_assign, numbers=2, into=_assign_into, writes=lambda op, dtypes, dtype: True))
+CUPY.row(FIRST_ROWS)(single(lambda xp, p, rows, steps: first_rows_values(p, rows, steps), numbers=1))
 CUPY.row(LAST_ROW)(single(lambda xp, p, rows, initial: rows[-1] if len(rows) else initial.copy()))
 CUPY.row(STATE_HISTORY)(single(lambda xp, p, rows, initial: history_values(xp, p.offset, rows, initial)))
 
@@ -182,7 +179,7 @@ CUPY.row(STATE_HISTORY)(single(lambda xp, p, rows, initial: history_values(xp, p
 
 
 def _repeat(xp: Any, parameters: Any, x: Any, counts: Any) -> Any:
-    wanted = counts.tolist()  # CuPy takes counts from the host alone
+    wanted = fetched(counts).tolist()  # CuPy takes counts from the host alone
     axis = parameters.axis
     listed = wanted if isinstance(wanted, list) else [wanted]
     if listed and min(listed) < 0:
@@ -280,7 +277,7 @@ def _searchsorted(xp: Any, parameters: Any, a: Any, v: Any) -> Any:
 
 
 def _bincount(xp: Any, parameters: Any, numbers: Any, least: Any, *weights: Any) -> Any:
-    smallest = int(numbers.min()) if numbers.size else 0
+    smallest = int(fetched(numbers.min())) if numbers.size else 0
     check_counted(smallest, numbers.size, int(least), weights)
     dtype = "float64" if weights else "int64"
     if not numbers.size:
@@ -291,28 +288,24 @@ def _bincount(xp: Any, parameters: Any, numbers: Any, least: Any, *weights: Any)
 CUPY.row(SORT)(single(lambda xp, p, x: xp.sort(x, axis=p.axis)))
 CUPY.row(ARGSORT)(single(lambda xp, p, x: xp.argsort(x, axis=p.axis)))
 CUPY.row(SEARCHSORTED)(single(_searchsorted))
-CUPY.row(BINCOUNT)(single(_bincount))
+CUPY.row(BINCOUNT)(single(_bincount, numbers=1))
 
 # effects, barriers and conditions
 
 
-def _on_host(value: Any) -> Any:
-    return value.get() if hasattr(value, "get") else np.asarray(value)
-
-
 def _print(xp: Any, op: Op, values: Sequence[Any]) -> Sequence[Any]:
-    op.perform([_on_host(values[0])])
+    op.perform([fetched(values[0])])
     return (values[0].copy(),)
 
 
 def _assert(xp: Any, op: Op, values: Sequence[Any]) -> Sequence[Any]:
-    op.perform([np.zeros(()), *map(_on_host, values[1:])])  # the value itself is not checked
+    op.perform([np.zeros(()), *map(fetched, values[1:])])  # the value itself is not checked
     return (values[0].copy(),)
 
 
 def _ifelse(xp: Any, op: Op, values: Sequence[Any]) -> Sequence[Any]:
     half = (len(values) - 1) // 2
-    return values[1 : 1 + half] if bool(values[0]) else values[1 + half :]
+    return values[1 : 1 + half] if bool(fetched(values[0])) else values[1 + half :]
 
 
 CUPY.row(PRINT)(CupyRow(_print))

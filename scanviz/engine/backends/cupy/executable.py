@@ -7,24 +7,30 @@ the device is waited for before the clock is read, so that times are those of th
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scanviz.engine.backends.cupy.arrays import index_inputs, read_index
-from scanviz.engine.backends.cupy.table import CUPY, is_device
+from scanviz.engine.backends.cupy.arrays import read_index
+from scanviz.engine.backends.cupy.table import CUPY, TRAFFIC, fetched, is_device
 from scanviz.engine.backends.other_tier import OtherTierRunner
 from scanviz.engine.backends.source.emitter import Emitter, Library
 from scanviz.engine.backends.source.executable import SourceExecutable
 from scanviz.engine.graph.declaration import Op
+from scanviz.engine.graph.shared import OnDevice, held_by, keep_on_device, set_values
 from scanviz.engine.graph.types import TensorType, Type
+from scanviz.engine.observation.levels import VALUES
 from scanviz.engine.program.instructions import AnyInstruction, Instruction, Program, dtype_of
 from scanviz.engine.program.plan import Emits, overwritable
 from scanviz.engine.runtime.array_module import ArrayModule
 from scanviz.engine.runtime.interpreter import Interpreter, RunContext
 from scanviz.engine.runtime.specialised import Tier
+
+if TYPE_CHECKING:
+    from scanviz.engine.graph.shared import SharedVariable
+    from scanviz.engine.observation.probe import Probe
 
 
 class DeviceModule(ArrayModule):
@@ -36,12 +42,15 @@ class DeviceModule(ArrayModule):
         CuPy, or a stand-in with its names.
     """
 
-    __slots__ = ("_constants", "xp")
+    __slots__ = ("_constants", "first_result", "first_shared", "xp")
     takes_device_arrays = True
     lays_backwards = False  # kernels count rows from the first
+    keeps_buffers = False  # CuPy does, for each stream
 
     def __init__(self, xp: Any) -> None:
         self.xp = xp
+        # positions from which on inputs and results are those of shared variables
+        self.first_shared = self.first_result = 1 << 30
         # by id: a constant, which this keeps alive, and its array
         self._constants: dict[int, tuple[Any, Any]] = {}
 
@@ -55,11 +64,20 @@ class DeviceModule(ArrayModule):
 
     def to_host(self, value: Any) -> Any:
         """Return a value in the host's memory; waits for the device."""
-        return value.get() if is_device(value) else np.asarray(value)
+        return fetched(value)
 
     def from_host(self, value: Any) -> Any:
         """Return an array on the device; a 0-d value stays where it is."""
-        return value if is_device(value) or np.ndim(value) == 0 else self.xp.asarray(value)
+        if is_device(value) or np.ndim(value) == 0:
+            return value
+        moved = self.xp.asarray(value)
+        TRAFFIC.to_device_bytes += moved.nbytes
+        return moved
+
+    @staticmethod
+    def truth(value: Any) -> bool:
+        """Return a truth value on the host; waits for the device."""
+        return bool(fetched(value))
 
     @staticmethod
     def as_array(value: Any) -> Any:
@@ -81,27 +99,35 @@ class DeviceModule(ArrayModule):
         return [self.placed(array, kind) for array, kind in zip(given, kinds, strict=True)]
 
     def constant(self, program: Program, number: int) -> Any:
-        """Return a constant where it lives, moved there once."""
+        """Return a constant where it lives, moved there once; the host waits for that, as any stream may read it."""
         value = program.constants[number]
         if id(value) not in self._constants:
-            self._constants[id(value)] = (value, self.placed(value, program.registers[number].type))
+            moved = self.placed(value, program.registers[number].type)
+            if is_device(moved):
+                self.wait()
+            self._constants[id(value)] = (value, moved)
         return self._constants[id(value)][1]
 
     def given(self, program: Program, inputs: Sequence[Any], results: Sequence[Any]) -> list[Any]:
-        """Return the results on the device if an input was there, else on the host; random states stay on the host.
+        """Return the results on the device if an input was there, else on the host.
 
-        On the device they may share memory with inputs and with one another, never with constants.
+        New values of shared variables stay where they are; random states are on the host.  Arrays on the device may share memory
+        with inputs and with one another, never with constants.
         """
-        if not any(is_device(array) for array in inputs):
-            return [self.to_host(result) for result in results]
+        on_device = any(map(is_device, inputs[: self.first_shared]))
         constants, found = [array for _, array in list(self._constants.values()) if is_device(array)], []
-        for number, value in zip(program.outputs, results, strict=True):
-            tensor = isinstance(program.registers[number].type, TensorType)
-            value = self.xp.asarray(value) if tensor else self.to_host(value)
+        for k, (number, value) in enumerate(zip(program.outputs, results, strict=True)):
+            if k < self.first_result:
+                tensor = isinstance(program.registers[number].type, TensorType)
+                value = self.xp.asarray(value) if on_device and tensor else self.to_host(value)
             if is_device(value) and any(self.xp.may_share_memory(value, constant) for constant in constants):
                 value = value.copy()
             found.append(value)
         return found
+
+    def place(self) -> tuple[int, Any]:
+        """Return the number of the current device, and the current stream."""
+        return self.xp.cuda.runtime.getDevice(), self.xp.cuda.get_current_stream()
 
     def wait(self) -> None:
         """Wait for the device."""
@@ -132,7 +158,7 @@ class DeviceCall:
         """Write the one result into an array."""
         write = CUPY[self.op.declaration].into
         assert write is not None, self.op.name  # the plan asks for it only where it exists
-        write(self.perform.xp, self.op, operands(values), out)
+        write(self.perform.xp, self.op, operands(values, CUPY[self.op.declaration].numbers), out)
 
 
 def writes(instruction: Instruction, program: Program) -> bool:
@@ -153,7 +179,7 @@ def statements(
     """Return the line of an instruction; ``out`` names the array that its result goes to."""
     kinds = [emitter.program.registers[number].type for number in instruction.outputs]
     call = DeviceCall(perform, instruction.op, kinds)
-    names, first = list(map(emitter.name, instruction.inputs)), index_inputs(instruction.op)
+    names, first = list(map(emitter.name, instruction.inputs)), CUPY[instruction.op.declaration].numbers
     for k, number in enumerate(instruction.inputs[first:], first):
         if number in emitter.unchanged:
             names[k] = _read_before(emitter, number)
@@ -174,7 +200,7 @@ def _read_before(emitter: Emitter, number: int) -> str:
     return known[number]
 
 
-def device_executable(program: Program, xp: Any, name: str) -> SourceExecutable:
+def device_executable(program: Program, xp: Any, name: str) -> DeviceExecutable:
     """Return an executable of a program for an array module with CuPy's names."""
     module = DeviceModule(xp)
     perform = DevicePerform(module)
@@ -183,7 +209,121 @@ def device_executable(program: Program, xp: Any, name: str) -> SourceExecutable:
         return DeviceInterpreter(program, perform, module, name, OtherTierRunner)
 
     tier = Tier(name, Emits(writes, overwrites), module, interpreted)
-    return SourceExecutable(program, Library(tier, partial(statements, perform)))
+    library = Library(tier, partial(statements, perform))
+    return DeviceExecutable(program, library, module, partial(device_executable, program, xp, name))
+
+
+class DeviceExecutable(SourceExecutable):
+    """A program on one device: a call on another device is run by an executable for that.
+
+    Parameters
+    ----------
+    program : Program
+        The program.
+    library : Library
+        The tier's library.
+    module : DeviceModule
+        CuPy; its current device is the executable's.
+    again : callable
+        Returns an executable of the same program for the device that is current then.
+    """
+
+    def __init__(
+        self, program: Program, library: Library, module: DeviceModule, again: Callable[[], DeviceExecutable]
+    ) -> None:
+        super().__init__(program, library)
+        self.module, self._again = module, again
+        self._of_device = {module.place()[0]: self}
+
+    def run(self, inputs: Sequence[Any], probe: Probe | None) -> list[Any]:
+        """Return the outputs for inputs."""
+        here = self._here()
+        return super().run(inputs, probe) if here is self else here.run(inputs, probe)
+
+    def _here(self) -> DeviceExecutable:
+        """Return the executable of the current device."""
+        device, _ = self.module.place()
+        found = self._of_device.get(device)
+        if found is None:
+            found = self._of_device[device] = self._again()
+            found.share(self.module.first_shared, self.module.first_result)
+        return found
+
+    def _run_observed(self, inputs: Sequence[Any], probe: Probe) -> list[Any]:
+        """Return the outputs of an observed call, and report what moved between host and device."""
+        before = TRAFFIC.counts()
+        results = super()._run_observed(inputs, probe)
+        if probe.is_outer and probe.level is not VALUES:
+            up, down, waits = (now - then for now, then in zip(TRAFFIC.counts(), before, strict=True))
+            probe.measured(None, "to_device_bytes", up)
+            probe.measured(None, "to_host_bytes", down)
+            probe.measured(None, "device_waits", waits)
+        return results
+
+    def share(self, first_input: int, first_result: int) -> None:
+        """Note the positions from which on inputs are shared variables, and results their new values."""
+        self.module.first_shared, self.module.first_result = first_input, first_result
+
+    def shared_values(self, variables: Sequence[SharedVariable]) -> list[Any]:
+        """Return the values of shared variables on the device, moved there once."""
+        place = self.module.place()
+        found = []
+        for variable, value in zip(variables, held_by(variables), strict=True):
+            moved = self._moved(variable, value, place)
+            if moved is not value:
+                keep_on_device(variable, value, moved)
+            found.append(moved.array if isinstance(moved, PlacedArray) else moved)
+        return found
+
+    def _moved(self, variable: SharedVariable, value: Any, place: tuple[int, Any]) -> Any:
+        """Return the value of a shared variable for work in the current stream of the current device."""
+        if isinstance(value, PlacedArray):
+            return value if value.place == place else value.moved(self.module)
+        if not value.ndim or not isinstance(variable.type, TensorType):
+            return value
+        return PlacedArray(self.module.from_host(value), place, value)
+
+    def store(self, variables: Sequence[SharedVariable], values: Sequence[Any]) -> None:
+        """Store new values where they are, all or none."""
+        place = self.module.place()
+        set_values(variables, [PlacedArray(value, place) if is_device(value) else value for value in values])
+
+
+class PlacedArray(OnDevice):
+    """The value of a shared variable on a device, where a stream computes it.
+
+    Attributes
+    ----------
+    place : tuple
+        The number of the device, and the stream.
+    """
+
+    __slots__ = ("place",)
+
+    def __init__(self, array: Any, place: tuple[int, Any], host: Any = None) -> None:
+        super().__init__(array, host)
+        self.place = place
+
+    def fetched(self) -> Any:
+        """Return a new copy on the host."""
+        return self.array.get(stream=self.place[1])
+
+    def moved(self, module: DeviceModule) -> PlacedArray:
+        """Return a copy for work in the current stream, which waits for the work in this one's.
+
+        A copy, since the memory of an array goes back to the stream that it was made in, however long others read it.
+        """
+        place, (own_device, own_stream) = module.place(), self.place
+        device, stream = place
+        if device == own_device:
+            stream.wait_event(own_stream.record())
+            copy = self.array.copy()
+            own_stream.wait_event(stream.record())
+        else:
+            own_stream.synchronize()
+            copy = module.xp.asarray(self.array)
+            stream.synchronize()
+        return PlacedArray(copy, place, self._host)
 
 
 class DevicePerform:
@@ -204,12 +344,15 @@ class DevicePerform:
         if row.host or (row.scalars_on_host and not any(is_device(value) for value in values)):
             given = [self.module.to_host(value) for value in values]
             return [np.asarray(result) for result in op.perform(given)]
-        return row.perform(self.xp, op, operands(values))
+        return row.perform(self.xp, op, operands(values, row.numbers))
 
 
-def operands(values: Sequence[Any]) -> list[Any]:
-    """Return operands for CuPy: host numbers as scalars."""
-    return [value if is_device(value) else np.asarray(value)[()] for value in values]
+def operands(values: Sequence[Any], numbers: int) -> list[Any]:
+    """Return values as CuPy takes them: host numbers as scalars, and so are those of the device that the host reads."""
+    return [
+        value if is_device(value) and (value.ndim or k < numbers) else fetched(value)[()]
+        for k, value in enumerate(values)
+    ]
 
 
 class DeviceInterpreter(Interpreter):

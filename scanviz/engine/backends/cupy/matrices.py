@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from scanviz.engine.backends.cupy.table import CUPY, CupyRow, extension, on_host, single
+from scanviz.engine.backends.cupy.table import CUPY, TRAFFIC, CupyRow, extension, fetched, on_host, single
 from scanviz.engine.errors import NumericalError
 from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.ops import decompose as d
@@ -26,6 +26,7 @@ def reporting(xp: Any, what: str) -> Iterator[None]:
     """Turn the errors of CuPy's solvers into a NumericalError with the text ``what``."""
     try:
         with extension(xp, "").errstate(linalg="raise"):
+            TRAFFIC.waits += 1
             yield
     except np.linalg.LinAlgError:
         raise NumericalError(what) from None
@@ -59,7 +60,7 @@ def triangular(xp: Any, a: Any, b: Any, lower: bool, transposed: bool, unit: boo
     solve = extension(xp, "scipy.linalg").solve_triangular
     solved = xp.empty(b.shape, b.dtype)
     for place in np.ndindex(a.shape[:-2]):
-        zeros = (xp.diagonal(a[place], 0, -2, -1) == 0).tolist()
+        zeros = fetched(xp.diagonal(a[place], 0, -2, -1) == 0).tolist()
         if not unit and any(zeros):
             row = zeros.index(True)
             raise NumericalError(f"the matrix is singular: it has a 0 on the diagonal, in row {row}")
@@ -104,7 +105,8 @@ def _lu_factor(xp: Any, op: Op, values: Sequence[Any]) -> Sequence[Any]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # of a singular matrix, which is refused below
         factors, pivots = extension(xp, "scipy.linalg").lu_factor(a.astype(_floating(a)), check_finite=False)
-    if bool((xp.diagonal(factors) == 0).any()):
+    TRAFFIC.waits += 2  # CuPy reads twice whether it worked
+    if bool(fetched((xp.diagonal(factors) == 0).any())):
         raise NumericalError("the matrix is singular: the system has no unique solution")
     return factors, pivots.astype(np.int64)
 

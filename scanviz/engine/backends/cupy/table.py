@@ -1,9 +1,10 @@
-"""The table of CuPy meanings."""
+"""The table of CuPy meanings, and counts of what they move between host and device."""
 
 from __future__ import annotations
 
 import importlib
 import importlib.util
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -16,6 +17,36 @@ from scanviz.engine.graph.meaning_table import MeaningTable
 def is_device(value: Any) -> bool:
     """Return whether a value lies in GPU memory; asks the class, since an array builds the attribute on each access."""
     return type(value) is not np.ndarray and hasattr(type(value), "__cuda_array_interface__")
+
+
+class Traffic(threading.local):
+    """Counts of this thread so far.
+
+    Attributes
+    ----------
+    to_device_bytes, to_host_bytes : int
+        Bytes of the arrays moved.
+    waits : int
+        How often the host waited for a number or an array that the device computed.
+    """
+
+    to_device_bytes = to_host_bytes = waits = 0
+
+    def counts(self) -> tuple[int, int, int]:
+        """Return the counts."""
+        return self.to_device_bytes, self.to_host_bytes, self.waits
+
+
+TRAFFIC = Traffic()
+
+
+def fetched(value: Any) -> Any:
+    """Return a value on the host, and count the wait if it is on the device."""
+    if not is_device(value):
+        return np.asarray(value)
+    TRAFFIC.waits += 1
+    TRAFFIC.to_host_bytes += value.nbytes
+    return value.get()
 
 
 Perform = Callable[[Any, Op, Sequence[Any]], Sequence[Any]]
@@ -36,6 +67,8 @@ class CupyRow(NamedTuple):
     into : callable or None
         ``into(xp, op, values, out)`` writes its one result into an array of the device, which may be an input that the
         operation's meaning allows to write over.
+    numbers : int
+        From which input on numbers are read on the host, such as sizes and indices; after all of them if none is.
     writes : callable
         ``writes(op, dtypes, dtype)``: whether ``into`` does so for inputs of these dtypes and a result of that one.
     """
@@ -43,6 +76,7 @@ class CupyRow(NamedTuple):
     perform: Perform
     host: bool = False
     scalars_on_host: bool = True
+    numbers: int = 1 << 30
     into: PerformInto | None = None
     writes: Callable[[Op, Sequence[str], str], bool] = lambda op, dtypes, dtype: False
 
@@ -59,13 +93,13 @@ def extension(xp: Any, name: str) -> Any:
     return own[name] if own is not None else importlib.import_module(f"cupyx.{name}" if name else "cupyx")
 
 
-def single(function: Callable[..., Any], scalars_on_host: bool = True) -> CupyRow:
+def single(function: Callable[..., Any], scalars_on_host: bool = True, numbers: int = 1 << 30) -> CupyRow:
     """Return the row of a one-output op from ``function(xp, parameters, *values)``."""
 
     def perform(xp: Any, op: Op, values: Sequence[Any]) -> Sequence[Any]:
         return (function(xp, op.parameters, *values),)
 
-    return CupyRow(perform, scalars_on_host=scalars_on_host)
+    return CupyRow(perform, scalars_on_host=scalars_on_host, numbers=numbers)
 
 
 def on_host() -> CupyRow:

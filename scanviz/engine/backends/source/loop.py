@@ -339,7 +339,9 @@ class SourceWriter:
         if moves:
             self.line(f"{', '.join(a for a, _ in moves)} = {', '.join(b for _, b in moves)}")
         if condition is not None:
-            self.line(f"if {condition}:")
+            truth = self.library.tier.module.truth
+            test = condition if truth is None else f"{self.emitter.bind(truth, 'truth')}({condition})"
+            self.line(f"if {test}:")
             for text in [*self.leave("t + 1"), f"return t + 1, {STOPPED}, -1"]:
                 self.line(f"    {text}")
 

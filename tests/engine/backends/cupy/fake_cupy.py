@@ -53,7 +53,7 @@ class FakeArray:
     def __array__(self, *arguments, **options):
         raise TypeError("Implicit conversion to a NumPy array is not allowed. Please use `.get()`")
 
-    def get(self):
+    def get(self, stream=None):
         return self.array.copy()
 
     def __len__(self):
@@ -269,6 +269,19 @@ def _check_system(matrix, check_finite):
         raise ValueError("array must not contain infs or NaNs")
 
 
+class FakeStream:
+    """A stream; an event is the stream that it was recorded in."""
+
+    def __init__(self, synchronize):
+        self.synchronize, self.waited_for = synchronize, []
+
+    def record(self):
+        return self
+
+    def wait_event(self, event):
+        self.waited_for.append(event)
+
+
 class FakeCupy(types.ModuleType):
     """A module with CuPy's names."""
 
@@ -286,8 +299,9 @@ class FakeCupy(types.ModuleType):
                 solve_triangular=_solve_triangular, lu_factor=_lu_factor, lu_solve=_solve_by_lu_factor
             ),
         }
-        stream = types.SimpleNamespace(synchronize=self._wait)
-        self.cuda = types.SimpleNamespace(get_current_stream=lambda: stream)
+        self.device, self.stream = 0, FakeStream(self._wait)
+        runtime = types.SimpleNamespace(getDevice=lambda: self.device)
+        self.cuda = types.SimpleNamespace(get_current_stream=lambda: self.stream, runtime=runtime)
 
     def __getattr__(self, name):
         if name not in OFFERED:

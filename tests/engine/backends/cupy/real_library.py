@@ -32,18 +32,29 @@ class RealCupy(types.ModuleType):
     def __init__(self):
         super().__init__("cupy")
         self.waits = 0
-        self.cuda = types.SimpleNamespace(**{name: getattr(cupy.cuda, name) for name in ("runtime",)})
-        self.cuda.get_current_stream = self._stream
+        self.cuda = types.SimpleNamespace(runtime=cupy.cuda.runtime, get_current_stream=self._stream)
+        self._streams = {}
 
     def __getattr__(self, name):
         return getattr(cupy, name)
 
     def _stream(self):
-        return types.SimpleNamespace(synchronize=self._wait)
+        current = cupy.cuda.get_current_stream()
+        return self._streams.setdefault(current.ptr, CountedStream(self, current))
 
-    def _wait(self):
-        self.waits += 1
-        cupy.cuda.get_current_stream().synchronize()
+
+class CountedStream:
+    """A stream that counts waits for it."""
+
+    def __init__(self, library, stream):
+        self._library, self._stream = library, stream
+
+    def __getattr__(self, name):
+        return getattr(self._stream, name)
+
+    def synchronize(self):
+        self._library.waits += 1
+        self._stream.synchronize()
 
 
 fake.FakeArray, fake.FakeCupy = FakeArray, RealCupy

@@ -6,8 +6,10 @@ import pytest
 import scanviz
 from scanviz import tensor as T
 from scanviz.engine import observe
-from scanviz.engine.backends.cupy.table import CUPY
+from scanviz.engine.backends.cupy.table import CUPY, TRAFFIC
 from scanviz.engine.errors import ScanvizIndexError, ScanvizNotImplementedError, ScanvizTypeError, ShapeError
+from scanviz.profiler.advice import advice_of
+from scanviz.profiler.report.overview import render_report
 from tests.engine.backends.cupy import stand_in
 from tests.engine.backends.cupy.fake_cupy import FakeArray
 
@@ -89,13 +91,6 @@ def test_host_backends_refuse_device_arrays(mode):
     assert "mode='cupy'" in str(caught.value)
 
 
-def test_updates_of_shared_variables_stay_on_the_host():
-    state, x = scanviz.shared(np.zeros(2), "state"), T.vector("x")
-    f = scanviz.function([x], state * 2, updates={state: state + x}, mode="stand-in")
-    assert [f(device([1, 2])).tolist() for _ in range(2)] == [[0, 0], [2, 4]]
-    assert isinstance(state.get_value(), np.ndarray) and state.get_value().tolist() == [2, 4]
-
-
 def test_random_states_stay_on_the_host_and_draws_equal_numpys():
     results = []
     for mode in ("reference", "stand-in"):
@@ -146,15 +141,11 @@ def test_only_observed_calls_wait_for_the_device():
     assert stand_in.LIBRARY.waits >= before + 5
 
 
-def reads_of_the_device(function, *values):
-    """Return how often a call waits for numbers of the device."""
-    before, real = FakeArray.__int__, []
-    FakeArray.__int__ = lambda self: real.append(self) or int(self.array)
-    try:
-        function(*values)
-    finally:
-        FakeArray.__int__ = before
-    return len(real)
+def traffic(function, *values):
+    """Return the bytes that a call moves to the device and to the host, and how often it waits for the device."""
+    before = TRAFFIC.counts()
+    function(*values)
+    return tuple(now - then for now, then in zip(TRAFFIC.counts(), before, strict=True))
 
 
 @pytest.mark.parametrize("mode", ["stand-in", scanviz.Mode("stand-in", "none")])
@@ -172,7 +163,65 @@ def test_an_index_that_stays_the_same_is_checked_once(mode):
         f = scanviz.function([x, places, row], rows, mode=mode, on_unused_input="ignore")
         on_device = [device(given[0]), device(given[1], "int64"), device(given[2], "int64")]
         np.testing.assert_array_equal(f(*on_device).get(), wanted)
-        assert reads_of_the_device(f, *on_device) <= 2
+        assert traffic(f, *on_device)[2] <= 2
+
+
+def test_bytes_moved_and_waits_of_a_call_are_counted():
+    x, n = T.vector("x"), T.lscalar("n")
+    f = scanviz.function([x], x * 2, mode="stand-in")
+    assert traffic(f, np.ones(5)) == (40, 40, 1) and traffic(f, device(np.ones(5))) == (0, 0, 0)
+    rows = scanviz.scan(
+        lambda h: (h * 2, scanviz.until(h.sum() > 100)), outputs_info=x, n_steps=n, name="doubling"
+    )[0]
+    f = scanviz.function([x, n], rows[-1], mode="stand-in")
+    assert traffic(f, device(np.ones(2)), np.int64(3)) == (0, 3, 3)  # the condition at each step
+    g = scanviz.function([x], T.linalg.solve(T.outer(x, x) + T.eye(2), x), mode="stand-in")
+    assert traffic(g, device(np.ones(2)))[2] == 1
+
+
+def test_a_profile_shows_bytes_moved_and_waits():
+    x = T.vector("x")
+    w = scanviz.shared(np.eye(4), "w")
+    f = scanviz.function([x], T.dot(w, x), updates={w: w * 2}, mode="stand-in")
+    with scanviz.profile() as p:
+        for _ in range(3):
+            f(np.ones(4))
+    [function] = p.record.functions
+    assert function.measures["to_device_bytes"] == function.measures["to_host_bytes"] == 32
+    assert function.measures["device_waits"] == 1
+    text = " ".join(render_report(p.record, width=200).split())
+    assert "moved to the GPU per call 32 B" in text and "waits for the GPU per call 1" in text
+
+
+def advised(function, *values):
+    """Return the advice about three calls of a function, by kind."""
+    with scanviz.profile() as p:
+        for _ in range(3):
+            function(*values)
+    return {each.kind: each for each in advice_of(p.record)}
+
+
+def test_advice_names_host_arrays_that_every_call_moves():
+    x = T.vector("x")
+    f = scanviz.function([x], x.sum(), mode="stand-in", name="total")
+    found = advised(f, np.ones(200_000))["moved_to_gpu"]
+    assert (
+        found.title == "each call of `total` moves 1.53 MiB to the GPU" and "scanviz.shared()" in found.text
+    )
+    assert "moved_to_gpu" not in advised(f, device(np.ones(200_000)))
+    assert "moved_to_gpu" not in advised(f, np.ones(2))
+
+
+def test_advice_names_loops_whose_steps_wait():
+    x, n = T.vector("x"), T.lscalar("n")
+    step = {
+        True: lambda h: (h * 0.5, scanviz.until(h.sum() < -1)),
+        False: lambda h: h * 0.5,
+    }
+    for waits, fn in step.items():
+        rows = scanviz.scan(fn, outputs_info=x, n_steps=n, name="halving")[0]
+        f = scanviz.function([x, n], rows[-1], mode="stand-in", name="halved")
+        assert ("waits_for_gpu" in advised(f, device(np.ones(2)), np.int64(150))) is waits
 
 
 def test_an_index_that_changed_between_calls_is_checked_again():

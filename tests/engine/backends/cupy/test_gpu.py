@@ -131,3 +131,19 @@ def test_device_arrays_stay_on_the_device_and_are_not_shared():
     assert array.tolist() == [0, 1, 2]
     with pytest.raises(ScanvizError, match="on a device"):
         scanviz.function([x], x + 1, mode="numpy")(array)
+
+
+def test_streams_take_turns_with_a_shared_variable():
+    import cupy
+
+    x, w = T.vector("x"), scanviz.shared(np.zeros(1000), "w")
+    f = scanviz.function([x], updates={w: w + x}, mode="cupy")
+    g = scanviz.function([x], w * x, mode="cupy")
+    streams = [cupy.cuda.Stream(non_blocking=True) for _ in range(3)]
+    for k in range(30):
+        with streams[k % 3]:
+            f(np.ones(1000))
+        if k % 4 == 0:
+            assert (w.get_value() == k + 1).all()
+    with streams[1]:
+        assert (g(np.ones(1000)) == 30).all()

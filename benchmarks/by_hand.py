@@ -57,7 +57,7 @@ ONE = np.array(1.0)
 
 
 def _lstm(x, h0, c0, W, U, b, split):
-    """Run an LSTM; ``split`` says how many arrays the three sigmoid gates are computed in."""
+    """Run an LSTM; ``split`` is the number of arrays of the three sigmoid gates."""
     size = h0.shape[-1]
     out = np.empty((len(x), *h0.shape))
     gates, other = np.empty((*h0.shape[:-1], 4 * size)), np.empty((*h0.shape[:-1], 4 * size))

@@ -1,4 +1,4 @@
-"""What a short call costs, plain and profiled, and how that compares with another checkout of scanviz.
+"""Costs of a short call, plain and profiled, beside another checkout of scanviz.
 
     python benchmarks/calls.py [--quick] [--before FOLDER] [--rounds N] [--json FILE]
 
@@ -133,7 +133,7 @@ def measured(workers: list[Worker], name: str, how: str, rounds: int) -> dict[st
 
 
 def beside(rounds: int, settled: int) -> list[dict[str, Any]]:
-    """Return what a call costs beside its steps, on each tier that is there."""
+    """Return the cost of a call without its steps, on each available tier."""
     import numpy as np
 
     import scanviz

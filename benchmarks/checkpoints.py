@@ -44,7 +44,7 @@ def make(step, rank: int, checkpoints: bool):
 
 
 def peak(f, values) -> int:
-    """Return the bytes that a call holds at most beyond what was held before and what it returns."""
+    """Return the peak bytes of a call beyond those held before and its results."""
     f(*values)
     gc.collect()
     tracemalloc.start()

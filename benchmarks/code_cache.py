@@ -31,7 +31,7 @@ COMPILED_GOALS_MS = {"lstm H 64": 25.0, "lstm gradient H 64": 50.0}
 
 
 def one(name: str, sizes: str, cache: str) -> None:
-    """Print what the compile step takes in this process, in milliseconds."""
+    """Print the time of the compile step in this process, in milliseconds."""
     sys.path.insert(0, str(HERE))
     from peer_programs import inputs, scanviz_loops
 

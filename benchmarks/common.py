@@ -1,4 +1,4 @@
-"""Measuring two things in turn, so that a machine that drifts changes both, and saying which machine it was."""
+"""Measure two things in turn, so that machine drift changes both, and describe the machine."""
 
 from __future__ import annotations
 

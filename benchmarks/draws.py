@@ -1,4 +1,4 @@
-"""What a draw costs: a call on NumPy, outside of loops and in a step, a number of a large draw, and one drawn by machine code.
+"""Costs of a draw: a call on NumPy, outside loops and in a step, a number of a large draw, and one in machine code.
 
     python benchmarks/draws.py [--rounds 5] [--json results/draws.json] [--write]
 

@@ -57,7 +57,7 @@ def peak_bytes(function, values):
 
 
 def card(rule, result, inputs, values, rounds):
-    """Return what a rule gains for a result: on each tier, the milliseconds without it and with it."""
+    """Return the gain of a rule for a result: on each tier, the milliseconds without it and with it."""
     row: dict[str, Any] = {"rule": rule, "steps": len(values[0]), "width": values[0].shape[1]}
     for tier in TIERS:
         modes = Mode(tier).excluding(rule), Mode(tier)
@@ -87,7 +87,7 @@ def cards(steps=STEPS, width=WIDTH, rounds=50):
 
 
 def in_words(row: dict[str, Any]) -> str:
-    """Return what a rule gains, as its card tells it."""
+    """Return the gain of a rule in the words of its card."""
     parts = []
     for tier, name in TIERS.items():
         found = row[tier]
@@ -109,7 +109,7 @@ def with_gains(text: str, rows: list[dict[str, Any]]) -> str:
 
 
 def main() -> None:
-    """Measure, print a line a card, and write what is asked for."""
+    """Measure, print one line per card, and write the requested files."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--rounds", type=int, default=50)
     parser.add_argument("--json")

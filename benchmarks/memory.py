@@ -48,7 +48,7 @@ def make(step: Callable[..., Any], taps: int) -> Any:
 
 
 def peak(f: Any, width: int, steps: int) -> int:
-    """Return the bytes that a run holds at most beyond what was held before."""
+    """Return the peak bytes of a run beyond those held before."""
     start = np.zeros((2, width))
     f(start, steps)
     gc.collect()

@@ -73,13 +73,13 @@ LOOPS: dict[str, Callable[[], tuple[list[Any], Any]]] = {
 
 
 def status_field(name: str) -> float:
-    """Return a number of bytes in MB that the system tells of this process."""
+    """Return a number of bytes of this process in MB, from the system."""
     lines = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
     return int(lines[name].split()[0]) * 1024 / 1e6
 
 
 def grown(loop: str, tier: str) -> list[float]:
-    """Return the MB that calls of a long loop took, and what was forecast of one before and after."""
+    """Return the MB of calls of a long loop, and the forecast of one before and after."""
     inputs, result = LOOPS[loop]()
     f = scanviz.function(inputs, result, mode=tier)
     start = np.ones(WIDTH), np.full(WIDTH, 0.5)

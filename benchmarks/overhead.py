@@ -1,4 +1,4 @@
-"""What profiling costs: the same code plain and profiled in turns, beside what the profile itself states.
+"""Costs of profiling: the same code plain and profiled in turns, beside the profile's own statement.
 
     python benchmarks/overhead.py [--quick] [--json FILE]
 
@@ -43,12 +43,12 @@ LENGTHS = {1: 1, 5: 2, 20: 4}  # microseconds of a step, and how many tanh it ha
 
 
 class Case(NamedTuple):
-    """What is run plain and profiled.
+    """A function that is run plain and profiled.
 
     Attributes
     ----------
     name : str
-        What it is.
+        Its description.
     goal : float or None
         The largest slowdown aimed at.
     work : callable
@@ -142,7 +142,7 @@ def minimised(calls: int, tier: str = "numpy") -> Callable[[], object]:
 
 
 def cases(quick: bool) -> list[Case]:
-    """Return what is measured; less of it with ``quick``."""
+    """Return the measurements; fewer with ``quick``."""
     scale, found = 20 if quick else 1, []
     f, start = scalar_steps()
     count = 200_000 // scale
@@ -165,7 +165,7 @@ def cases(quick: bool) -> list[Case]:
 
 
 def native_cases(scale: int) -> list[Case]:
-    """Return what is measured of machine code."""
+    """Return the measurements of machine code."""
     f, start = scalar_steps("native")
     count, calls = 20_000_000 // scale, 10_000 // (2 * scale)
     found = [Case("native, as short as they are", None, lambda f=f, s=start, n=count: f(s, n), count, "loop")]
@@ -191,7 +191,7 @@ def calls_of_one_step(calls: int, tier: str) -> Callable[[], object]:
 
 
 def stated(record: Any, loop: str | None) -> float:
-    """Return the slowdown that a profile tells."""
+    """Return the slowdown stated by a profile."""
     if loop is not None:
         (found,) = (each for each in record.loops if each.name == loop)
         return float(found.slowdown)
@@ -203,7 +203,7 @@ def stated(record: Any, loop: str | None) -> float:
 
 
 def is_true(reported: float, slowdown: float) -> bool:
-    """Return whether what a profile says of its cost is near enough to what was measured."""
+    """Return whether a profile's statement of its cost is near enough to the measurement."""
     return abs(reported - slowdown) <= max(LITTLE, TOLERANCE * (slowdown - 1))
 
 
@@ -290,7 +290,7 @@ def startup_row(rounds: int) -> dict[str, Any]:
 
 
 def line(row: dict[str, Any]) -> str:
-    """Return a row in words: the goal is of the slowdown; of first calls, of what is stated."""
+    """Return a row as text: the goal is of the slowdown; of first calls, of the statement."""
     verdict = {True: "met", False: "missed", None: ""}[row["met"]]
     if "beyond" in row:
         return (

@@ -1,4 +1,4 @@
-"""From the start of a process to the end of its first calls, and what the process holds: scanviz beside JAX and PyTensor.
+"""From the start of a process to the end of its first calls, and its memory: scanviz beside JAX and PyTensor.
 
     peers/bin/python benchmarks/peer_starts.py [--only WORD …] [--calls N …] [--tools TOOL …] [--rounds N] [--clock …] [--json FILE]
 
@@ -98,7 +98,7 @@ def bare(imports: str) -> float:
 
 
 def start_one(workload: str, tools: Sequence[str], calls: Sequence[int], rounds: int) -> dict[str, Any]:
-    """Return by tool what a process takes to the end of calls: with empty caches, and with warm ones; the shortest of some."""
+    """Return by tool the time of a process to the end of calls, with empty and with warm caches; the shortest of some."""
     taking_part = [tool for tool in tools if tool not in SLOW or workload in WITH_SLOW]
     found: dict[str, dict[str, list[dict[str, Any]]]] = {
         tool: {caches: [] for caches in CACHES} for tool in taking_part

@@ -1,4 +1,4 @@
-"""Whether profiles are true: of thirteen loops what the profile states, beside what instruments say that know nothing of it.
+"""Truth of profiles: statements about thirteen loops beside independent instruments.
 
     python benchmarks/profile_truth.py [--mode TIER] [--load N] [--profiles N] [--rounds N] [--only WORD …] [--json FILE]
 
@@ -141,7 +141,7 @@ def _of_the_run(case: Case) -> list[Row]:
 
 
 def _stated(case: Case, record: Any) -> float:
-    """Return what is stated of a step, with what is done for it outside of loops, which is in the time of the function too."""
+    """Return the stated time of a step, with work done for it outside loops, which is in the function's time too."""
     loops = [loop for loop in record.loops if loop.name in (case.loop, *case.others)]
     outside = sum(
         (operation.mean_ns or 0.0) * operation.samples
@@ -154,7 +154,7 @@ def _stated(case: Case, record: Any) -> float:
 
 
 def _beside(stated: list[float], truths: list[Measured], usual_ns: float) -> float:
-    """Return what is stated where a step takes what it usually does: each profile beside what was measured just before.
+    """Return the statement for a usual step: each profile beside the measurement just before.
 
     As it stands where a step is lost in the noise of calls, which is what was measured then.
     """
@@ -196,7 +196,7 @@ def kind_of(one: Row) -> str:
 
 
 def in_short(rows: list[Row]) -> str:
-    """Return how many claims of each kind were kept, missed and uncertain, with the worst errors of what was missed."""
+    """Return the counts of kept, missed and uncertain claims of each kind, with the worst errors of missed ones."""
     lines = []
     for kind in KINDS:
         mine = [one for one in rows if kind_of(one) == kind]

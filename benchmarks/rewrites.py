@@ -54,7 +54,7 @@ def forward(steps, batch, width, units):
 
 
 def weight_gradient(steps, batch, width, units):
-    """Return the sum over the steps of x_tᵀ g_t for given g: what a weight gradient alone costs."""
+    """Return the sum over the steps of x_tᵀ g_t for given g: the cost of a weight gradient alone."""
     x, g = T.tensor3("x"), T.tensor3("g")
     total, _ = scanviz.scan(
         lambda x_t, g_t, s: s + T.dot(x_t.T, g_t), [x, g], T.zeros((width, units)), name="weight_gradient"
@@ -71,7 +71,7 @@ def training(steps, batch, width, units):
 
 
 def sharing(steps, batch, width, units):
-    """Return two loops of which half a step is the same."""
+    """Return two loops that share half a step."""
     x, W, U = T.tensor3("x"), T.matrix("W"), T.matrix("U")
     start = T.zeros((batch, units))
 

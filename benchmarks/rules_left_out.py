@@ -73,7 +73,7 @@ def _run(program: str) -> None:
 
 
 def harm(row: dict[str, Any]) -> str:
-    """Return what is wrong with what a rule does, nothing where all is well."""
+    """Return the errors of a rule's results, if any."""
     if row["high"] * SLOWER < 1.0:
         return f"{1 / row['ratio']:.2f} times slower"
     with_it, without = (row["given_bytes"] + row[name] for name in ("with_bytes", "without_bytes"))

@@ -1,4 +1,4 @@
-"""How building, calling first, calling again, a first call that is profiled and its record grow with what is in one function.
+"""Growth of building, first and later calls, a profiled first call and its record with a function's size.
 
     python benchmarks/scaling.py [--quick] [--json FILE]
 

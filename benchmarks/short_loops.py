@@ -1,4 +1,4 @@
-"""What the default mode costs beside the NumPy tier where loops are short, from the first call on.
+"""Costs of the default mode beside the NumPy tier for short loops, from the first call on.
 
     python benchmarks/short_loops.py [--quick] [--only WORD] [--rounds N] [--json FILE]
 
@@ -139,7 +139,7 @@ CASES: dict[str, Case] = {
 
 
 def measured(case: Case, mode: str, steps: int, most: int, number: int = 0) -> list[int]:
-    """Return the nanoseconds of the first calls, as many as each of ``CALLS`` says; in a process of its own, by its number."""
+    """Return the nanoseconds of the first calls, as many as in each of ``CALLS``; in a numbered process of its own."""
     reading, writing = os.pipe()
     child = os.fork()
     if not child:

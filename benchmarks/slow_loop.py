@@ -60,7 +60,7 @@ def _run(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def cpu_and_wall(program: str) -> tuple[float, float, str]:
-    """Run a program; return the seconds of the processor that it took, those that passed, and what it printed."""
+    """Run a program; return its CPU seconds, its wall seconds and its output."""
     before, begun = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     printed = _run(program).stdout.strip()
     passed, after = time.perf_counter() - begun, resource.getrusage(resource.RUSAGE_CHILDREN)

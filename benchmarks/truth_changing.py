@@ -69,7 +69,7 @@ def by_hand(case: Changing) -> dict[str, float]:
 
 
 def stated(record: ProfileRecord) -> dict[str, float]:
-    """Return what a profile says that each line takes of both."""
+    """Return a profile's times of each line for both."""
     found = {
         name: row.loops_ns
         for row in lines(parts_of(record))

@@ -1,4 +1,4 @@
-"""Copies of loops by hand, each of whose operations is left out in turn: what it then takes less is what the operation takes.
+"""Copies of loops by hand, with each operation left out in turn: the saved time is that of the operation.
 
 Without an operation the others find more room in the processor's caches, where arrays are large.  So all are left out too: by
 what the parts do not add up to what that takes less, the instrument is off.
@@ -20,7 +20,7 @@ class Hand(NamedTuple):
     Attributes
     ----------
     before : str
-        What is done before its first step; arguments are ``inputs``.
+        The work before its first step; arguments are ``inputs``.
     header : str
         The loop.
     operations : tuple of str

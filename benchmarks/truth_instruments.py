@@ -58,7 +58,7 @@ def middle(values: Sequence[float]) -> Measured:
 
 
 class PlainLoop:
-    """The plain code of a loop, of which single operations can be done twice.
+    """The plain code of a loop in which single operations can be repeated.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ class PlainLoop:
         return self.variants[place]
 
     def _once_more(self, text: str, place: int, namespace: dict[str, Any]) -> str:
-        """Return a line that does what a line does, writing into memory that nothing reads.
+        """Return a line that repeats a line, writing into unread memory.
 
         Large spare memory would take room in the processor's caches that the step's own arrays have, and make all of it slower:
         there an operation that does not read what it writes over writes the same twice.
@@ -166,7 +166,7 @@ def first_step_cpu_ns(case: Case, f: Any, rounds: int) -> Measured:
 def operations_cpu_ns(
     case: Case, f: Any, loop: PlainLoop, places: Sequence[int], rounds: int
 ) -> list[Measured]:
-    """Return the CPU time of operations in a step: what the loop takes more with each done twice."""
+    """Return the CPU time of operations in a step: the extra time of the loop with each repeated."""
     arguments, calls = case.inputs(case.steps), range(case.calls)
 
     def run(place: int | None) -> Callable[[], Any]:

@@ -1,4 +1,4 @@
-"""Whether the parts of a whole run are true: clocks stand in the script, around what it builds, calls and does itself.
+"""Truth of the parts of a whole run: clocks in the script, around its builds, calls and own work.
 
 A clock around what is built holds the recording of it too.  What that takes is measured on loops that are refused as soon as they
 are begun: the CPU time of very many of them, with a profile and without, in turn.
@@ -35,7 +35,7 @@ OUTSIDE: dict[str, Callable[..., Any]] = {
 
 
 class Clocks:
-    """Nanoseconds by the script's own clocks: all of it, building, calls; and of each call what is outside of its loop, by hand."""
+    """Nanoseconds by the script's own clocks: total, builds, calls; and of each call the work outside its loop, by hand."""
 
     def __init__(self) -> None:
         self.whole = self.building = self.built = self.calls = 0
@@ -91,7 +91,7 @@ def clocked(case: Case) -> tuple[ProfileRecord, Clocks]:
 
 
 class Claim(NamedTuple):
-    """What a profile states of a run, and what the script's clocks do."""
+    """A profile's statement of a run, and the script's clocks."""
 
     name: str
     instrument: str
@@ -100,7 +100,7 @@ class Claim(NamedTuple):
 
 
 def claims(case: Case) -> tuple[list[Claim], float]:
-    """Return what is stated of the parts of a run beside its truth, and the share of it that no part accounts for."""
+    """Return the stated parts of a run beside the truth, and the unattributed share."""
     record, clocks = clocked(case)
     parts = parts_of(record)
     script = clocks.whole - clocks.building - clocks.calls

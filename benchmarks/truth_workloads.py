@@ -19,7 +19,7 @@ class Case(NamedTuple):
     Attributes
     ----------
     name : str
-        What it is.
+        Its description.
     build : callable
         Gives the compiled function.
     inputs : callable

@@ -18,7 +18,7 @@ class Workload(NamedTuple):
     Attributes
     ----------
     name : str
-        What it is.
+        Its description.
     goal : float or None
         The largest ratio to the loop by hand that is aimed at.
     build : callable

@@ -137,7 +137,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def last_first(items: list[pytest.Item], last: int, processes: int) -> list[pytest.Item]:
-    """Return items so that the last of so many processes, each of which gets an equal part, begins with the last ones."""
+    """Order items so that the last of so many processes, each with an equal part, begins with the last ones."""
     begun = len(items) - max(last, len(items) // processes)
     others = items[: len(items) - last]
     return [*others[:begun], *items[len(items) - last :], *others[begun:]]
@@ -161,7 +161,7 @@ def _full_collection(phase: str, info: dict[str, int]) -> None:
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
-    """Say how many processes share the tests: none where somebody looks on or names files, else one more than there are cores.
+    """Return the number of test processes: none for interactive runs or named files, else one more than there are cores.
 
     A third of the time of a process goes by in waiting for commands that it started.
     """
@@ -187,7 +187,7 @@ def _files_alone(given: list[str]) -> bool:
 
 @functools.cache
 def missing_gpu() -> str | None:
-    """Say why tests cannot use a GPU here, or None where they can."""
+    """Return why tests cannot use a GPU here, or None."""
     try:
         import cupy
     except ImportError as error:
@@ -212,7 +212,7 @@ AT_WORK_S = 120.0  # seconds in which what the engine does beside a call is done
 def pytest_runtest_teardown(item: pytest.Item) -> None:
     """Let no test leave an observer behind: functions of later tests would be watched, take other paths and need more memory.
 
-    Nor a thread at work, which would take processors and memory of theirs: what the engine does beside a call is waited for.
+    Wait for the engine's threads after each test, so that none takes processors and memory from later tests.
     What outlived a full garbage collection outlives the others too, modules and caches mostly: it is left out from now on.
     """
     if _survived:
@@ -232,7 +232,7 @@ def pytest_runtest_teardown(item: pytest.Item) -> None:
 
 @pytest.fixture
 def planted(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Return what says how many nanoseconds a step takes, and a run or a call, wherever the next to be looked at are chosen.
+    """Return a function that plants the nanoseconds of a step, a run or a call wherever samplers choose.
 
     How many steps and calls have times follows what they take, which machines disagree about.
     """

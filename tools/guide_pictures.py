@@ -71,7 +71,7 @@ def graphs(work: Path, folder: Path) -> None:
 
 
 def pages(work: Path, folder: Path) -> None:
-    """Take screenshots of two views of pages (a training's report, the step that made a NaN) and of what a notebook shows."""
+    """Take screenshots of two views of pages (a training's report, the step with a NaN) and of a notebook's output."""
     browser = next(filter(None, map(shutil.which, CHROMIUM)), None)
     if browser is None or importlib.util.find_spec("PIL") is None:
         print("no Chromium or no Pillow: pictures of pages stay as they are")
@@ -97,7 +97,7 @@ def pages(work: Path, folder: Path) -> None:
 
 
 def notebook() -> str:
-    """Return what the recording and the loop of the guide's cells show, as a page."""
+    """Return the output of the guide's recording and loop cells, as a page."""
     cells: dict[str, Any] = {}
     exec(compile(program(DOCS / "notebook.md"), "In[1]", "exec"), cells)
     shown = [cells["recorded"], *cells["recorded"].record.loops]

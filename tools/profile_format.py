@@ -75,7 +75,7 @@ def title(kind: type) -> str:
 
 
 def field_meanings(kind: type) -> dict[str, str]:
-    """Return what the docstring of a record class says of each field."""
+    """Return the description of each field in the docstring of a record class."""
     # cleaned up: until Python 3.12 docstrings have the indentation of their class
     lines = inspect.cleandoc(kind.__doc__ or "").split("Attributes\n", 1)[-1].split("\n")[1:]
     found: dict[str, str] = {}

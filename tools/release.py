@@ -64,7 +64,7 @@ def _described() -> str:
 
 
 def _complete(version: str) -> str:
-    """Return what an archive lacks that is needed, or has that nobody wants."""
+    """Return the missing and the unwanted entries of an archive."""
     with zipfile.ZipFile(DIST / f"scanviz-{version}-py3-none-any.whl") as wheel:
         names = wheel.namelist()
     missing = [name for name in WANTED if name not in names]
@@ -78,7 +78,7 @@ def _complete(version: str) -> str:
 
 
 def _works(version: str) -> str:
-    """Return what fails in an empty environment that has the wheel and what it needs, and no network."""
+    """Return the failures in an empty environment with the wheel and its requirements, without network."""
     with tempfile.TemporaryDirectory() as folder:
         venv.create(folder, with_pip=True)
         python = str(Path(folder) / ("Scripts" if sys.platform == "win32" else "bin") / "python")
@@ -105,12 +105,12 @@ def _works(version: str) -> str:
 
 
 def _site() -> str:
-    """Return what is wrong with the site: warnings of Sphinx, links that lead nowhere, something from the network."""
+    """Return the problems of the site: warnings of Sphinx, dead links, network resources."""
     return _said([str(ROOT / "tools" / "build_site.py")])
 
 
 def _failed(module: str, *arguments: str) -> str:
-    """Return what a tool says where it fails."""
+    """Return a tool's output if it fails."""
     return _said(["-m", module, *arguments])
 
 

@@ -1,4 +1,4 @@
-"""What is wrong with built pages: links and anchors that lead nowhere, and what a page would get from the network.
+"""Problems of built pages: dead links and anchors, and network resources.
 
     python tools/site_links.py FOLDER
 
@@ -29,7 +29,7 @@ IN_STYLE = re.compile(r"@import\s+[\"']?([^\"';)]+)|url\(\s*[\"']?([^\"')]+)")
 
 
 class Page(HTMLParser):
-    """What a page says: its anchors, where its links lead, and what it loads."""
+    """The contents of a page: its anchors, its links, and its resources."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -65,12 +65,12 @@ def _in_style(text: str) -> list[str]:
 
 @functools.cache
 def page_of(path: Path) -> Page:
-    """Return what a page says."""
+    """Return the contents of a page."""
     return Page(path.read_text("utf-8"))
 
 
 def problems(site: Path) -> list[str]:
-    """Return what is wrong with the pages of a folder and of those below it, a line each.
+    """Return the problems of the pages below a folder, one per line.
 
     Parameters
     ----------

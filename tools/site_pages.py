@@ -151,7 +151,7 @@ def operations() -> str:
 
 
 def load_meanings() -> None:
-    """Use each table once: what a program does not need is not imported."""
+    """Use each table once, so that a program imports only the needed modules."""
     x = scanviz.tensor.vector("x")
     rows, _ = scanviz.scan(lambda x_t, h: scanviz.tensor.tanh(x_t + h), x, 0.0)
     built = scanviz.function([x], [rows, scanviz.grad(rows.sum(), x)], mode="native")
@@ -249,7 +249,7 @@ def api_pages() -> Iterable[tuple[Path, str]]:
 
 
 def public_names(name: str) -> list[str]:
-    """Return the public names of a module: what it lists, else what is defined in it."""
+    """Return the public names of a module: its list, else its definitions."""
     module = importlib.import_module(name)
     own = [key for key, found in vars(module).items() if getattr(found, "__module__", "") == name]
     return sorted(key for key in getattr(module, "__all__", own) if not key.startswith("_"))
@@ -266,7 +266,7 @@ def api_entry(path: str, found: object) -> list[str]:
 
 
 def first_line(found: object) -> str:
-    """Return what a module, a constant or an alias of a type is, in one line."""
+    """Return a one-line description of a module, a constant or a type alias."""
     if inspect.ismodule(found):
         return (found.__doc__ or "").strip().splitlines()[0]
     if type(found).__module__.startswith("scanviz"):

@@ -1,1 +1,1 @@
-"""Scripts that advice is given for, one a kind: as one writes them first, and after following what is said."""
+"""Scripts that get advice, one a kind: as first written, and after following the advice."""

@@ -1,4 +1,4 @@
-"""A part of a state, all rows of it, of which only the mean is wanted: `copies`."""
+"""All rows of a part of a state, of which only the mean is needed: `copies`."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from peer_programs import inputs
 
 
 def most_held() -> int:
-    """Return the bytes that this process held at most so far; other systems than Linux do not say.
+    """Return the peak bytes of this process so far; known on Linux alone.
 
     Pages of the files of libraries are not counted: processes share them, and they can be read again.
     """

@@ -1,6 +1,6 @@
 """In JAX: ``jit`` of ``lax.scan``, as one would write it first.
 
-A name that ends in ``_tuned`` is what somebody makes of it who looks for speed.
+A name that ends in ``_tuned`` is a version tuned for speed.
 """
 
 from __future__ import annotations

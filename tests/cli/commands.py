@@ -36,7 +36,7 @@ Done = subprocess.CompletedProcess[str]
 
 
 def command(*arguments: str, cwd: str | Path, stdin: IO[str] | None = None, **environment: str) -> Done:
-    """Run the command in a folder, with variables beside those of this process, and return what it wrote and its exit code."""
+    """Run the command in a folder with further environment variables; return its output and exit code."""
     return _python(["-m", "scanviz", *arguments], cwd, stdin, environment)
 
 
@@ -106,7 +106,7 @@ class _Starter:
         atexit.register(self.end)
 
     def end(self) -> None:
-        """Let the process see that nobody asks any more."""
+        """Close the requests, so that the process ends."""
         self._answers.close()
         self._ours.close()
         self._process.wait(PATIENCE)
@@ -123,7 +123,7 @@ class _Starter:
 
 
 def _serve(requests: socket.socket) -> None:
-    """Fork for each request; returns, or ends with SystemExit, in the child alone or when nobody asks any more."""
+    """Fork for each request; return in the child, or raise SystemExit when requests end."""
     import scanviz
 
     atexit.register(_end_at_once)  # which is registered first and called last
@@ -145,7 +145,7 @@ def _serve(requests: socket.socket) -> None:
 
 
 def _import_all(folders: Iterable[str], prefix: str) -> None:
-    """Import what commands import, with what is imported first by each of them: nine tenths of the time of a short one."""
+    """Import the modules that every command imports first: nine tenths of the time of a short one."""
     for module in pkgutil.iter_modules(folders, prefix):
         if module.name in ("scanviz.__main__", "scanviz.testing", "scanviz.tui"):
             continue

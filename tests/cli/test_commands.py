@@ -1,4 +1,4 @@
-"""What the tests of commands fork behaves as a fresh process does."""
+"""Forked test commands behave like fresh processes."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""What the doctor says of what it could not find out."""
+"""The doctor's report of failed checks."""
 
 import subprocess
 

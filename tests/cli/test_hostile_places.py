@@ -1,4 +1,4 @@
-"""Commands and what is no ordinary file: devices, FIFOs, folders, full disks, odd names and odd clocks."""
+"""Commands on devices, FIFOs, folders, full disks, odd names and odd clocks."""
 
 import io
 import os
@@ -205,7 +205,7 @@ runpy.run_module("scanviz", run_name="__main__", alter_sys=True)
 
 
 def reported(folder):
-    """Return what the command says that is interrupted."""
+    """Return the output of an interrupted command."""
     command = [sys.executable, "-m", "scanviz", "report", "p.scanviz"]
     return subprocess.run(
         command, cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, check=True

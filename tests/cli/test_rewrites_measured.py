@@ -1,4 +1,4 @@
-"""`scanviz rewrites --verify`, `--bisect` and `--ablate` in real processes: what is checked, and of which functions."""
+"""`scanviz rewrites --verify`, `--bisect` and `--ablate` in real processes."""
 
 import re
 

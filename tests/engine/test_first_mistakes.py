@@ -1,4 +1,4 @@
-"""Mistakes of people who know NumPy, Theano, JAX or PyTorch: the message names their line and what to write instead."""
+"""Mistakes of users of NumPy, Theano, JAX or PyTorch: the message names their line and a fix."""
 
 import numpy as np
 import pytest

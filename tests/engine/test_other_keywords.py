@@ -1,4 +1,4 @@
-"""Keywords of other systems: what ends a program says what to write, and a call of something else says nothing of ours."""
+"""Keywords of other systems are errors with a replacement; other calls get no advice."""
 
 import inspect
 

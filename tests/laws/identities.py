@@ -1,4 +1,4 @@
-"""Laws of identities: what a rule puts in place of something has its dtype, its shape and every bit, whatever the numbers are."""
+"""Laws of identities: replacements keep dtype, shape and every bit, for all numbers."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ def _fails_together(found: Variable, given: dict[Variable, Array]) -> bool:
 
 
 def _built_anew(node: Apply, inputs: Sequence[Variable]) -> Apply:
-    """Return an operation as if it was written in the step: what was built before the loop is taken from outside."""
+    """Return an operation as written in the step: variables built before the loop are captured."""
     owner = build(node.op, inputs)[0].owner
     assert owner is not None
     return owner

@@ -42,7 +42,7 @@ class InsideCase:
     rows : bool
         Whether it runs over rows of its own beside its state.
     read : str
-        What is read of its states: ``"last"``, ``"last two"``, ``"all"``, or the rows of an ``"output"``.
+        The read of its states: ``"last"``, ``"last two"``, ``"all"``, or the rows of an ``"output"``.
     stop : float or None
         It ends after a step whose result is beyond that.
     branch : str
@@ -98,7 +98,7 @@ class InsideCase:
         return T.sort(a) if self.sorts and not self.alone else a
 
     def inside(self, x: Variable, h: Variable) -> tuple[Variable, Any]:
-        """Return what the loop inside gives, and its updates."""
+        """Return the results of the inner loop, and its updates."""
         start: Any = h
         if self.taps > 1:
             start = {"initial": T.stack([h, x]), "taps": [-2, -1]}

@@ -1,4 +1,4 @@
-"""Laws of code that is kept on disk: no loop gets the code of another, and what is read is what was written."""
+"""Laws of the code cache: no loop gets the code of another, and loaded code is the stored code."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ CONTENTS = (b"", b"mine" * 5_000, b"scanviz objections\n" * 500)
 
 
 def _function(case: InsideCase, gradient: bool) -> Any:
-    """Return what a case gives on the native tier, or its gradient."""
+    """Return the results of a case on the native tier, or its gradient."""
     inputs, rows = case.build()
     if gradient and case.dtype == "float64":
         wanted: Any = scanviz.grad(T.sum(T.sin(rows)), inputs, disconnected_inputs="ignore")

@@ -139,7 +139,7 @@ _LAWS: dict[str, Law] = {}
 def law(
     sample: int = 10, **strategies: SearchStrategy[Any]
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Declare a function a law over strategies, of which the tests try ``sample`` examples.
+    """Declare a law: a function over strategies, with ``sample`` examples in the tests.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Laws of whole random loops: every tier, with rewrites and without, gives what a plain Python loop gives."""
+"""Laws of whole random loops: every tier, with rewrites and without, agrees with a plain Python loop."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ STEPS: dict[str, Callable[..., Any]] = {
 
 @st.composite
 def many_loops(draw: st.DrawFn) -> tuple[list[Any], list[Any]]:
-    """Draw a graph of 2 to 7 loops, each over rows that earlier ones or inputs give; give its inputs and what is wanted."""
+    """Draw a graph of 2 to 7 loops over inputs or earlier rows; return its inputs and outputs."""
     x, w, h0 = T.matrix("x"), T.matrix("w"), T.vector("h0")
     rows, starts = [x], [h0]
     for k in range(draw(st.integers(2, 7))):

@@ -93,7 +93,7 @@ def _declaring(declared: list[Measure]) -> Iterator[None]:
 
 
 def _expected(declared: list[Measure], notified: list[Notified]) -> Known:
-    """Return what is known at the end of what was notified: the oracle, of plain lists."""
+    """Return the expected final values of the notified numbers: the oracle, of plain lists."""
     values: dict[tuple[int | None, int | None, int], list[int]] = {}
     for notice in notified:
         values.setdefault((notice.loop, notice.place, notice.measure), []).append(notice.value)
@@ -147,7 +147,7 @@ def a_declared_number_reaches_record_file_report_and_tables(
 
 
 def _assert_in_tables(declared: list[Measure], expected: Known, record: ProfileRecord) -> None:
-    """Refuse a table of loops whose cells are not what is known."""
+    """Refuse a table of loops whose cells differ from the expected values."""
     columns, rows = list(TABLES["loops"].columns), TABLES["loops"].rows(record)
     for place, (loop, row) in enumerate(zip(record.loops, rows, strict=True)):
         cells = dict(zip(columns, row, strict=True))

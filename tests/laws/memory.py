@@ -83,7 +83,7 @@ def a_forecast_agrees_with_the_ledger(case: LoopCase, rewrites: bool, reading: R
 
 
 class Wide(NamedTuple):
-    """A function of square matrices, as a list of what is made one after another of what was made before."""
+    """A function of square matrices, as a list of operations on earlier results."""
 
     size: int
     dtype: str

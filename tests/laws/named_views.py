@@ -1,4 +1,4 @@
-"""Laws of names in what is looked at: pictures with their heat, the file of a run that goes on, the application's tree."""
+"""Laws of names in views: pictures with their heat, the file of an ongoing run, the application's tree."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def _check_branch(tree: Any, record: ProfileRecord, function: FunctionRecord) ->
 
 
 def _is_shown_of(title: str, name: str) -> bool:
-    """Return whether a title is a name, or what is left of a long one that was cut in the middle."""
+    """Return whether a title is a name, or a long name cut in the middle."""
     begin, cut, end = title.partition("…")
     return title == name or bool(cut and end and name.startswith(begin) and name.endswith(end))
 

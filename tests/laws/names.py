@@ -183,7 +183,7 @@ def _is_of_gradient(loop: LoopRecord, others: list[LoopRecord]) -> bool:
 
 
 def _check_engine(f: Any) -> None:
-    """Check what the engine tells by loop: code, memory, costs, and the same names in another process."""
+    """Check the engine's tables by loop: code, memory, costs, and the same names in another process."""
     program = list(all_loops(f.program))
     assert len(loop_sources(f.executable)) == len(f.memory_plans()) == len(program)
     again = pickle.loads(pickle.dumps(f))

@@ -35,7 +35,7 @@ class SearchSlice:
 
 @dataclass(slots=True)
 class Search:
-    """Counts of a search, by law, and what was found."""
+    """Counts of a search by law, and its findings."""
 
     examples: Counter[str] = field(default_factory=Counter)
     seconds: Counter[str] = field(default_factory=Counter)
@@ -65,7 +65,7 @@ def run_here(law: Law, seed: int, seconds: float) -> SearchSlice:
 
 
 def _print_first() -> None:
-    """Tell how a law broke first, for the case that nobody waits until its smallest example has been found."""
+    """Print the first break of a law, in case nobody waits for its smallest example."""
     print(f"broken first by:\n{traceback.format_exc()}", file=sys.stderr, flush=True)
 
 

@@ -104,13 +104,13 @@ class Expected:
         return rows
 
     def check(self, record: ProfileRecord) -> None:
-        """Check what was recorded of a walk, and that nothing is still running."""
+        """Check the record of a walk, and that no run is open."""
         (text,) = record.functions
         assert (text.calls, text.errors, text.running) == (self.calls, self.errors, 0)
         self.check_loops(record)
 
     def check_loops(self, record: ProfileRecord) -> None:
-        """Check what was recorded of its loops."""
+        """Check the record of its loops."""
         for loop in record.loops:
             found = Tally(loop.runs, loop.failed_runs, loop.steps)
             assert (found, loop.running) == (self.loops[loop.name], 0), (loop.name, found)

@@ -1,4 +1,4 @@
-"""Laws of rows that a loop writes over those of a sequence: nobody who reads these, before or after, sees it."""
+"""Laws of rows that a loop writes over those of a sequence: readers of these, earlier or later, are not affected."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ READERS = ("nobody", "a sum", "a sum from the last on", "whoever called")
 
 @dataclass(frozen=True)
 class OverCase:
-    """A loop over computed rows, and who reads what.
+    """A loop over computed rows, and the readers of each array.
 
     Attributes
     ----------
@@ -84,7 +84,7 @@ class OverCase:
     backwards : bool
         Whether the loop reads the rows from the last on.
     reader : str
-        Who reads the last array once the loop has run.
+        The reader of the last array after the loop.
     then : str
         Who reads the outputs: ``"whoever called"``, ``"a loop"`` or ``"a gradient"``.
     dtype : str
@@ -107,7 +107,7 @@ class OverCase:
         return [np.asarray(rng.uniform(-1, 1, (self.steps, *self.shape)), self.dtype) for _ in range(2)]
 
     def built(self) -> tuple[list[Variable], list[Variable]]:
-        """Return the inputs, and what is asked for."""
+        """Return the inputs and the outputs."""
         inputs = [T.tensor(self.dtype, (None,) * (1 + len(self.shape))) for _ in range(2)]
         made = list(inputs)
         for name, first, second in self.arrays:

@@ -1,4 +1,4 @@
-"""Laws of the parts of a run: they add up to the whole, and they are what a script whose every nanosecond is known spent."""
+"""Laws of the parts of a run: they sum to the whole and agree with a script of known times."""
 
 from __future__ import annotations
 
@@ -229,7 +229,7 @@ def flame_graphs_have_the_parts_of_the_run(record: ProfileRecord) -> None:
 
 
 class Did(NamedTuple):
-    """What a script did: kind, nanoseconds of its own, and what it did inside that."""
+    """An action of a script: kind, nanoseconds of its own, and the actions inside it."""
 
     kind: str
     ns: int
@@ -262,7 +262,7 @@ def _one_loop() -> Function:
 
 
 class _Script:
-    """Does what is drawn, tells a recorder as the engine would, and keeps what it really spent."""
+    """Perform drawn actions, notify a recorder as the engine would, and keep the true times."""
 
     def __init__(self) -> None:
         self.now, self.truth = 10**6, Counter[str]()

@@ -138,7 +138,7 @@ def unobserved_calls_and_runs_are_counted(
 ) -> None:
     """Calls and runs, nested ones too, are counted once each with their steps and errors, observed or not.
 
-    Their times add up to what the calls took, whatever it costs that they are watched.
+    Their times sum to the time of the calls, whatever observing costs.
     """
     writer, f = _Writer(), case.build(Mode(tier))
     around, expected = _around(writer), Expected()

@@ -65,7 +65,7 @@ def _function(case: LoopCase, order: int, rewrites: str) -> tuple[Any, list[Any]
 
 
 def _nodes(f: Any) -> list[tuple[object, ...]]:
-    """Return the operations of what a function was asked for, and which loop variables loops share.
+    """Return the operations of a function's outputs, and the loop variables shared by loops.
 
     One operation in the steps of several loops is there once.
     """
@@ -91,7 +91,7 @@ def _held(node: Apply, numbers: dict[LoopVariable, int]) -> list[int]:
 
 
 def written(program: Program) -> list[Any]:
-    """Return what a program does as plain data, loops and branches in it too, less what differs from process to process."""
+    """Return a program as plain data, loops and branches included, without process-specific parts."""
     place = {loop.key: k for k, (loop, _) in enumerate(all_loops(program))}
     constants = {
         number: (value.dtype.str, value.shape, value.tobytes()) for number, value in program.constants.items()

@@ -131,7 +131,7 @@ def inputs_beside_their_readers_keep_every_edge(case: LoopCase, rewritten: bool,
 
 
 def _reads(picture: Diagram) -> dict[str, list[tuple[int, str, str]]]:
-    """Return what each operation and each result reads, by place: the label of what gives it, and what its line says."""
+    """Return the operands of each operation and result by place: the source's label and the line's text."""
     nodes = {node.id: node for node in picture.nodes}
     ports = {port.id: port.label for node in picture.nodes for port in node.ports}
     found: dict[str, list[tuple[int, str, str]]] = {}

@@ -33,7 +33,7 @@ _THERE = (
 def _device() -> str:
     """Return a device of our own, the end of a pseudo-terminal.
 
-    Nothing is ever told to write to a device of the system: should a command fail to refuse it, root would replace it by a file.
+    No command gets a device of the system as its output: root would replace it by a file if the command failed to refuse.
     """
     return os.ttyname(os.openpty()[1])
 
@@ -75,7 +75,7 @@ def _put(kind: str, folder: Path, suffix: str, ours: bytes) -> Path:
 
 
 def _what_is_there(folder: Path) -> dict[str, tuple[int, bytes | str]]:
-    """Return what stands in a folder by name: its mode, and its bytes or what it leads to."""
+    """Return the entries of a folder by name: mode, and bytes or link target."""
     found: dict[str, tuple[int, bytes | str]] = {}
     for path in folder.iterdir():
         mode = path.lstat().st_mode

@@ -1,4 +1,4 @@
-"""Laws of Programs as data: what was written and read again runs, prints and hashes as before; what is damaged is refused."""
+"""Laws of Programs as data: a loaded Program runs, prints and hashes as before; a damaged one is refused."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def compiled(
     tier: str = "numpy",
     reading: Callable[[Variable], Variable] = lambda rows: rows,
 ) -> tuple[Function, list[Array]]:
-    """Return the function of what is read of a case's rows, and what its program is given."""
+    """Return the function of a case's reads, and the arguments of its program."""
     loop, mode = built(case), Mode(tier, "all" if rewrites else "none")
     f = loop.function(map(reading, loop.results), mode, updates=loop.updates)
     given = [np.asarray(value) for value in loop.values]

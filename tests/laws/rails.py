@@ -1,4 +1,4 @@
-"""Laws of pictures in characters: lines join exactly what is read, and in a film of rewrites every row stays where it is."""
+"""Laws of pictures in characters: lines join values with their readers, and rows stay in place in a film of rewrites."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def lines_beside_rows_join_readers_in_every_frame(case: LoopCase, width: int, pl
 
 
 def _read(drawing: CharacterDrawing) -> Iterator[tuple[str, str] | None]:
-    """Iterate over who reads whom in the same step."""
+    """Iterate over pairs of reader and value in the same step."""
     for edge, ends in zip(drawing.diagram.edges, drawing.ends, strict=True):
         yield None if edge.role == "recurrence" else ends
 
@@ -63,12 +63,12 @@ def _has_no_line(drawing: CharacterDrawing, source: str, reader: str) -> bool:
 
 
 def joined(rows: Sequence[tuple[str, str]], signs: dict[str, str], room: int) -> set[tuple[str, str]]:
-    """Return what the lines beside rows join, as (source, target), from the characters alone.
+    """Return the ends of the lines beside rows, as (source, target), from the characters alone.
 
     Parameters
     ----------
     rows : sequence of (str, str)
-        Texts, and whose row each is; empty for nobody's.
+        Texts, and the owner of each row; empty for none.
     signs : dict of str to str
         The sign of each node.
     room : int

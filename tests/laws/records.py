@@ -131,7 +131,7 @@ def _folder_with(data: bytes) -> Iterator[Path]:
 
 
 class _Terminal(io.TextIOWrapper):
-    """A stream that says it is a terminal, so that there are colours."""
+    """A stream that claims to be a terminal, so that there are colours."""
 
     def isatty(self) -> bool:
         """Return True."""
@@ -150,7 +150,7 @@ def said_by(words: str, folder: Path, meant: Mapping[str, str], terminal: bool =
     meant : mapping of str to str
         Words that stand for others.
     terminal : bool
-        Whether its output says that it is a terminal.
+        Whether its output claims to be a terminal.
     """
     kind = _Terminal if terminal else io.TextIOWrapper
     out = kind(io.BytesIO(), "utf-8", write_through=True)
@@ -165,7 +165,7 @@ def said_by(words: str, folder: Path, meant: Mapping[str, str], terminal: bool =
 
 
 def _said(words: str, terminal: bool = False) -> tuple[int, str]:
-    """Return what a command says of the file that is looked at."""
+    """Return a command's output about a file."""
     return said_by(f"{words} any.scanviz", Path.cwd(), {"REAL": "real.scanviz"}, terminal)
 
 

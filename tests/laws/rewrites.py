@@ -36,7 +36,7 @@ RULES = [rule.name for rule in all_rules() if "memory" not in rule.phases]
 
 
 def graph_of(case: LoopCase, readings: Sequence[Reading]) -> tuple[Built, list[Variable]]:
-    """Return a loop, and what is wanted of it: what is read, its updates, and the gradient of a cost of what is read."""
+    """Return a loop and its outputs: reads, updates, and the gradient of a cost of the reads."""
     loop = built(case)
     count = len(run_plainly(case)[0][0])
     read = [reading.of(result, count) for result, reading in zip(loop.results, readings, strict=False)]

@@ -1,4 +1,4 @@
-"""Laws of gradients and rows: of single ones, as rewrites know what arrives at all others, and of what is the same for many."""
+"""Laws of gradients and rows: of single rows with known cotangents elsewhere, and of values shared by many rows."""
 
 from __future__ import annotations
 

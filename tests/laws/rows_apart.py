@@ -21,7 +21,7 @@ from tests.support.comparing import check_same
 
 
 class _Given(NamedTuple):
-    """What a step has beside the value that it goes on with.
+    """The operands of a step beside its current value.
 
     Attributes
     ----------
@@ -92,7 +92,7 @@ class RowsCase:
     steps, taps : int
         How many steps, and how many rows back it reads.
     turns : tuple of str
-        What a step does, in order.
+        The operations of a step, in order.
     read : str
         What is asked for: ``"all"`` rows, the ``"last"``, an ``"output"`` beside it, the ``"gradient"``, or the rows of a loop
         with ``"no state"``.
@@ -132,7 +132,7 @@ class RowsCase:
         return [found[0][::2] if self.strided else found[0][: self.steps].copy(), *found[1:]]
 
     def built(self) -> tuple[list[Variable], Any]:
-        """Return the inputs, and what is asked for."""
+        """Return the inputs and the outputs."""
         inputs = [T.tensor(self.dtype, (None,) * array.ndim) for array in self.values()]
         x, start, w, a, c, b = inputs
 

@@ -1,6 +1,6 @@
-"""Laws of rulers: a row of a buffer is shown with what it holds, or not at all.
+"""Laws of rulers: a row of a buffer is shown with its true value, or not at all.
 
-The loop was never run by scanviz: a plain list of numbers is read and added to, of which a view sees some steps alone.
+scanviz never ran the loop: a plain list of numbers is read and added to, and a view sees some of the steps.
 """
 
 from __future__ import annotations

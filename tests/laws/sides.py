@@ -42,7 +42,7 @@ class SidesCase:
     by_state : bool
         Whether the choice hangs on the state, and not on the row of the sequence.
     after : bool
-        Whether something is done with what was chosen.
+        Whether the selected value is used further.
     width, steps, order, seed : int
         Of vectors; of the loop; how often it is differentiated; of the numbers.
     """

@@ -1,4 +1,4 @@
-"""Laws of signals: whenever one comes, there is a whole profile or a word and an exit code that say there is none.
+"""Laws of signals: at any moment they leave a whole profile, or a message and an exit code without one.
 
 A small script is profiled in a process of its own and sent a signal at a moment that is drawn: while it is imported, while it
 runs, and above all while its profile is saved, which begins when the script's last handler has run.
@@ -89,7 +89,7 @@ def _came_before_scanviz(errors: str) -> bool:
 def _interrupted(
     folder: str, words: list[str], moment: tuple[str, float], name: str, again: bool
 ) -> tuple[int, str, str]:
-    """Run a command, send it a signal at a moment, perhaps twice, and return its exit code and what it printed."""
+    """Run a command, send it a signal at a moment, perhaps twice, and return its exit code and output."""
     process = subprocess.Popen(
         [sys.executable, "-m", "scanviz", *words],
         cwd=folder,
@@ -116,7 +116,7 @@ def _interrupted(
 
 
 def _read_until(stream: IO[bytes], word: str) -> str:
-    """Return what is printed up to a word, or to the end."""
+    """Return the output up to a word, or to the end."""
     text = ""
     while word and word not in text:
         line = stream.readline().decode()

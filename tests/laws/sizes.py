@@ -1,4 +1,4 @@
-"""Laws of sizes: arithmetic before sizes are known is that on numbers, and what is proved of sizes holds of all numbers.
+"""Laws of sizes: arithmetic on unknown sizes agrees with numbers, and proofs about sizes hold for all numbers.
 
 The oracle is plain Python on ints.  A recipe is computed three times: on numbers, on sizes, and as a graph that is read as a size.
 """
@@ -94,7 +94,7 @@ IN_GRAPHS: Operations = {
 
 
 def computed(recipe: Recipe, leaves: Mapping[str, Any], operations: Operations) -> Any:
-    """Return what a recipe gives of its leaves with one kind of arithmetic."""
+    """Return a recipe's value on its leaves with one kind of arithmetic."""
     if isinstance(recipe, tuple):
         name, *given = recipe
         return operations[name](*(computed(operand, leaves, operations) for operand in given))

@@ -1,4 +1,4 @@
-"""Laws of what is said of slow steps: that they come at a period, and how often a side of a branch is taken."""
+"""Laws of slow steps: their period, and the frequency of a branch's side."""
 
 from __future__ import annotations
 

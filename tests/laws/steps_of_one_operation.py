@@ -33,7 +33,7 @@ SEEDS = st.integers(0, 2**32 - 1)
 def _found(
     operations: Sequence[Callable[..., Variable]], given: Sequence[Array], carried: bool, mode: Mode
 ) -> list[Array] | ScanvizError:
-    """Return what a loop gives whose steps do operations of rows, or the error that it raises."""
+    """Return the results of a loop whose steps apply operations to rows, or the error that it raises."""
     inputs = [T.tensor(array.dtype.name, (None,) * array.ndim) for array in given]
 
     def step(*parts: Any) -> list[Variable]:

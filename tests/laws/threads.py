@@ -1,4 +1,4 @@
-"""Laws of threads: whatever several of them do with one function, each finds what it would have found alone.
+"""Laws of threads: calls of one function in several threads agree with calls alone.
 
 Threads run at once and change places as often as Python can (:mod:`tests.support.at_once`); what breaks a law so need not do
 so again.  Or they take turns: one runs at a time, up to a line or bytecode that is drawn, and what an example breaks it breaks
@@ -151,7 +151,7 @@ def calls_in_threads_agree_with_calls_alone(
 
 
 def _beside(also: str, f: Any, watchers: list[observe.Observer]) -> None:
-    """Do what a user may do with a function while others call it."""
+    """Do things that a user may do with a function while others call it."""
     for _ in range(3):
         match also:
             case "asks for records":

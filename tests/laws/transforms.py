@@ -57,7 +57,7 @@ def jvp_and_vjp_are_transposes_and_jvp_is_a_difference(
 
 
 def _check_difference(loop: Built, tangents: list[Array], along: list[Array]) -> None:
-    """Raise unless tangents are what central differences along a direction say."""
+    """Raise unless tangents agree with central differences along a direction."""
 
     def moved(by: float) -> list[Array]:
         there = {name: loop.given[name] + by * v for name, v in zip(loop.floats, tangents, strict=True)}

@@ -97,7 +97,7 @@ def calls(draw: Any) -> tuple[str, tuple[Any, ...], dict[str, Any]]:
 
 
 def is_symbolic(result: Any) -> bool:
-    """Return whether a result is a variable, or a list or tuple of them and of what is known without values."""
+    """Return whether a result is a variable, or a list or tuple of variables and of values known without running."""
     if isinstance(result, list | tuple):
         return all(is_symbolic(item) for item in result)
     return isinstance(result, Variable)

@@ -55,7 +55,7 @@ def check_division(loop: LoopRecord) -> None:
 
 
 def check_means(loop: LoopRecord) -> None:
-    """Refuse a loop whose mean step is not what the means of its parts sum to, in any order."""
+    """Refuse a loop whose mean step is not the sum of its parts' means, in any order."""
     means, of = [operation.mean_ns for operation in loop.operations], loop.measures
     if "mean_step_ns" not in of:
         assert all(mean is None for mean in means)
@@ -82,7 +82,7 @@ def parts_of_a_typical_step_sum_to_it_exactly(case: LoopCase, detail: str, tier:
 
 @dataclass(frozen=True)
 class Imagined:
-    """A loop as it would be if nobody watched, and what watching costs.
+    """A loop as it runs unobserved, and the costs of observing it.
 
     Attributes
     ----------
@@ -91,11 +91,11 @@ class Imagined:
     copies, rest : int
         Of storing rows, and of the rest of a step.
     stamp, tick, entry : int
-        What a stamp among operations costs, the one of a step, and entering the code.
+        The costs of a stamp among operations, of a step's stamp, and of entering the code.
     recording : int or None
         What recording the loop inside costs, which is the first operation; None where there is none.
     calibrated : float
-        Times what a stamp costs, the calibration's price.
+        Stamp costs in multiples of the calibrated price.
     interrupted : float
         The share of steps that are interrupted.
     uneven : float

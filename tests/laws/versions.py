@@ -1,4 +1,4 @@
-"""Laws of a graph's versions: what a record says of the graph after each rewrite is that graph, as the engine builds it whole.
+"""Laws of a graph's versions: the recorded graph after each rewrite is the engine's whole graph.
 
 Versions are found from one rewrite to the next by what each replaced; here each graph is built on its own and spelled out by a walk
 that shares nothing with that.
@@ -35,7 +35,7 @@ from tests.laws.many_loops import many_loops
 
 
 def graphs() -> st.SearchStrategy[list[Variable]]:
-    """Graphs of one loop of any kind, or of several, mostly with gradients: what is wanted of each."""
+    """Graphs of one loop of any kind, or of several, mostly with gradients: the outputs of each."""
     return many_loops().map(lambda found: found[1]) | random_loops().map(lambda case: built(case).wanted)
 
 
@@ -166,7 +166,7 @@ def _comparable(cost: Cost) -> Any:
 
 
 def _size_of_input(size: Any) -> str:
-    """Return what a size is called if no index is read for it, else that it follows from values."""
+    """Return the name of a size without an index, else a note that it depends on values."""
     return "of values" if "[" in re.sub(r"\.shape\[\d+\]", "", str(size)) else str(size)
 
 

@@ -1,4 +1,4 @@
-"""Laws of lines: what is drawn of a way keeps to it, wherever its points stand."""
+"""Laws of lines: a drawn line keeps to its route, for any points."""
 
 from __future__ import annotations
 

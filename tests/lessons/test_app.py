@@ -304,7 +304,7 @@ def test_a_terminal_shows_as_many_panes_as_fit():
 
 
 def marked(app: LearnApp) -> str:
-    """Return what the title says where one is."""
+    """Return the title's text about the current place."""
     title = app.query_one("#title", Static).render()
     (span,) = [span for span in title.spans if "reverse" in repr(span.style)]
     return title.plain[span.start : span.end]

@@ -26,7 +26,7 @@ ALL = [pytest.param(one, id=str(one.number)) for one in lessons()]
 
 @cache
 def run_program_of(one: Lesson) -> tuple[str, dict[str, Any]]:
-    """Run a lesson's program, once, and return what it printed, and its names."""
+    """Run a lesson's program, once, and return its output and its names."""
     names: dict[str, Any] = {"__name__": "__main__"}
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed), np.errstate(all="ignore"):

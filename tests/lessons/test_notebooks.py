@@ -1,4 +1,4 @@
-"""Lessons as notebooks: their cells run, draw and check what the lessons do."""
+"""Lessons as notebooks: their cells run, draw and check as the lessons do."""
 
 from __future__ import annotations
 

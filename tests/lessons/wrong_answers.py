@@ -1,4 +1,4 @@
-"""Natural wrong answers to the exercises: in the solution this is written for that, and the check says so.
+"""Natural wrong answers to the exercises, as replacements in the solution, with the check's answer.
 
 One entry a mistake that a learner makes: a word left out, a count from 1, a row too many, two things in each other's place.
 """

@@ -21,7 +21,7 @@ f(np.ones(50))
 
 @pytest.fixture
 def shell():
-    """Return a shell that has loaded scanviz, with what it displayed in ``shown``."""
+    """Return a shell that has loaded scanviz, with displayed objects in ``shown``."""
     made = IPython.InteractiveShell.instance(history_load_length=0)
     made.history_manager.enabled = False
     made.run_line_magic("load_ext", "scanviz")

@@ -81,7 +81,7 @@ def recorder(clock: Clock | None = None, **options: object) -> Recorder:
 
 
 def run(made: Recorder, loop: int, times: list[int], setup: int = 0) -> None:
-    """Tell one run of a loop, in one chunk."""
+    """Notify one run of a loop, in one chunk."""
     made.loop_begin(1, loop, len(times), 64)
     made.loop_steps(steps(loop, times))
     made.loop_end(1, loop, len(times), sum(times) + setup, setup, None)

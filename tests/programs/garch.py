@@ -17,7 +17,7 @@ from scanviz import tensor as T
 
 
 class Garch(NamedTuple):
-    """Mean of returns, and what the variance is made of."""
+    """Mean of returns, and the terms of the variance."""
 
     mu: object
     omega: object

@@ -19,7 +19,7 @@ TIERS = [
 
 
 def plain_cost(free, returns):
-    """Return what the loop's cost must be, with NumPy and a Python loop."""
+    """Return the expected cost, with NumPy and a Python loop."""
     mu, omega = free[0], np.exp(free[1])
     lasting, share = 1 / (1 + np.exp(-free[2])), 1 / (1 + np.exp(-free[3]))
     h, total = np.var(returns), 0.0

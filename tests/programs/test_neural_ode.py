@@ -32,7 +32,7 @@ def problem(seed):
 
 
 def cost_of(start, seen, w, b, v):
-    """Return half the mean squared distance to what is seen, and the path."""
+    """Return half the mean squared distance to the observations, and the path."""
 
     def slope(y):
         return T.dot(v, T.tanh(T.dot(w, y) + b))

@@ -33,7 +33,7 @@ def philox(key, block):
 
 
 class Uniforms:
-    """Uniform numbers in order, four a block; what a draw leaves of its last block is not used."""
+    """Uniform numbers in order, four a block; the rest of a draw's last block is not used."""
 
     def __init__(self, key):
         self.key, self.block = key, 0
@@ -51,7 +51,7 @@ class Uniforms:
 
 
 def plain_filter(observed, uniforms):
-    """Return what the filter must give, particle by particle."""
+    """Return the expected result of the filter, particle by particle."""
     particles, weights = list(2 * uniforms.normals(COUNT)), [1 / COUNT] * COUNT
     total, means, equal, chosen = 0.0, [], [], []
     for t, y in enumerate(observed, 1):

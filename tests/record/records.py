@@ -113,7 +113,7 @@ def levels(draw: st.DrawFn, numbers: Iterator[int], depth: int = 0) -> _Level:
 
 @st.composite
 def versions(draw: st.DrawFn) -> VersionsRecord:
-    """Draw versions of a graph: rewrites some of which put in nodes that the next takes away again."""
+    """Draw versions of a graph: some rewrites add nodes that the next ones remove."""
     graph, first = draw(levels(itertools.count())), draw(st.integers(0, 1))
     last = first + draw(st.integers(0, 2))
     outputs = tuple(draw(st.lists(st.sampled_from(graph.keys), max_size=3)))
@@ -182,7 +182,7 @@ def traced_variables(draw: st.DrawFn, loop: LoopRecord, steps: int) -> TracedVar
 
 @st.composite
 def held_calls(draw: st.DrawFn, function: int, loops: list[int]) -> HeldCallRecord:
-    """Draw what a call of a function with these loops was given."""
+    """Draw the arguments of a call of a function with these loops."""
     dtypes = st.sampled_from(["float64", "int8", "bool", "uint32"])
     shapes = st.lists(st.integers(0, 2), max_size=2).map(tuple)
     arrays = [ArrayRecord.of(np.ones(draw(shapes), draw(dtypes))) for _ in range(draw(st.integers(1, 3)))]

@@ -1,4 +1,4 @@
-"""The chain of blame goes from where a NaN was seen to what it was made of: through gradients, nested loops and moved work."""
+"""The chain of blame leads from a NaN to its origin: through gradients, nested loops and moved work."""
 
 from __future__ import annotations
 

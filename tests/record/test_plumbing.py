@@ -1,4 +1,4 @@
-"""What is plumbing in a graph, and what stands for it in a picture without it."""
+"""Plumbing of a graph, and its replacement in a picture without it."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""A program's record says what the program is, in the user's names."""
+"""A program's record describes the program in the user's names."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_nothing_of_the_engine_is_held() -> None:
 
 
 def test_no_two_operations_of_a_step_have_one_label() -> None:
-    """What is cut from two long expressions may be all that they differ in; equal ones have numbers."""
+    """Two long expressions may differ in their cut parts alone; equal labels have numbers."""
     x, W, data = T.matrix("x"), T.matrix("W"), T.tensor3("data")
 
     def step(x_t, h, W):
@@ -136,7 +136,7 @@ def test_no_two_operations_of_a_step_have_one_label() -> None:
 
 
 def test_a_label_keeps_short_operands_and_cuts_long_ones() -> None:
-    """`dot(….T, reshape(…, (…, …)))` would not say which product it is."""
+    """`dot(….T, reshape(…, (…, …)))` would not identify the product."""
     x, W, n = T.matrix("x"), T.matrix("W"), T.lscalar("n")
 
     def layer(of):

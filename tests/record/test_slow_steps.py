@@ -21,7 +21,7 @@ STEPS = 20_000
 
 
 def sampled(slow: list[int], runs: int = 1) -> LoopRecord:
-    """Return a loop of which these steps of each run took long."""
+    """Return a loop with these slow steps in each run."""
     sample = StepSample()
     times = np.random.default_rng(0).integers(900, 1100, STEPS)
     times[slow] = 50_000

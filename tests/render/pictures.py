@@ -1,4 +1,4 @@
-"""What tests of drawings share: pictures of all kinds, and readers of what was drawn."""
+"""Shared by tests of drawings: pictures of all kinds, and readers of drawings."""
 
 import functools
 import shutil
@@ -88,12 +88,12 @@ def xml_of(svg):
 
 
 def texts_of(svg):
-    """Return what is written in an SVG, without tooltips."""
+    """Return the text of an SVG, without tooltips."""
     return ["".join(each.itertext()) for each in xml_of(svg).iter() if each.tag.endswith("}text")]
 
 
 def dot_svg(text, form="svg"):
-    """Return what the program dot makes of DOT text, which it must accept without a word."""
+    """Return the output of the program dot for DOT text, which it must accept silently."""
     if shutil.which("dot") is None:
         pytest.skip("needs the program dot of Graphviz")
     done = subprocess.run(["dot", f"-T{form}"], input=text.encode(), capture_output=True, timeout=300)

@@ -1,4 +1,4 @@
-"""The drawing in characters: a row a node, and lines that join exactly what is read."""
+"""The drawing in characters: one row per node, and lines that join values with their readers."""
 
 import functools
 import unicodedata
@@ -19,7 +19,7 @@ from tests.render.pictures import hostile_picture, taps_pictures
 
 
 def lines_of(drawing):
-    """Return what the lines of a drawing join, by their characters alone."""
+    """Return the ends of the lines of a drawing, by their characters alone."""
     rows = [
         (line.text, line.part if line.part in drawing.nodes else "") for line in drawing.lines() if line.rails
     ]

@@ -1,4 +1,4 @@
-"""Dark colours: one for each light one, whoever turns a picture dark, and letters that are read on all of them."""
+"""Dark colours: one for each light one in every format, and letters legible on all of them."""
 
 import pytest
 

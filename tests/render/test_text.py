@@ -1,4 +1,4 @@
-"""The text dump: trees, shared values, loops linked to what is around them."""
+"""The text dump: trees, shared values, loops linked to outer variables."""
 
 import io
 import re

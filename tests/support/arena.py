@@ -1,4 +1,4 @@
-"""A tier that runs Programs from their bytes and their plans alone: the measure of whether both say all that an emitter needs.
+"""A tier that runs Programs from their bytes and plans alone: the measure of whether both suffice for an emitter.
 
 Each run of a loop has one arena of bytes; every register is an address in it, with the shape and strides that the plan says, and
 only what the plan calls fresh is allocated.  No shape or dtype is inferred: they are compared with what plan and registers promise.
@@ -34,7 +34,7 @@ EVERYTHING = Emits(  # operations with a new array can write it in a given place
 
 
 class ArenaBackend(NamedTuple):
-    """The tier: which instructions are done as one, what may be done with memory, and who receives the plan of each loop."""
+    """The tier: its groups of instructions, its abilities with memory, and the receiver of each loop's plan."""
 
     groups: Grouping = single
     emits: Emits = EVERYTHING
@@ -69,7 +69,7 @@ class Frame:
         self.computed: dict[int, Array] = {}  # of the group at work, not stored yet
 
     def value(self, number: int) -> Array:
-        """Return what a register holds, checked against what the plan says of it."""
+        """Return the content of a register, checked against the plan."""
         if number in self.computed:
             return self.computed[number]
         place, dtype = self.plan.places[number], dtype_of(self.program, number)
@@ -93,7 +93,7 @@ class Frame:
         return found if found.ndim else np.array(found)  # a number is a value
 
     def run(self, without: frozenset[int]) -> None:
-        """Run all instructions but some, forgetting what is needed no longer."""
+        """Run all instructions but some, and free registers after their last use."""
         taken = {place.over for place in self.plan.places}
         for time, group in enumerate(self.plan.groups):
             self.run_group([index for index in group if index not in without])
@@ -119,7 +119,7 @@ class Frame:
                 self.store(number, value)
 
     def has_place(self, number: int) -> bool:
-        """Return whether the plan says all of a register: a size, or a view by its address, shape and strides."""
+        """Return whether the plan determines a register completely: a size, or a view by its address, shape and strides."""
         place = self.plan.places[number]
         view = isinstance(place.location, View) and place.location.offset is not None
         return isinstance(place.location, Size) or (view and None not in (place.shape, place.strides))
@@ -228,7 +228,7 @@ class Loop:
         return self.results(self.step)
 
     def run_steps(self) -> None:
-        """Run steps until one says that it is the last."""
+        """Run steps up to a last one."""
         frame, plan, loop, stop = self.frame, self.plan, self.loop, False
         while self.step < self.steps and not stop:
             at_step(self.step)
@@ -239,7 +239,7 @@ class Loop:
             self.step += 1
 
     def end_step(self) -> bool:
-        """Store what the step gave, that of mitmots last, and return whether the loop ends."""
+        """Store a step's results, those of mitmots last, and return whether the loop ends."""
         value, plan, loop = self.frame.value, self.plan, self.loop
         carried = enumerate(value(slot.write) for slot in loop.carries)
         self.carries = [np.array(v) if k in plan.carries_copied else v for k, v in carried]
@@ -267,7 +267,7 @@ class Loop:
             self.row(key, tap)[...] = value
 
     def results(self, done: int) -> list[Array]:
-        """Return what is kept, copied out of the arena."""
+        """Return the kept rows, copied out of the arena."""
         found: dict[int | None, Array] = {}
         wanted: list[Any] = [(("output", k), slot) for k, slot in enumerate(self.loop.step_outputs)]
         for k, state in enumerate(self.loop.states):

@@ -1,4 +1,4 @@
-"""The arena of :mod:`tests.support.arena` as a tier that functions can be built for: one that groups, and says how it plans."""
+"""The arena of :mod:`tests.support.arena` as a tier for functions: one that groups, and reports its plans."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def at_once(works: Sequence[Callable[[], Any]], patience: float = 120.0) -> list
     Raises
     ------
     BaseException
-        What the first of them raised, in their order.
+        The first exception of the works, in their order.
     TimeoutError
         If some have not ended.
 

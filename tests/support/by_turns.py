@@ -1,4 +1,4 @@
-"""Running things by turns: each in a thread of its own, of which one runs at a time, up to a place that a schedule says.
+"""Run works by turns: each in a thread of its own, one at a time, up to places given by a schedule.
 
 Where threads change places whenever the system likes (:mod:`tests.support.at_once`), a race of two lines may need minutes to
 show itself, and shows itself once.  Here :func:`sys.settrace` stops each thread before each line (or each bytecode) of this
@@ -50,7 +50,7 @@ class Turns:
 
 
 class _Baton:
-    """Who runs: the thread that holds it.  Others wait for it at an event, or for a lock, of which nobody here knows."""
+    """The baton: the thread that holds it runs, the others wait for it at an event or for a lock."""
 
     def __init__(self, count: int, turns: Turns, touched: Touched | None) -> None:
         self.turns, self.touched, self.changed = turns, touched, threading.Condition()
@@ -147,14 +147,14 @@ def by_turns(
     turns : Turns
         Where the thread that runs changes.
     touched : Touched, optional
-        Notes what the threads touch.
+        Records the attributes that the threads touch.
     patience : float
         Seconds after which they are taken to wait for one another.
 
     Raises
     ------
     BaseException
-        What the first of them raised, in their order.
+        The first exception of the works, in their order.
     TimeoutError
         If some have not ended.
 

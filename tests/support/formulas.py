@@ -119,7 +119,7 @@ class Grower:
 
 
 def _number(rng: Random, dtype: str, weak: bool = False) -> Expression:
-    """Return a number of a dtype, or one that takes it from what it stands beside."""
+    """Return a number of a dtype, or a weak one."""
     if dtype == "float64":
         numbers: tuple[float, ...] = (0.0, -0.0, 1.0, 0.1, -2.5, math.inf)
     else:

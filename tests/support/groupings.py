@@ -41,7 +41,7 @@ def _shape(program: Program, shapes: Sequence[ConcreteShape], index: int) -> Con
 
 
 def _random_order(program: Program, choose: random.Random) -> list[int]:
-    """Return all instructions in a random order in which what is read is made before."""
+    """Return all instructions in a random order that keeps operands first."""
     made = {*program.inputs, *program.constants}
     waiting = list(range(len(program.instructions)))
     found: list[int] = []

@@ -67,7 +67,7 @@ class GuardedLoop:
     links : sequence of Link
         The chain.
     rows : array
-        Of shape (steps, 3): what the chain is a function of, good and bad elements among it.
+        Of shape (steps, 3): the input of the chain, with good and bad elements.
     weight : array
         A number that links use.
     alive : array
@@ -181,7 +181,7 @@ def _alive(links: Sequence[Link], rows: Array, weight: Array) -> Array:
 
 @st.composite
 def guarded_loops(draw: st.DrawFn) -> GuardedLoop:
-    """Draw a loop with a chain of one to four functions and rows of which each has at least one good element."""
+    """Draw a loop with a chain of one to four functions and rows with at least one good element each."""
     links = draw(st.lists(st.sampled_from(LINKS), min_size=1, max_size=4))
     weight = np.asarray(draw(st.sampled_from([0.6, 1.3, 2.0])))
     good = [start for start in np.linspace(0.1, 3.0, 30) if _alive(links, np.array([start]), weight)[0]]

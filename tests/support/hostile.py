@@ -1,4 +1,4 @@
-"""Profiles from somebody who means harm: a real one, of which texts, numbers, structure, arrays and zip are changed at random.
+"""Profiles of an attacker: a real one with random changes of texts, numbers, structure, arrays and zip.
 
 The profile is that of a small loop with its gradient, recorded once a process.  What is changed is its file: the JSON
 document by place, arrays by their bytes, the archive by its entries.  Places are drawn by their form first
@@ -93,7 +93,7 @@ class Damage:
         ``"twice"`` (lists), ``"swap"`` it for what stands at another place of the form, or put a text behind the names in a
         ``"graph"``.
     value : object
-        What is put.
+        The new value.
     everywhere : {"one", "form", "all"}
         Whether one place is changed, all of the form, or all of every form.
     """
@@ -264,7 +264,7 @@ def archive_of(found: dict[str, bytes], extra: tuple[tuple[str, bytes], ...] = (
 
 
 def damaged_arrays() -> st.SearchStrategy[tuple[int, int, bytes, int]]:
-    """Which array, where in it, what is written there, and how many of its bytes that takes away; mostly in its header."""
+    """The array, the place in it, the written bytes, and the number of removed ones; mostly in its header."""
     where = st.integers(0, 127) | st.integers(0, 400)
     pieces = st.sampled_from(
         [

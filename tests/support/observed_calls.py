@@ -49,7 +49,7 @@ def inputs_of(case: LoopCase) -> list[Array]:
 
 
 def check_call(found: Sequence[Array], case: LoopCase) -> tuple[int, Array | None]:
-    """Check what a call gave against a plain Python loop; return how many steps that took, and the shared variable's value."""
+    """Compare a call with a plain Python loop; return its number of steps and the shared variable's value."""
     expected, state = run_plainly(case)
     tolerance = 1e-4 if case.dtype == "float32" else 1e-9
     for mine, theirs in zip(found, expected, strict=True):
@@ -59,7 +59,7 @@ def check_call(found: Sequence[Array], case: LoopCase) -> tuple[int, Array | Non
 
 
 def observers_for(watching: str) -> list[observe.Observer]:
-    """Return new observers that watch as one of :data:`WATCHING` says."""
+    """Return new observers of a kind of :data:`WATCHING`."""
     found: list[observe.Observer] = []
     if "steps" in watching or "ops" in watching:
         block = 3 if "blocks" in watching else 1
@@ -70,7 +70,7 @@ def observers_for(watching: str) -> list[observe.Observer]:
 
 
 def check_record(record: ProfileRecord, steps: list[int], rewrites: bool) -> None:
-    """Check what was recorded of calls that took so many steps each."""
+    """Check the record of calls with so many steps each."""
     (text,) = record.functions
     assert (text.calls, text.errors, text.running) == (len(steps), 0, 0)
     for loop in record.loops:

@@ -21,7 +21,7 @@ _KINDS = (type(threading.Lock()), type(threading.RLock()))
 
 
 class _Here(threading.local):
-    """A thread: what it does while a lock is another's (lets others run; False where that came to nothing), what it holds."""
+    """A thread: its action while another holds a lock, and the locks that it holds."""
 
     def __init__(self) -> None:
         self.stand_aside: Callable[[], bool] | None = None
@@ -37,13 +37,13 @@ def locks_held() -> frozenset[int]:
 
 
 class _Asking:
-    """A lock for which nobody waits who could stand aside."""
+    """A lock without waiting threads that could stand aside."""
 
     def __init__(self, lock: Any) -> None:
         self._lock = lock
 
     def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
-        """Take the lock, as soon as those who run instead have given it back."""
+        """Take the lock as soon as its holder has released it."""
         taken = self._taken(blocking, timeout)
         HERE.held[id(self)] += taken
         return taken

@@ -1,4 +1,4 @@
-"""Random reads of rows: what a user may ask of a loop's result, as a graph and of a NumPy array."""
+"""Random reads of rows: reads of a loop's result, as a graph and of a NumPy array."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def _more_than_timers() -> bool:
 
 
 def _next_timer(loop: asyncio.AbstractEventLoop) -> float:
-    """Return when the next timer that nobody has cancelled is over."""
+    """Return the end of the next timer that is not cancelled."""
     return min((each.when() for each in loop._scheduled if not each.cancelled()), default=float("inf"))
 
 
@@ -77,7 +77,7 @@ def unseen(app: App) -> App:
 
 
 def _drawn_where_seen(screen: textual.screen.Screen) -> None:
-    """Draw what has changed, or leave it to who reads the screen: reading draws what changed since."""
+    """Draw changes now, or when the screen is read."""
     if screen.app in _UNSEEN and screen is screen.app.screen:
         screen._dirty_widgets.clear()
         screen.app._update_mouse_over(screen)
@@ -91,7 +91,7 @@ _mouse = textual.pilot.Pilot._post_mouse_events
 async def _mouse_on_what_is_drawn(
     pilot: textual.pilot.Pilot[object], *events: object, **options: object
 ) -> bool:
-    """Draw the screen before the mouse is moved on it: what is below it is looked up in what was drawn last."""
+    """Draw the screen before the mouse moves: the widget below it is looked up in the last drawing."""
     _draw(pilot.app.screen)
     return await _mouse(pilot, *events, **options)
 

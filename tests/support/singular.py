@@ -25,7 +25,7 @@ class SingularPoint:
     Attributes
     ----------
     name : str
-        What it is, as in the documentation.
+        Its description in the documentation.
     build : callable
         The function, of symbolic arguments.
     at, gradients : sequence of array_like

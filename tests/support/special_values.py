@@ -35,7 +35,7 @@ def special_numbers(dtype: str) -> list[Any]:
 
 
 def moderate_numbers(dtype: str) -> list[Any]:
-    """Return those of which a few may be added and multiplied in any order: nothing overflows but what is infinite already."""
+    """Return numbers of which a few may be added and multiplied in any order without overflow."""
     if dtype not in FLOATS:
         return special_numbers(dtype)
     return [

@@ -44,7 +44,7 @@ def moved(case: LoopCase, along: Mapping[str, Array], z: complex) -> LoopCase:
 
 
 def cost_of_values(case: LoopCase) -> complex:
-    """Return the number that is differentiated, of a loop's values: the sum of sines of what it gives, cosines of its state."""
+    """Return the differentiated number of a loop's values: the sum of sines of its results and cosines of its state."""
     results, state = run_plainly(case)
     total = sum(np.sum(np.sin((1 + 0.25 * k) * result)) for k, result in enumerate(results))
     return complex(total if state is None else total + np.sum(np.cos(state)))

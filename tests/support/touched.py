@@ -38,7 +38,7 @@ _GENERATED = "<scanviz "  # how file names of generated code begin
 
 
 class Access(NamedTuple):
-    """That a line touches a name, or an attribute of what the name holds."""
+    """A line's access to a name, or to an attribute of its value."""
 
     kind: Literal["local", "global"]
     name: str
@@ -99,7 +99,7 @@ def accesses(code: CodeType) -> dict[int, frozenset[Access]]:
 
 @dataclass(slots=True)
 class _Seen:
-    """An attribute, or all items of a container: who touched it, where; which locks they all held; whether one wrote it."""
+    """An attribute, or all items of a container: its accesses, the locks that all of them held, and whether one wrote."""
 
     threads: set[int] = field(default_factory=set)
     places: set[Place] = field(default_factory=set)
@@ -118,7 +118,7 @@ class Touched:
         self._held: list[Any] = []  # so that no two objects have one number
 
     def note(self, thread: int, frame: FrameType) -> None:
-        """Note what the line that a frame is at touches."""
+        """Note the accesses of the line that a frame is at."""
         for access in accesses(frame.f_code).get(frame.f_lineno, ()):
             for touched, what, writes in _touched(frame, access):
                 if id(touched) not in self._seen:
@@ -133,7 +133,7 @@ class Touched:
     def shared(self) -> list[frozenset[Place]]:
         """Return for each object that threads share and change without a lock the lines that do.
 
-        First come those of which an attribute is written: of containers a line may only seem to change one.
+        Written attributes come first: a line may only seem to change a container.
         """
         found = []
         for seen in self._seen.values():

@@ -63,7 +63,7 @@ def lines_run(action: Callable[[], object], inside: str = "") -> Counter[str]:
 
 
 class _Lines:
-    """The lines that one function has run: what it is called with for each event is bound once, as there are millions."""
+    """Lines run by one function; its references are bound once, since there are millions of events."""
 
     __slots__ = ("count", "seen")
 

@@ -1,4 +1,4 @@
-"""Symbolic inputs: dtype by prefix, shape by word, name first; constants; what is neither is refused."""
+"""Symbolic inputs: dtype by prefix, shape by word, name first; constants; refusals."""
 
 import inspect
 

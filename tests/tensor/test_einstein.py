@@ -1,4 +1,4 @@
-"""einsum: what it is made of, and what it says of subscripts that do not fit (its values: the laws of NumPy's names)."""
+"""einsum: its operations, and its errors for mismatched subscripts (its values: the laws of NumPy's names)."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Files of the tensor layer that are imported when first used: what is said of them beforehand is what is in them."""
+"""Files of the tensor layer imported on first use contain the names announced for them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The verdict above the first tab: what it shows, in how many rows, and where its sentences lead."""
+"""The verdict above the first tab: its sentences, its number of rows, and the targets of its sentences."""
 
 from msgspec.structs import replace
 

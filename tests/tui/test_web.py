@@ -1,4 +1,4 @@
-"""The application in a browser: served to this machine alone, and on it to those who have the address."""
+"""The application in a browser: served to this machine alone, and to holders of the address."""
 
 import asyncio
 import re

@@ -56,7 +56,7 @@ class Environment:
         self.stamp = self.folder / "built"
 
     def prepare(self) -> None:
-        """Build what is missing or older than its recipe; leave with a sentence where a tool is missing."""
+        """Build missing parts, or parts older than their recipe; exit with a sentence if a tool is missing."""
         missing = [tool for tool in ("g++", "nm") if shutil.which(tool) is None]
         if missing:
             sys.exit(
@@ -205,7 +205,7 @@ def symbols(path: Path, *options: str) -> set[str]:
 
 
 def ran(command: list[str | Path], cwd: Path | None = None, **variables: str) -> None:
-    """Run a command, or leave with what it printed."""
+    """Run a command, or exit with its output."""
     done = subprocess.run(command, cwd=cwd, env={**os.environ, **variables}, capture_output=True, text=True)
     if done.returncode:
         sys.exit(

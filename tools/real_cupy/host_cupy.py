@@ -55,7 +55,7 @@ from cupy.linalg import _util  # noqa: E402
 
 
 class Counts(NamedTuple):
-    """What the device has done so far: kernels launched, memory allocated, copies each way, waits."""
+    """The device's work so far: kernels launched, memory allocated, copies each way, waits."""
 
     launches: int
     allocations: int
@@ -65,7 +65,7 @@ class Counts(NamedTuple):
 
 
 def counts() -> Counts:
-    """Return what the device has done since the process began."""
+    """Return the device's work since the process began."""
     return Counts(*(DRIVER.host_counter(which) for which in range(len(Counts._fields))))
 
 

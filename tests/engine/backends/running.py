@@ -53,7 +53,7 @@ def run(
 
 
 def check(inputs, outputs, values, tiers=TIERS):
-    """Check that every tier gives what the plain meaning of the ops gives; return that."""
+    """Check that every tier agrees with the plain meaning of the operations; return the result."""
     arrays = {
         variable: np.array(value, variable.type.dtype) for value, variable in zip(values, inputs, strict=True)
     }

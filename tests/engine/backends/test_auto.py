@@ -308,7 +308,7 @@ def test_a_profiled_loop_uses_the_same_tiers_and_shows_both():
 
 
 def printed_by(script):
-    """Return what a new process prints in which machine code pays when it usually does."""
+    """Return the output of a new process with the usual compile threshold."""
     environment = {key: value for key, value in os.environ.items() if key != "SCANVIZ_NATIVE_PAYS_AFTER"}
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True, env=environment

@@ -1,4 +1,4 @@
-"""What a step may hold: views, branches, loops, operations of every family; on every tier, against plain NumPy."""
+"""Steps with views, branches, loops and operations of every family agree with NumPy on every tier."""
 
 import numpy as np
 import pytest

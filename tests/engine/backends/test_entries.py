@@ -9,7 +9,7 @@ from scanviz.engine.runtime.specialised import ENTERED
 
 
 def made(f):
-    """Return what was made of the one loop of a function for the shapes that it met last."""
+    """Return the code of a function's only loop for its latest shapes."""
     (runner,) = f.executable.flat.runners.values()
     return runner._latest[1]
 

@@ -1,4 +1,4 @@
-"""What a tier says of an error: the instruction and the step, found out in its own way."""
+"""Each tier finds the failing instruction and step of an error in its own way."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What the NumPy tier writes of formulas: expressions of single numbers, ufuncs in turn into one array."""
+"""The NumPy tier's source of formulas: expressions of scalars, ufuncs in turn into one array."""
 
 import numpy as np
 import pytest

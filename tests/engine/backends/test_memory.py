@@ -25,7 +25,7 @@ def elementwise_loop(keep=None):
 
 
 def peak_of(executable, values):
-    """Return the peak of memory during one run beyond what was held before."""
+    """Return the peak of memory during one run beyond the memory held before."""
     gc.collect()
     tracemalloc.start()
     executable.run(values, None)

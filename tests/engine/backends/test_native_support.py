@@ -1,4 +1,4 @@
-"""What is said of native code by names and types alone is what the emitter has."""
+"""The list of operations with native code agrees with the emitter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is taken out of the generated loop: views of buffers and parts of non-sequences, and nothing that changes."""
+"""Generated loops hoist views of buffers and parts of non-sequences, and no changing value."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Which tiers can run which instructions: what backends say of themselves, and whether that is so."""
+"""Tiers run the instructions that they report as supported, and no others."""
 
 import random
 

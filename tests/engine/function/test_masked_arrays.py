@@ -1,4 +1,4 @@
-"""A mask of NumPy says which values are none: they are not computed with in silence."""
+"""Arrays with masked values are refused, not computed with silently."""
 
 from __future__ import annotations
 

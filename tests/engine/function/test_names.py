@@ -1,4 +1,4 @@
-"""Loops of one name in a function have numbers, which everything that tells of them uses."""
+"""Loops of one name in a function have numbers, in errors, records and listings alike."""
 
 import pickle
 
@@ -13,7 +13,7 @@ from tests.support.internals import loop_sources
 
 
 def helper(x, factor, name="rnn"):
-    """Return the last row of a loop that is built here whoever calls."""
+    """Return the last row of a loop built at one line for every caller."""
     rows, _ = scan(lambda h: T.tanh(h * factor), outputs_info=x, n_steps=5, name=name)
     return rows[-1]
 

@@ -29,7 +29,7 @@ class Value(NamedTuple):
 
 
 class Options(NamedTuple):
-    """What a loop is beside its values.
+    """A loop without its values.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class MixedLoop:
     Parameters
     ----------
     sequences, states, outputs : list of Value
-        What it reads, feeds back and gives.
+        Its inputs, states and outputs.
     options : Options
         What else.
     seed : int
@@ -101,7 +101,7 @@ class MixedLoop:
 
     @property
     def wrt(self):
-        """What has a gradient."""
+        """The variables with a gradient."""
         return [variable for variable, _ in self.inputs if variable.dtype != "int64"]
 
     def step(self, rows, states, drawn):

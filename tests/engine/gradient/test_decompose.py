@@ -1,4 +1,4 @@
-"""Derivatives of decompositions where vectors are not determined, of second order, and what has none (else: the laws of NumPy's names)."""
+"""Derivatives of decompositions: undetermined vectors, second order, and missing ones (others: the laws of NumPy's names)."""
 
 import numpy as np
 import pytest

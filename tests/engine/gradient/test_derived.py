@@ -40,7 +40,7 @@ DERIVED = [each for each in FLOATING if each not in PARTIALS]
 
 
 def factors_of(term, given):
-    """Return how many operations a derivative takes, and what it reads."""
+    """Return the number of operations of a derivative and the variables that it reads."""
     if term is None:
         return 0, set()
     nodes = toposort([term])

@@ -1,4 +1,4 @@
-"""Derivatives of inverses, determinants, solutions and factors: finite differences, formulas and what is never read."""
+"""Derivatives of inverses, determinants, solutions and factors, by finite differences and formulas; unread triangles."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""``grad``: what it gives, its options, and what it says where there is no derivative."""
+"""``grad``: its results, its options, and its errors without a derivative."""
 
 import warnings
 

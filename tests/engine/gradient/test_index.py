@@ -21,7 +21,7 @@ steps = st.one_of(st.none(), st.sampled_from([-3, -2, -1, 1, 2]))
 
 
 class Indexed(NamedTuple):
-    """An array and an index of it, parts of which are inputs."""
+    """An array and an index of it with some parts as inputs."""
 
     array: np.ndarray
     parts: list  # ints, slices, None, ..., arrays; an Input where an input stands

@@ -224,7 +224,7 @@ def test_gradients_through_draws_in_nested_loops_are_correct(mode):
 
 @pytest.mark.parametrize("how", ["open", "closed", "split"])
 def test_a_backward_step_of_an_lstm_adds_no_zeros_and_joins_its_gates(how):
-    """Nothing arrives for c from outside: its gradient is what the next step hands back; the gates are four slices end to end."""
+    """No cotangent of c comes from outside: its gradient comes from the next step; the gates are four adjacent slices."""
     size = 3
     x, U, h0, c0 = T.matrix("x"), T.matrix("U"), T.vector("h0"), T.vector("c0")
 

@@ -24,7 +24,7 @@ few = st.lists(st.sampled_from([0.0, 0.0, 1.0, -1.5, 0.7, 2.0]), min_size=1, max
 
 @st.composite
 def factors(draw):
-    """An array of which many elements are 0, and some of its axes."""
+    """An array with many zeros, and some of its axes."""
     shape = draw(shapes)
     rng = np.random.default_rng(draw(seeds))
     array = rng.choice([0.0, 1.0, -1.5, 0.7, 2.0], shape, p=[0.4, 0.15, 0.15, 0.15, 0.15])

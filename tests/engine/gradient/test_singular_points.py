@@ -1,4 +1,4 @@
-"""Gradients where usual formulas give 0/0: the table of docs/reference/derivatives.md, and what is not taken does not poison the rest."""
+"""Gradients where usual formulas give 0/0: the table of docs/reference/derivatives.md, and unselected elements."""
 
 from pathlib import Path
 

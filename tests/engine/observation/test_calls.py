@@ -145,7 +145,7 @@ def test_nested_builds_are_reported_as_one(kind, build):
 
 
 class Slow(Listener):
-    """Takes its time to hear of what is built."""
+    """An observer that is slow to hear of builds."""
 
     NS = 3_000_000
 

@@ -1,4 +1,4 @@
-"""Calls that are counted and told some hundreds at once: all are told once, with the runs that they had, whoever else calls."""
+"""Counted calls are reported some hundreds at once, each exactly once with its runs, whatever other threads call."""
 
 from __future__ import annotations
 

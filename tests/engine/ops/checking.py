@@ -1,4 +1,4 @@
-"""Comparing symbolic operations with NumPy: values, dtypes, and shapes inferred from what is known of the inputs."""
+"""Compare symbolic operations with NumPy: values, dtypes, and shapes inferred from known sizes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Print and Assert: values pass, lines and errors say where, and rules leave both where they are."""
+"""Print and Assert: values pass, lines and errors name their place, and rules leave both where they are."""
 
 import io
 import pickle

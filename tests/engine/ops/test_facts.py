@@ -28,7 +28,7 @@ FAMILIES = {declaration.family for declaration in declarations()}
 
 
 def is_list_of_operations(value):
-    """Return whether a value says something of operations by holding them, or their names, and no meaning of theirs."""
+    """Return whether a value lists operations or their names without their meanings."""
     if isinstance(value, dict):
         text = all(isinstance(each, (bool, int, float, str)) for each in value.values())
         return text and is_list_of_operations(set(value))

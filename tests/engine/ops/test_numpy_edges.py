@@ -15,7 +15,7 @@ OUT_OF_RANGE = [
 
 
 def in_a_loop(step, rows, tier):
-    """Return what a loop on a tier gives whose steps do something with a row."""
+    """Return the result of a loop on a tier whose steps apply a function to a row."""
     inputs = [T.tensor(array.dtype.name, (None,) * array.ndim) for array in rows]
     results, _ = scanviz.scan(step, inputs, mode=tier)
     return scanviz.function(inputs, results, mode=tier)(*rows)

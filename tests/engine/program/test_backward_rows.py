@@ -1,4 +1,4 @@
-"""Rows that lie from the last to the first: what is read of them is what it was, on every tier, and nothing is copied."""
+"""Rows stored from last to first read the same on every tier, and are never copied."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arrays that loops and assignments may change, and rows with their initial ones in front that nobody copies."""
+"""Arrays that loops and assignments may change in place, and rows stored behind their initial ones without a copy."""
 
 import numpy as np
 import pytest

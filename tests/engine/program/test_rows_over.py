@@ -91,7 +91,7 @@ def test_forecast_memory_agrees_with_held_memory(mode: str) -> None:
 
 @pytest.mark.parametrize("mode", ["numpy", "native"])
 def test_rows_that_lie_as_permuted_axes_do_are_forecast_to_be_held_beside_the_results(mode: str) -> None:
-    """NumPy lays what it computes of `x.T` as that lies, and no row of it is one piece: products begin a new array."""
+    """NumPy gives results of `x.T` its strides, so no row is contiguous: products begin a new array."""
     x = T.matrix("x")
     cases = {"exp": T.exp(x.T), "cumsum": T.cumsum(x.T * 0.5, axis=0), "product": T.dot(x.T, x)}
     values = drawn.normal(size=(200, 200))

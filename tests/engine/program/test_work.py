@@ -108,7 +108,7 @@ def test_the_work_of_an_ongoing_run_follows_its_sizes() -> None:
 
 
 def test_work_of_a_step_that_varies_between_calls_is_unknown() -> None:
-    """A loop's typical step is that of all its calls: a short last one would make rates of it that nobody reached."""
+    """A loop's typical step is that of all its calls: a short last call must not produce impossible rates."""
     x, h, n = T.matrix("x"), T.vector("h"), T.vector("n")
     rows, _ = scanviz.scan(lambda x_t, h, n: [T.tanh(x_t + h) + T.exp(n).sum()], x, h, n)
     f = scanviz.function([x, h, n], rows, mode=scanviz.Mode("numpy", "none"))

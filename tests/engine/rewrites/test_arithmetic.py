@@ -1,4 +1,4 @@
-"""Arithmetic that gives what it was given: what becomes of it, that no bit changes, and when it must stay."""
+"""Identities of arithmetic: their results, that no bit changes, and the cases left alone."""
 
 import numpy as np
 import pytest
@@ -161,7 +161,7 @@ NUMBERS = [0, 1, -1, 2, 4, 3]
 
 @st.composite
 def graphs(draw, arguments, numbers):
-    """Draw a graph of arithmetic that a rule has much to say about."""
+    """Draw a graph of arithmetic with many uses of a rule."""
     values = list(arguments)
     for _ in range(draw(st.integers(1, 7))):
         first = draw(st.sampled_from(values))

@@ -1,4 +1,4 @@
-"""Random numbers of all steps as one draw before the loop: what it looks like, what it gives, and when draws stay in the loop."""
+"""Random numbers of all steps as one draw before the loop: the graph, the results, and draws that stay."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ FEW = T.vector("few")
 
 
 def walked(draw, n_steps=4, **options):
-    """Return what a loop gives whose step draws from the state it carries: rows, and the last state."""
+    """Return the rows and the last state of a loop whose step draws from its carried random state."""
     state = T.random.random_state(5)
 
     def step(h, state, few):

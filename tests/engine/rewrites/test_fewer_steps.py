@@ -29,7 +29,7 @@ def powers(n_steps, **options):
 
 
 def outcome(f, *values):
-    """Return what a call gives, or its error, less what the index is called and which operation found it."""
+    """Return the result of a call, or its error without the index's name and the operation."""
     try:
         return [np.asarray(each).tolist() for each in f(*values)]
     except scanviz.ScanvizError as error:

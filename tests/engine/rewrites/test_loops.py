@@ -1,4 +1,4 @@
-"""Rules about loops as a whole: what they carry without need, what two of them share, rows and steps nobody asks for."""
+"""Rules about whole loops: unneeded carries, shared work of two loops, unneeded rows and steps."""
 
 import numpy as np
 import pytest

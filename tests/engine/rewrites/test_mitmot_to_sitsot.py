@@ -189,7 +189,7 @@ def test_a_broadcast_cotangent_is_passed_on_as_a_row(is_known, name):
 
 
 def test_a_fill_along_an_unknown_size_is_kept():
-    """Of a vector added to an array nothing tells whether it is repeated: who reads sums relies on the sizes that are said to be 1."""
+    """A vector added to an array of unknown sizes may be broadcast: readers of sums rely on sizes known to be 1."""
     v, row = T.vector("v"), T.vector("row")
     filled = T.alloc(v, row.shape[0]) + row
     f = scanviz.function([v, row], filled)

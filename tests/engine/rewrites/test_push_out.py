@@ -1,4 +1,4 @@
-"""Work that leaves a loop: what it looks like before and after, what it gives, and when it must stay."""
+"""Work pushed out of loops: graphs before and after, results, and work that stays."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What a graph cost before and after each rewrite is what it costs when it is looked at alone."""
+"""Costs before and after each rewrite agree with the costs of the graphs alone."""
 
 from hypothesis import given, settings
 

@@ -1,4 +1,4 @@
-"""vmap: axes, structures, loops, what has no form over rows, and errors."""
+"""vmap: axes, structures, loops, operations without a batched form, and errors."""
 
 import io
 

@@ -1,4 +1,4 @@
-"""A tier for tests: the code of the NumPy tier, called and timed as the test says."""
+"""A tier for tests: the code of the NumPy tier, called and timed by the test."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a backend for another array library says stands on the page about backends."""
+"""The page about backends lists the names of an array module."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Memory of long arrays is used again when nobody holds an array in it, and never before."""
+"""Memory of long arrays is reused once no array refers to it, and never before."""
 
 import gc
 import threading

@@ -1,4 +1,4 @@
-"""How the code of a loop is called: for which steps, and what becomes of what it returns."""
+"""Calls of a loop's code: their steps, and the handling of their results."""
 
 import numpy as np
 import pytest

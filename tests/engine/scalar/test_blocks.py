@@ -1,4 +1,4 @@
-"""Typed blocks: dtypes of numbers, equal operations once, loops, text, and what is refused."""
+"""Typed blocks: dtypes of numbers, equal operations once, loops, text, and refusals."""
 
 import pickle
 import subprocess

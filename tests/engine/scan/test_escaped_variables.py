@@ -1,4 +1,4 @@
-"""A step's variable that is used outside of its loop: which, of which loop, on which lines, and what to write."""
+"""A step's variable used outside its loop is an error with the loop, both lines and a fix."""
 
 import pickle
 

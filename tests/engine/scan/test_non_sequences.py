@@ -24,7 +24,7 @@ def run(mode, inputs, outputs, *values, **options):
 
 
 def given_to(result):
-    """Return the non-sequences of the loop behind a result: name, what it reads around the loop, whether it was passed."""
+    """Return the non-sequences of the loop behind a result: name, outer variable, and whether it was passed."""
     view = Layout(result.owner).view
     return [
         (variable.name, view.outer_input(variable), not variable.captured)

@@ -1,4 +1,4 @@
-"""What scan returns is a pair to unpack, and says so where it is taken for the loop's outputs."""
+"""scan returns a pair to unpack, and misuse of the pair is an error with that fix."""
 
 import pickle
 

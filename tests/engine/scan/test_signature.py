@@ -1,4 +1,4 @@
-"""A step that takes other arguments than scan passes, or returns what is no result: what, where, and what to write."""
+"""Steps with other parameters than scan passes, or invalid results, are errors with a place and a fix."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Arithmetic on dimensions: what is unknown stays unknown, what is known agrees with NumPy."""
+"""Arithmetic on dimensions: unknown sizes stay unknown, known ones agree with NumPy."""
 
 import numpy as np
 import pytest

@@ -193,7 +193,7 @@ def test_a_product_of_a_state_or_one_that_left_the_loop_is_not_named() -> None:
 def halves(
     counted: bool = False, wanted: str = "shape", rewrites: str = "all", limit: bool = True
 ) -> ProfileRecord:
-    """Return a profile of a loop that ends by a condition or has 200 steps, of which little more than a row is read."""
+    """Return a profile of a loop with a stop condition or 200 steps, of which hardly more than one row is read."""
     a, n = T.vector("a"), T.lscalar("n")
 
     def step(x: Any) -> Any:

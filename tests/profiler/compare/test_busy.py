@@ -1,4 +1,4 @@
-"""A busy machine: CPU time instead of time on the clock, no verdict where runs differ too much, and it is said."""
+"""A busy machine: CPU time instead of wall time, no verdict for noisy runs, and a message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two runs compared: verdicts, noise, what counts as the same thing, and what is refused."""
+"""Two runs compared: verdicts, noise, matching, and refusals."""
 
 from __future__ import annotations
 

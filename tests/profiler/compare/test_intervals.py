@@ -1,4 +1,4 @@
-"""Intervals of several runs: how often they find what is not there, and what is."""
+"""Intervals of several runs: rates of false and of true findings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is the same in a program that was edited, renamed or copied to another file."""
+"""Matching of programs that were edited, renamed or copied to another file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The machine's limits: what is measured after a run, and that the report says how far operations are from them."""
+"""The machine's limits: measurements after a run, and the report's comparison of operations with them."""
 
 from __future__ import annotations
 

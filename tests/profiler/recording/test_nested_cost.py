@@ -81,7 +81,7 @@ def test_an_inner_loops_time_comes_from_unobserved_blocks() -> None:
 
 
 def count_inside(made: Recorder) -> None:
-    """Tell of 50 runs, of 20 steps each, that were part of the machine code of the loop around: a step took 15 ns."""
+    """Notify 50 runs of 20 steps each that were part of the outer loop's machine code: a step took 15 ns."""
     made.loop_counted(1, [(CELLS, 50, 1000, 20, 0, 15_000, "native")], False)
 
 

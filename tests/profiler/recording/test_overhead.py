@@ -1,4 +1,4 @@
-"""What a time stamp costs is measured when it is asked for, once, and no disturbed round changes it."""
+"""The cost of a time stamp is measured on demand, once, and no disturbed round changes it."""
 
 from __future__ import annotations
 
@@ -52,6 +52,6 @@ def test_disturbed_rounds_do_not_change_a_price(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_stamp_costs_at_least_what_it_takes_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However rounds were disturbed: a price of nothing would have all of a profile's cost told as the script's."""
+    """Even in disturbed rounds: a price of nothing would charge all profiler overhead to the script."""
     fake_rounds(monkeypatch, [(28_200, 29_000, 2_200), (28_200, 29_000, 2_800)])
     assert stamp_cost() == 2_200 / 40

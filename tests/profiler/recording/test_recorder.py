@@ -1,4 +1,4 @@
-"""The recorder: what it counts, by events made by hand; and that it stays small."""
+"""The recorder: its counts, by planted events, and its bounded size."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recording from Python, with the engine: what the record says of real loops."""
+"""Recording from Python with the engine: records of real loops."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loops and their gradients side by side: what the record knows of the pair, and the report's table."""
+"""Loops and their gradients side by side: the pair in the record, and the report's table."""
 
 import numpy as np
 import pytest

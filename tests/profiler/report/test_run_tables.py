@@ -1,4 +1,4 @@
-"""The report's rows about the whole run add up to it, and say what became of loops that rewrites removed."""
+"""The report's rows about the whole run sum to it and account for loops removed by rewrites."""
 
 import re
 from functools import cache

@@ -15,7 +15,7 @@ PATIENCE = 60
 
 @pytest.fixture
 def handler():
-    """A handler of SIGTERM in this process, and what it has heard."""
+    """A handler of SIGTERM in this process, and the signals that it received."""
     heard = []
     before = signal.getsignal(signal.SIGTERM)
 
@@ -97,7 +97,7 @@ def test_the_default_handler_ends_a_grandchild_process(handler):
 
 
 def test_a_signal_with_an_uncalled_handler_is_sent_again():
-    """C has noted it, and told of it where it was asked to, but the main thread waits and nothing wakes it."""
+    """C has noted it and written to the wakeup descriptor, but the main thread waits and nothing wakes it."""
     heard = []
 
     def handler(number, frame):

@@ -1,4 +1,4 @@
-"""What a profiled script waits for before it starts and at its end: only what is needed then is imported."""
+"""Imports of a profiled script at its start and end: only modules needed at that time."""
 
 import json
 import os
@@ -68,7 +68,7 @@ REPORT = {"scanviz.profiler.report.overview", "scanviz.profiler.report.loops"}
 
 
 def modules(command, folder):
-    """Return what is imported when the script starts, when it ends, and when all that comes then is done."""
+    """Return the modules imported at the script's start, at its end, and after the record."""
     (folder / "script.py").write_text(SCRIPT, "utf-8")
     subprocess.run(
         [sys.executable, "-m", "scanviz", *command, "script.py"],
@@ -126,7 +126,7 @@ os.chdir(os.path.join(os.path.dirname(__file__), "elsewhere"))
 
 @pytest.mark.slow
 def test_the_record_is_written_after_a_script_changes_folder_or_shadows_modules(tmp_path):
-    """What is imported late is found though the script changed folder and path, and its own files are not taken for it."""
+    """Late imports are found after the script changed folder and path, and never taken from its own files."""
     for folder in (tmp_path, tmp_path / "elsewhere"):
         folder.mkdir(exist_ok=True)
         for name in (

@@ -10,7 +10,7 @@ from scanviz.profiler.run import live as progress
 
 
 class Terminal(io.StringIO):
-    """A stream that says whether it is a terminal, and when something was written."""
+    """A stream with a terminal flag and the times of its writes."""
 
     def __init__(self, terminal):
         super().__init__()

@@ -1,4 +1,4 @@
-"""A check stops at the first operation whose result should not be, and says where and out of what."""
+"""A check stops at the first invalid result and names its place and origins."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from scanviz.record.traces.finding import CheckedRecord, FindingRecord, StepPlac
 
 
 def found(f: Any, *values: Any, **wanted: Any) -> FindingRecord:
-    """Return what a check of one call finds; the call does not come to its end."""
+    """Return the finding of a check of one call; the call does not complete."""
     checker = Checker(CheckOptions(**wanted))
     with observe.observed_by(checker), pytest.raises(SystemExit):
         f(*values)
@@ -27,7 +27,7 @@ def found(f: Any, *values: Any, **wanted: Any) -> FindingRecord:
 
 
 def nothing(f: Any, *values: Any, **wanted: Any) -> CheckedRecord:
-    """Return what a check of one call looked at, which must have found nothing."""
+    """Return the counts of a check of one call, which must have no finding."""
     checker = Checker(CheckOptions(**wanted))
     with observe.observed_by(checker):
         f(*values)
@@ -46,7 +46,7 @@ def rnn() -> Any:
 
 
 def _gradient_step(finding: FindingRecord) -> StepPlaceRecord:
-    """Return the step of a gradient's loop that a finding is in, or that reads what was computed before it for all steps."""
+    """Return the step of a gradient's loop that a finding is in, or that reads a value computed before it for all steps."""
     [place] = finding.loops or finding.read_at
     return place
 

@@ -1,4 +1,4 @@
-"""Values of any step are computed again from what a record holds; what it does not hold is said, and nothing runs for ever."""
+"""Values of any step are recomputed from a record; missing parts are reported, and every computation ends."""
 
 from __future__ import annotations
 

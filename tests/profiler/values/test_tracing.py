@@ -1,4 +1,4 @@
-"""Values over time: what is kept is what was computed, the steps that matter are kept, and memory is bounded."""
+"""Values over time: kept values are the computed ones, relevant steps are kept, and memory is bounded."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ NAMES = (
 
 
 def with_gradients(case):
-    """Return what a random loop gives, with its gradients where there are any, and its inputs."""
+    """Return the results of a random loop, with its gradients if it has any, and its inputs."""
     results, updates, inputs, _ = case.build()
     wanted = [*results, *dict(updates).values()]
     smooth = [result for result in results if is_floating(result)]
@@ -84,7 +84,7 @@ def several_taps(gradient: bool = True, names: tuple[str, ...] = ("x", "y", "W",
 
 
 def dense(count: int, reads: int, seed: int = 0, name: str = "n", level: int = 0) -> GraphSnapshot:
-    """Return a graph of so many operations, each of which reads some of those before it."""
+    """Return a graph of so many operations, each of which reads some earlier ones."""
     rng = random.Random(seed)
     known = [f"{name}{k}" for k in range(4)]
     leaves = leaves_of(known, "float64[]", level)

@@ -16,7 +16,7 @@ from tests.render.diagram.graphs import NAMES, history, several_taps, with_gradi
 
 @given(case=random_loops())
 def test_a_random_picture_is_analysed_as_it_is(case):
-    """One graph serves all: to differentiate and rewrite it takes longer than what is looked at."""
+    """One graph serves all: differentiating and rewriting it takes longer than the checks."""
     graph = history(with_gradients(case)[0]).snapshot(0)
     for depth in (None, 0):
         picture = diagram_of(graph, depth=depth)

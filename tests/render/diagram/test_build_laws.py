@@ -27,7 +27,7 @@ def law(check):
 
 @given(case=random_loops())
 def test_every_law_holds_of_the_pictures_of_a_random_loop(case):
-    """One loop serves all laws: to build it, differentiate it and rewrite it takes longer than what is looked at."""
+    """One loop serves all laws: building, differentiating and rewriting it takes longer than the checks."""
     wanted, _ = with_gradients(case)
     record = history(wanted)
     graphs = [snapshot(wanted), record.snapshot(0), record.snapshot(len(record.applications))]
@@ -199,7 +199,7 @@ def ids_of_operations_stay_through_rewrites_that_leave_them_alone(_, record):
 
 
 def _of_node(key):
-    """Return the key of a node without what tells two forms of it apart, which a merge makes one: no node is removed then."""
+    """Return the key of a node without the part that distinguishes two forms of it, which a merge unites."""
     return key.partition("~")[0]
 
 

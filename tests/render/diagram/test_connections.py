@@ -18,7 +18,7 @@ from tests.render.diagram.graphs import compiled, run_of_several_taps
 
 @given(case=random_loops())
 def test_paths_and_the_table_of_a_random_loop_are_those_of_its_pattern_and_maps(case):
-    """One run serves both: it takes longer than what is looked at."""
+    """One run serves both: it takes longer than the checks."""
     record = compiled(case)
     a_path_exists_exactly_where_the_pattern_says(record)
     the_table_says_what_the_twelve_maps_say(record)

@@ -1,4 +1,4 @@
-"""Two versions in one picture: exactly what is in one of them alone is marked, and both can be read off it again."""
+"""Two versions in one picture: nodes of one version alone are marked, and both versions can be recovered."""
 
 from collections import Counter
 

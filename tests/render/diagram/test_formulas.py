@@ -1,4 +1,4 @@
-"""Formulas of operations: they mean what the operations do, and nothing that is read elsewhere is in them."""
+"""Formulas of operations: they evaluate like the operations and contain no value read elsewhere."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Pictures of the several-tap network and its gradient, as data: a change in them is a change that somebody wants.
+"""Pictures of the several-tap network and its gradient, as data: every change is deliberate.
 
 ``python -m tests.render.diagram.test_golden`` writes them anew.
 """

@@ -1,4 +1,4 @@
-"""What changed and what is near it: every change is drawn, the rest is counted, and loops without a change are closed."""
+"""Changes and their neighbourhood: every change is drawn, the rest counted, unchanged loops closed."""
 
 from graphlib import CycleError, TopologicalSorter
 

@@ -1,4 +1,4 @@
-"""A picture too large to read becomes one that is not, says how, and goes on to say the truth."""
+"""Pictures too large to read are summarised with a note and stay true."""
 
 import pytest
 from hypothesis import given

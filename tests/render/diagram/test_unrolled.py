@@ -1,4 +1,4 @@
-"""A loop step by step: each step reads and writes the cells that its taps say, and back-propagation stands under it."""
+"""A loop step by step: each step reads and writes the cells of its taps, with back-propagation below."""
 
 import math
 import re
@@ -26,7 +26,7 @@ from tests.render.diagram.graphs import (
 
 
 def reads_and_writes(picture, step):
-    """Return labels of the cells that a step reads and writes; what it adds to a cell counts as written."""
+    """Return labels of the cells that a step reads and writes; additions to a cell count as writes."""
     nodes = {node.id: node for node in picture.nodes}
     reads = {
         nodes[e.source].label

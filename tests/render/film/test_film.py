@@ -27,7 +27,7 @@ def drawing(rewrites):
 
 
 def shown_as(film, frame):
-    """Return what a frame shows: labels of nodes with the loops around them, and how many edges."""
+    """Return the contents of a frame: labels of nodes with the loops around them, and the number of edges."""
     found = film.frames[frame]
     boxes = {cluster.id: cluster.label for cluster in film.whole.clusters}
     nodes = sorted(

@@ -88,7 +88,7 @@ class Browser:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def call(self, method: str, **parameters: Any) -> dict[str, Any]:
-        """Tell the page something."""
+        """Send a command to the page."""
         return self.send(method, self._session, **parameters)
 
     def send(self, method: str, session: str | None = None, **parameters: Any) -> dict[str, Any]:

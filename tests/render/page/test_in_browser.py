@@ -1,4 +1,4 @@
-"""The page in a real browser, asked what a person would ask of the several-tap network and its gradient."""
+"""The page in a real browser, with a user's questions about the several-tap network and its gradient."""
 
 import importlib.util
 import json
@@ -517,7 +517,7 @@ def line_of(words: str) -> str:
 
 
 class Reader:
-    """Somebody before the first screen, who counts clicks and keys; a number that is typed into a field counts with its Enter."""
+    """A reader at the first screen who counts clicks and keys; a typed number counts with its Enter."""
 
     def __init__(self, browser: Browser, page: Path) -> None:
         self.browser, self.acts = browser, 0
@@ -528,7 +528,7 @@ class Reader:
         self.browser.press(name)
 
     def follow(self, link: str) -> None:
-        """Click what is in sight."""
+        """Click a visible element."""
         assert self.sees(link)
         self.acts += 1
         self.browser.evaluate(

@@ -1,4 +1,4 @@
-"""Random calls of functions that have NumPy's names, each with what it is here and what it is in NumPy.
+"""Random calls of functions with NumPy's names, each with its meaning here and in NumPy.
 
 One function a name, in the file of its family; :data:`CALLS` has them all.  Laws and tests ask every one of them.
 """

@@ -1,4 +1,4 @@
-"""What a random call of a function consists of, and where arrays for it come from."""
+"""The parts of a random call of a function, and its arrays."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class NumpyCall:
     fill : callable
         ``fill(rng)`` gives the arrays that are passed as variables: other values of the same shapes and dtypes at each call.
     symbolic, plain : callable
-        What is called with variables, and with arrays; either gives one result or several.
+        The call with variables and with arrays; either returns one result or several.
     written : str
         What else it is called with, for messages.
     varying : bool
@@ -37,7 +37,7 @@ class NumpyCall:
     points : callable or None
         ``points(rng)`` gives float64 arrays at which the derivative is compared with finite differences; None for no derivative.
     smooth : callable or None
-        What is differentiated, where that is not ``symbolic``.
+        The differentiated function, if not ``symbolic``.
     """
 
     fill: Fill
@@ -70,7 +70,7 @@ def a_shape(rng: Random, least: int = 0, most: int = 3) -> tuple[int, ...]:
 
 
 def specials(shapes: Sequence[tuple[int, ...]], dtypes: Sequence[str]) -> Fill:
-    """Return what fills arrays with special numbers, of which a few may be added and multiplied."""
+    """Return a function that fills arrays with special numbers, of which a few may be added and multiplied."""
     return lambda rng: [
         special_array(rng, dtype, shape, moderate=True) for shape, dtype in zip(shapes, dtypes, strict=True)
     ]

@@ -64,7 +64,7 @@ def _in_dtype(value: Any, options: dict[str, Any]) -> Any:
 def _tame(shapes: list[tuple[int, ...]], dtypes: list[str], exact: bool = True) -> Any:
     """Return what fills arrays with finite numbers: which product comes first decides where others become NaN.
 
-    Integers that are summed as floats are small, for which of two large ones is taken off first decides what is left.
+    Integers summed as floats are small: with large ones the order of subtractions changes the result.
     """
 
     def fill(rng: Random) -> list[Any]:

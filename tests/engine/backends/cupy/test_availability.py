@@ -1,4 +1,4 @@
-"""Whether the CuPy backend works here, and what it says where it does not; no GPU is needed."""
+"""Availability of the CuPy backend and its messages; no GPU is needed."""
 
 import importlib.util
 import subprocess

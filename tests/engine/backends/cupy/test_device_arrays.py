@@ -1,4 +1,4 @@
-"""Arrays of the device in and out of functions, where values live, and what those who watch are told; on the stand-in."""
+"""Device arrays as inputs and outputs, places of values, and observers' view of both; on the stand-in."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The CuPy tier reads the plan: rows and buffers that operations write into, what is done once; on the stand-in."""
+"""The CuPy tier follows the plan: rows, buffers and hoisted operations; on the stand-in."""
 
 import numpy as np
 import pytest

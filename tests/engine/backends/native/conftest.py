@@ -1,4 +1,4 @@
-"""What is compiled in tests of native code is looked through by LLVM first: its passes take it on trust."""
+"""LLVM verifies all modules compiled in tests of native code."""
 
 import pytest
 

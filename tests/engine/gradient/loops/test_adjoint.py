@@ -65,7 +65,7 @@ class Case:
         ]
 
     def step(self, rows, x, w, h, old):
-        """Return new rows of each mitmot, of the sitsot and the mitsot, and the step output, from what a step reads."""
+        """Return new rows of each mitmot, of the sitsot and the mitsot, and the step output, from the rows read."""
         seen = [value for group in rows for value in group] + [x, w, h, *old]
         made, new = [], []
         for group in self.recipes:
@@ -256,7 +256,7 @@ def test_gradients_of_a_gradient_loop_read_and_write_one_tap():
 
 @given(case=FULL, seed=st.integers(0, 99))
 def test_mappings_and_connections_of_mitmot_loops_are_as_documented(case, seed):
-    """j is in B_from_A[i] exactly when i is in A_from_B[j]; what is not connected does not change when perturbed."""
+    """j is in B_from_A[i] exactly when i is in A_from_B[j]; disconnected results do not change when perturbed."""
     outputs = case.scan()
     node = outputs[0].owner
     layout = Layout(node)

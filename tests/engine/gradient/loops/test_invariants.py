@@ -1,4 +1,4 @@
-"""What a step computes of its non-sequences alone is differentiated once, outside of the loop."""
+"""Expressions of non-sequences alone are differentiated once, outside of the loop."""
 
 import numpy as np
 import pytest

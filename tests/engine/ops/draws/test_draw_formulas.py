@@ -96,7 +96,7 @@ def test_a_draw_prints():
 
 
 def on_numbers(formula, *numbers):
-    """Return what a formula gives of numbers or arrays."""
+    """Return a formula's value for numbers or arrays."""
     block = typed([formula(*map(argument, range(len(numbers))))], ["float64"] * len(numbers))
     return on_arrays(block)(*map(np.asarray, numbers))[0]
 

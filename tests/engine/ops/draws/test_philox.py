@@ -196,7 +196,7 @@ INDICES = st.sampled_from([0, 77, 2**64 - 40, 2**128 - 50])
 
 @pytest.fixture(params=["by NumPy", "by the formula"], autouse=True)
 def maker(request, monkeypatch):
-    """Who makes many blocks."""
+    """The function that makes many blocks."""
     if request.param == "by the formula":
         monkeypatch.setattr(philox, "_numpy_generator", lambda blocks: None)
     return request.param

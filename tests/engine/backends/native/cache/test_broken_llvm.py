@@ -1,4 +1,4 @@
-"""Where LLVM cannot be loaded, has no memory or is asked for another processor, that is said, and no process ends."""
+"""Errors of a missing, broken or exhausted LLVM are reported, and no process ends."""
 
 import sys
 

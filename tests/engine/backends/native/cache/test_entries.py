@@ -1,4 +1,4 @@
-"""Compiled loops on disk: found again by other processes, whole or not at all, bounded, and nobody else's."""
+"""Compiled loops on disk: shared by processes, whole or absent, bounded, and private to the user."""
 
 import hashlib
 import os
@@ -41,7 +41,7 @@ def keys(place):
 
 
 def run_a_loop(factor=2.0):
-    """Return what a new function gives, and why its loop has the code that it has."""
+    """Return a new function's results and the reason for its loop's code."""
     x = T.vector("x")
     y, _ = scanviz.scan(lambda x_t, y: T.exp(x_t - y * factor), x, np.float64(0))
     f = scanviz.function([x], y, mode="native")

@@ -82,7 +82,7 @@ def test_code_for_a_level_is_compiled_and_shown(monkeypatch, level):
 
 
 def mapped(address):
-    """Return what the system says of the memory at an address: how it may be used, and whether it is shared."""
+    """Return the system's permissions of the memory at an address."""
     with open("/proc/self/maps") as lines:
         for line in lines:
             low, high = (int(part, 16) for part in line.split()[0].split("-"))

@@ -19,7 +19,7 @@ from tests.engine.backends.native.emit.test_native_loops import RNG, agree, tier
 
 
 def called_out(f):
-    """Return what the loops of a function call out, and why."""
+    """Return the called-out operations of a function's loops, with reasons."""
     return [why for _, why in tiers_of(f) if "called out" in why]
 
 

@@ -1,4 +1,4 @@
-"""Loops in native code: as the interpreter runs the same Program without rewrites; what has no native code runs on NumPy."""
+"""Native loops agree with the interpreter on unrewritten Programs; loops without native code run on NumPy."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Small arrays in registers give what the reference tier gives, whatever a step does with them."""
+"""Small arrays in registers agree with the reference tier, for any step."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What is known of memory while code is written: a load is what was stored there, and nothing that may have changed."""
+"""Store forwarding: a load returns the stored value unless the memory may have changed."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Native code of what takes elements in order along an axis, and of searching in what is sorted."""
+"""Native sorting, searching and cumulative operations along an axis."""
 
 import numpy as np
 import pytest

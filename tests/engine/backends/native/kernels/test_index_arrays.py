@@ -103,7 +103,7 @@ def test_an_array_of_no_indices_picks_nothing(step):
 
 
 def picked(step, dtype, picks, size=23):
-    """Return what a step picks of a vector of a dtype, on both tiers."""
+    """Return a step's indexed elements of a vector of a dtype, on both tiers."""
     k, w = T.tensor(picks.dtype.name, (None,) * picks.ndim, "k"), T.tensor(dtype, (None,), "w")
     out, _ = scanviz.scan(step, k, None, [w], name="picking")
     table = (10 * RNG.normal(size=size)).astype(dtype)

@@ -1,4 +1,4 @@
-"""Linear systems and factors of matrices in native loops: on every level of registers, and what is left to LAPACK."""
+"""Linear systems and factorisations in native loops, on every instruction set, and the calls of LAPACK."""
 
 import numpy as np
 import pytest

@@ -24,7 +24,7 @@ KINDS = {
 
 
 def product_in_a_loop(kind, rows, inner, columns, dtype):
-    """Return what a loop of two steps gives for a product of its state with a matrix, and what NumPy gives."""
+    """Return the results of two steps of a product of state and matrix, in a loop and in NumPy."""
     x, w = T.tensor3("x", dtype=dtype), T.matrix("w", dtype=dtype)
     found, _ = scanviz.scan(KINDS[kind], x, non_sequences=w)
     f = scanviz.function([x, w], found, mode=scanviz.Mode("native", rewrites="none"))

@@ -20,7 +20,7 @@ WAYS = {
 
 
 def sums(way, dtype, mode):
-    """Return what a step gives in the second of two steps: nothing of it can be done before the loop."""
+    """Return the result of the second of two steps: no part of it can be hoisted."""
     rows = T.tensor(dtype, (None, None), "rows")
 
     def step(row, state):

@@ -1,4 +1,4 @@
-"""Times that native code takes: of each step or of every k-th, of operations; none where nobody asks."""
+"""Times in native code: of each or every k-th step and of operations, only while observed."""
 
 from time import thread_time_ns
 
@@ -110,7 +110,7 @@ def test_strips_are_timed_in_blocks_with_the_same_results(source, steps, width):
 
 
 def test_times_of_a_strip_mined_loop_equal_those_without_a_profile():
-    """Step by step each is stored and read again: that took twice as long, and was told as the typical step."""
+    """Stored and read again in each step, they took twice as long and were reported as the typical step."""
     f, given, steps = strips(), np.linspace(0.1, 0.9, 8192), 8_000
     f(given, steps)
     found = []

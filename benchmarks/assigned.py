@@ -80,7 +80,7 @@ def main() -> None:
     for name in STEPS:
         for gradient in (False, True):
             if gradient and name == "moved part":
-                continue  # of parts whose length values say, the gradient keeps all rows
+                continue  # for value-dependent lengths the gradient keeps all rows
             for tier in TIERS:
                 f, times = _built(name, gradient, tier), []
                 for size in sizes:

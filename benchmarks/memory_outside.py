@@ -27,7 +27,7 @@ WIDTH, FEW, MANY = 64, 20, 120_000
 NEAR, LLVM_MB = (
     0.05,
     24,
-)  # by how much what grew may differ from a forecast; what the default mode may load meanwhile
+)  # allowed growth beyond a forecast; modules that the default mode may load meanwhile
 MOST_KEPT_MB = 12
 
 

@@ -54,7 +54,7 @@ GOALS = {
     "JAX": {("empty", 1): 5.0, ("empty", 10): 4.4, ("empty", 100): 4.1, ("warm", 1): 6.5, ("warm", 10): 5.8, ("warm", 100): 5.0},
     "faster PyTensor": {("empty", 1): 15.0, ("warm", 1): 15.0},
 }  # fmt: skip
-MOST_MB = 64  # beyond what a call is forecast to take
+MOST_MB = 64  # beyond the forecast of a call
 
 
 def started(tool: str, workload: str, folder: str, calls: Sequence[int]) -> dict[str, Any]:

@@ -39,9 +39,7 @@ GOAL = 1.1
 WORTH_NS = 2e5  # what the first call takes more in the default mode is no matter below this: a process takes 100 times as much
 
 Arguments = Callable[[int], tuple[Any, ...]]  # of a call by its number
-Case = Callable[
-    [str, int], tuple[Any, Arguments]
-]  # by the mode and the steps: a function, and what it is called with
+Case = Callable[[str, int], tuple[Any, Arguments]]  # by the mode and the steps: a function, and its arguments
 
 
 def scalars(mode: str, steps: int) -> tuple[Any, Arguments]:

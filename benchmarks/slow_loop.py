@@ -110,7 +110,7 @@ def main() -> None:
     for name, program in programs.items():
         cpu, wall = (min(runs[name][part] for runs in rounds) for part in (0, 1))
         printed = rounds[0][name][2]
-        is_short = name == NAMES[0]  # minutes, of which nothing is to be learnt
+        is_short = name == NAMES[0]  # minutes without information
         long = None if is_short else min(cpu_and_wall(longer(program))[0] for _ in range(options.rounds))
         calls = int(printed.split()[-2])
         rows.append({"version": name, "calls": calls, "cpu_s": cpu, "wall_s": wall, "long_cpu_s": long})

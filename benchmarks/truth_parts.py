@@ -23,11 +23,11 @@ from scanviz.record.summary.run_breakdown import RunPart, parts_of
 from scanviz.record.summary.totals import totals
 
 CLOCK = "script's clock"
-OWN_NS = 20_000_000  # what the script does itself, between building and calling
+OWN_NS = 20_000_000  # the script's own work, between building and calling
 CALLS = 12  # of functions that the other checks call once
 REFUSED = 100  # loops that are refused, in a round
 ROUNDS = 41
-# what is done outside of a loop, by hand, from the function's arguments
+# work outside a loop, by hand, from the function's arguments
 OUTSIDE: dict[str, Callable[..., Any]] = {
     "RNN, H 64": lambda x, h, W, U: np.dot(x, W),
     "width 64": lambda x, h: np.multiply(x, 0.1),

@@ -87,7 +87,7 @@ def pytest_collection(session: pytest.Session) -> None:
     to look for constants in it, which takes them longer than some hundred tests: this way each file is done by one process, and what
     came of it is read by the others, instead of by all of them at once.
     """
-    gc.disable()  # next to nothing of what is collected goes away
+    gc.disable()  # almost no collected object is freed
     count = _processes_of_all(session.config)
     if not count:
         return
@@ -96,7 +96,7 @@ def pytest_collection(session: pytest.Session) -> None:
     for path in sorted((folder.parent / "scanviz").rglob("*.py"))[number::count]:
         _read_first(path)
     for path in sorted(folder.rglob("test_*.py"))[number::count]:
-        with contextlib.suppress(Exception, pytest.skip.Exception):  # which collecting it tells
+        with contextlib.suppress(Exception, pytest.skip.Exception):  # as reported by the collection
             importlib.import_module(".".join(path.relative_to(folder.parent).with_suffix("").parts))
 
 
@@ -205,7 +205,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         pytest.skip(reason)
 
 
-AT_WORK_S = 120.0  # seconds in which what the engine does beside a call is done, however busy the machine
+AT_WORK_S = 120.0  # seconds within which the engine's background work ends, however busy the machine
 
 
 @pytest.hookimpl(trylast=True)

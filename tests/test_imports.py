@@ -20,7 +20,7 @@ LATER = (
     "scanviz.tui",
 )
 MOST = 75  # modules of scanviz: a time would depend on the machine; benchmarks/import_time.py measures it
-BESIDE = 21  # modules of others, NumPy and what it imports not counted: msgspec is most
+BESIDE = 21  # third-party modules without NumPy and its imports: msgspec is most
 
 CODE = """
 import sys, numpy, json

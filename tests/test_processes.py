@@ -61,7 +61,7 @@ def test_one_process_begins_with_the_tests_that_wait(last):
 
 
 def test_products_run_on_one_thread_in_tests_and_child_processes():
-    assert os.environ["OPENBLAS_NUM_THREADS"]  # whoever sets another number means it
+    assert os.environ["OPENBLAS_NUM_THREADS"]  # another number is set on purpose
 
 
 def test_compiled_bytecode_is_shared_between_processes(request):

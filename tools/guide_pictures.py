@@ -33,7 +33,7 @@ PICTURES = {  # by guide and the name of its program
         "graph-mappings.svg": ("--mappings", "--scan", "rnn"),
     },
 }
-PAGES = {  # what is looked at, in a window of this width and height
+PAGES = {  # the visible part, in a window of this width and height
     "page-report.png": ("training.html", 1100, 700),
     "page-nan.png": ("nan.html#view=player&step=23", 1100, 700),
     "notebook.png": ("notebook.html", 900, 600),

@@ -55,10 +55,10 @@ MODULES = {
 }
 
 
-# An option of a command's help with its value, and what it does.
+# An option of a command's help with its value, and its description.
 OPTION = re.compile(r"  ((?:-\w, )?--[\w-]+(?:\[\S*\])?(?: [A-Z]\S*)?) +(.*)")
 
-# What the columns of the table of operations ask of a declaration; native code of loops and branches is no row of a table.
+# Columns of the table of operations, by declaration; native code of loops and branches is no row of a table.
 MEANINGS = (
     lambda one: one in PULLBACKS,
     lambda one: one in WRITE or one.name in ("scan", "ifelse"),

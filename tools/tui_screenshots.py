@@ -41,7 +41,7 @@ inflow = np.full(40, 0.08)
 inflow[22] = -1.0  # planted
 f(inflow)
 """
-# What is pressed before each picture is taken.
+# Keys pressed before each picture.
 TRAINING = {
     "profile": ["t", "g", "down", "1"],  # the first loop of the function that took the most time
     "steps": ["t", "g", "down", "2", "s"],
@@ -89,7 +89,7 @@ def small(picture: str) -> str:
         picture = picture.replace(f"terminal-{names.group(1)}", "t")
     picture = re.sub(r'<clipPath id="t-line-\d+">.*?</clipPath>', "", picture, flags=re.DOTALL)
     picture = re.sub(r' clip-path="url\(#t-line-\d+\)"', "", picture)
-    picture = re.sub(r"<text[^>]*>(?:&#160;|\s)*</text>", "", picture)  # blanks that nobody sees
+    picture = re.sub(r"<text[^>]*>(?:&#160;|\s)*</text>", "", picture)  # invisible blanks
     picture = re.sub(r'(="-?\d+\.\d)\d+"', r'\1"', picture)
     picture = picture.replace("&#160;", "\u00a0")
     picture = picture.replace(' shape-rendering="crispEdges"', "")

@@ -149,7 +149,7 @@ def _import_all(folders: Iterable[str], prefix: str) -> None:
     for module in pkgutil.iter_modules(folders, prefix):
         if module.name in ("scanviz.__main__", "scanviz.testing", "scanviz.tui"):
             continue
-        with contextlib.suppress(ImportError):  # needs what is not installed
+        with contextlib.suppress(ImportError):  # needs a package that is not installed
             package = importlib.import_module(module.name)
             if module.ispkg:
                 _import_all(package.__path__, f"{module.name}.")
@@ -191,7 +191,7 @@ def _ended_with(code: object) -> None:
 
 def _end_at_once() -> None:
     if _ENDS:
-        with contextlib.suppress(Exception):  # which Python tells after this, in its own words
+        with contextlib.suppress(Exception):  # Python prints it after this, in its own words
             sys.stdout.flush()
             sys.stderr.flush()
             os._exit(_ENDS[0])

@@ -223,7 +223,7 @@ def test_ctrl_c_while_the_command_is_imported_is_quiet(folder, wait):
     process.send_signal(signal.SIGINT)
     message, errors = process.communicate(timeout=300)
     assert errors == ""
-    if process.returncode == 0:  # all had been said before, as on a quick machine
+    if process.returncode == 0:  # the command had finished, as on a fast machine
         assert wait > 0 and message == reported(folder)
     else:
         assert process.returncode in (130, -signal.SIGINT)

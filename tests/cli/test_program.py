@@ -119,7 +119,7 @@ def test_a_program_is_written_and_printed_again_with_the_same_hash(script):
     again = scanviz_("program", "-o", "x.program", "--function", "train", "rnn.py", cwd=script)
     assert again.returncode == 0, again.stderr
     printed = scanviz_("program", "x.program", cwd=script)
-    (script / "uncalled.py").write_text(SCRIPT.replace("print", "# "))  # what was not run has no places
+    (script / "uncalled.py").write_text(SCRIPT.replace("print", "# "))  # a loop that never ran has no places
     assert printed.stdout == scanviz_(
         "program", "--function", "train", "uncalled.py", cwd=script
     ).stdout.replace("uncalled.py", "rnn.py")

@@ -136,7 +136,7 @@ def profile_of(folder):
 def test_measured_effects_are_saved_in_a_profile_and_shown_with_each_rewrite(run, tmp_path):
     (tmp_path / "rnn.py").write_text(SCRIPT)
     kept = profile_of(tmp_path)
-    for rule in ("PushOutSeqScan", "PushOutDot1"):  # the second leaves what the first put there
+    for rule in ("PushOutSeqScan", "PushOutDot1"):  # the second keeps the effect of the first
         done = run("--ablate", "--budget", "1", "--rule", rule, "--into", "kept.scanviz", "rnn.py")
         assert done.returncode == 0 and "put into kept.scanviz" in done.stderr
     record = load(kept)

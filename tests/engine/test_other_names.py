@@ -1,4 +1,4 @@
-"""What errors say of names of other systems: it runs, and gives what the other system gives."""
+"""Replacements of names of other systems run and agree with the other system."""
 
 import re
 

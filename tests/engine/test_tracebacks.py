@@ -1,4 +1,4 @@
-"""Tracebacks that Python prints end in the user's frame; nothing is taken from those who debug."""
+"""Printed tracebacks end in the user's frame; debuggers still see every frame."""
 
 import os
 import subprocess

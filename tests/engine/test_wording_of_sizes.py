@@ -1,4 +1,4 @@
-"""Errors about sizes name them as one speaks: one row, two rows, one dimension; and say what to write instead."""
+"""Errors about sizes use plain grammar: one row, two rows, one dimension; and give a fix."""
 
 import numpy as np
 import pytest

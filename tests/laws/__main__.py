@@ -27,7 +27,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seconds", type=float, default=20.0, help=argparse.SUPPRESS)
     given = parser.parse_args(arguments)
     if given.slice is not None:
-        config.native.cache = "off"  # thousands of loops that nobody will ask for again
+        config.native.cache = "off"  # thousands of loops that are never needed again
         (one,) = all_laws([given.slice])
         print_slice(run_here(one, given.seed, given.seconds))
         return 0

@@ -1,4 +1,4 @@
-"""Laws of advice: what it promises is bounded by usual steps and calls, whatever slow ones there were beside them.
+"""Laws of advice: promises are bounded by usual steps and calls, whatever slow ones there were beside them.
 
 Graphs are those of real functions that something can be advised on; all their times are drawn.
 """
@@ -74,7 +74,7 @@ def _timed(draw: st.DrawFn, operation: OperationRecord) -> OperationRecord:
 
 
 def _times(draw: st.DrawFn, count: int) -> DurationRecord:
-    """Draw durations of which one or more were slow, so that their mean is well above their median."""
+    """Draw durations with one or more slow ones, so that their mean is well above their median."""
     median, slow = draw(st.integers(1, 10**6)), draw(st.integers(0, 10**9))
     return DurationRecord(count, median * count + slow, p50_ns=median)
 

@@ -1,4 +1,4 @@
-"""Laws of values that are computed again: at every step they are what a run with everything recorded saw, bit for bit."""
+"""Laws of recomputed values: at every step they equal those of a fully recorded run, bit for bit."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Everything(Observer):
         self._begun[loop] += 1
 
     def step_inputs(self, function: int, loop: int | None, step: int, values: tuple[Any, ...]) -> None:
-        """Keep what a step begins with."""
+        """Keep the values at the beginning of a step."""
         if loop is not None:
             registers = self.loops[loop].body.inputs
             self.seen[loop, self._begun[loop] - 1, step] = dict(

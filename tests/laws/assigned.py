@@ -1,4 +1,4 @@
-"""Laws of carries that steps assign to: a table filled cell by cell costs a step what the step writes, not what the table holds."""
+"""Laws of assigned carries: filling a table cell by cell costs a step the cells written, not the table."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class AssignedCase:
 
     @property
     def start(self) -> Array:
-        """What the carry is at first."""
+        """The initial value of the carry."""
         shape = (SIZE, self.columns) if self.columns else (SIZE,)
         return np.random.default_rng(1).uniform(-1, 1, shape).astype(self.dtype)
 
@@ -94,7 +94,7 @@ class AssignedCase:
         return a * t + b, t + b
 
     def step(self, t: Variable, carry: Any, s: Any) -> Any:
-        """Return what a step gives of the carry and the number."""
+        """Return a step's result from the carry and the number."""
         old = carry
         for kind, a, b in self.work:
             i, j = self._places(a, b, t)

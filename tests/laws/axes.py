@@ -1,4 +1,4 @@
-"""Laws of axes: where a step is said to mix nothing along an axis, what changes in one row changes that row of results alone."""
+"""Laws of axes: along an unmixed axis, a change in one row changes that row of the results alone."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def rows_along_an_unmixed_axis_are_independent(case: LoopCase, rewrites: bool, r
 
 
 def _values(program: Program, place: int, loop: LoopInstruction, given: Sequence[Array]) -> dict[int, Array]:
-    """Return what a loop reads, by register."""
+    """Return the values read by a loop, by register."""
     wanted = tuple(number for number in dict.fromkeys(loop.inputs) if number not in program.constants)
     before = replace(program, outputs=wanted, instructions=program.instructions[:place])
     found = resolve("reference").compile(before).run(given, None)

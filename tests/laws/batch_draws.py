@@ -68,7 +68,7 @@ class _DrawingLoop:
 
     @property
     def slopes(self) -> bool:
-        """Whether a gradient is wanted too: of what is smooth in what is drawn, and follows no state."""
+        """Whether a gradient is needed too: of smooth functions of the draws, through no state."""
         smooth = all(drawn.name in _SMOOTH and drawn.of != "state" for drawn in self.draws)
         return smooth and not self.ends
 

@@ -1,4 +1,4 @@
-"""Laws of ``vmap``: the result over all rows is, row by row, what the function gives of a row."""
+"""Laws of ``vmap``: the result over all rows agrees, row by row, with the function of a row."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.support.graphs import GraphCase, random_graphs, values_of
 ROWS = 3
 FLAGS = st.lists(st.booleans(), min_size=6, max_size=6)
 AXES = st.lists(st.integers(0, 2), min_size=6, max_size=6)
-READ = st.sampled_from(  # what has one shape however many rows there are
+READ = st.sampled_from(  # operations whose result shape is independent of the number of rows
     [
         reading
         for reading in READINGS
@@ -61,7 +61,7 @@ def _mapped(
 
 
 def _check(found: list[Array], expected: list[list[Array]]) -> None:
-    """Raise unless results over all rows are those of each row; what has another shape in each row is left out."""
+    """Raise unless batched results agree with each row's; results of row-dependent shape are left out."""
     for k, mine in enumerate(found):
         for row, theirs in zip(mine, expected, strict=True):
             tolerance = WHOLE_LOOP.get(theirs[k].dtype.name)

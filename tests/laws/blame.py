@@ -1,4 +1,4 @@
-"""Laws of the chain of blame: a NaN that is planted in an input is never said to be made, and found where it was planted."""
+"""Laws of the chain of blame: a NaN planted in an input is traced to its place and to no step."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ class ChangingSteps:
 
 @st.composite
 def changing_steps(draw: st.DrawFn) -> ChangingSteps:
-    """Draw a loop of two or three operations, of which one may be long where the other is short."""
+    """Draw a loop of two or three operations; one may be long while the other is short."""
     count, lengths = draw(st.integers(2, 3)), draw(st.lists(st.integers(2, 5), min_size=2, max_size=3))
     times = st.sampled_from([1_000, 5_000, 20_000, 100_000])
     return ChangingSteps(
@@ -83,7 +83,7 @@ def _series(loop: ChangingSteps) -> Iterator[StepSeries]:
 
 
 def profiled(loop: ChangingSteps) -> LoopRecord:
-    """Return what a record says of the loop."""
+    """Return a record's numbers of the loop."""
     operations = tuple(OperationRecord(k, "·", "operation", "", None) for k in range(len(loop.phases[0])))
     what = LoopRecord(1, 1, None, "changing", None, operations=operations)
     made = LoopAggregate(what, OverheadCalibration(float(STAMP), 0.0))

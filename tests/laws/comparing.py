@@ -1,4 +1,4 @@
-"""Laws of profiles beside one another: what is the same in an edited program, and that merging loses nothing."""
+"""Laws of compared profiles: matching of edited programs, and merging without loss."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def a_merged_profile_keeps_everything_of_its_origins(some: list[ProfileRecord]) 
 
 
 def _tree(record: ProfileRecord, function: int, parent: int | None = None) -> list[object]:
-    """Return the loops in a function or loop, with what is in them, by their times and the places of their operations."""
+    """Return the loops in a function or loop, with their contents, by their times and the places of their operations."""
     return [
         (loop.name, loop.steps, loop.total_ns, _links(record, loop), _tree(record, function, loop.key))
         for loop in record.loops
@@ -127,7 +127,7 @@ def _tree(record: ProfileRecord, function: int, parent: int | None = None) -> li
 
 
 def _links(record: ProfileRecord, loop: LoopRecord) -> list[object]:
-    """Return what the operations of a loop are, and which loops they name."""
+    """Return the operations of a loop, and the loops that they name."""
     steps = {one.key: one.steps for one in record.loops}
     linked = [one.loop and steps[one.loop] for one in loop.operations]
     forward = None if loop.gradient_of is None else steps.get(loop.gradient_of)

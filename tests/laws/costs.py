@@ -1,4 +1,4 @@
-"""Laws of costs in numbers: what a record says of graphs that never ran is what they cost where all sizes are known."""
+"""Laws of costs in numbers: recorded costs of graphs that never ran agree with graphs of known sizes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Laws of draws that choose: what a gradient owes to a parameter by way of a drawn value is never missing without a word.
+"""Laws of discrete draws: the part of a gradient through a drawn value is never silently missing.
 
 The oracle is the way itself, which is drawn: it passes the value on, or only selects by it.
 """

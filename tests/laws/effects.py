@@ -1,4 +1,4 @@
-"""Laws of ``Print`` and ``Assert``: what is written down, and where a check fails, is what a plain Python loop says.
+"""Laws of ``Print`` and ``Assert``: printed lines and failing checks agree with a plain Python loop.
 
 Random loops have prints or checks put between the operations of their steps.  Rules may do whatever they like with the rest.
 """
@@ -48,7 +48,7 @@ NESTED_STEPS = 3
 def _with_looks(
     expression: RandomExpression, count: int, looks: Sequence[bool], look: Callable[[int], Operation]
 ) -> RandomExpression:
-    """Return an expression with another operation after those where ``looks``, repeated, says so, and after its value."""
+    """Return an expression with further operations after it, as chosen by ``looks``, and after its value."""
     steps: list[tuple[Operation, tuple[int, ...]]] = []
     moved = dict(enumerate(range(count)))
     for place, (operation, positions) in enumerate(expression.steps, start=count):

@@ -122,7 +122,7 @@ OPERATIONS = {
 
 @dataclass(frozen=True)
 class MatrixCase:
-    """Matrices, one or a batch of them a step, and what is done to them.
+    """Matrices, one or a batch of them a step, and the operation on them.
 
     Attributes
     ----------
@@ -175,7 +175,7 @@ class MatrixCase:
         return found
 
     def on(self, tier: str) -> tuple[list[Array], str]:
-        """Return what a tier gives of it, or what its error says."""
+        """Return a tier's result, or its error's message."""
         given = self.values()
         inputs = [T.tensor(self.dtype, (None,) * array.ndim) for array in given]
         wanted, _ = scanviz.scan(

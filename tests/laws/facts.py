@@ -1,4 +1,4 @@
-"""Laws of facts: what a declaration says of its operation is so, whatever dtypes and numbers it meets."""
+"""Laws of facts: declared facts of operations are true for all dtypes and numbers."""
 
 from __future__ import annotations
 

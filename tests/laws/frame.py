@@ -48,12 +48,12 @@ def computed(
     mode: Mode | str,
     **options: Any,
 ) -> Any:
-    """Return what is wanted of values given for variables."""
+    """Return the outputs for values given for variables."""
     return function(list(given), wanted, mode=mode, on_unused_input="ignore", **options)(*given.values())
 
 
 class Built(NamedTuple):
-    """A random loop as a graph: what it gives, and what it reads with its values."""
+    """A random loop as a graph: its results, and its inputs with their values."""
 
     results: list[Variable]
     updates: dict[SharedVariable, Variable]
@@ -77,7 +77,7 @@ class Built(NamedTuple):
 
     @property
     def new_state(self) -> Variable | None:
-        """What the state becomes."""
+        """The next value of the state."""
         return None if self.state is None else self.updates[self.state]
 
     @property
@@ -96,12 +96,12 @@ class Built(NamedTuple):
         return [*self.results, *self.updates.values(), *self.gradients()]
 
     def function(self, wanted: Iterable[Variable], mode: Mode | str, **options: Any) -> Function:
-        """Return the function of what is wanted, which leaves the state alone if no updates are asked for."""
+        """Return the function of the outputs, which leaves the state alone without updates."""
         options = {"no_default_updates": "updates" not in options, **options}
         return function(list(self.given), list(wanted), mode=mode, on_unused_input="ignore", **options)
 
     def computed(self, wanted: Sequence[Variable], mode: Mode | str) -> list[Array]:
-        """Return what is wanted of the loop."""
+        """Return the outputs of the loop."""
         found: list[Array] = self.function(wanted, mode)(*self.values)
         return found
 
@@ -119,7 +119,7 @@ def cost_of(results: Sequence[Variable], state: Variable | None) -> Variable:
 
 
 def gradients(cost: Variable, wrt: Sequence[Variable]) -> list[Variable]:
-    """Return the gradients of a number, zeros by what it does not depend on."""
+    """Return the gradients of a number, zeros for disconnected variables."""
     found: list[Variable] = grad(cost, list(wrt), disconnected_inputs="ignore")
     return found
 

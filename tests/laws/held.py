@@ -26,7 +26,7 @@ def _set_first(xp: Any, vector: Any, number: Any) -> Any:
     return T.set_subtensor(vector[0], number) if xp is T else np.concatenate([[number], vector[1:]])
 
 
-# what a step makes of two scalars and two vectors, none of them empty, of which it reads some
+# results of a step from two scalars and two vectors, none empty, some of them unread
 SCALARS: dict[str, Callable[..., Any]] = {
     "product": lambda xp, a, b, v, w: a * b,
     "first": lambda xp, a, b, v, w: v[0],

@@ -41,7 +41,7 @@ def _is_about_values(rule: Rule) -> bool:
 
 
 # A rule for each operation that it is meant for, once at least: those with long tables are asked more often.
-ROUNDING = {"float16": 0.05, "float32": 1e-3, "float64": 1e-2}  # of float64 what was float16 before, too
+ROUNDING = {"float16": 0.05, "float32": 1e-3, "float64": 1e-2}  # of float64 results of float16 before, too
 ON_REQUEST = {declaration for rule in all_rules() if UNSAFE in rule.tags for declaration in rule.on}
 UNSAFE_OPERATIONS = tuple(row for row in ROWS if row in ON_REQUEST or row in (e.sqrt, e.sigmoid))
 RULES = [rule for rule in all_rules() if _is_about_values(rule) for _ in [None, *rule.on]]

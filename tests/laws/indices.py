@@ -120,7 +120,7 @@ def an_index_in_a_step_agrees_with_numpy(case: IndexCase, tier: str) -> None:
         return  # arrays that do not broadcast
     if (
         len({array.shape for array in expected}) > 1 or len({array.shape for array in values}) > 1
-    ):  # of what a mask picks
+    ):  # of elements selected by a mask
         return
 
     rows = [source, np.stack(values), *arrays]

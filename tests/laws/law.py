@@ -43,7 +43,7 @@ class _Search:
         self.tried += 1
         try:
             self.check(**drawn)
-        except UnsatisfiedAssumption:  # the law says nothing of it
+        except UnsatisfiedAssumption:  # outside the scope of the law
             raise
         except Exception as error:
             if self.broken is None:
@@ -124,7 +124,7 @@ class Law:
         )
         try:
             hypothesis.seed(seed)(wanted(given(**self.strategies)(counted)))()
-        except (_Enough, Flaky):  # Hypothesis may take our end of its search for what is not the same twice
+        except (_Enough, Flaky):  # Hypothesis may report our end of its search as a flaky example
             if search.broken is None:
                 raise
             error, drawn = search.broken

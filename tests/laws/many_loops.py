@@ -115,7 +115,7 @@ def twice_the_states_take_little_more_than_twice_the_work(
     count: int, function: str, apart: int, size: int | None, wanted: str
 ) -> None:
     """Compiling and first calling a loop of twice the states, with its gradient, runs little more than twice the lines."""
-    _of_states(2, function, apart, size, wanted)()  # what is imported and done once
+    _of_states(2, function, apart, size, wanted)()  # imports and other work done once
     small, large = (lines_run(_of_states(n, function, apart, size, wanted)) for n in (count, 2 * count))
     assert large.total() < 2.3 * small.total(), large.total() / small.total()
     assert not grown(small, large, 3.2), "these functions grow with the square"

@@ -275,5 +275,5 @@ def a_loop_that_stops_reserves_little_more_than_it_gives(
     row, given = 8 * size, [np.zeros(size)]
     found = f(*given)
     assert (found if length else len(found)) == stop + 1
-    rows = 10 if length else 4 * (stop + 1) + 10  # those before they grow, and what a step makes
+    rows = 10 if length else 4 * (stop + 1) + 10  # those before they grow, and temporaries of a step
     assert counted(f, given) <= rows * row + FIRST_BYTES * (not length) + SMALL

@@ -151,7 +151,7 @@ def a_gradients_loop_is_joined_to_its_forward_loop_through_merging_and_nesting(
     cases: list[NamedFunction], rewrites: str
 ) -> None:
     """A gradient's loop names its forward loop, through merging and nesting."""
-    users = set(re.findall(r"name='([^']*)'", repr(cases)))  # who may call any loop the gradient of one
+    users = set(re.findall(r"name='([^']*)'", repr(cases)))  # it may call any loop the gradient of one
     for function in (record := _record(cases, rewrites)).functions:
         loops = [loop for loop in record.loops if loop.function == function.key]
         of_part = {

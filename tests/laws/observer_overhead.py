@@ -49,7 +49,7 @@ class Clock:
             runtime,
             observation,
             functions,
-        ):  # what is imported in a call would read the usual clock
+        ):  # modules imported in a call would read the usual clock
             for found in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
                 importlib.import_module(found.name)
         modules = [module for name, module in sys.modules.items() if name.startswith("scanviz.engine.")]

@@ -18,7 +18,7 @@ from tests.support.comparing import check_same
 
 # arrays of rows, made of two others
 _Array = Callable[[Variable, Variable], Variable]
-# what a step makes of a row, another row and its state
+# results of a step from a row, another row and its state
 _Value = Callable[[Variable, Variable, Variable], Variable]
 
 

@@ -32,7 +32,7 @@ from tests.laws.frame import built
 from tests.laws.law import law
 from tests.laws.ways import way_points
 
-_INSIDE = 0.5  # what a line may be off by
+_INSIDE = 0.5  # allowed deviation of a line
 _CORNERS = 8.0  # how near the ends of two upright lines may come where one continues the other
 _SEQUENCE_ROW = re.compile(r"x(\d)\[(-?\d+)\]$")
 LOOPS = random_loops()

@@ -30,7 +30,7 @@ from tests.support.comparing import check_same
 LOOPS = random_loops(dtypes=EVERY_DTYPE, symbolic_steps=True, constants=True)
 SMOOTH = random_loops(smooth=True, symbolic_steps=True, constants=True)
 READ = st.lists(st.just(LAST_ROW) | st.sampled_from(READINGS), min_size=3, max_size=3)
-# what a graph is rewritten for: machine code wherever it runs a loop, and NumPy everywhere
+# targets of rewriting: machine code wherever it runs a loop, and NumPy everywhere
 TARGETS = st.sampled_from([target_of(Mode("native")), target_of(Mode("numpy"))])
 RULES = [rule.name for rule in all_rules() if "memory" not in rule.phases]
 

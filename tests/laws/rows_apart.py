@@ -43,7 +43,7 @@ class _Given(NamedTuple):
     bias: Variable
 
 
-# what a step may do next with a value of the state's shape
+# next operations of a step on a value of the state's shape
 TURNS: dict[str, Callable[[Variable, _Given], Variable]] = {
     "tanh": lambda v, given: T.tanh(v),
     "and the row": lambda v, given: v * 0.5 + given.row,

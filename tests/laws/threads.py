@@ -120,7 +120,7 @@ def calls_in_threads_agree_with_calls_alone(
     """Calls of a loop in threads agree with calls alone; with updates, with calls one after another."""
     cases = [[with_other_values(case, 100 * k + turn) for turn in range(n)] for k, n in enumerate(calls)]
     given = [[inputs_of(loop_case) for loop_case in mine] for mine in cases]
-    counts = counts or case.update is not None  # updates come in some order, of which the counter tells
+    counts = counts or case.update is not None  # updates come in some order, recorded by the counter
 
     def example(together: Runner) -> None:
         loop = built(case, name="law", allow_gc=not keeps_buffers)

@@ -217,7 +217,7 @@ def stamps_and_interruptions_are_no_part_of_a_step(loop: Imagined) -> None:
     for part, time in zip(shown, expected, strict=True):
         error = near + 0.02 * (time + loop.stamp) + 0.02 * stamped / len(expected)
         if loop.recording is not None:
-            error += 0.02 * stamped + loop.stamp  # what is not a stamp's is taken for recording
+            error += 0.02 * stamped + loop.stamp  # time outside stamps counts as recording
         assert abs(part - time) <= error, (part, time, shown, expected)
 
 

@@ -16,7 +16,7 @@ from scanviz.engine.graph.nodes import Array
 from scanviz.engine.scan.arguments import Number
 from tests.laws.law import law
 
-Formula = tuple[str, int, int, int]  # (first ∘ second) ∘ third, of what a step reads, and numbers
+Formula = tuple[str, int, int, int]  # (first ∘ second) ∘ third, of values read by a step, and numbers
 OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "+": lambda a, b: a + b,
     "-": lambda a, b: a - b,

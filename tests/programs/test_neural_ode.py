@@ -71,7 +71,7 @@ def by_hand(start, seen, w, b, v):
     for number in reversed(range(OBSERVED * SUBSTEPS)):
         if (number + 1) % SUBSTEPS == 0:
             adjoint = adjoint + error[number // SUBSTEPS]
-        total, later = adjoint, np.zeros(2)  # later: what the stage after asks of this one's slope
+        total, later = adjoint, np.zeros(2)  # later: the cotangent of this slope from the next stage
         for k in (3, 2, 1, 0):
             at, hidden, _ = kept[number][k]
             of_slope = DT * PARTS[k] / 6 * adjoint + later

@@ -19,7 +19,7 @@ from tests.support.hostile import TEXTS, texts
 
 PACKAGE = Path(scanviz.__file__).parent
 STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\ud800-\udfff]")
-# Who writes to a terminal by another way, and why.
+# Modules that write to a terminal by another way, with the reason.
 OTHER_WAYS = {
     "record/plain_text.py": "it is the gate",
     "profiler/run/live.py": "moves the cursor, and writes numbers of its own alone",

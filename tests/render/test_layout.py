@@ -42,7 +42,7 @@ def test_title_and_legend_stand_in_the_pictures_of_every_engine():
     for picture in taps_pictures().values():
         words = [item.text.strip() for row in legend_rows(picture) for item in row]
         for text in (to_svg(picture, layered(picture)), to_dot(picture)):
-            assert "labeljust" not in text  # Graphviz centres titles unless it is told otherwise
+            assert "labeljust" not in text  # Graphviz centres titles by default
             plain = " ".join(text.replace("\\n", " ").split())
             assert picture.title in plain and not [word for word in words if escape(word) not in plain]
 
@@ -197,7 +197,7 @@ def test_every_part_is_in_the_drawing_of_every_engine_once(engine, name):
     diagram = taps_pictures()[name]
     drawing = drawn(diagram, "svg", engine, 30)
     ids = [each.get("id") for each in xml_of(drawing.data).iter() if each.get("id")]
-    diagram = with_chips(diagram)  # what is drawn of a large one
+    diagram = with_chips(diagram)  # the drawing of a large one
     for wanted in ids_of(diagram):
         assert ids.count(wanted) == 1, wanted
     written = " ".join(texts_of(drawing.data)).replace("\xa0", " ")

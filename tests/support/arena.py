@@ -65,7 +65,7 @@ class Frame:
         self.program, self.plan, self.tier = program, plan, tier
         self.arena, self.room, self.row = arena, room, row
         self.known: dict[int, Array] = dict(program.constants)
-        self.kept: dict[int, Array] = {}  # what is done once before the first step
+        self.kept: dict[int, Array] = {}  # hoisted work before the first step
         self.computed: dict[int, Array] = {}  # of the group at work, not stored yet
 
     def value(self, number: int) -> Array:
@@ -86,7 +86,9 @@ class Frame:
                 found = self.kept[number] if number in self.kept else self.known[number]
         assert found.dtype == dtype and place.shape in (None, found.shape), (number, place, found)
         if place.strides is not None and found.size:
-            several = [k for k, size in enumerate(found.shape) if size > 1]  # other strides say nothing
+            several = [
+                k for k, size in enumerate(found.shape) if size > 1
+            ]  # strides of other axes have no effect
             assert [found.strides[k] for k in several] == [place.strides[k] for k in several], (number, place)
             inside = isinstance(place.location, Row | Buffer | View)
             assert not inside or address(found) % place.alignment == 0, (number, place)

@@ -52,7 +52,7 @@ def at_once(works: Sequence[Callable[[], Any]], patience: float = 120.0) -> list
         try:
             gate.wait()
             found[k] = works[k]()
-        except BaseException as error:  # whatever it is, it belongs to whoever waits for the result
+        except BaseException as error:  # any exception belongs to the thread that waits for the result
             failed[k] = error
 
     threads = [threading.Thread(target=do, args=(k,), daemon=True) for k in range(len(works))]

@@ -54,7 +54,7 @@ class _Baton:
 
     def __init__(self, count: int, turns: Turns, touched: Touched | None) -> None:
         self.turns, self.touched, self.changed = turns, touched, threading.Condition()
-        self.count, self.holder = count, 0  # nobody holds it where all that have not ended wait for locks: -1
+        self.count, self.holder = count, 0  # -1: free, as all unfinished threads wait for locks
         self.waiting: set[int] = set()
         self.all_there = False
         self.events, self.turn, self.left = 0, 0, turns.lengths[0]

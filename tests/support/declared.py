@@ -90,7 +90,7 @@ def _reduction(declaration: reduce.ReductionDeclaration) -> Row:
         axes = pool.choose([None, *_subsets(ndim)])
         wanted = pool.choose([None, None, *DTYPES]) if declaration.name in ("sum", "prod") else None
         if wanted is not None and tensor_type(given).dtype in FLOATS and wanted not in FLOATS:
-            raise UnfitError  # what a float out of range becomes is the machine's choice
+            raise UnfitError  # casts of floats out of range are machine-dependent
         return declaration(given, axes, keepdims=pool.choose((False, True)), dtype=wanted)
 
     return row

@@ -199,7 +199,7 @@ def _agreed(node: Apply, given: Sequence[Array]) -> bool:
     if declaration is LAST_ROW:
         return bool(given[0].shape[1:] == given[1].shape)  # which the loop before it has seen to
     if declaration is e.power:
-        base, exponent = given  # with one exponent for all NumPy takes a root, of which these differ
+        base, exponent = given  # with one exponent for all NumPy takes a root, which differs for these
         return not bool(np.any(((base == 0) | (base == -np.inf)) & (exponent == 0.5)))
     return not node.op.facts.either_zero or not _both_zeros(given)
 
@@ -281,7 +281,9 @@ def random_graphs(most: int = 30, **options: Any) -> st.SearchStrategy[GraphCase
     >>> find(random_graphs(), lambda case: len(case.outputs) == 2).expected[0][0].ndim <= 2
     True
     """
-    counts = st.integers(1, most) | st.just(most) | st.just(most)  # large ones find most, small ones say most
+    counts = (
+        st.integers(1, most) | st.just(most) | st.just(most)
+    )  # large ones find most, small ones explain most
     return st.builds(lambda seed, count: grown(seed, count, **options), st.integers(0, 2**32 - 1), counts)
 
 

@@ -204,7 +204,7 @@ def _apply(change: Damage, document: Any) -> None:
     if change.everywhere == "all":
         all_of_it = list(itertools.chain(*forms.values()))
     chosen = [all_of_it[change.which % len(all_of_it)]] if change.everywhere == "one" else all_of_it
-    for k, place in enumerate(reversed(chosen)):  # from the end: what is dropped moves those behind it
+    for k, place in enumerate(reversed(chosen)):  # from the end: dropping an entry moves later ones
         other = all_of_it[(change.which + change.form + k + 1) % len(all_of_it)]
         _put(change, document, place, other)
 

@@ -82,7 +82,7 @@ def check_record(record: ProfileRecord, steps: list[int], rewrites: bool) -> Non
         assert set(kept.values()) <= {1}, (loop.name, kept.most_common(3))
         if loop.parent is None:
             assert loop.runs == len(steps), (loop.name, loop.runs)
-        if loop.name == "law":  # with rewrites, rows that nobody reads need no steps
+        if loop.name == "law":  # with rewrites, unread rows need no steps
             assert loop.longest_run <= max(steps, default=0)
             assert loop.steps <= sum(steps) if rewrites else loop.steps == sum(steps), (
                 loop.steps,

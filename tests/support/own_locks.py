@@ -16,7 +16,7 @@ from types import ModuleType
 from typing import Any
 from unittest.mock import patch
 
-LONGEST = 10.0  # seconds for a lock that nobody gives back while nothing else happens either
+LONGEST = 10.0  # seconds for a lock that is never released while nothing else happens
 _KINDS = (type(threading.Lock()), type(threading.RLock()))
 
 

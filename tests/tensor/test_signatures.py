@@ -8,7 +8,7 @@ import pytest
 
 from scanviz import tensor as T
 
-# Parameters of NumPy's that nothing here has: where results are put, how they lie in memory, what is skipped, kinds of arrays.
+# Parameters of NumPy that scanviz lacks: output arrays, memory order, skipped elements, kinds of arrays.
 NEVER = {
     "out", "order", "casting", "subok", "signature", "like", "device", "where", "initial", "copy", "overwrite_input",
 }  # fmt: skip

@@ -1,4 +1,4 @@
-"""The application in a simulated terminal: opening it, pressing keys, reading what it shows."""
+"""The application in a simulated terminal: opening it, pressing keys, reading its screen."""
 
 import asyncio
 import time
@@ -33,7 +33,7 @@ async def opened(record=None, size=(120, 40)):
 
 
 async def until_shown(pilot, condition, what):
-    """Wait until something is true of what is shown, however long this machine takes."""
+    """Wait until a condition on the screen holds, however long this machine takes."""
     ends = time.monotonic() + PATIENCE
     while not condition():
         assert time.monotonic() < ends, f"no {what} in {PATIENCE:.0f} s"
@@ -51,7 +51,7 @@ def waits(function):
 
 
 def text_of(app, selector):
-    """Return what a text shows."""
+    """Return the text of a widget."""
     return str(app.main.query_one(selector, Static).render())
 
 

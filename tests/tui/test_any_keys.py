@@ -50,7 +50,7 @@ NAMES = {
 
 @functools.cache
 def nested_record():
-    """Return a profile of loops in loops, one of which ends early, one without a name, and a function without any."""
+    """Return a profile of nested loops, a stopped one, one without a name, and a function without loops."""
     x = T.matrix("x")
 
     def inner(x_ti, s):

@@ -36,7 +36,7 @@ async def test_every_tab_shows_something_at_every_size(size):
             assert app.query_one("#tabs", ViewTabs).number == int(number) - 1
             shown = app.view
             assert title == shown.TITLE and shown.size.width > 30 and shown.size.height > 8
-            for child in shown.children:  # what is inside of them may scroll
+            for child in shown.children:  # their contents may scroll
                 if child.display and child.region.width:
                     assert child.region.right <= size[0], child
             lines = [str(each.render()) for each in shown.query(Static)] + shown.rows()
@@ -189,7 +189,7 @@ def _wheel(kind, widget):
 @waits
 async def test_names_of_a_script_cannot_draw_on_the_terminal():
     record = gradient_record()
-    hostile = "[/][bold]x[/] \x1b[31m\x07 ☠"  # the first closes what was never opened
+    hostile = "[/][bold]x[/] \x1b[31m\x07 ☠"  # the first closes a screen that was never opened
     loops = tuple(replace(loop, name=hostile) for loop in record.loops)
     functions = tuple(replace(function, name=hostile, rewrites=None) for function in record.functions)
     async with opened(replace(record, script=hostile, loops=loops, functions=functions)) as (app, pilot):

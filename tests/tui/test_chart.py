@@ -41,7 +41,7 @@ def test_over_many_runs_a_step_is_a_bar_a_band_and_dots():
     rows = np.array([[run, 0, time, 0] for run, time in enumerate(times)], np.int64)
     lines = chart(rows, Window(0, 0), (AXIS + 4, 22), 9, False)
     column = [line.plain[AXIS] for line in lines[:-2]]
-    assert column[0] == "•" and column.count("•") <= 2  # and what is just above the band
+    assert column[0] == "•" and column.count("•") <= 2  # and values just above the band
     assert column[-1] == "█" and "░" in column and set(column) <= set(" •░▁▂▃▄▅▆▇█")
 
 

@@ -30,7 +30,7 @@ CHANGED = object()  # anything else than before
 
 @dataclass
 class Key:
-    """What a key is for: after ``before`` was pressed, it makes ``seen`` something else, or what is expected.
+    """The effect of a key: pressed after ``before``, it changes ``seen``, to the expected value if there is one.
 
     ``back`` takes away what it left, as far as that is no part of the state, so that the next key meets what this one met.
     """
@@ -362,7 +362,7 @@ async def go(keys, pilot):
 
 
 async def pressed(key, app, pilot, name):
-    """Press a key after what comes before it, and see what it is for."""
+    """Press a key after its preceding keys, and check its effect."""
     await go(key.before, pilot)
     found = key.seen(app)
     await pilot.press(key.keys)

@@ -1,4 +1,4 @@
-"""Facts about what is looked at, below the tree: what is in them, that they fit, and when they give way."""
+"""Facts about the selection, below the tree: their contents, their fit, and when they give way."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""A profile from somebody who means harm, and signals, in a real terminal: tmux says what reached it."""
+"""A profile of an attacker, and signals, in a real terminal: tmux reports its state."""
 
 import shutil
 import sys

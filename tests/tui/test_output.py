@@ -1,4 +1,4 @@
-"""The tab Output on a script that is played, not run: what it prints, what is written to it, and what keys find."""
+"""The tab Output on a simulated script: its output, its input, and searches by keys."""
 
 from scanviz.record.model import ProfileRecord
 from scanviz.tui.app import ScanvizApp
@@ -38,7 +38,7 @@ async def played(steps, size=(80, 24)):
 
     app = unseen(ScanvizApp(Played()))
     async with app.run_test(size=size) as pilot:
-        app.news.stop()  # news are taken when the test says so
+        app.news.stop()  # output arrives on the test's request
         await pilot.press("8")
         await steps(app, pilot, app.query_one(PrintedPane))
 

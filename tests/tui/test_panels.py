@@ -36,7 +36,7 @@ async def test_each_panel_is_put_away_and_brought_back_on_its_own():
 async def test_a_key_that_goes_to_a_panel_brings_it_back():
     async with opened(gradient_record()) as (app, pilot):
         await pressed(pilot, "t", "T")
-        assert app.focused is app.view.table()  # keys go to what is seen
+        assert app.focused is app.view.table()  # keys go to visible widgets
         await pressed(pilot, "t")
         assert app.focused is app.run_tree and app.main.query_one("#left").display
         await pressed(pilot, "I", "i")

@@ -36,7 +36,7 @@ def not_kept() -> int:
 
 
 async def shown(app, pilot, wanted=""):
-    """Wait until nothing is being computed and what is wanted is shown, and return the line of steps."""
+    """Wait until nothing is being computed and the step is shown, and return the line of steps."""
 
     def is_shown():
         text = text_of(app, "#values-scrubber")
@@ -78,7 +78,7 @@ async def test_a_number_moves_to_a_step_and_a_missing_run_is_reported():
         assert "step 37 of 300" in await shown(app, pilot)
         await pilot.press("colon", *"4", "colon", *"37", "enter")
         assert "run 4, not kept" in await shown(app, pilot, "run 4")
-        await pilot.press("c")  # which can't compute it, and says so
+        await pilot.press("c")  # which is reported as impossible
         assert any("is not in the profile" in each.message for each in app._notifications)
 
 

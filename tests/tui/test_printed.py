@@ -1,4 +1,4 @@
-"""What a script prints, line by line."""
+"""The output of a script, line by line."""
 
 import re
 

@@ -70,7 +70,7 @@ def test_the_line_notes_that_no_loop_has_run_yet():
 
 
 class Told(Played):
-    """A script that tells what the test says."""
+    """A script whose events the test plants."""
 
     elapsed = 61.0
 

@@ -68,14 +68,14 @@ async def test_the_application_answers_why_a_loop_is_slow():
         assert app.view.TITLE == "Source"
         await press(pilot, "escape")
         assert app.view.TITLE == "Profile"
-        # what the rewriter did, with the cost before and after, and what that was measured to be worth
+        # the rewrites, with the cost before and after, and their measured gain
         await press(pilot, "5 slash P u s h O u t S e q enter")
         table = app.view.table()
         assert {row.split()[2] for row in app.view.rows()} == {"PushOutSeqScan"}
         assert app.view.rows()[0].split()[1] == "1.70×"
         text = text_of(app, "#rewrites-difference")
         assert "PushOutSeqScan" in text and "operations a step" in text and "→" in text
-        # what it did not do, and why
+        # the refused rewrites, with reasons
         await press(pilot, "x")
         assert "rnn" in text_of(app, "#rewrites-difference")
 
@@ -128,7 +128,7 @@ async def test_the_application_answers_where_a_nan_came_from():
         rows = app.view.rows()
         assert "! outflow" in rows[app.view.table().cursor_row]
         assert next(row for row in rows if "!" in row) == rows[app.view.table().cursor_row]
-        # how it came: the step before, and what the state was
+        # the cause: the step before, with its state
         await press(pilot, "e")
         for each in "level[t-1]":
             await pilot.press(

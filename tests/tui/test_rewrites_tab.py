@@ -1,4 +1,4 @@
-"""The tab Rewrites: what it says first, what measuring adds to it, and what stays in view."""
+"""The tab Rewrites: its first lines, measured effects, and lines kept in view."""
 
 from unittest import mock
 

@@ -1,4 +1,4 @@
-"""Moves: what keys make of what is looked at, without a terminal."""
+"""Moves: the effect of keys on the selection, without a terminal."""
 
 import pytest
 from hypothesis import given

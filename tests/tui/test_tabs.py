@@ -1,4 +1,4 @@
-"""Each tab: what it shows and what its keys change; a terminal is simulated."""
+"""Each tab: its contents and the effects of its keys, in a simulated terminal."""
 
 import re
 from unittest import mock

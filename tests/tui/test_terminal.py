@@ -1,4 +1,4 @@
-"""An application whose terminal has gone ends, by signal or by itself, instead of waiting for somebody to read."""
+"""An application without its terminal ends, by a signal or by itself, instead of waiting for a reader."""
 
 import errno
 import io

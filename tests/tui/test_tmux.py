@@ -104,7 +104,7 @@ def test_a_profile_is_browsed_in_a_real_terminal(terminal, tmp_path):
         terminal.wait(seen[kind.TITLE])
     terminal.press(
         "1", "5", "/", "f", "o", "l", "d", "Enter"
-    )  # all at once: each key is for what the one before has chosen
+    )  # all at once: each key acts on the selection of the one before
     terminal.wait("only rows with 'fold'", "constant_folding", gone=("merge_equal ",))
     terminal.press("Escape")
     terminal.wait("merge_equal ", gone=("only rows with",))
@@ -154,4 +154,4 @@ def test_ctrl_c_and_q_leave_a_script_running_until_the_user_stops_it(terminal, t
     terminal.wait("The script is still running", "let it run on")
     terminal.press("s")
     screen = terminal.wait("code=130", "ended by SIGINT")
-    assert "tidied" in screen  # what it printed last
+    assert "tidied" in screen  # its last output

@@ -116,7 +116,7 @@ def test_the_web_application_draws_and_answers_keys(served):
             seen += message.data if isinstance(message.data, bytes) else b""
 
     asyncio.run(run())
-    if sys.platform.startswith("linux"):  # who listens is read from /proc/net/tcp
+    if sys.platform.startswith("linux"):  # listening sockets are read from /proc/net/tcp
         assert listening(served.port) == [f"0100007F:{served.port:04X}"]
 
 

@@ -30,7 +30,7 @@ LIBRARIES = {
 os.environ.setdefault("CUDA_PATH", CUDA)
 os.environ["CUPY_ACCELERATORS"] = ""  # no CUB
 
-# Whoever asks for the driver or a library of CUDA by name gets the one that was loaded first.
+# A request for the driver or a library of CUDA by name returns the one loaded first.
 DRIVER = ctypes.CDLL(str(HERE / "libcuda.so.1"), mode=ctypes.RTLD_GLOBAL)
 DRIVER.host_counter.restype = ctypes.c_long
 

@@ -92,7 +92,7 @@ def test_long_results_use_the_memory_of_earlier_ones(mode: str) -> None:
     assert isinstance(base, LentMemory)
     before = result.copy()
     f(-x)
-    np.testing.assert_array_equal(result, before)  # what is held is nobody else's
+    np.testing.assert_array_equal(result, before)  # no other test holds memory
     del result, base
     held = waiting_bytes()
     for _ in range(5):

@@ -58,7 +58,7 @@ def test_value_and_gradient_are_compiled_whole_with_the_same_results(mode):
     assert is_whole(f)
     kept = [np.array(each) for each in first]
     same(f(PLACE * 2, ROWS), plain(PLACE * 2, ROWS))
-    np.testing.assert_array_equal(first[1], kept[1])  # what a caller holds is not written to again
+    np.testing.assert_array_equal(first[1], kept[1])  # results held by a caller are not written to again
     assert count.get_value() == pytest.approx(float(expected.get_value()))
 
 

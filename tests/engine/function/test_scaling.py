@@ -15,7 +15,7 @@ MORE = 2.4  # at most 1.2 times linear when the count doubles
 
 
 def work_at(shape, counts):
-    shape(2).build_and_call()  # what is imported and compiled once
+    shape(2).build_and_call()  # imports and compilation happen once
     return [lines_run(shape(count).build_and_call) for count in counts]
 
 

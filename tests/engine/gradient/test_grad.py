@@ -53,7 +53,7 @@ def test_a_gradient_of_two_variables_has_the_name_of_neither():
 def test_a_variable_that_the_user_gave_is_not_renamed():
     mine = x * y
     assert scanviz.grad(T.sum(y), x, known_grads={x: mine}) is mine
-    assert mine.name == "mine"  # what the user calls it, no gradient's name
+    assert mine.name == "mine"  # the user's name, not a gradient's
 
 
 def test_consider_constant_stops_at_the_variable():
@@ -77,7 +77,7 @@ def test_a_known_gradient_replaces_the_computed_gradient():
     h = x**2
     cost = T.sum(h) + T.sum(x)
     assert value(scanviz.grad(cost, x, known_grads={cost: 5.0})) == [15.0, 25.0, 35.0]
-    # to x by h: [2, 0, 0] as given, not as the cost says; and 1 beside it
+    # to x by h: [2, 0, 0] as given, not as in the cost; and 1 beside it
     assert value(scanviz.grad(cost, x, known_grads={h: [1.0, 0.0, 0.0]})) == [3.0, 1.0, 1.0]
     to_h, to_x = scanviz.grad(cost, [h, x], known_grads={h: [1.0, 0.0, 0.0]})
     assert value(to_h) == [1.0, 0.0, 0.0] and value(to_x) == [3.0, 1.0, 1.0]

@@ -85,7 +85,7 @@ def test_gradients_with_respect_to_intermediate_rows_are_correct():
     sums = np.cumsum(at)
     np.testing.assert_allclose(found[0], 2 * sums)
     np.testing.assert_allclose(found[1], np.ones(3))
-    # What is known of h stands instead of what s says about it.
+    # The known gradient of h replaces the one from s.
     np.testing.assert_allclose(found[2], np.cumsum([100.0, 10.0, 1.0])[::-1])
 
 

@@ -67,5 +67,5 @@ def test_a_barrier_in_a_step_cuts_the_way_through_the_state_alone():
     rows, _ = scanviz.scan(
         lambda h, w: scanviz.disconnected_grad(h) * w, outputs_info=x, non_sequences=w, n_steps=3
     )
-    # the last row is x w³, of which the last step alone is seen: x w²
+    # the last row is x w³, and only the last step counts: x w²
     assert float(scanviz.grad(rows[-1], w).eval({w: 2.0, x: 3.0})) == 12.0

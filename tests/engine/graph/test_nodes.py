@@ -1,4 +1,4 @@
-"""Nodes: immutable but for names, compared by identity, and called by what the user would call them."""
+"""Nodes: immutable but for names, compared by identity, and labelled as users would name them."""
 
 import copy
 import pickle

@@ -1,4 +1,4 @@
-"""Replacing variables rebuilds what is below and shares what is above; the old graph stays."""
+"""Replacing variables rebuilds dependent nodes and shares the others; the old graph stays."""
 
 import numpy as np
 import pytest

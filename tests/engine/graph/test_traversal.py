@@ -1,4 +1,4 @@
-"""Walks: deterministic, iterative, each node once and after what it reads."""
+"""Walks: deterministic, iterative, each node once and after its inputs."""
 
 import numpy as np
 from hypothesis import given

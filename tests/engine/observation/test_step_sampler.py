@@ -9,7 +9,7 @@ import pytest
 from scanviz.engine.observation.sampling import StepSampler, scheduled
 from scanviz.engine.runtime.observed import control_ends
 
-PART_NS = 20_000  # about what a part costs beside its steps
+PART_NS = 20_000  # about the cost of a part beside its steps
 
 
 @pytest.mark.parametrize("step_ns", [2, 20, 150, 900])

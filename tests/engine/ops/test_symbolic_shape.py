@@ -37,7 +37,7 @@ SIZES = (
 )
 COMPARISONS = (e.equal, e.not_equal, e.less, e.greater)
 
-# What is computed from a matrix x, a matrix y that adds to it, a vector v of x's rows and a number n from 1 to 3.
+# Expressions of a matrix x, a matrix y that adds to it, a vector v of x's rows and a number n from 1 to 3.
 EXPRESSIONS = {
     "arithmetic": lambda x, y, v, n: T.exp(x) * y + n,
     "broadcast": lambda x, y, v, n: x + v[:, None],

@@ -112,7 +112,7 @@ def test_work_of_a_step_that_varies_between_calls_is_unknown() -> None:
     x, h, n = T.matrix("x"), T.vector("h"), T.vector("n")
     rows, _ = scanviz.scan(lambda x_t, h, n: [T.tanh(x_t + h) + T.exp(n).sum()], x, h, n)
     f = scanviz.function([x, h, n], rows, mode=scanviz.Mode("numpy", "none"))
-    f(np.ones((5, 2)), np.ones(2), np.ones(2))  # nobody watches
+    f(np.ones((5, 2)), np.ones(2), np.ones(2))  # unobserved
     with scanviz.profile(detail="ops") as p:
         for width in (40, 40, 3):
             first = p.record

@@ -10,12 +10,12 @@ from scanviz.engine.graph.types import TensorType
 from scanviz.engine.rewrites.batching import BATCHING, batched
 from tests.support.internals import missing_rows
 
-# Operations over all rows that nobody has written: with the reason.
+# Operations without a batched form, with the reason.
 HOLES = {
     "arange", "eye", "triangle", "diagonal", "from_diagonal",  # made of sizes, or of little use by rows
     "dimension", "broadcast_size", "specify_shape", "first_rows",  # about the array, not its elements
     "assign", "repeat", "tensordot", "slogdet", "state_history", "last_row",  # rare in steps
-    "bincount",  # as long as its largest number says
+    "bincount",  # as long as its largest number
     "eigh", "qr", "svd", "lstsq",  # of several results: see results.py
     "lu_factor", "lu_solve", "cholesky_solve",  # made by a rewrite inside a step
     "ifelse", "scan", "subgraph",  # other rules

@@ -76,7 +76,7 @@ def test_expressions_needed_by_a_branch_alone_stay_in_the_branch():
     after = rewritten_by(["PushOutNonSeqScan", "PushOutSeqScan"], [rows])
     assert "inv" in operations(loop_in(after))
     f = scanviz.function([x, w], rows)
-    assert f(-np.ones(3), np.zeros((2, 2))).tolist() == [-1.0] * 3  # a singular matrix that nobody inverts
+    assert f(-np.ones(3), np.zeros((2, 2))).tolist() == [-1.0] * 3  # a singular matrix in an untaken branch
 
 
 def test_a_refusal_to_push_out_gives_the_reason():

@@ -29,7 +29,7 @@ def peak_of(f, *given):
         lambda h: [],
         lambda h: [h + 1],
         lambda h: [h[h > -1]],
-    ],  # a state; an output; one whose shape the first row tells
+    ],  # a state; an output; one whose first row gives the shape
     ids=["state", "output", "picked"],
 )
 def test_rows_are_reserved_by_their_bytes(tier, made):

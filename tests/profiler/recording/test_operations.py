@@ -109,10 +109,10 @@ def test_steps_of_less_than_two_nanoseconds_are_not_rounded_to_whole_ones() -> N
 def test_expensive_stamps_do_not_hide_the_time_of_an_inner_loop() -> None:
     tally = StepTally(24)
     operations = np.full((24, 80), 18, np.int64)
-    operations[4] += 180  # the loop, which its code counts and nobody records
+    operations[4] += 180  # the loop, counted by its code and unrecorded
     copies = np.full(80, 18, np.int64)
     tally.add(StepSeries(1, 0, operations.sum(axis=0) + copies + 18, operations, copies))
-    for _ in range(4):  # plain blocks: 190 ns a step, of which nearly all is the loop
+    for _ in range(4):  # plain blocks: 190 ns a step, nearly all of it the loop
         tally.add(StepSeries(1, 0, np.array([190 * 1000]), covers=np.array([1000]), control=True))
     found = divided(tally, 4.0)
     assert found is not None and found.typical_ns == 190
@@ -122,10 +122,10 @@ def test_expensive_stamps_do_not_hide_the_time_of_an_inner_loop() -> None:
 def test_many_very_short_operations_share_the_time_of_their_step() -> None:
     tally, stamp, count = StepTally(60), 12, 60
     operations = np.full((count, 40), stamp, np.int64)
-    operations[::3] += 1  # a third of a nanosecond each, which no clock tells from nothing
+    operations[::3] += 1  # a third of a nanosecond each, below any clock's resolution
     copies = np.full(40, stamp, np.int64)
     tally.add(StepSeries(1, 0, operations.sum(axis=0) + copies + stamp, operations, copies))
-    tally.single.add(np.full(40, 22, np.int64))  # of which the stamp of the step takes two
+    tally.single.add(np.full(40, 22, np.int64))  # two of them for the stamp of the step
     found = divided(tally, 4.0)
     assert found is not None and found.typical_ns == 20
     assert found.copies + found.rest < 2 and sum(found.operations) > 18
@@ -137,7 +137,7 @@ def test_shares_of_fused_operations_are_not_rounded_to_nanoseconds() -> None:
     operations = np.full((count, 40), (20 + stamp) / count)
     copies = np.full(40, stamp, np.int64)
     tally.add(StepSeries(1, 0, np.full(40, 20 + 3 * stamp), operations, copies, op_stamps=shares))
-    tally.single.add(np.full(40, 25, np.int64))  # of which the stamp of the step takes five
+    tally.single.add(np.full(40, 25, np.int64))  # five of them for the stamp of the step
     found = divided(tally, float(stamp))
     assert found is not None and found.operations == pytest.approx([0.5] * count, rel=0.05)
 
@@ -150,7 +150,7 @@ def test_an_operation_without_a_stamp_takes_no_time() -> None:
     copies = np.full(40, 1 + stamp, np.int64)
     whole = np.full(40, 3 + 3 * stamp, np.int64)
     tally.add(StepSeries(1, 0, whole, operations, copies, op_stamps=shares))
-    tally.single.add(np.full(40, 8, np.int64))  # of which the stamp of the step takes five
+    tally.single.add(np.full(40, 8, np.int64))  # five of them for the stamp of the step
     found = divided(tally, float(stamp))
     assert found is not None and found.typical_ns == 3
     *done, size = found.operations

@@ -225,7 +225,7 @@ def test_a_call_made_while_another_one_runs_in_the_thread_leaves_that_one_as_it_
     made.function_begin(1, 0)
     made.loop_begin(1, ROWS, 4, 0)
     made.loop_steps(steps(ROWS, [10, 10]))
-    made.function_begin(1, 1)  # by the handler of a signal, say
+    made.function_begin(1, 1)  # as by a signal's handler
     made.loop_begin(1, ROWS, 4, 0)
     made.loop_steps(steps(ROWS, [7]))
     clock.now += 5

@@ -91,9 +91,9 @@ def test_the_size_limit_is_honoured() -> None:
             for key in loop_keys(1000 * (k + 1)):
                 run(made, key, list(range(3000)))
 
-    fill(recorder(max_bytes=400_000))  # what is imported at the first time is no memory of a recorder
+    fill(recorder(max_bytes=400_000))  # first imports are no memory of a recorder
     made = recorder(max_bytes=400_000)
-    assert grown_by(lambda: fill(made)) < 650_000  # with what the test itself tells of
+    assert grown_by(lambda: fill(made)) < 650_000  # with the test's own notifications
     record = made.record()
     detailed = [each for each in record.loops if len(each.series)]
     bare = [each for each in record.loops if each.runs and not len(each.series)]

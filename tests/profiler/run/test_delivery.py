@@ -46,7 +46,7 @@ def ending(child):
 
 def test_a_forked_process_ends_by_a_signal_that_comes_while_it_begins(handler):
     answer(signal.SIGTERM, handler)
-    for _ in range(20):  # python forgets what has come before its first instruction there
+    for _ in range(20):  # python forgets signals received before its first instruction there
         child = forked(lambda: time.sleep(PATIENCE) or 0)
         os.kill(child, signal.SIGTERM)
         assert ending(child) == -signal.SIGTERM

@@ -35,7 +35,7 @@ def a_path_exists_exactly_where_the_pattern_says(record):
             loop.key not in snapshots
             and sum(snapshot.name == loop.name for snapshot in snapshots.values()) != 1
         ):
-            continue  # the graph does not say which loop it is
+            continue  # the graph does not identify the loop
         matrix = connection_matrix(loop)
         assert matrix.cells == loop.connection_pattern
         for i, cells in enumerate(matrix.cells):

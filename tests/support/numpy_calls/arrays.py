@@ -26,7 +26,7 @@ def _linspace(rng: Random) -> NumpyCall:
         options["dtype"] = rng.choice(("float32", "float64", "int64"))
     counted = rng.random() < 0.5  # how many are asked for when it runs
     shapes, dtypes = [shape, second], [a_dtype(rng), a_dtype(rng)]
-    if "int64" in options.values():  # what a float out of range becomes is the machine's choice
+    if "int64" in options.values():  # casts of floats out of range are machine-dependent
         dtypes = [a_dtype(rng, ("int8", "int16", "uint8"))] * 2
     values = specials(shapes, dtypes)
     computed = np.result_type(*map(np.dtype, dtypes), 0.0).name

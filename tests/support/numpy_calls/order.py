@@ -61,7 +61,7 @@ def _bincount(rng: Random) -> NumpyCall:
 
 def _axes(rng: Random, shape: tuple[int, ...]) -> Any:
     rank = len(shape)
-    if 0 in shape:  # of which NumPy cannot make several axes one
+    if 0 in shape:  # NumPy cannot join several of these axes into one
         return rng.choice(range(-rank, rank))
     several = sorted(rng.sample(range(rank), rng.randint(1, rank))) if rank else []
     return rng.choice((None, *range(-rank, rank), tuple(several)))

@@ -1,4 +1,4 @@
-"""What a step of a loop costs on a GPU, counted: launches, memory, copies each way and waits.
+"""Costs of a loop's step on a GPU, counted: launches, memory, copies each way and waits.
 
 The counts come from the device of ``tools/real_cupy``.  A loop may take less than its row of the table, never more.
 """

@@ -1,4 +1,4 @@
-"""Shared variables on a device: moved there once, updated there, read on the host when somebody asks; on the stand-in."""
+"""Shared variables on a device: moved there once, updated there, read on the host on demand; on the stand-in."""
 
 import copy
 import pickle

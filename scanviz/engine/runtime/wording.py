@@ -25,7 +25,9 @@ from scanviz.engine.program.instructions import (
     StepOutputSlot,
 )
 
-_OUTSIDE = re.compile(r"index (-?\d+) is out of bounds for axis (\d+) with size (\d+)")
+_OUTSIDE = re.compile(
+    r"[Ii]ndex (-?\d+) is out of bounds for axis (\d+) with size (\d+)"
+)  # CuPy begins with a capital
 _TOO_BIG = ("array is too big", "Maximum allowed dimension", "Unable to allocate", "array is larger than")
 
 

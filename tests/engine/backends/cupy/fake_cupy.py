@@ -105,17 +105,26 @@ def unwrap(value):
 def wrapped_index(shape, index):
     """Return an index for NumPy; integer arrays are wrapped into the array, as CuPy does."""
     parts = index if isinstance(index, tuple) else (index,)
+    rest = len(shape) - sum(axes_of(part) for part in parts)
     found, axis = [], 0
     for part in parts:
         array = part.array if isinstance(part, FakeArray) else part
         if isinstance(part, np.ndarray):
             raise TypeError("Unsupported type <class 'numpy.ndarray'>")
+        if isinstance(part, int | np.integer) and not -shape[axis] <= part < shape[axis]:
+            raise IndexError(f"Index {part} is out of bounds for axis {axis} with size {shape[axis]}")
         if isinstance(part, FakeArray) and array.dtype.kind in "iu" and shape[axis]:
             array = array % shape[axis]
         found.append(array)
-        consumed = array.ndim if isinstance(part, FakeArray) and array.dtype == bool else 1
-        axis += 0 if part is None else consumed
+        axis += rest if part is Ellipsis else axes_of(part)
     return tuple(found)
+
+
+def axes_of(part):
+    """Return how many axes a part of an index takes, but for an ellipsis."""
+    if part is None or part is Ellipsis:
+        return 0
+    return part.ndim if isinstance(part, FakeArray) and part.dtype == bool else 1
 
 
 def _binary(name):

@@ -262,6 +262,8 @@ def refused(function, *values):
 
 X, PLACES, N = T.matrix("x"), T.lvector("i"), T.lscalar("n")
 REFUSED = {
+    "a number outside": ([X, N], lambda: X[N], [np.eye(3), 7]),
+    "a row to assign outside": ([X, N], lambda: T.set_subtensor(X[N], 1.0), [np.eye(3), 7]),
     "an index outside": ([X, PLACES], lambda: X[PLACES], [np.eye(3), [0, 3]]),
     "a negative index outside": ([X, PLACES], lambda: X[:, PLACES], [np.eye(3), [0, -4]]),
     "assignment outside": ([X, PLACES], lambda: T.set_subtensor(X[PLACES], 1.0), [np.eye(3), [7]]),

@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 __version__ = "0.2.0"
 
 # Names that are imported when first used, so that `import scanviz` stays fast.
-_LATER = {
+_LAZY = {
     "Assert": "scanviz.engine.ops.effects",
     "clone": "scanviz.engine.ops.clone",
     "consider_constant": "scanviz.engine.ops.control",
@@ -102,7 +102,7 @@ _LATER = {
 
 
 def __getattr__(name: str) -> Any:
-    place = _LATER.get(name)
+    place = _LAZY.get(name)
     if place is None:
         from scanviz.engine.other_names import missing
 

@@ -39,7 +39,7 @@ def loaded(code=CODE):
 def test_importing_scanviz_loads_only_modules_for_building_graphs():
     found = loaded()
     early = [name for name in found if any(name == later or name.startswith(f"{later}.") for later in LATER)]
-    assert early == [], "import them where they are used, or through scanviz._LATER"
+    assert early == [], "import them where they are used, or through scanviz._LAZY"
     own = [name for name in found if name.partition(".")[0] == "scanviz"]
     assert len(own) <= MOST, "what is imported by all that import scanviz is waited for by all"
     assert len(found) - len(own) <= BESIDE, sorted(set(found) - set(own))

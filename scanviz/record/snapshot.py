@@ -62,5 +62,5 @@ def _graph(outputs: Sequence[Variable], names: Sequence[str], title: str) -> Gra
 def _step(op: Scan) -> GraphSnapshot:
     """Return the graph of a loop's step alone."""
     writer = GraphWriter()
-    loop = writer.loop_alone(op)
+    loop = writer.loop_only(op)
     return step_of(writer.record(), loop)

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from scanviz.engine.graph.nodes import Variable as TensorVariable  # noqa: F401  # public
-from scanviz.engine.graph.syntax import LATER
+from scanviz.engine.graph.syntax import LAZY
 from scanviz.engine.graph.types import TensorType  # noqa: F401  # public
 from scanviz.tensor import constructors as _constructors
 from scanviz.tensor import elementwise as _elementwise
@@ -68,7 +68,7 @@ if TYPE_CHECKING:
 
 _PARTS = (_constructors, _elementwise)
 # Files that are imported when one of their names is first used; tests/tensor/test_later.py compares these with theirs.
-_LATER = {
+_LAZY = {
     "creation": (
         "diag", "diagonal", "full", "full_like", "identity", "ones", "ones_like", "tri", "tril", "triu", "zeros", "zeros_like",
     ),
@@ -110,7 +110,7 @@ _LATER = {
 _FILES = {
     **dict.fromkeys(_constructors.__all__, "constructors"),
     **dict.fromkeys(_elementwise.__all__, "elementwise"),
-    **{name: file for file, names in _LATER.items() for name in names},
+    **{name: file for file, names in _LAZY.items() for name in names},
 }
 _MODULES = ("linalg", "nnet", "random")
 # Of those files what gives Python's operators and methods of variables their meaning, as `graph.syntax` names them.
@@ -161,4 +161,4 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
-LATER.update({name: partial(_file, file) for file, names in _MEANINGS.items() for name in names})
+LAZY.update({name: partial(_file, file) for file, names in _MEANINGS.items() for name in names})

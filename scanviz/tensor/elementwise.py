@@ -17,7 +17,7 @@ from scanviz.engine.config import config
 from scanviz.engine.errors import ScanvizAttributeError
 from scanviz.engine.graph.declaration import declared_already
 from scanviz.engine.graph.nodes import Variable, tensor_type
-from scanviz.engine.graph.syntax import LATER, meaning
+from scanviz.engine.graph.syntax import LAZY, meaning
 from scanviz.engine.ops import elementwise as ops
 from scanviz.engine.ops.support import as_variable
 
@@ -121,7 +121,7 @@ def __getattr__(name: str) -> Any:
     return made
 
 
-LATER.update({name: partial(__getattr__, name) for name in _made})
+LAZY.update({name: partial(__getattr__, name) for name in _made})
 
 
 @meaning("operator:**")

@@ -157,7 +157,7 @@ def test_a_record_writes_no_node_twice():
 def test_the_last_version_alone_equals_the_last_of_all_versions():
     rewrites = profiled().functions[0].rewrites
     count = len(rewrites.applications)
-    small = rewrites.list_alone()
+    small = rewrites.list_only()
     assert spelled_record(small.snapshot(count)) == spelled_record(rewrites.snapshot(count))
     assert small.snapshot(count - 1) is None
     assert small.lines(count) == rewrites.lines(count) and small.lines(0) == ()

@@ -13,10 +13,10 @@ from scanviz import tensor as T
 from scanviz.engine.graph.syntax import MEANINGS
 
 
-@pytest.mark.parametrize("file", T._LATER)
+@pytest.mark.parametrize("file", T._LAZY)
 def test_names_that_are_there_later_are_those_of_the_file(file: str) -> None:
     module = T._file(file)
-    for name in T._LATER[file]:
+    for name in T._LAZY[file]:
         assert getattr(T, name) is getattr(module, name)
     own = {name for name, each in vars(module).items() if getattr(each, "__module__", "") == module.__name__}
     documented = {name for name in own if name[0] != "_" and ">>> " in (getattr(module, name).__doc__ or "")}
@@ -24,7 +24,7 @@ def test_names_that_are_there_later_are_those_of_the_file(file: str) -> None:
     assert file.startswith(".engine") or documented <= public, "a function that nobody finds"
 
 
-@pytest.mark.parametrize("file", sorted({*T._LATER, *T._MEANINGS}))
+@pytest.mark.parametrize("file", sorted({*T._LAZY, *T._MEANINGS}))
 def test_operators_and_methods_that_are_there_later_are_those_of_the_file(file: str) -> None:
     given = [
         name

@@ -82,7 +82,7 @@ def records():
         replace(
             full,
             functions=tuple(
-                replace(function, rewrites=function.rewrites.list_alone()) for function in full.functions
+                replace(function, rewrites=function.rewrites.list_only()) for function in full.functions
             ),
         ),
         ProfileRecord(),

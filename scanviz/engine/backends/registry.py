@@ -133,7 +133,7 @@ def availability(name: str) -> Availability:
 _LEAVE_OUT = "nothing: leave mode out, which is the fastest that pays, with all rewrites"
 _UNREWRITTEN = 'mode=scanviz.Mode("numpy", rewrites="none"), or "reference", the oracle of all tiers'
 _COMPILED = 'mode="native" for machine code; left out, a loop gets it where it pays'
-_WATCHED = "no mode: `scanviz check SCRIPT` finds the first NaN or infinity"
+_CHECK_COMMAND = "no mode: `scanviz check SCRIPT` finds the first NaN or infinity"
 _VERIFIED = 'no mode: `scanviz rewrites --verify SCRIPT`; mode="reference" computes without rewrites'
 _PROFILED = "function(…, profile=True), or `scanviz profile SCRIPT`"
 _PRINTED = "no mode: `scanviz profile --values SCRIPT`, or scanviz.trace(f, …)"
@@ -147,7 +147,7 @@ _ANSWERS = {
     "c|py": _COMPILED,
     "numba": _COMPILED,
     "jax": _COMPILED,
-    "nanguardmode": _WATCHED,
+    "nanguardmode": _CHECK_COMMAND,
     "debugmode": _VERIFIED,
     "profilemode": _PROFILED,
     "monitormode": _PRINTED,

@@ -25,26 +25,26 @@ def _refusals() -> ModuleType:
 
 MEANINGS: dict[str, Callable[..., Any]] = {}
 # Names whose meaning is in a file that nothing has imported yet → what imports it.
-LATER: dict[str, Callable[[], object]] = {}
+LAZY: dict[str, Callable[[], object]] = {}
 
 
 def has_meaning(name: str) -> bool:
     """Return whether a name has a meaning."""
-    return name in MEANINGS or name in LATER
+    return name in MEANINGS or name in LAZY
 
 
 def _known(name: str) -> Callable[..., Any] | None:
     """Return the meaning of a name, None if it has none; import its module if needed."""
-    later = LATER.get(name)
-    if later is not None:  # another thread may be in the middle of it: then this one waits
-        later()
-        LATER.pop(name, None)
+    load = LAZY.get(name)
+    if load is not None:  # another thread may be in the middle of it: then this one waits
+        load()
+        LAZY.pop(name, None)
     return MEANINGS.get(name)
 
 
 def meaning_of(name: str) -> Callable[..., Any]:
     """Return the meaning of a name that surely has one."""
-    meaning = MEANINGS.get(name) if name not in LATER else _known(name)
+    meaning = MEANINGS.get(name) if name not in LAZY else _known(name)
     if meaning is None:
         raise InternalError(f"no layer gives a meaning to `{name}`: import scanviz.tensor")
     return meaning
@@ -171,7 +171,7 @@ class Syntax:
 
 
 def _added_names() -> list[str]:
-    return [name.split(":", 1)[1] for name in (*tuple(MEANINGS), *tuple(LATER)) if ":" in name]
+    return [name.split(":", 1)[1] for name in (*tuple(MEANINGS), *tuple(LAZY)) if ":" in name]
 
 
 Function = TypeVar("Function", bound=Callable[..., Any])

@@ -87,7 +87,7 @@ class Probe:
     """
 
     __slots__ = (
-        "_looked_at", "branches", "call", "calls", "control", "counters", "elapsed_ns", "entered", "function", "in_use",
+        "_observed_loops", "branches", "call", "calls", "control", "counters", "elapsed_ns", "entered", "function", "in_use",
         "is_outer", "is_sample", "ledger", "level", "note_ns", "observers", "own", "run_begun", "run_ended", "runs", "samples",
         "stamps", "steps_a_stamp", "thread", "unreported_ns", "waiting", "weighs",
     )  # fmt: skip
@@ -104,7 +104,7 @@ class Probe:
         wanted, self.steps_a_stamp, self.samples, self.control, self.weighs = needs_of(observers)
         self.level = wanted if level is None else level
         self.is_sample = self.waiting = self.in_use = False
-        self._looked_at: set[int] = set()
+        self._observed_loops: set[int] = set()
         self.runs: deque[Run] = deque()
         self.counters: dict[object, Any] = {}
         self.calls: deque[tuple[int, int, int, int]] = deque()
@@ -121,9 +121,9 @@ class Probe:
 
     def looks_at(self, loop: int) -> bool:
         """Return whether this is the first run of a loop in an observed call among many skipped ones."""
-        if not self.is_sample or loop in self._looked_at:
+        if not self.is_sample or loop in self._observed_loops:
             return False
-        self._looked_at.add(loop)
+        self._observed_loops.add(loop)
         return True
 
     def inside(self) -> Probe:

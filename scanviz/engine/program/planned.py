@@ -20,11 +20,11 @@ FUSE, REUSE = "fuse_elementwise", "reuse_buffers"
 def planned_applications(program: Program, plans: Plans) -> list[Application]:
     """Return the applications of ``fuse_elementwise`` and ``reuse_buffers`` in the plans of a program's loops."""
     found: list[Application] = []
-    for rule, say in ((FUSE, _fused), (REUSE, _reused)):
+    for rule, effect_of in ((FUSE, _fused), (REUSE, _reused)):
         for loop, _ in all_loops(program):
-            count, says = say(plans[loop.key]) if loop.key in plans else (0, "")
+            count, effect = effect_of(plans[loop.key]) if loop.key in plans else (0, "")
             if count:
-                text = f"`{loop.name}`: {says}"
+                text = f"`{loop.name}`: {effect}"
                 where = RULES[rule].where
                 found.append(Application(len(found), "memory", rule, where, text, count, ((loop.name,),), 0))
     return found

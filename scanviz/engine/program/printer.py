@@ -258,10 +258,10 @@ class _Printer:
         number: int,
         depth: int,
         text: str,
-        says: str = "",
+        remark: str = "",
         source: SourceLine | None = None,
     ) -> TextLine:
-        place = ", ".join(note for note in (says, self.notes.place(program, number)) if note)
+        place = ", ".join(note for note in (remark, self.notes.place(program, number)) if note)
         return TextLine(depth, text, str(program.registers[number].type), place, source)
 
     def names(self, program: Program, numbers: Sequence[int]) -> str:

@@ -75,7 +75,7 @@ def loop_size(loop: LoopInstruction) -> int:
     return OPERATION * len(loop.body.instructions) + VARIABLE * len(slots) + CELL * cells + ENTRY * entries
 
 
-def totals_alone(record: LoopRecord) -> LoopRecord:
+def totals_only(record: LoopRecord) -> LoopRecord:
     """Return a loop's record without the description of its step."""
     return replace(
         record,
@@ -235,7 +235,7 @@ class FunctionsMet:
             self.functions[key].describe(described)
             for loop in loops:
                 if loop.key in self.loops:
-                    self.loops[loop.key].describe(loop, totals_alone(loop))
+                    self.loops[loop.key].describe(loop, totals_only(loop))
         if source is not None:
             from scanviz.record.graphs.rewrites_snapshot import written
 
@@ -246,7 +246,7 @@ class FunctionsMet:
         from scanviz.record.graphs.rewrites_snapshot import size_of
 
         whole = written.record
-        listed = whole.list_alone()
+        listed = whole.list_only()
         bare = replace(listed, graphs=None)
         with self._lock:
             function = self.functions[key]

@@ -158,9 +158,9 @@ class LoopAggregate:
         """Number of steps so far."""
         return self._steps
 
-    def describe(self, whole: LoopRecord, totals_alone: LoopRecord) -> None:
+    def describe(self, whole: LoopRecord, totals_only: LoopRecord) -> None:
         """Set the description, as far as memory allows."""
-        self._what = whole if self.operations or not whole.operations else totals_alone
+        self._what = whole if self.operations or not whole.operations else totals_only
 
     def begin(self, thread: int, now: int, buffer_bytes: int) -> None:
         """Open a run."""

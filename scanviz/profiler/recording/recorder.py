@@ -35,7 +35,7 @@ if TYPE_CHECKING:  # a script starts without the classes of its record
     from scanviz.record.traces.finding import FirstNanRecord
 
 DEFAULT_BYTES = 64 * 2**20
-LOOKED_AT = (
+MOST_CHECKED = (
     2**16
 )  # numbers, tens of microseconds; of a longer result the last row: a NaN in a state is in all rows after it
 _PACKAGE = sys.modules["scanviz"]  # a program may take it out of there
@@ -51,8 +51,8 @@ def ends_in_nan(results: Sequence[Any]) -> bool:
     """
     for result in results:
         if isinstance(result, np.ndarray) and result.dtype.kind == "f" and result.size:
-            last = result if result.size <= LOOKED_AT else result[-1:]
-            if last.size <= LOOKED_AT and np.isnan(last).any():
+            last = result if result.size <= MOST_CHECKED else result[-1:]
+            if last.size <= MOST_CHECKED and np.isnan(last).any():
                 return True
         elif isinstance(result, np.floating) and np.isnan(result):
             return True

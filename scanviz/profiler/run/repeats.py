@@ -187,10 +187,10 @@ def with_repeats(first: ProfileRecord, others: Sequence[ProfileRecord]) -> Profi
     >>> [run.wall_ns for run in with_repeats(runs[0], runs[1:]).repeats]
     [12, 11]
     """
-    return replace(first, repeats=(*first.repeats, *map(times_alone, others)))
+    return replace(first, repeats=(*first.repeats, *map(times_only, others)))
 
 
-def times_alone(record: ProfileRecord) -> ProfileRecord:
+def times_only(record: ProfileRecord) -> ProfileRecord:
     """Return a further run without the data that only the first run keeps."""
     functions = tuple(map(_function, record.functions))
     return replace(

@@ -298,13 +298,13 @@ class RewritesRecord(Strict, frozen=True):
         ]
         return tuple(dict.fromkeys(names))
 
-    def list_alone(self) -> RewritesRecord:
+    def list_only(self) -> RewritesRecord:
         """Return the short form for a full record: applied rules, their messages, and the last graph.
 
         Examples
         --------
         >>> one = RewriteRecord(0, "canonical", "r", "f.py:1", "…", moved_out=("exp(x)",))
-        >>> small = RewritesRecord("all", None, (one,)).list_alone()
+        >>> small = RewritesRecord("all", None, (one,)).list_only()
         >>> small.applications[0].message, small.applications[0].moved_out
         ('…', ())
         """
@@ -312,7 +312,7 @@ class RewritesRecord(Strict, frozen=True):
             replace(application, moved_out=(), moved_in=(), loop_variables=(), cost=None, difference=None)
             for application in self.applications
         )
-        last = self.graphs.last_alone(len(self.applications)) if self.graphs is not None else None
+        last = self.graphs.last_only(len(self.applications)) if self.graphs is not None else None
         return RewritesRecord(self.selection, applications=tuple(listed), graphs=last)
 
     def numbers(self, after: int) -> CostNumbersRecord | None:

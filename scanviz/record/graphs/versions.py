@@ -87,7 +87,7 @@ class VersionsRecord(Strict, frozen=True, dict=True):
         found = self.version(number)
         return [] if found is None else found.live
 
-    def last_alone(self, number: int) -> VersionsRecord:
+    def last_only(self, number: int) -> VersionsRecord:
         """Return the last version, after k rewrites, without those before it."""
         last = self.version(self.last)
         assert last is not None

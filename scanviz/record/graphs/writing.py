@@ -71,7 +71,7 @@ class GraphWriter:
         self._number_equal_ids(nodes)
         self.become(Delta((), tuple((self.names.id(node), node) for node in nodes), dict(enumerate(outputs))))
 
-    def loop_alone(self, op: Scan) -> ScanRecord:
+    def loop_only(self, op: Scan) -> ScanRecord:
         """Write a loop and its step, without anything around it."""
         loop, _ = self._loop(op, None, self._level(0, (0, 0)))
         return loop

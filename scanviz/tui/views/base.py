@@ -73,7 +73,7 @@ class TabView(Widget):
         What it answers, which stands above it where there is room.
     OF_THE_STATE : bool
         Whether the drawing depends on the state alone, so that the same state need not be drawn again.
-    LATER : bool
+    LATE_WIDTH : bool
         Whether what it draws in has its new width only after the tab has.
     """
 
@@ -81,7 +81,7 @@ class TabView(Widget):
     ABOUT: ClassVar[str] = ""
     QUESTION: ClassVar[str] = ""
     OF_THE_STATE: ClassVar[bool] = False
-    LATER: ClassVar[bool] = False
+    LATE_WIDTH: ClassVar[bool] = False
     BINDINGS: ClassVar[list[BindingType]] = []
     source: Source | None = None  # where the record comes from: set by the application
 
@@ -140,7 +140,7 @@ class TabView(Widget):
         """Redraw for another width."""
         if self._shown is None:
             return
-        if self.LATER:
+        if self.LATE_WIDTH:
             self.call_after_refresh(self.redraw)
         elif self._drawn_for != self.room.width:
             self._drawn_for = self.room.width

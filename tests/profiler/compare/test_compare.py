@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from scanviz.profiler.compare.comparison import CHANGES, Comparison, compare
 from scanviz.profiler.compare.intervals import CONFIDENCE
 from scanviz.profiler.compare.report import render_comparison, render_refusal
-from scanviz.profiler.run.repeats import times_alone, with_repeats
+from scanviz.profiler.run.repeats import times_only, with_repeats
 from scanviz.record.model import (
     CostRecord,
     DurationRecord,
@@ -369,7 +369,7 @@ def test_json_holds_every_row_and_is_strict() -> None:
 
 def test_a_repeat_keeps_times_alone() -> None:
     record = run()
-    kept = times_alone(record)
+    kept = times_only(record)
     assert len(kept.loops[0].series) == 64
     assert kept.loops[0].var_mappings == {}
     assert kept.loops[0].step_times == record.loops[0].step_times

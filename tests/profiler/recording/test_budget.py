@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from scanviz.engine.program.instructions import LoopInstruction
-from scanviz.profiler.recording.functions_met import Budget, function_size, loop_size, totals_alone
+from scanviz.profiler.recording.functions_met import Budget, function_size, loop_size, totals_only
 from tests.profiler.events import nested
 from tests.profiler.records import RNN
 
 
 def test_a_loop_reduced_to_totals_loses_the_description_of_its_step() -> None:
-    kept = totals_alone(RNN)
+    kept = totals_only(RNN)
     assert (kept.name, kept.operations, kept.variables, kept.var_mappings) == ("rnn", (), (), {})
 
 

@@ -316,7 +316,7 @@ def test_a_loop_called_by_the_path_of_its_file_is_found():
 
 def test_a_record_with_the_list_alone_explains_missing_graphs(record):
     (function,) = record.functions
-    small = ProfileRecord(functions=(replace(function, rewrites=function.rewrites.list_alone()),))
+    small = ProfileRecord(functions=(replace(function, rewrites=function.rewrites.list_only()),))
     assert "PushOutDot1" in render_rewrites(small)
     shown = render_rewrites(small, RewritesOptions(step=0))
     assert "only the list was kept of this function" in shown and "the graph stays" not in shown

@@ -9,7 +9,7 @@ import scanviz
 from scanviz import tensor as T
 from scanviz.engine.observation import calls, observer_overhead
 from scanviz.engine.observe import Observer, observed_by
-from scanviz.profiler.recording.recorder import LOOKED_AT, ends_in_nan
+from scanviz.profiler.recording.recorder import MOST_CHECKED, ends_in_nan
 from scanviz.profiler.values import first_nan
 from scanviz.profiler.values.nan_origins import NanOrigins
 from scanviz.record.storage.file import load
@@ -119,7 +119,7 @@ def test_a_merged_profile_keeps_the_first_nan() -> None:
 
 
 def test_only_the_last_row_of_a_long_result_is_looked_at() -> None:
-    long = np.zeros((LOOKED_AT, 3))
+    long = np.zeros((MOST_CHECKED, 3))
     long[0] = np.nan
     assert not ends_in_nan([long]) and ends_in_nan([long[::-1]])
     wide = np.zeros((30, 5000))

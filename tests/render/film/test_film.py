@@ -106,4 +106,4 @@ def test_one_loop_can_be_filmed_alone(rewrites):
 
 def test_without_versions_there_is_no_film(rewrites):
     with pytest.raises(ScanvizValueError, match="only the list"):
-        film_of(rewrites.list_alone())
+        film_of(rewrites.list_only())

@@ -98,9 +98,9 @@ def simplify_axes(node: Apply, level: Level) -> Answer:
         first = source.op.parameters.order
         order = tuple(None if axis is None else first[axis] for axis in order)
         given = source.inputs[0]
-        says = "two permutations of axes are one"
+        message = "two permutations of axes are one"
     elif order != tuple(range(tensor_type(given).ndim)):
         return None
     if order == tuple(range(tensor_type(given).ndim)):
         return rewritten(node, given, "axes stay where they are")
-    return rewritten(node, build_one(Op(DIMSHUFFLE, OrderParameters(order)), given), says)
+    return rewritten(node, build_one(Op(DIMSHUFFLE, OrderParameters(order)), given), message)

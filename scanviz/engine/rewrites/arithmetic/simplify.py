@@ -173,8 +173,8 @@ def _chosen(node: Apply, level: Level) -> Answer:
     chosen = first if number is None or bool(number) else second
     kind = node.outputs[0].type
     assert isinstance(kind, TensorType)
-    says = "both branches of where are one" if number is None else "where has a known condition"
-    return replaced(node, e.cast(chosen, kind.dtype), says, level)
+    message = "both branches of where are one" if number is None else "where has a known condition"
+    return replaced(node, e.cast(chosen, kind.dtype), message, level)
 
 
 def _chosen_whole(node: Apply, level: Level) -> Answer:

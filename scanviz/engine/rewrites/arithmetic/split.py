@@ -54,8 +54,8 @@ def split_factorisation(node: Apply, level: Level) -> Match | Refusal | None:
     if not values:
         return refusal
     _, mapping = rebuilt_loop(view, {}, values=values)
-    says = f"`{view.op.scan_name}` factorises {named(describe(one.owner.inputs[0]) for one in values if one.owner)}"
-    return Match(mapping, f"{says} once for {some(len(values), 'system')} a step")
+    message = f"`{view.op.scan_name}` factorises {named(describe(one.owner.inputs[0]) for one in values if one.owner)}"
+    return Match(mapping, f"{message} once for {some(len(values), 'system')} a step")
 
 
 def _by_factors(node: Apply) -> Variable:

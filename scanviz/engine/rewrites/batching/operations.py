@@ -181,7 +181,7 @@ def _index(node: Apply, inputs: Sequence[Variable], rows: Sequence[bool]) -> Var
     if rows[0] and not any(rows[1:]):
         return _one_axis_further(node, inputs)
     if not rows[0] and tuple(rows[1:]) == (True,):
-        return _looked_up(node, inputs)
+        return _lookup(node, inputs)
     return None
 
 
@@ -194,7 +194,7 @@ def _one_axis_further(node: Apply, inputs: Sequence[Variable]) -> Variable | Non
     return build_one(Op(INDEX, IndexParameters((WHOLE, *entries))), *inputs)
 
 
-def _looked_up(node: Apply, inputs: Sequence[Variable]) -> Variable | None:
+def _lookup(node: Apply, inputs: Sequence[Variable]) -> Variable | None:
     """Return rows of a table, by an integer or a vector of integers a step."""
     first, *rest = node.op.parameters.entries
     picks = first.kind == "array" or (first.kind == "integer" and first.start == INPUT)

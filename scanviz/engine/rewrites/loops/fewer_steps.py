@@ -86,10 +86,10 @@ def with_first_steps(view: ScanView, level: Level, reads: Reads) -> Match | Refu
         if from_the_end(read):
             result, kept = mapping[view.result(variable)], getattr(variable, "keep", ALL).last
             mapping[read.node.outputs[0]] = reindexed(read, result, n, steps, fewer, kept)
-    return Match(mapping, _says(view, [read for _, read in reads], fewer))
+    return Match(mapping, _message(view, [read for _, read in reads], fewer))
 
 
-def _says(view: ScanView, reads: Sequence[Read], fewer: Dim) -> str:
+def _message(view: ScanView, reads: Sequence[Read], fewer: Dim) -> str:
     name = view.op.scan_name
     if all(isinstance(read.front, int) for read in reads):
         most = max(read.front for read in reads)

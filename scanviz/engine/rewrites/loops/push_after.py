@@ -151,8 +151,8 @@ def _computed_after(
         if not rows.move(node):
             return Refusal(f"`{node.op.name}` has no batched meaning in this form", 3)
     mapping.update({view.result(result): rows.of(result.value) for result in leaving})
-    says = f"{counted(node.op.name for node in moving)} of all rows at once, after `{view.op.scan_name}`"
-    return Match(mapping, f"{says}: {named(step_output.name for step_output in leaving)}")
+    message = f"{counted(node.op.name for node in moving)} of all rows at once, after `{view.op.scan_name}`"
+    return Match(mapping, f"{message}: {named(step_output.name for step_output in leaving)}")
 
 
 def sums_of_rows(view: ScanView, level: Level, found: Sequence[RunningSum]) -> Match | None:
@@ -181,8 +181,8 @@ def sums_of_rows(view: ScanView, level: Level, found: Sequence[RunningSum]) -> M
                 sizes = [rows.size(size) for size in summed.to_shape.inputs[1:]]
                 total = build_one(summed.to_shape.op, total, *sizes)
         mapping.update(last_rows(running_sum, total, view, level, new.n_steps))
-    says = f"{named(running_sum.state.name for running_sum, _ in chosen)}: rows are summed after the loop"
-    return Match(mapping, says)
+    message = f"{named(running_sum.state.name for running_sum, _ in chosen)}: rows are summed after the loop"
+    return Match(mapping, message)
 
 
 class _RowSum(NamedTuple):

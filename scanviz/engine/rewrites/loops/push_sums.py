@@ -89,8 +89,8 @@ def push_out_products(node: Apply, level: Level) -> Match | Refusal | None:
         with moved_from(*maker_of(running_sum)):
             product = _product_of_rows(rows.of(a), a_turned, rows.of(b), b_turned)
         mapping.update(last_rows(running_sum, product, view, level, new.n_steps))
-    says = f"{named(running_sum.state.name for running_sum, _ in products)}: products added up in the loop are one product after it"
-    return Match(mapping, says)
+    states = named(running_sum.state.name for running_sum, _ in products)
+    return Match(mapping, f"{states}: products added up in the loop are one product after it")
 
 
 def maker_of(running: RunningSum) -> tuple[Provenance, int]:

@@ -100,8 +100,8 @@ const marked = (text) => text.split("`").map((part, k) => (k % 2 ? element("code
 const loopOf = (key) => data.loops.find((each) => each.key === key);
 const functionOf = (key) => data.functions.find((each) => each.key === key);
 
-/** Say something to those who do not see the page. */
-function say(text) {
+/** Announce a text to screen readers. */
+function announce(text) {
   document.getElementById("said").textContent = text;
 }
 

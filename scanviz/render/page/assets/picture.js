@@ -100,7 +100,7 @@ class Picture {
       element("p", {}, counterparts.size ? `Corresponds to: ${[...counterparts].map((each) => this.label(each)).join(", ")}. ` : "",
         `Reaches ${reached.size - 1} others`, outputs.length ? `, of the outputs: ${outputs.join(", ")}.` : " and none of the outputs."),
       button("nodes that reach it", () => this.show(this.reached(id, false), id)), " ", button("clear", () => this.clear()));
-    say(this.about.textContent);
+    announce(this.about.textContent);
   }
 
   label(id) {
@@ -113,7 +113,7 @@ class Picture {
       part.classList.toggle("reached", seen.has(key) && key !== id);
       part.classList.toggle("dim", !seen.has(key));
     }
-    say(`${seen.size - 1} nodes reach ${this.label(id)}`);
+    announce(`${seen.size - 1} nodes reach ${this.label(id)}`);
   }
 
   clear() {

@@ -80,7 +80,7 @@ function goToFirstBad() {
     const bad = firstBad(data.traces.filter((each) => each.loop === key));
     if (bad) { choose({ view: "player", loop: key, step: bad.step }); return; }
   }
-  say("No value that was kept is NaN or infinite.");
+  announce("No value that was kept is NaN or infinite.");
 }
 
 function firstBad(traces) {
@@ -116,7 +116,7 @@ function playerOf(loop) {
   const step = Math.min(state.step, Math.max(0, steps - 1));
   const forward = forwardStep(loop, step, steps);
   const said = `Step ${step} of ${steps}${forward === null ? "" : ` (belongs to step ${forward} of ${loopOf(loop.gradient_of)?.name ?? "the forward loop"})`}`;
-  say(said);
+  announce(said);
   const order = ["mitmot", "mitsot", "sitsot", "nitsot", "sequence"];
   const buffers = loop.variables.map((each, k) => [each, k]).filter(([each]) => order.includes(each.kind))
     .sort(([a], [b]) => order.indexOf(a.kind) - order.indexOf(b.kind));
@@ -165,13 +165,13 @@ function buffer(loop, variable, index, step) {
   const cells = [];
   if (from > 0) cells.push(element("li", { class: "gap" }, "…"));
   for (let row = from; row < to; row++) {
-    const told = names.get(row) ?? [];
-    const kind = told.some((each) => each.startsWith("writes")) ? (told.some((each) => each.startsWith("reads")) ? "both" : "written") : told.length ? "read" : "";
+    const marks = names.get(row) ?? [];
+    const kind = marks.some((each) => each.startsWith("writes")) ? (marks.some((each) => each.startsWith("reads")) ? "both" : "written") : marks.length ? "read" : "";
     cells.push(element("li", { class: `row ${kind} ${row < before ? "initial" : ""}`, "data-row": row, style: heat(row) },
-      element("span", { class: "index" }, String(row)), told.map((each) => element("span", { class: "tap" }, each)), row < before && !told.length ? element("span", { class: "tap" }, "initial") : null, meanOf(row)));
+      element("span", { class: "index" }, String(row)), marks.map((each) => element("span", { class: "tap" }, each)), row < before && !marks.length ? element("span", { class: "tap" }, "initial") : null, meanOf(row)));
   }
   if (to < total) cells.push(element("li", { class: "gap" }, "…"));
-  const words = [...names].map(([row, told]) => `row ${row}: ${told.join(" and ")}`).join("; ");
+  const words = [...names].map(([row, marks]) => `row ${row}: ${marks.join(" and ")}`).join("; ");
   return element("section", { class: "buffer", "data-variable": index, "aria-label": `${variable.kind} ${variable.name}` },
     element("h3", {}, variable.name, " ", element("small", {}, aboutRows(variable, total))),
     element("ol", { class: "ruler" }, cells),

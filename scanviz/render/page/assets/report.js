@@ -22,7 +22,7 @@ function outcomeText(outcome) {
   return `The run ended by ${outcome.status}${code}${outcome.message ? `: ${outcome.message}` : ""}. The page shows the record until then.`;
 }
 
-/** The run in a few sentences, each with the place where more is told. */
+/** The run in a few sentences, each with a link to its details. */
 function verdictPart() {
   if (!data.verdict.length && !data.to_try) return null;
   return element("section", { class: "verdict", "aria-label": "verdict" },
@@ -31,7 +31,7 @@ function verdictPart() {
       button("advice", () => document.querySelector("[aria-label='advice']").scrollIntoView(), { class: "link" })) : null);
 }
 
-/** Where more is told of a sentence of the verdict. */
+/** A link from a sentence of the verdict to its details. */
 function verdictLink(sentence) {
   const { topic, loop, step, source } = sentence;
   const to = (text, change) => button(text, () => choose(change), { class: "link" });

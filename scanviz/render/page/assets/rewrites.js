@@ -29,7 +29,7 @@ function rewritesView() {
     box.replaceChildren(...difference(history, applications[at]));
   };
   filter.addEventListener("change", () => { onlyLoop = filter.checked; list(); });
-  listeners.push((changed) => { if (changed.includes("rewrite") && box.isConnected) { list(); show(); filmShown?.follow(state.rewrite); say(applications[state.rewrite]?.message ?? ""); } });
+  listeners.push((changed) => { if (changed.includes("rewrite") && box.isConnected) { list(); show(); filmShown?.follow(state.rewrite); announce(applications[state.rewrite]?.message ?? ""); } });
   list();
   show();
   const move = (step) => choose({ rewrite: Math.max(0, Math.min(applications.length - 1, state.rewrite + step)) });
@@ -128,10 +128,10 @@ function gains(history, one) {
   const change = (old, now, words, shown = count) => (typeof old === "number" && typeof now === "number" && shown(old) !== shown(now) ? `${shown(old)} → ${shown(now)} ${words}` : null);
   const all = (old, now) => [change(old?.operations, now?.operations, "operations"), change(old?.flops, now?.flops, "floating-point operations"),
     change(old?.bytes_moved, now?.bytes_moved, "read and written", bytes), change(old?.buffer_bytes, now?.buffer_bytes, "rows kept", bytes)].filter(Boolean).join(", ");
-  const told = (of, old, now) => (all(old, now) ? [`${of}: ${all(old, now)}`] : []);
+  const line = (of, old, now) => (all(old, now) ? [`${of}: ${all(old, now)}`] : []);
   if (before && after) {
     const steps = Object.keys(after.per_step).filter((name) => before.per_step[name]);
-    return [...steps.flatMap((name) => told(`a step of ${name}`, before.per_step[name], after.per_step[name])), ...told("a call", before, after)];
+    return [...steps.flatMap((name) => line(`a step of ${name}`, before.per_step[name], after.per_step[name])), ...line("a call", before, after)];
   }
   const changed = [["operations", "operations"], ["flops", "floating-point operations"], ["bytes_moved", "bytes moved"], ["buffer_bytes", "bytes of rows"]];
   const steps = Object.entries(one.cost.per_step).map(([name, many]) => `a step of ${name} has ${many} operations now`);

@@ -33,11 +33,10 @@ const SIDES = ["outer inputs", "inner inputs", "inner outputs", "outer outputs"]
 function mappingPart(loop) {
   const box = element("div", { id: "mappings" });
   const rows = byKind(loop.variables).filter(([each]) => each.inner_inputs.length + each.inner_outputs.length);
-  const chosen = (name) => say(name);
   box.append(table("Mappings: each row is one loop variable", SIDES.map((name) => ({ name })),
     rows.map(([each, k]) => ({
       "data-variable": k, class: "choosable", tabindex: "0",
-      onclick: (event) => light(event.currentTarget, chosen, each), onfocus: (event) => light(event.currentTarget, chosen, each),
+      onclick: (event) => light(event.currentTarget, each), onfocus: (event) => light(event.currentTarget, each),
       cells: [each.outer_input ?? "(its rows alone)", each.inner_inputs.join(", ") || "–", each.inner_outputs.join(", ") || "–", each.outer_output ?? "–"],
     }))));
   return element("section", { "aria-label": "mappings" }, element("h3", {}, "Mappings"), box,
@@ -46,9 +45,9 @@ function mappingPart(loop) {
         Object.entries(loop.var_mappings).map(([name, entries]) => [name, Object.entries(entries).map(([from, to]) => `${from} → ${to.length === 1 ? to[0] : `[${to.join(", ")}]`}`).join("   ")]))));
 }
 
-function light(row, told, variable) {
+function light(row, variable) {
   for (const each of row.closest("main").querySelectorAll("[data-variable]")) each.classList.toggle("counterpart", each.dataset.variable === row.dataset.variable);
-  told(`${variable.kind} ${variable.name}: ${variable.inner_inputs.join(", ")} ${variable.why}`);
+  announce(`${variable.kind} ${variable.name}: ${variable.inner_inputs.join(", ")} ${variable.why}`);
 }
 
 function connectionPart(loop) {

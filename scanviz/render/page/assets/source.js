@@ -16,8 +16,8 @@ function sourceView() {
 function showLine(source) {
   choose({ view: "source" });
   const row = [...document.querySelectorAll("[data-line]")].find((each) => each.dataset.line === place(source));
-  if (!row) { say(`${place(source)} took no time of its own.`); return; }
+  if (!row) { announce(`${place(source)} took no time of its own.`); return; }
   row.classList.add("chosen");
   row.scrollIntoView({ block: "center" });
-  say(`${place(source)}: ${source.text}`);
+  announce(`${place(source)}: ${source.text}`);
 }

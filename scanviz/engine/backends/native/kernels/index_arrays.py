@@ -35,7 +35,7 @@ class Picks(NamedTuple):
         The shape of the picks.
     held : tuple of Value
         The address of the index along each axis: int64, one pick after another.
-    looked_at : tuple of int
+    checked : tuple of int
         How many are checked: one for a scalar beside an empty array of indices.
     sizes, strides : tuple of int
         The sizes and strides of those axes.
@@ -45,7 +45,7 @@ class Picks(NamedTuple):
 
     shape: tuple[int, ...]
     held: tuple[Value, ...]
-    looked_at: tuple[int, ...]
+    checked: tuple[int, ...]
     sizes: tuple[int, ...]
     strides: tuple[int, ...]
     before: int
@@ -88,8 +88,8 @@ def picks_of(
         step.operand(_in_order(step, array, wanted, written)).address
         for array, wanted in zip(arrays, shapes, strict=True)
     ]
-    looked_at = tuple(map(math.prod, shapes))
-    return Picks(shape, tuple(held), looked_at, place.shape[axes], place.strides[axes], before)
+    checked = tuple(map(math.prod, shapes))
+    return Picks(shape, tuple(held), checked, place.shape[axes], place.strides[axes], before)
 
 
 def _in_order(step: Step, array: ArrayPlace, shape: tuple[int, ...], written: ArrayPlace) -> ArrayPlace:
@@ -133,7 +133,7 @@ def _held(step: Step, picks: Picks, axis: int, number: Value, lanes: int) -> Val
 def all_inside(step: Step, picks: Picks) -> Value:
     """Return whether all indices are inside their axes."""
     code, holds = step.code, constant(True, BOOLEAN)
-    for axis, (size, many) in enumerate(zip(picks.sizes, picks.looked_at, strict=True)):
+    for axis, (size, many) in enumerate(zip(picks.sizes, picks.checked, strict=True)):
         if not many:
             continue
         farthest = constant(0, "int64")

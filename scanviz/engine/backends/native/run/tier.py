@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from scanviz.engine.observation.sampling import Variant
     from scanviz.engine.observation.stamps import Clock, Stamps
 
-WATCHED = "while it is recorded, loops and branches inside run one by one, and slower"
+OBSERVED_SLOWER = "while it is recorded, loops and branches inside run one by one, and slower"
 INNER_SAMPLES = 3  # one sample of operations in three times the inner loops themselves
 MORE = 16  # a call takes at most so many times the steps of the one before: the first step's time is unknown
 EMITS = Emits(
@@ -316,7 +316,7 @@ def machine_code(
     made = NativeSpecialised(plan, native_tier(tier), write, "machine code for the shapes met")
     if code.machine.was_kept:
         made.why += ", kept on disk from an earlier run"
-    inside = [WATCHED] if code.arguments.holds_inside and has_branches(loop.body) else []
+    inside = [OBSERVED_SLOWER] if code.arguments.holds_inside and has_branches(loop.body) else []
     made.why = "; ".join([made.why, *inside, *code.reasons()])
     return made
 

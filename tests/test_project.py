@@ -81,6 +81,7 @@ BROUGHT_BY = {
     "aiohttp": "textual-serve",
     "cupy": "cupy-cuda12x",
     "cupyx": "cupy-cuda12x",
+    "cuda": "cupy-cuda12x",  # CuPy brings cuda-pathfinder
     "cupy_backends": "cupy-cuda12x",
 }
 OPTIONAL = ("parquet", "tui-web", "jupyter", "cuda12", "test")

@@ -127,6 +127,8 @@ class LoopCode:
         Whether there is a variant with one stamp per step, so that operations are timed in a sample of the steps.
     steps_at_once : int or None
         Largest number of steps per call, for code that ctrl+c does not interrupt.
+    takes_whole_runs : bool
+        Whether an observed run is not cut into parts: the code takes all its steps at once.
     """
 
     __slots__ = ()
@@ -137,6 +139,7 @@ class LoopCode:
     keeps_buffers: bool
     clock: Clock
     samples = True
+    takes_whole_runs = False
     steps_at_once: int | None = None
 
     @property

@@ -55,7 +55,10 @@ def run_observed(
         try:
             arena.check_rows()
             samples = probe.level is ProbeLevel.STEPS and code.samples
-            for name, first, end in scheduled(arena.steps, samples, schedule):
+            parts = scheduled(arena.steps, samples, schedule)
+            if code.takes_whole_runs:
+                parts = iter([("ops", 0, arena.steps)])
+            for name, first, end in parts:
                 run.part(name, first, end)
                 if run.done == arena.steps:
                     break

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scanviz.engine.backends.cupy.arrays import read_index
+from scanviz.engine.backends.cupy.fused_loop import FusedLoop
 from scanviz.engine.backends.cupy.table import CUPY, TRAFFIC, fetched, is_device
 from scanviz.engine.backends.other_tier import OtherTierRunner
 from scanviz.engine.backends.source.emitter import Emitter, Library
@@ -209,7 +210,7 @@ def device_executable(program: Program, xp: Any, name: str) -> DeviceExecutable:
         return DeviceInterpreter(program, perform, module, name, OtherTierRunner)
 
     tier = Tier(name, Emits(writes, overwrites), module, interpreted)
-    library = Library(tier, partial(statements, perform))
+    library = Library(tier, partial(statements, perform), FusedLoop)
     return DeviceExecutable(program, library, module, partial(device_executable, program, xp, name))
 
 

@@ -14,6 +14,8 @@ import warnings
 
 import numpy as np
 
+from scanviz.engine.errors import BackendError
+
 NAMES = """
 add subtract multiply true_divide floor_divide remainder power maximum minimum fmax fmin arctan2 hypot logaddexp copysign
 equal not_equal less less_equal greater greater_equal logical_and logical_or logical_xor logical_not bitwise_and bitwise_or
@@ -44,6 +46,8 @@ class FakeArray:
     ndim = property(lambda self: self.array.ndim)
     nbytes = property(lambda self: self.array.nbytes)
     size = property(lambda self: self.array.size)
+    itemsize = property(lambda self: self.array.itemsize)
+    strides = property(lambda self: self.array.strides)
 
     @property
     def __cuda_array_interface__(self):
@@ -291,13 +295,24 @@ class FakeStream:
         self.waited_for.append(event)
 
 
-class FakeCupy(types.ModuleType):
-    """A module with CuPy's names."""
+def _no_kernels(source, name):
+    raise BackendError("the stand-in runs no kernels")
 
-    def __init__(self):
+
+class FakeCupy(types.ModuleType):
+    """A module with CuPy's names.
+
+    Parameters
+    ----------
+    kernel_launcher : callable
+        ``kernel_launcher(source, name)`` returns what launches a kernel.
+    """
+
+    def __init__(self, kernel_launcher=_no_kernels):
         import scipy.special
 
         super().__init__("fake_cupy")
+        self.kernel_launcher = kernel_launcher
         self.raising, self.waits = False, 0
         self.linalg = _Linalg(self)
         special = {name: _Function(getattr(scipy.special, name)) for name in SPECIAL}

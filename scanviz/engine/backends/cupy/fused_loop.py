@@ -12,6 +12,7 @@ from scanviz.engine.backends.cupy.elements import elements_of
 from scanviz.engine.backends.cupy.kernel import NAME, THREADS, Kernel, loop_kernel
 from scanviz.engine.backends.cupy.kernel_arguments import Argument
 from scanviz.engine.backends.cupy.kernel_draws import NotFusedError
+from scanviz.engine.backends.cupy.table import fetched
 from scanviz.engine.errors import BackendError
 from scanviz.engine.ops.draws.philox import advance
 from scanviz.engine.program.instructions import is_scalar
@@ -112,7 +113,7 @@ class FusedCode:
         launch((rows if kernel.row_threads else -(-rows // block),), (block,), tuple(given))
         end, stopped = last, 0
         if reports:
-            steps, stopped, failed = done[0].get().tolist()
+            steps, stopped, failed = fetched(done[0]).tolist()
             if failed:
                 raise OutOfRangeError
             end = steps if stopped else last

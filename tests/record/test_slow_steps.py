@@ -133,3 +133,10 @@ def test_where_numpy_ran_other_shapes_later_its_steps_are_not_of_the_time_before
     assert "before there was machine code, or when they were looked at" in in_other_code(
         replace(loop, tiers=inside)
     )
+
+
+def test_steps_in_other_code_are_a_cause_only_if_they_are_most_of_the_slow_time() -> None:
+    numbers = {"other_code_steps": 80.0, "other_code_ns": 40_000.0}
+    loop = LoopRecord(1, 1, None, "h", None, total_ns=9_000_000, measures=numbers)
+    assert slow_in_words(loop, 4e6) == "80 steps ran in other code, 40.0 µs each"
+    assert slow_in_words(loop, 9e6).startswith("why is not known")

@@ -118,8 +118,8 @@ def reasons(loop: LoopRecord, slow_ns: float) -> list[str]:
     numbers, found = loop.measures, list[str]()
     if period := period_of(loop):
         found.append(f"most of the slowest come once in {period:,} steps")
-    if other := in_other_code(loop):
-        found.append(other)
+    if other_code_ns(loop) > MOST_OF_IT * slow_ns:
+        found.append(in_other_code(loop))
     if longer := _longer(loop):
         found.append(longer)
     off = max(0.0, loop.total_ns - numbers.get("cpu_ns", loop.total_ns))

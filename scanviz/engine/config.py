@@ -56,15 +56,15 @@ class NativeConfig:
     Attributes
     ----------
     cache : str
-        Where compiled loops are kept for later processes: ``"auto"`` is the platform's folder for such things, ``"off"`` keeps
-        none, else the path of a folder.  It serves only if it belongs to the user and nobody else may write to it.
+        Folder of compiled loops for later processes: ``"auto"`` is the platform's cache folder, ``"off"`` disables the cache, other
+        values are the path of a folder.  The folder must belong to the user, and be writable for the user only.
     cache_bytes : int
-        How large that folder may grow, about; what was not used for longest goes.
+        Approximate limit on the size of that folder; least recently used entries are removed first.
     pays_after : float
-        The mode ``"auto"`` compiles a loop before the first step that would bring what the loops of its function have taken on
-        NumPy, by estimate, over so many seconds.  0 compiles all loops, infinity none.
+        Compile threshold of the mode ``"auto"``: a loop is compiled before its function's loops would take more than this estimated
+        NumPy time, in seconds.  0 compiles all loops, infinity none.
     threads : int
-        How many threads one call of a loop may use at most; 0 for as many as the process may have processors.
+        Most threads that one call of a loop may use; 0 for the number of processors available to the process.
     """
 
     __slots__ = ("cache", "cache_bytes", "pays_after", "threads")
@@ -90,7 +90,7 @@ class Config:
     Attributes
     ----------
     floatX : str
-        dtype of constructors without one (``T.matrix()``): ``"float64"`` or ``"float32"``.
+        Default dtype of constructors (``T.matrix()``): ``"float64"`` or ``"float32"``.
     mode : str
         Name of the default tier: ``"auto"``, ``"numpy"``, ``"native"``, ``"reference"``, ``"cupy"`` or a plug-in's.
     rewrites : str
@@ -101,7 +101,7 @@ class Config:
     native : NativeConfig
         Settings of native code.
     kept_memory : int
-        Bytes of memory of long arrays that nobody holds any more, kept for the rows of later calls; 0 gives it back to the system.
+        Most bytes of unused long arrays kept for the rows of later calls; 0 returns the memory to the system.
     traceback : str
         ``"short"`` hides scanviz's own frames in the tracebacks that Python prints, ``"full"`` shows them.
 

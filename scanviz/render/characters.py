@@ -1,8 +1,8 @@
 """A picture in plain characters: a row a node, values as lines that run down on the left to where they are read.
 
-A line begins at the node that gives a value and ends at the last that reads it; a node joins the lines of its inputs.
-Loops are boxes around their rows.  Values for a later step are named with an arrow, because their lines would go back up; so is
-the cell that an operation of a step-by-step picture writes, for all cells stand above all steps.
+A line begins at the node of a value and ends at its last reader; a node joins the lines of its inputs.  Loops are boxes around
+their rows.  Values for a later step are named with an arrow, because their lines would go back up.  The same holds for cells that
+an operation of a step-by-step picture writes: all cells stand above all steps.
 """
 
 from __future__ import annotations
@@ -90,9 +90,9 @@ class DrawnLine(Struct, frozen=True):
     part : str
         Id of the node, or of the loop whose box begins here; empty for others.
     rails : int
-        How many columns of it are for lines between nodes.
+        Columns for lines between nodes.
     kept : int
-        How many characters at its end stay where it is cut: a time, how many operations a closed loop has.
+        Characters at its end that a cut keeps: a time, or the operation count of a closed loop.
     """
 
     text: str
@@ -160,7 +160,7 @@ class CharacterDrawing:
         drawn = without(reads, self.named)
         self.lanes = lanes_of(names, drawn, lambda ended, name: lasting is None or (ended, name) in lasting)
         lanes = max(self.lanes.values(), default=0) + 1
-        self.close = 2 * lanes - 1 > width * 2 // 5  # side by side where that leaves little for words
+        self.close = 2 * lanes - 1 > width * 2 // 5  # adjacent lanes leave more room for words
         self.room = lanes if self.close else 2 * lanes - 1
         self.width = max(40, width, self.room + 2 + words)
         self.in_sight = max(40, width)

@@ -17,7 +17,7 @@ class Paint(NamedTuple):
     Attributes
     ----------
     fill, line : str
-        Of its inside and its border, as ``#rrggbb``.
+        Colours of the inside and the border, as ``#rrggbb``.
     """
 
     fill: str

@@ -37,7 +37,7 @@ class DrawOptions(Struct, frozen=True):
     engine : str
         Layout engine.
     seconds : float
-        How long Graphviz may take.
+        Time limit for Graphviz.
     width : int
         Columns of a picture in characters.
     ascii_only : bool
@@ -69,7 +69,7 @@ def written(
     form : {"svg", "png", "pdf", "dot", "txt", "json", "graphml", "html"}
         The format.
     options : DrawOptions, optional
-        How.
+        Options of the picture.
     unfolded : sequence of (str, Diagram)
         Pictures of folded parts, with their titles; a page shows them when they are opened.
 
@@ -160,7 +160,7 @@ class Picture:
     diagram : Diagram
         The picture.
     options : DrawOptions
-        How.
+        Options of the picture.
     """
 
     def __init__(self, diagram: Diagram, options: DrawOptions) -> None:
@@ -221,7 +221,7 @@ def draw(
     what : Variable, list of Variable, Function, Scan, Session or ProfileRecord
         A function is drawn as it runs, of a profile the function that took the most time, with its times.
     path : path, optional
-        Where to write it: ``.svg``, ``.png``, ``.pdf``, ``.dot``, ``.html``, ``.txt``, ``.json`` or ``.graphml``.
+        The file to write: ``.svg``, ``.png``, ``.pdf``, ``.dot``, ``.html``, ``.txt``, ``.json`` or ``.graphml``.
     scan : str, optional
         This loop alone.
     depth : int, optional

@@ -26,7 +26,7 @@ from scanviz.render.svg import to_svg
 
 DOT, OWN = "Graphviz dot", "scanviz's own layout"
 LARGEST = 400  # nodes that a person reads
-LARGEST_IN_TIME = 1600  # of steps side by side, which are alike
+LARGEST_IN_TIME = 1600  # of steps side by side, which look the same
 MOST_LINES = 4_000  # that our own layout leads past one another in a few seconds
 
 
@@ -79,7 +79,7 @@ def drawn(
     engine : {"auto", "dot", "own"}
         The engine; ``"auto"`` is scanviz's own layout, and dot for a PDF.
     seconds : float
-        How long Graphviz may take.
+        Time limit for Graphviz.
     types : bool
         Whether dtypes and shapes are written on nodes.
     largest : int
@@ -92,7 +92,7 @@ def drawn(
     Raises
     ------
     CannotDrawError
-        If Graphviz is needed and not installed, or fails; if scanviz's own layout is asked for a PDF.
+        If Graphviz is needed and not installed, or fails; if a PDF is requested from scanviz's own layout.
 
     Examples
     --------

@@ -1,7 +1,6 @@
 """Lines beside rows: a lane for each value, from the row of its operation to its last reader.
 
-Lanes are found once; a drawing may be all of a picture or its part at a moment, and all stays in place.
-(The idea of lines beside rows is that of ``git log --graph``.)
+Lanes are found once, so all frames of a film have the same lanes.  The idea of lines beside rows is that of ``git log --graph``.
 """
 
 from __future__ import annotations

@@ -73,7 +73,7 @@ def to_svg(diagram: Diagram, placed: Placed, *, types: bool = False) -> str:
     diagram : Diagram
         The picture.
     placed : Placed
-        Where.
+        Positions of its parts.
     types : bool
         Whether dtypes and shapes are written on nodes.
 

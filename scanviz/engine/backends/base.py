@@ -25,7 +25,7 @@ class Availability(NamedTuple):
     works : bool
         Whether programs can be run.
     why : str
-        What it runs on, or what is missing.
+        The device or library that it uses, or the missing part.
     how_to_get : str
         The command that installs what is missing; empty where nothing is.
     version : str
@@ -86,9 +86,9 @@ class Executable(Protocol):
     """A compiled program.
 
     ``run`` may be called from several threads at once.  It never writes into the arrays it is given, and never returns
-    an array that it will write to again; what it returns may share memory with inputs, constants or other outputs.
+    an array that it will write to again; results may share memory with inputs, constants or other outputs.
 
-    An executable whose results never do has an attribute ``gives_own`` that is True: then that is not checked.
+    The attribute ``gives_own`` is True if results never share memory: then calls skip the check.
     One that runs by plans also has a method ``plans()``: the plan of each loop run so far, by the loop's key, for the history of
     rewrites and for printed Programs.
     """

@@ -1,7 +1,7 @@
 """Operations with native code, by names and types alone.
 
-Rewrites ask for nodes of a graph, the emitter for instructions of a Program.  What the emitter refuses after all is called out, or
-leaves the loop to NumPy.  The emitter is not imported: programs with short loops never need it.
+Rewrites query nodes of a graph, the emitter queries instructions of a Program.  An instruction that the emitter still refuses is
+called out, or leaves the loop to NumPy.  The emitter is not imported: programs with short loops never need it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Registry of backends: built-in ones, and plug-ins of the entry-point group ``scanviz.backends``.
 
-A backend is imported on first use, so nobody pays for LLVM or CuPy without using it; a missing one says how to get it.
+A backend is imported on first use, so programs without LLVM or CuPy do not pay for them.  The error for a missing backend has the
+command that installs it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Cut the graph at computed inputs: nothing above such an input is computed, not even a size.
 
-A fresh variable without an owner replaces each of them, so no rule can look past it for sizes or for work to move.
+A fresh variable without an owner replaces each computed input, so no rule can move sizes or work past it.
 """
 
 from __future__ import annotations

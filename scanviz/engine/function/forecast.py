@@ -1,11 +1,11 @@
 """Forecast the peak memory of a call from the shapes of its inputs alone: nothing is run.
 
-The Program is planned for the shapes, and gone through as it will be run: an array is there from the instruction that makes it
-until nothing reads it or anything that looks into it; a loop holds its rows, its buffers, what a step makes anew and the loops
-inside, one at a time, while it runs.  What is counted is what :mod:`scanviz.engine.observation.ledger` counts in a call.
+The Program is planned for the shapes and walked through in order of execution.  An array lives from its instruction until the last
+read of it or of its views.  A running loop holds its rows, its buffers, a step's new arrays, and its inner loops one at a time.
+The forecast counts the same arrays as :mod:`scanviz.engine.observation.ledger` in a call.
 
-Limits: a loop that ends by a condition is taken to do all its steps; of the sides of a branch the larger one counts; arrays whose
-shape depends on the elements of arrays are named, and not counted.
+Limits: a loop with a stop condition counts with all its steps, a branch with its larger side.  Arrays whose shape depends on values
+are named, but not counted.
 """
 
 from __future__ import annotations
@@ -263,7 +263,7 @@ class _Walk:
     def _loop(self, known: Known, plans: Sequence[Plan] | None, loop: LoopInstruction) -> _Held:
         """Return the bytes held while a loop runs, and those of its results.
 
-        It is planned as it will be, for shapes alone: with what surrounds it or, where they depend on numbers, when it is run.
+        The loop is planned as at run time, from shapes only.
         """
         steps, shapes = known.numbers.get(loop.n_steps), step_inputs(loop, known.shapes)
         inner = self._planned(loop, shapes) if not plans or loop.key in self._tiers else None

@@ -1,7 +1,7 @@
 """Advice about work that could leave a loop: of non-sequences only, products of sequences, random draws.
 
-The rules PushOutNonSeqScan, PushOutSeqScan and batch_draws do this; advice is about what they refused or were not allowed to do.
-Only timed operations count, and none inside branches.
+The rules PushOutNonSeqScan, PushOutSeqScan and batch_draws do this; the advice covers work that they refused or that the mode
+excludes.  Only timed operations outside branches count.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ def render_advice(
     record : ProfileRecord
         The run that it is about.
     advice : sequence of Advice
-        What :func:`scanviz.profiler.advice.advice_of` found.
+        Result of :func:`scanviz.profiler.advice.advice_of`.
     width : int
         Columns; less than 40 counts as 40.
     color : bool
@@ -131,7 +131,7 @@ def to_try(record: ProfileRecord, advice: Sequence[Advice] | None = None) -> Ver
     record : ProfileRecord
         The run.
     advice : sequence of Advice, optional
-        What it gives rise to, where that is known already.
+        The record's advice, if known already.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """All advice of a record, and the rules about loops: tiny steps, short inner loops, repeated compilation.
 
 Each rule looks for one thing, and gives no advice without evidence in the record, or about less than 2 % of the run.  Gains are
-estimates, and the text says how each was made; gains of several pieces of advice about one loop don't add up.
+estimates; the text shows how each was made.  Gains of several pieces of advice about one loop don't add up.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ class Difference(NamedTuple):
     a, b : str
         Its values in A and B.
     fix : str
-        How to remove it.
+        The remedy.
     """
 
     what: str

@@ -84,7 +84,7 @@ class Compared(Struct, frozen=True):
     Attributes
     ----------
     figure : Figure
-        It, as in B, or in A if B lacks it.
+        The function, loop or operation in B, or in A if B lacks it.
     verdict : str
         ``"slower"``, ``"faster"``, ``"same"`` (within noise), ``"new"``, ``"gone"``, ``"no verdict"`` (the runs differ too much)
         or ``"not measured"``.

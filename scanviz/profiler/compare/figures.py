@@ -1,6 +1,6 @@
 """List the comparable times of a run, each under a key that is the same in another run.
 
-The key of a function is its name, that of a loop the names on the way to it, that of an operation its loop, the file and text
+A function's key is its name.  A loop's key adds the names of the outer loops.  An operation's key is its loop, the file and text
 of its line, and its expression.  In a default name ("scan at rnn.py:9") the text of the line replaces its number.  Equal keys
 are numbered. For edited programs see ``matching``.
 
@@ -58,7 +58,7 @@ class Estimate(NamedTuple):
     cold : bool
         Whether it is the first call or step, which includes compilation.
     of : str
-        What ``typical_ns`` is: ``"median"`` or ``"cpu time"``.
+        Kind of ``typical_ns``: ``"median"`` or ``"cpu time"``.
     """
 
     ns: float

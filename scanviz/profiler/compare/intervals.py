@@ -1,12 +1,12 @@
 """Confidence intervals of time ratios, one for each figure that two programs share.
 
 **Several runs of both**: each run gives one number, the logarithm of its time.  Numbers far from the others are limited, so
-that one run that met something else neither makes a difference nor hides one.  Rounds, in which both programs ran one after
+that one disturbed run neither creates a difference nor hides one.  Rounds, in which both programs ran one after
 the other, get Student's interval of their differences: load that drifts from round to round cancels.  Series made apart get
 Welch's.
 
-**One run of either**: how runs differ is unknown.  The interval is made of the spread of the run's own steps, of average and
-median, which must agree, and of a floor for what differs between runs: the clock's frequency, the layout of memory, other
+**One run of either**: the differences between runs are unknown.  The interval combines the spread of the run's own steps, the
+difference of average and median, and a floor for differences between runs: the clock's frequency, the layout of memory, other
 programs.
 
 A comparison makes many intervals.  They all hold at once in 95 of 100 comparisons (Bonferroni); operations, which are many,
@@ -43,7 +43,7 @@ class ConfidenceInterval(NamedTuple):
     ratio, low, high : float
         The ratio and its bounds.
     of : str
-        Of what in each run: ``"mean"``, ``"median"`` or ``"cpu time"``.
+        Kind of number in each run: ``"mean"``, ``"median"`` or ``"cpu time"``.
     """
 
     ratio: float
@@ -60,9 +60,9 @@ def intervals(
     Parameters
     ----------
     before, after : mapping
-        What was measured of A and of B, by key and run.
+        Measured figures of A and of B, by key and run.
     counts : tuple of int
-        How often either program ran.
+        Number of runs of either program.
     rounds : bool
         Whether the runs of one number were made one after the other.
     """
@@ -113,9 +113,9 @@ def between_rounds(differences: Sequence[float], doubt: float) -> tuple[float, f
     Parameters
     ----------
     differences : sequence of float
-        Of each round, the logarithm of B's time less that of A's.
+        For each round, the logarithm of B's time less that of A's.
     doubt : float
-        How often the truth may lie farther away, as a share.
+        Probability that the true difference exceeds the bound.
 
     Examples
     --------
@@ -187,7 +187,7 @@ def of_single_runs(before: Sequence[Estimate], after: Sequence[Estimate], doubt:
     before, after : sequence of Estimate
         One a run.
     doubt : float
-        How often the interval may miss, as a share.
+        Probability that the interval misses the true ratio.
 
     Examples
     --------

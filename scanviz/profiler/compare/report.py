@@ -104,7 +104,7 @@ BUSY = 0.10  # share of call time off the processor from which it is reported
 USUAL_TOP = 12
 _WORTH = 0.01  # share of the functions' time below which new and gone operations are only counted
 FEW = 8  # rounds, below which only large differences show
-_HOPELESS = 10  # an interval this many times wider than its ratio says nothing
+_HOPELESS = 10  # an interval this many times wider than its ratio is useless
 _STYLES = {"slower": HOT, "faster": "32", "new": TITLE, "gone": TITLE}
 _PER = {"function": "a call", "loop": "a step", "operation": "each"}
 
@@ -122,7 +122,7 @@ def render_comparison(
     Parameters
     ----------
     comparison : Comparison
-        What to show.
+        The comparison to show.
     width : int
         Columns; less than 40 counts as 40.
     top : int

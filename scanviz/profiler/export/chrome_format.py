@@ -2,8 +2,8 @@
 
 Written from the public document "Trace Event Format" (Nat Duca, Dan Sinclair): ``ts`` is microseconds, the events of a
 thread stand in order of time and nest, and metadata events name process and threads.  Complete events (``X``) would be
-shorter, but readers add their start and length in floating point, and two slices that end together then overlap by a
-rounding error; ends are written out here, so equal times are equal numbers.
+shorter, but readers add their start and length in floating point: slices that end together then overlap by a rounding
+error.  Ends are written out here, so equal times are equal numbers.
 """
 
 from __future__ import annotations

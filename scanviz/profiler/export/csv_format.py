@@ -1,7 +1,7 @@
 """Tables as CSV (RFC 4180): UTF-8, one heading line, cells without a value empty, ``true`` and ``false``.
 
-Text that a spreadsheet would take for a formula (it begins with ``=``, ``+``, ``-`` or ``@``) gets a ``'`` before it, as
-OWASP's page on CSV injection advises: names come from scripts, which anybody may have written.
+Text that begins with ``=``, ``+``, ``-`` or ``@``, which a spreadsheet would take for a formula, gets a ``'`` before it.  OWASP's
+page on CSV injection advises this: names come from scripts of unknown authors.
 """
 
 from __future__ import annotations

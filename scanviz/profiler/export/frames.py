@@ -1,7 +1,7 @@
 """The times of a run as a tree of frames, for other tools.
 
-The tree is that of :func:`scanviz.record.summary.run_breakdown.parts_of`, so a frame's time is its own and that of the frames
-inside it, to the nanosecond, and any drawing of it sums to the whole as report and page do.  Own time of a frame that holds
+The tree is that of :func:`scanviz.record.summary.run_breakdown.parts_of`.  A frame's time is its own and that of the frames
+inside it, to the nanosecond, so any drawing of the tree sums to the whole as report and page do.  Own time of a frame that holds
 others is unattributed.
 """
 

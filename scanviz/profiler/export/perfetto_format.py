@@ -1,8 +1,8 @@
 """Perfetto's binary trace: packets of a process, its tracks and their slices.
 
-The messages are few and small, so they are written here, by the public description of Protocol Buffers' wire format (a key
-of field number and wire type, numbers as varints, everything else with its length before it) and the field numbers of
-Perfetto's public ``.proto`` files; no library is needed.  Names are written out and not interned: a packet can then be
+The messages are few and small, so they are written here without a library.  Sources are the public description of Protocol
+Buffers' wire format and the field numbers of Perfetto's public ``.proto`` files.  In that format a key has field number and wire
+type, numbers are varints, and all else follows its length.  Names are written out and not interned: a packet can then be
 read without those before it.
 """
 

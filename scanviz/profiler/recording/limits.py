@@ -30,7 +30,7 @@ def measured_limits(each_ns: int = EACH_NS) -> dict[str, float]:
     Parameters
     ----------
     each_ns : int
-        How long to look for each of them.
+        Measuring time of each limit.
     """
     large, medium, small = (_copying(size) for size in (LARGE, MEDIUM, SMALL))
     added, added_single = (_adding(dtype) for dtype in ("float64", "float32"))

@@ -27,13 +27,13 @@ Times = np.ndarray[Any, Any]
 
 RECENT_CALLS = 256  # latest calls whose times are kept for medians
 COLD = 8  # steps at the start of the first timed chunk that pay for cold code: left out if others follow
-WHOLE_CHUNK = 8  # chunks of so many steps leave out their first step, which enters the code
+WHOLE_CHUNK = 8  # least steps of a chunk that leaves out its first step, which enters the code
 OFF_CPU_NS = 20_000  # nanoseconds off the CPU beyond the error of the clocks
 DISTURBED_NS = 5_000  # least excess of a step that was descheduled
 BLOCKS = 256  # latest plain blocks that are kept
-LONG_BLOCK_NS = 100_000  # plain blocks of which entering the code is a negligible part
+LONG_BLOCK_NS = 100_000  # length of plain blocks for which entering the code is negligible
 FEWEST_PLAIN = 2  # plain blocks that show the time of a step
-SLOW = 2.0  # a slow step takes more than so many times the usual one
+SLOW = 2.0  # a slow step takes more than this multiple of the usual one
 FEWEST_USUAL = 16  # steps that define the usual step
 SAME = (
     0.01  # square of the relative difference of step times below which two samples represent a stretch alike

@@ -65,7 +65,7 @@ class Session(Shown):
         file : text file, optional
             ``sys.stdout`` by default.
         top : int, optional
-            Print all tables, with so many rows each.
+            Print all tables, with this number of rows each.
         scan : str, optional
             Show only this loop, in full.
         full : bool

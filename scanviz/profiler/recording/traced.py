@@ -23,7 +23,7 @@ class Traced:
     Attributes
     ----------
     result : object
-        What the call returned.
+        Result of the call.
     record : ProfileRecord
         The call as a profile; its times are not the usual ones.
     """
@@ -53,7 +53,7 @@ class Traced:
         scan : str, optional
             The loop's name; optional if values of only one loop were kept.
         run : int
-            Which run of the loop.
+            The run of the loop.
 
         Raises
         ------

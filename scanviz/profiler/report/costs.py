@@ -74,7 +74,7 @@ def step_costs(rewrites: RewritesRecord, before: int, after: int, *, changed: bo
     Parameters
     ----------
     rewrites : RewritesRecord
-        What rules did.
+        The rewrites.
     before, after : int
         Numbers of applications.
     changed : bool

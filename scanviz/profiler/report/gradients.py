@@ -39,9 +39,9 @@ def pairs(record: ProfileRecord) -> list[tuple[list[LoopRecord], list[LoopRecord
 def gradient_lines(record: ProfileRecord, width: int, top: int) -> list[ReportLine]:
     """Return a table of forward loops and their gradients; empty without gradients.
 
-    Time and steps of a loop are those of all its runs, without making its code and that of loops inside, which says nothing of
-    what a gradient costs; the gradient's of all its backward loops.  "keeps" are the rows that the forward loop stores for it, and
-    "kept" the loop variables they belong to.  There is no ratio where one side was merged with what the other knows nothing of.
+    Time and steps of a loop cover all its runs, without compilation, which is no cost of a gradient.  Those of a gradient cover all
+    its backward loops.  "keeps" are the bytes of rows that the forward loop stores for the gradient, "kept" their loop variables.
+    Without a ratio, one of the two loops was merged with a third one.
     """
     found = pairs(record)
     if not found:

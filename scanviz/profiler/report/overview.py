@@ -86,7 +86,7 @@ def render_report(
     Parameters
     ----------
     record : ProfileRecord
-        What to show.
+        The profile to show.
     width : int
         Columns; less than 40 counts as 40.
     top : int

@@ -60,9 +60,9 @@ def render_rewrites(
     Parameters
     ----------
     record : ProfileRecord
-        What to show.
+        The profile to show.
     view : RewritesOptions
-        What of it.
+        The selection.
     width : int
         Columns.
     color : bool
@@ -76,7 +76,7 @@ def render_rewrites(
     asked = view if view is not None else RewritesOptions()
     lines: list[ReportLine] = []
     functions = [function for function in chosen(record, asked) if function.rewrites is not None]
-    if asked.step is not None:  # functions that were rewritten so often; all, to say so, where none was
+    if asked.step is not None:  # functions with this rewrite; all, if there is none
         functions = [function for function in functions if _has_step(function, asked.step)] or functions
     for function in functions:
         if function.rewrites is not None:
@@ -235,7 +235,7 @@ def _moved(entry: RewriteRecord) -> Iterator[str]:
 def _cost_change(rewrites: RewritesRecord, entry: RewriteRecord, longest: int | None = None) -> Iterator[str]:
     """Return the change of cost by an application, in numbers where known, and in named sizes.
 
-    Where there is room for so many characters alone, sizes stand where there are no numbers, of long sums the first terms.
+    With limited room, named sizes appear only where numbers are unknown, and long sums are cut after their first terms.
     """
     if entry.cost is None or entry.difference is None:
         return

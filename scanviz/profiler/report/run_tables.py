@@ -25,7 +25,7 @@ MOST_GONE = 8
 _WORTH = 0.02  # of all calls: operations outside of loops that take less are not listed
 WIDE = 96  # columns from which on rates have room
 MIDDLE = 78  # columns that all of a line's numbers have room in, beside its code
-_FEW = 5  # rows of a table of the whole run, where not more are asked for
+_FEW = 5  # default rows of a table of the whole run
 
 
 def whole_lines(record: ProfileRecord, parts: Sequence[RunPart]) -> list[ReportLine]:

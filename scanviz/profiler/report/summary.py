@@ -47,13 +47,13 @@ def render_summary(
     Parameters
     ----------
     record : ProfileRecord
-        What to show.
+        The profile to show.
     width : int
         Columns; less than 40 counts as 40.
     color : bool
         Whether to add terminal colours.
     to_try : VerdictSentence, optional
-        What would make the run faster, from :func:`scanviz.profiler.advice.report.to_try`.
+        Advice with a certain gain, from :func:`scanviz.profiler.advice.report.to_try`.
     more : sequence of str
         Last lines: where the profile is, and the commands that show more.
 

@@ -18,9 +18,7 @@ from scanviz.record.summary.slow_steps import (
 RARE = (
     0.2  # largest share of steps of a branch that counts as rare; it is reported if it takes much of the time
 )
-MUCH = (
-    0.05  # of the loop's work: times of takings are medians, so what the loop waited is no part of the whole
-)
+MUCH = 0.05  # of the loop's work: times of takings are medians, so the loop's waiting time is not counted
 
 
 def tail_lines(loop: LoopRecord) -> list[ReportLine]:

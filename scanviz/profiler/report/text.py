@@ -15,7 +15,7 @@ from typing import NamedTuple, TextIO
 from scanviz.record.plain_text import sanitize
 
 HEADING, TITLE, QUIET, WARNING, HOT = "1", "1;36", "2", "33", "31"
-NARROWEST = 40  # columns of a report; less counts as so many
+NARROWEST = 40  # least columns of a report
 _WITH_UNIT = re.compile(r"(?<=\d) (?=(?:[µnm]?s|%|[KMG]?i?B)(?!\w))")
 
 

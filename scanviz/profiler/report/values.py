@@ -56,7 +56,7 @@ def render_values(
     Parameters
     ----------
     record : ProfileRecord
-        What to show.
+        The profile to show.
     width : int
         Columns; less than 40 counts as 40.
     step : int, optional
@@ -73,7 +73,7 @@ def render_values(
     Raises
     ------
     ScanvizError
-        What ``look`` raises.
+        The exception of ``look``.
 
     Examples
     --------

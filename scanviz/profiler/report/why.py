@@ -1,7 +1,7 @@
 """The origin of a node: the chain of rewrites behind it, down to the user's line.
 
-What is asked for may be called by the name of its line, or as it was called before a rule made it anew (``h`` for ``h~2``), by the
-name of a loop or of one of its results, or by a line of the script.
+The node is selected by its name, by its name before a rule rebuilt it (``h`` for ``h~2``), by the name of a loop or of a loop's
+result, or by a line of the script.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from scanviz.record.plain_text import sanitize
 
 DEEPEST = 40  # links of a chain that are followed
 TYPED = "grad_"  # what may be written for ∂
-_AGAIN = re.compile(r"~\d+$")  # what is added to a name that is taken
+_AGAIN = re.compile(r"~\d+$")  # suffix of a name that is taken
 
 
 def why_lines(rewrites: RewritesRecord, asked: str) -> Iterator[ReportLine]:

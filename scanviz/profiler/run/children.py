@@ -40,8 +40,8 @@ from scanviz.record.storage.writing import signals_wait
 # Deliver a signal to Python's handler even if it arrives just before the main thread begins to wait.
 #
 # C only notes a signal; Python calls the handler before its next instruction.  If a wait for a lock begins in between, nothing
-# wakes it and the handler never runs: a pool would wait for ever for its terminated worker, which the signal's default would have
-# ended.  So a thread receives the signal too (``signal.set_wakeup_fd``) and sends it again until the handler has run.
+# wakes it and the handler never runs.  A pool would then wait for ever for a terminated worker, which the default handler ends.
+# So a thread receives the signal too (``signal.set_wakeup_fd``) and sends it again until the handler has run.
 #
 # Limits: programs with a wakeup descriptor of their own, such as asyncio's, go without.
 

@@ -55,7 +55,7 @@ class Checker(Observer):
     Parameters
     ----------
     wanted : CheckOptions
-        What to look for.
+        Values to look for.
     stops : bool
         Whether the first finding ends the program by ``SystemExit``, which ``except Exception`` does not catch.
 

@@ -1,7 +1,7 @@
 """The first NaN of a call whose results have one: the call is computed again, value by value.
 
-A first repetition follows each NaN to the results, so that a missing value that is masked out is not blamed; a second one ends at
-the operation that the NaN in the results came from.  Together they take at most two seconds.  If the first does not end in half of
+The first repetition follows each NaN to the results, so that a masked missing value is not blamed.  The second one ends at the
+operation that made the NaN in the results.  Together they take at most two seconds.  If the first does not end in half of
 them, a NaN that is held by then counts; where there is none, only the function is known.
 """
 

@@ -183,7 +183,7 @@ class HeldCall:
     function : KnownProgram
         The called function.
     number : int
-        Which call.
+        The number of the call.
     room : int
         Bytes it may take.
     """

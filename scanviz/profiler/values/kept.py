@@ -173,7 +173,7 @@ class RunTrace:
     Parameters
     ----------
     number : int
-        Which run of the loop.
+        The number of the run.
     n_steps : int
         Maximum number of steps.
     heads : sequence of TraceHead

@@ -31,7 +31,7 @@ class NanOrigin(NamedTuple):
     Attributes
     ----------
     number : int
-        Which operation of the call, counted from 1 as they were done.
+        Number of the operation in the call, from 1 in order of execution.
     was_given : bool
         Whether all its NaN came from outside.
     """
@@ -48,7 +48,7 @@ class _Frame:
     origins, before : dict of int to NanOrigin
         By register: of this step, and of the one before.
     written : dict of int to NanOrigin
-        Of the first NaN in each result of earlier steps.
+        The origin of the first NaN in each result of earlier steps.
     ended : list of _Frame
         Runs of loops in the operation that goes on.
     """

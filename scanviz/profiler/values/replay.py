@@ -75,7 +75,7 @@ class Replayer:
         loop : int
             Key of the loop.
         run : int
-            Which run of it, counted from 0.
+            The number of the run, from 0.
         first, last : int
             The steps, both included; at most 256.
 
@@ -297,7 +297,7 @@ def _loops_of(instruction: AnyInstruction) -> Iterator[LoopInstruction]:
 
 
 Look = Callable[[int, int, int, int], TraceRecord]
-ALL_STEPS = 400  # a run of up to so many steps is computed whole, a longer one in windows
+ALL_STEPS = 400  # most steps of a run computed at once; a longer run is computed in windows
 BESIDE = 64  # steps on each side of the first NaN; twice as many at the beginning and at the end
 NUMBERS = 64  # of each value
 

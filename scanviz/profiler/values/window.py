@@ -57,7 +57,7 @@ class StepWindow(Deadline):
     loop, record : LoopInstruction, LoopRecord
         The loop in the Program, and as data.
     run : int
-        Which run of it.
+        The number of the run.
     begun : int
         Number of its runs begun so far.
     first, last : int

@@ -39,7 +39,7 @@ def diagram_of(
     function : int, optional
         Key of the record's function that the graph is of; without it, the one with this graph.
     depth : int, optional
-        How many loops in one another are open; 0 closes all.  Without it, all are open.
+        Depth of nested open loops; 0 closes all.  By default all are open.
     closed : collection of str
         Names of loops that are closed.
     scan : str, optional

@@ -24,19 +24,19 @@ class Side(Struct, frozen=True):
     loop : ScanRecord
         The loop.
     graph : GraphSnapshot
-        Of its step.
+        The graph of its step.
     box : Cluster
         Its box in the whole picture.
     inner : Diagram
         The content of that box.
     steps : int
-        How many steps.
+        Number of steps.
     before : int
-        How many times before time 0 have a column.
+        Number of columns before time 0.
     first_row : int
         First row that is drawn.
     rows : mapping of str to SequenceRows
-        Where the rows of sequences lie in their arrays.
+        Rows of sequences in their arrays.
     of : str
         Name of the loop that it is the back-propagation of.
     states : frozenset of str
@@ -283,7 +283,7 @@ def at_time(label: str, time: int, rows: Mapping[str, SequenceRows] | None = Non
     time : int
         The step.
     rows : mapping of str to SequenceRows, optional
-        Where rows of sequences lie; rows of states have the numbers of their steps.
+        Rows of sequences in their arrays; rows of states have the numbers of their steps.
 
     Examples
     --------

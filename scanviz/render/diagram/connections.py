@@ -81,7 +81,7 @@ class ConnectingPath(Struct, frozen=True):
     ids : tuple of str
         Ids along it, in the picture of the graph with every loop open.
     steps : int
-        How many steps later it arrives.
+        Number of steps until it arrives.
     """
 
     row: str

@@ -228,7 +228,7 @@ def near_changes(diagram: Diagram, hops: int = HOPS) -> Diagram:
     diagram : Diagram
         A picture with changes; one without any, or of a few nodes, comes back as it is.
     hops : int
-        How far from a change nodes are drawn.
+        Most edges between a change and a drawn node.
 
     Examples
     --------

@@ -164,9 +164,7 @@ class _Formula(Struct):
     text: str
     members: list[str]
     named: set[str]  # leaves that the text calls by their names
-    names: (
-        bool  # whether the text has any name of a value: functions alone say less than the operation's label
-    )
+    names: bool  # whether the text names any value: functions alone are less clear than the operation's label
 
 
 def with_formulas(diagram: Diagram, longest: int = LONGEST) -> Diagram:

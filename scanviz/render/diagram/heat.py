@@ -31,7 +31,7 @@ class HeatMap:
     record : ProfileRecord or None
         The run; None knows no time.
     function : FunctionRecord or None
-        The function whose operations outside of loops are asked for.
+        The function of the operations outside of loops.
 
     Examples
     --------

@@ -30,7 +30,7 @@ class ListEntry(Struct, frozen=True):
     Attributes
     ----------
     column : str
-        Which list: ``"outer_inp"``, ``"inner_inp"``, ``"inner_out"`` or ``"outer_out"``.
+        The list: ``"outer_inp"``, ``"inner_inp"``, ``"inner_out"`` or ``"outer_out"``.
     index : int
         Its place there.
     label : str

@@ -1,9 +1,8 @@
 """A picture of a graph with loops: nodes with typed ports, clusters inside one another, edges with roles.
 
-A loop that is open is a cluster.  In it stand, from top to bottom, a port for each loop variable that reads something around
-the loop, the step's inputs, its operations, its results, and a port for each loop variable that gives something.  A loop that
-is closed (folded) is one node whose ports are its loop variables.  Ids are made of names and places that stay, so the same graph
-gives the same picture, byte for byte, in every process.
+An open loop is a cluster.  It holds, from top to bottom, the ports of loop variables with outer inputs, the step's inputs,
+operations and results, and the ports of loop variables with outer outputs.  A closed (folded) loop is one node whose ports are its
+loop variables.  Ids consist of lasting names and places, so the same graph gives the same picture, byte for byte, in every process.
 """
 
 from __future__ import annotations
@@ -84,15 +83,15 @@ class Node(Struct, frozen=True):
     loop : int or None
         Key of the loop's record: of the loop that it is (``"loop"``) or belongs to.
     ports : tuple of Port
-        Of a closed loop.
+        Ports of a closed loop.
     source : str
         The user's line, ``file:line``.
     text : str
-        That line.
+        The text of that line.
     time_ns : float or None
-        All the time spent in it in a profiled run; None where that is unknown.
+        Its total time in a profiled run; None if unknown.
     share : float or None
-        That time as a part of the run, from 0 to 1.
+        The share of that time in the run, from 0 to 1.
     change : str
         In a picture of a difference: ``"added"``, ``"removed"``, ``"moved"``, else empty.
     key : str
@@ -109,12 +108,12 @@ class Node(Struct, frozen=True):
     constants : tuple of str or None
         The text of each input of an operation that is a small constant; None for an input that an arrow brings.
     operations : int or None
-        How many operations a closed loop's step has that were drawn, with those of loops inside it, or how many a formula has;
+        Number of drawn operations in a closed loop's step, inner loops included, or of operations in a formula;
         None for anything else.
     note : str
         Small text below the label.
     hottest : float or None
-        Of a closed loop, the largest ``share`` of a single operation in it.
+        The largest ``share`` of a single operation in a closed loop.
     """
 
     id: str
@@ -188,7 +187,7 @@ class Edge(Struct, frozen=True):
     change : str
         As of a node.
     place : int or None
-        Which operand of its target the value is, counted from 0.
+        Position of the value among its target's operands, from 0.
     """
 
     source: str

@@ -29,7 +29,7 @@ def with_ellipsis(diagram: Diagram, first: int, last: int) -> Diagram:
     diagram : Diagram
         Steps side by side; of no more steps than are kept, it comes back as it is.
     first, last : int
-        How many steps are kept at the beginning and at the end.
+        Numbers of steps kept at the beginning and at the end.
 
     Examples
     --------

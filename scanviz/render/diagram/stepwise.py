@@ -1,8 +1,8 @@
 """One loop step by step: copies of its step beside one another, and the cells that they read and write.
 
-Steps stand in odd columns, the rows of states between them in even ones: a step's states stand at its one side
-and its new states at the other, so that a state flows through the steps.  Weights, which all steps read, are drawn in each.  A row
-that a step only adds to (of a mitmot) gets an arrow from the added value, and no operation for the sum.
+Steps stand in odd columns, the rows of states between them in even ones.  A step's states stand at one side and its new states at
+the other, so that a state flows through the steps.  Weights, which all steps read, are drawn in each.  A mitmot's row that a step
+only adds to gets an arrow from the added value, and no operation for the sum.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Summarise a large graph: close loops from the innermost out, then draw groups of operations as one node.
 
 Neighbours in the order of computation stand as one group, so arrows keep pointing one way.  Ports and hot operations stay.  Notes
-say what was folded and how.
+list the folded parts.
 """
 
 from __future__ import annotations

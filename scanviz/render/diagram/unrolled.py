@@ -1,8 +1,8 @@
 """A loop drawn step by step: time from left to right, a cell per buffer row, its back-propagation below.
 
-The picture is that of a run of so many steps.  Cells and steps have a place in a grid: a column for each step and one for the
-rows of states between two steps.  Step s of a back-propagation of T steps belongs to step T-1-s of the loop and stands under it,
-and so do the cells of its mitmot buffers: cell c holds the gradient of the state's row of step T-1-c, and is called by that.
+The picture shows a run with the drawn number of steps.  Cells and steps have a place in a grid: a column for each step and one for
+the rows of states between two steps.  Step s of a back-propagation of T steps stands under its forward step T-1-s, and so do the
+cells of its mitmot buffers: cell c holds the gradient of the state's row of step T-1-c, and has the name of that row.
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ def unrolled(
     scan : str or None
         The loop's name; None takes the one that took most time, or the first that is no back-propagation.
     steps : int
-        How many steps.
+        Number of steps.
     record : ProfileRecord, optional
         A run, for the times of steps.
     plumbing : bool
         Whether sizes, broadcasts and other plumbing are drawn.
     most : int
-        How many steps there may be: 8 where all of them are to be drawn.
+        Most steps: 8 if all of them are drawn.
     built : GraphSnapshot, optional
         The graph before its rewrites, with the tensors that sequences were cut from.
 

@@ -71,7 +71,7 @@ class FilmDrawing(Struct, frozen=True):
     film : Film
         The film.
     placed : Placed
-        Where everything stands, in every frame.
+        Places of all parts, the same in every frame.
     """
 
     film: Film

@@ -41,13 +41,13 @@ class FilmFrame(Struct, frozen=True):
     Attributes
     ----------
     after : int
-        How many rewrites were applied.
+        Number of applied rewrites.
     caption : str
         Name of the last of them.
     text : str
         Its effect in words.
     operations : int
-        How many operations one step has: of the loop that is shown alone, else of all loops; without loops, how many the graph has.
+        Operations of one step, of the only loop shown or of all loops; without loops, operations of the graph.
     shown : frozenset of str
         Ids of nodes and loops of the whole picture that are there.
     edges : frozenset of int

@@ -29,7 +29,7 @@ class LayeredLevel:
     Parameters
     ----------
     sizes : list of BoxSize
-        Of the parts.
+        Sizes of the parts.
     edges : list of (int, int, int)
         A number, and the parts that it leads from and to.
     first, last : dict of int to int
@@ -41,9 +41,9 @@ class LayeredLevel:
     beside : pair of float
         Widths at the left and at the right of the layers.
     widest : float
-        How wide a layer may be; a wider one that is neither at the top nor at the end becomes several.
+        Widest layer; a wider one that is neither at the top nor at the end is split.
     aims : mapping of int to float, optional
-        Of edges, by their number, how far right they end in the large part that they lead to.
+        Horizontal ends of edges, by number, within the large part that they lead to.
     """
 
     def __init__(

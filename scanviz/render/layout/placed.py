@@ -98,11 +98,11 @@ class Placed(Struct):
     Attributes
     ----------
     boxes : dict of str to Box
-        Of nodes, ports and clusters by id.
+        Boxes of nodes, ports and clusters, by id.
     routes : dict of int to list of Point
-        Of edges, by their number in the picture.
+        Paths of edges, by number in the picture.
     width, height : float
-        Of the whole.
+        Size of the whole.
     """
 
     boxes: dict[str, Box] = field(default_factory=dict)

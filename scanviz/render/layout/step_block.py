@@ -1,8 +1,8 @@
 """The layout of one step in a picture with time from left to right.
 
-The step's operations stand in layers from top to bottom.  States come in at one side of its box and new states leave at the other,
-through an empty gutter along that side; from there a line runs between two layers to its reader.  Other inputs stand above the box
-or in it.  So lines cross lines alone.
+The step's operations stand in layers from top to bottom.  States enter at one side of the box and new states leave at the other.
+Their edges run through an empty gutter along that side, then between two layers to the reader.  Other inputs stand above the box or
+in it.  So edges cross only edges.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ class Crossing(Struct):
     straight : bool
         Whether it leads to the row right beside the step, or from there.
     port : float
-        Where it crosses the border, from the top of the box.
+        Height at which it crosses the border, from the top of the box.
     track : float
-        Where it runs along the border, from the left of the block.
+        Position of its track along the border, from the left of the block.
     """
 
     ends: list[tuple[int, str, str]]
@@ -55,7 +55,7 @@ class StepParts(Struct):
     nodes : list of Node
         In it, above it and below it.
     sizes : dict of str to BoxSize
-        Of these.
+        Sizes of these nodes.
     owner : dict of str to str
         Id of a port → id of its node.
     inner : list of (int, str, str)
@@ -81,13 +81,13 @@ class StepBlock:
     parts : StepParts
         Its content.
     title : BoxSize
-        Of the box.
+        Size of the title of the box.
     crossings : dict of str to Crossing
         Lines through its sides.
     reads_left : bool
         Whether inputs come in at the left.
     widest : float
-        How wide a layer may be; a wider one becomes several.
+        Widest layer; a wider one is split.
     """
 
     def __init__(

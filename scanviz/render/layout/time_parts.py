@@ -19,13 +19,13 @@ class Lane(Struct):
     Attributes
     ----------
     band, row : int
-        Which.
+        Band and row of the state.
     wanted : float
-        Where its rows stand best, from the top of the steps' boxes.
+        Best height of its rows, from the top of the steps' boxes.
     ports : int
         Lines beside the straight one that cross a step's border next to it.
     y : float
-        Where they stand, from there.
+        Actual height of its rows, from there.
     """
 
     band: int
@@ -185,7 +185,7 @@ class Lanes:
     Attributes
     ----------
     end : dict of int to float
-        Where the lowest lane of a band ends, from the top of the steps' boxes.
+        End of the lowest lane of a band, from the top of the steps' boxes.
     """
 
     def __init__(self, parts: TimeParts, blocks: dict[Place, StepBlock]) -> None:

@@ -37,8 +37,8 @@ from scanviz.render.diagram.connections import ConnectionMatrix, connection_matr
 
 # Contents of buffer rows for the page's player: spans of steps after which a row's content is known.
 #
-# A step writes at its end what it writes.  Between two steps that write a row it holds the same, so one value that was seen there,
-# written or read, is known for all of the span.
+# A step writes its rows at its end.  Between two writes a row does not change, so one value that was read or written there holds
+# for the whole span.
 
 _MEAN, _NAN, _INF = 2, 3, 4  # columns of statistics
 _HAVE_NO_TAPS = ("sequence", "nitsot")

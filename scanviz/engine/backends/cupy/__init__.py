@@ -83,7 +83,7 @@ class CupyBackend:
         Raises
         ------
         BackendError
-            If CuPy, the driver or a GPU is missing; it says how to get it.
+            If CuPy, the driver or a GPU is missing; the message has the command that installs it.
         """
         found = self.availability()
         if not found.works:

@@ -209,7 +209,7 @@ CUPY.row(linalg.TENSORDOT)(single(lambda xp, p, a, b: xp.tensordot(a, b, axes=(p
 def _called(name: str, *parameters: str, along: str = "axis") -> CupyRow:
     """Return the row of a CuPy function of that name; the parameter ``along`` holds the axes, others keep their names.
 
-    NumPy's meaning decides what a reduction of no elements gives, or refuses.
+    A reduction of no elements has the result or the error of NumPy's meaning.
     """
 
     def reduced(xp: Any, op: Op, values: Sequence[Any]) -> Sequence[Any]:

@@ -1,7 +1,7 @@
 """Run a program on the device: generated source that calls CuPy on planned arrays.
 
-An operation whose inputs are all on the host runs there.  CuPy's calls return before the device is done: while a call is observed,
-the device is waited for before the clock is read, so that times are those of the work and not of the launch.
+An operation whose inputs are all on the host runs there.  CuPy's calls return before the device is done.  Observed calls
+therefore wait for the device before they read the clock, so that times measure the work and not the launch.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """CuPy meanings of linear systems, factors and decompositions of matrices.
 
 CuPy reports matrices that cannot be inverted, and searches that did not converge, only on request, and then waits for the device.
-It is asked to report: an unnoticed wrong number is worse.  CuPy's ``solve`` broadcasts no batches, so they are broadcast before.
+scanviz requests the report: an unnoticed wrong number is worse.  CuPy's ``solve`` broadcasts no batches, so they are broadcast
+before the call.
 """
 
 from __future__ import annotations

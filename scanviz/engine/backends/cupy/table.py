@@ -27,7 +27,7 @@ class Traffic(threading.local):
     to_device_bytes, to_host_bytes : int
         Bytes of the arrays moved.
     waits : int
-        How often the host waited for a number or an array that the device computed.
+        Number of times that the host waited for a number or an array of the device.
     """
 
     to_device_bytes = to_host_bytes = waits = 0

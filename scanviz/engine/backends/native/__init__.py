@@ -64,7 +64,7 @@ class NativeBackend:
         Raises
         ------
         BackendError
-            If LLVM is missing; it says how to get it.
+            If LLVM is missing; the message has the command that installs it.
         """
         found = self.availability()
         if not found.works:

@@ -151,7 +151,7 @@ def _concatenate(emitter: Emitter, instruction: Instruction, inputs: Sequence[st
     call = emitter.bind(np.concatenate, "concatenate")
     axis = instruction.op.parameters.axis
     if not axis and not out:
-        return f"{call}({tuple_text(inputs)})"  # a call that says no more is quicker
+        return f"{call}({tuple_text(inputs)})"  # a call without further arguments is quicker
     return f"{call}({tuple_text(inputs)}, {axis}{', ' + out if out else ''})"
 
 

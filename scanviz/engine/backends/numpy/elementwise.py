@@ -47,7 +47,7 @@ def _of_numbers(emitter: Emitter, instruction: Instruction, inputs: Sequence[str
     """Return a faster expression of the same op for single numbers, None if there is none."""
     declaration, dtypes = instruction.op.declaration, _dtypes(emitter, instruction)
     assert isinstance(declaration, ElementwiseDeclaration)
-    # Operators on NumPy scalars of one dtype give what the ufuncs give; those that are not cheap take other paths.
+    # Operators on NumPy scalars of one dtype give the ufuncs' results; expensive ones take other paths.
     if declaration.symbol is not None and instruction.op.facts.cheap and dtypes[0] == dtypes[1] != "bool":
         return f"{inputs[0]} {declaration.symbol} {inputs[1]}"
     if declaration is e.negative:

@@ -34,7 +34,7 @@ from scanviz.engine.program.lifetimes import last_uses
 from scanviz.engine.rewrites.arithmetic.identities import is_positive_zero
 from scanviz.engine.runtime.buffer_pool import lent_array
 
-LONG = 1 << 20  # operands of so many bytes may have long results
+LONG = 1 << 20  # least bytes of operands with long results
 
 
 def long_statements(emitter: Emitter, instruction: Instruction, over: str | None) -> list[str] | None:

@@ -65,7 +65,7 @@ def compile_source(
 ) -> CompiledSource:
     """Compile generated source, and return its function ``entry``; ``title`` names its pseudo file.
 
-    ``failed`` is what it calls where an error was raised, with itself before the arguments; by default :func:`note_failure`.
+    The function calls ``failed`` after an error, with itself before the arguments; by default :func:`note_failure`.
     """
     readable = re.sub(r"[^\w .:/-]", "_", title)[:60]
     file = f"<scanviz {readable} #{next(_numbers)}>"

@@ -203,10 +203,10 @@ class Library(NamedTuple):
         ``statements(emitter, instruction, out)`` gives the lines of an instruction; ``out`` names the array that its
         result goes to.
     loops : callable
-        ``loops(loop, runners, tier, write)`` makes what runs a loop.
+        ``loops(loop, runners, tier, write)`` returns a loop's runner.
     long_statements : callable or None
         ``long_statements(emitter, instruction, over)`` gives the lines of an instruction outside of loops whose result may be long,
-        None where they are those of any other; ``over`` names the array that it changes, where it makes none.
+        None for any other instruction; ``over`` names the array that the instruction changes in place.
     """
 
     tier: Tier

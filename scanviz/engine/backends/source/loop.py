@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from scanviz.engine.backends.source.emitter import Library
     from scanviz.engine.observation.sampling import Variant
 
-# states of which only the last row is kept: two alternating rows, one overwritten row, or a scalar in a variable
+# states that keep only the last row: two alternating rows, one overwritten row, or a scalar in a variable
 LAST_ROW_ALONE = (StoreKind.PAIR, StoreKind.SINGLE, StoreKind.HELD)
 LONGEST_HISTORY = 6  # deepest tap for which rows are kept in variables
 

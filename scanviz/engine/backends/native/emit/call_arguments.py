@@ -30,7 +30,7 @@ class Site(NamedTuple):
     around : Site or None
         The loop or the branch that the program is part of; None in the outermost loop.
     side : int
-        Which side of the branch.
+        The side of the branch.
     shapes : tuple of tuple of int
         The shapes of the inputs before those whose values an error shows.
     """
@@ -97,7 +97,7 @@ class CallArguments(Struct, frozen=True):
     stamped : tuple of tuple of int
         In timed code: the instructions that end at each stamp of a step whose operations are timed.
     reported : int
-        How many int64 numbers an error leaves: the site, the step of each loop around it, and values of its last inputs.
+        Number of int64 numbers of an error: the site, the step of each loop around it, and values of its last inputs.
     constants : mapping
         The arrays of constants, in C order.
     sites : tuple of Site

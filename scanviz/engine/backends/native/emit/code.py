@@ -43,7 +43,7 @@ class Kind(NamedTuple):
     counts : bool
         Whether runs of inner loops are counted (:mod:`scanviz.engine.backends.native.run.counts`).
     share : tuple of int
-        How many rows of a batch the loop has, and how many of them the code takes; (1, 1) for the whole loop.
+        Rows of the loop's batch, and rows that the code takes; (1, 1) for the whole loop.
     calls_out : bool
         Whether operations without native code may be called out.
     """

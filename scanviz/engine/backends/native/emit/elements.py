@@ -1,7 +1,7 @@
 """Vectorised loops over the elements of arrays.
 
 Adjacent axes with one stride in every array are joined first, so that contiguous arrays are one line of elements.  The innermost
-axis is divided into pieces of as many lanes as fit into a register, then of half as many, down to one.
+axis is divided into pieces of one register's lanes, then of half the lanes, and so on down to one.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ import numpy as np
 from scanviz.engine.backends.native.emit.ir import Code, Value, constant
 from scanviz.engine.backends.native.emit.places import ArrayPlace
 
-FEW = 3  # up to so many elements are kept as single numbers
-WRITTEN_OUT = 16  # up to so many elements are computed without a loop
-UNROLLED = 4  # up to so many pieces are unrolled
+FEW = 3  # most elements kept as single numbers
+WRITTEN_OUT = 16  # most elements computed without a loop
+UNROLLED = 4  # most pieces that are unrolled
 
 
 class Operand(NamedTuple):
@@ -117,7 +117,7 @@ def for_each(
     reads, writes : sequence of Operand
         Arrays of that shape; those that broadcast have strides of 0.
     body : callable
-        ``body(values, lanes)`` returns what is written for the elements that are read.
+        ``body(values, lanes)`` returns the elements to write for the elements that were read.
     lanes : int
         The most elements at once.
     """

@@ -57,7 +57,7 @@ class Shared:
     inside, written : int
         The number of inner loops and branches among them, and of operations with native code.
     counts : bool
-        What the code counts of inner loops: ``"nothing"``, ``"runs"`` and their steps, or their ``"times"`` too.
+        Counts of inner loops in the code: ``"nothing"``, ``"runs"`` with their steps, or ``"times"`` as well.
     counted : list of RunCounter
         Those loops, in order.
     """
@@ -108,7 +108,7 @@ class ProgramFrame:
     vector_bytes : int
         The bytes of the widest registers.
     shared : Shared
-        What all programs of the function share.
+        State shared by all programs of the function.
     around : ProgramFrame or None
         The frame of the program around it.
     site : Site or None
@@ -125,7 +125,7 @@ class ProgramFrame:
     loop_around : LoopInstruction or None
         The loop whose step it is; None for a branch.
     side : int
-        Which side of a branch it is.
+        The side of a branch.
     """
 
     step: Value

@@ -48,7 +48,7 @@ class Code:
     marked : bool
         Whether comments are kept in the machine code.
     memory : KnownMemory
-        What memory is known to hold.
+        Known contents of memory.
     """
 
     def __init__(self, marked: bool = False) -> None:

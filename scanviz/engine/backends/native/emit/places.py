@@ -40,7 +40,7 @@ class ArrayPlace(NamedTuple):
     Attributes
     ----------
     base : tuple
-        What its address is counted from: ``("sequence", k, 0)``, ``("state", k, tap)``, ``("output", k, 0)``, ``("buffer", k, 0)``,
+        The base of its address: ``("sequence", k, 0)``, ``("state", k, tap)``, ``("output", k, 0)``, ``("buffer", k, 0)``,
         ``("fixed", k, 0)``, ``("constant", register, 0)`` or ``("scratch", where it begins, 0)``; rows and constants of inner
         loops have its number behind the word.
     offset : int

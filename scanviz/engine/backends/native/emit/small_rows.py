@@ -52,7 +52,7 @@ class SmallRow(NamedTuple):
     Attributes
     ----------
     read, written : ArrayPlace
-        Where a step reads the row, and where it writes the next one.
+        The row that a step reads, and the next one that it writes.
     pieces : tuple of tuple of int
         The offset in bytes, and the lanes, of each value that it is carried in.
     """

@@ -1,8 +1,8 @@
 """Strip-mined elementwise loops that keep only the last row.
 
-A strip of as many elements as fit into registers goes through all steps, then the next strip, so that states are not loaded and
-stored in each step.  This pays where a step reads and writes nothing else and its work is short: functions such as ``exp`` need
-the registers themselves.
+A strip is a run of elements that fit into registers.  One strip goes through all steps, then the next, so states are not loaded and
+stored in each step.  This pays for steps that read and write nothing else and do little work: functions such as ``exp`` need the
+registers themselves.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ class ExponentialConstants(NamedTuple):
     Attributes
     ----------
     ln2, log_ln2 : tuple of float
-        ln 2 in two parts; in two of which the first has few digits, so that its multiples are exact.
+        ln 2 in two parts; for the logarithm the first part has few digits, so that its multiples are exact.
     exponential, logarithm : tuple of float
         Coefficients of q, and of the series of the logarithm from the square on.
     lowest, highest : float
@@ -39,7 +39,7 @@ class ExponentialConstants(NamedTuple):
     large : float
         Beyond it e^x - 1 is e^x, and 2^k may be infinite.
     per_ln2 : tuple of float
-        1/ln 2, with what it has beyond the format.
+        1/ln 2, and its remainder beyond the format's precision.
     """
 
     ln2: tuple[float, float]

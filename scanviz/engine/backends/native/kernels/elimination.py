@@ -22,7 +22,7 @@ from scanviz.engine.backends.native.kernels.reductions import narrowed
 from scanviz.engine.graph.types import BOOLEAN
 
 LARGEST = 32  # the most rows: for larger matrices a call of LAPACK pays
-WRITTEN_OUT = 4  # up to so many iterations are unrolled
+WRITTEN_OUT = 4  # most iterations that are unrolled
 CANCELLED = 8  # rounding errors of a pivot: units in the last place, times the rows
 
 Turn = Callable[[Value, Sequence[Value]], Sequence[Value]]
@@ -231,7 +231,7 @@ class Triangle(NamedTuple):
     rows : PaddedRows
         Its memory.
     lower : bool
-        Which triangle is read.
+        Whether the lower triangle is read, not the upper one.
     transposed : bool
         Whether its transpose is solved with.
     unit : bool

@@ -36,7 +36,7 @@ class Picks(NamedTuple):
     held : tuple of Value
         The address of the index along each axis: int64, one pick after another.
     checked : tuple of int
-        How many are checked: one for a scalar beside an empty array of indices.
+        Number of checked indices along each axis: one for a scalar beside an empty array of indices.
     sizes, strides : tuple of int
         The sizes and strides of those axes.
     before : int

@@ -25,7 +25,7 @@ from scanviz.engine.program.instructions import Instruction, dtype_of, is_scalar
 from scanviz.engine.program.plan.location import packed
 
 Axes = Sequence[int]
-MOST_ROWS = 4  # up to so many results of a matrix-vector product are unrolled
+MOST_ROWS = 4  # most results of a matrix-vector product that are unrolled
 
 
 def contract(step: Step, a: ArrayPlace, b: ArrayPlace, target: ArrayPlace, over: tuple[Axes, Axes]) -> None:

@@ -1,7 +1,7 @@
 """Philox blocks in native code: one in registers, or many in memory.
 
-Processors multiply 64-bit scalars to 128 bits, but not vectors.  So blocks are made one after another, and what is made of their
-words is vectorised.
+Processors multiply 64-bit scalars to 128 bits, but not vectors.  So blocks are computed one after another, and only the use of
+their words is vectorised.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from scanviz.engine.graph.types import BOOLEAN
 from scanviz.engine.ops.draws.philox import MASK64, MULTIPLIERS, ROUNDS, WEYL
 
 WORDS, BYTES = 4, 32  # words of a block
-UNROLLED = 4  # up to so many blocks are written one after another
+UNROLLED = 4  # most blocks written one after another
 
 
 def block_at(code: Code, state: Sequence[Value], number: Value, lane: Value) -> list[Value]:

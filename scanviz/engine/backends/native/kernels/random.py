@@ -1,6 +1,6 @@
 """Native code of random draws: their parameter checks, and draws of categories.
 
-If a parameter may be out of range, the draw is called out: NumPy's draw raises the error, or finds that there is none.
+If a parameter may be out of range, the draw is called out: NumPy's draw raises the error, or succeeds.
 """
 
 from __future__ import annotations

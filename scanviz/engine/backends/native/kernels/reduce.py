@@ -1,6 +1,6 @@
 """Native code of reductions, cumulative sums and products, argmax and argmin.
 
-Cumulative operations carry their state along one axis in registers, for as many adjacent lines as there are lanes.
+Cumulative operations carry their state along one axis in registers, for one adjacent line per lane.
 """
 
 from __future__ import annotations
@@ -89,8 +89,8 @@ def for_each_line(code: Code, axis: int, source: Operand, target: Operand, lanes
     lanes : int
         The most lines at once.
     line : callable
-        ``line(read, written, width)`` writes what is done with so many lines; it is given how many bytes on their first
-        elements are.
+        ``line(read, written, width)`` writes the code for ``width`` adjacent lines, given the byte offsets of their first
+        elements.
     """
     places = (source.place, target.place)
     if 0 in source.place.shape:

@@ -1,7 +1,7 @@
 """Partition the rows of a batch, so that each thread takes one part through all steps.
 
-This is possible if a step never mixes some axis (:mod:`scanviz.engine.program.axes`), the first one of all arrays that have it.  A
-part is the same loop over fewer rows, in place in the arrays of the whole loop, so threads wait for one another only at the end.
+This is possible if a step never mixes some axis (:mod:`scanviz.engine.program.axes`), the first axis of all arrays that have it.  A
+part is the same loop over fewer rows, in place in the whole loop's arrays, so threads wait for one another only at the end.
 Parts begin at whole registers, so the bits do not depend on the number of threads.  All parts have the same number of rows and
 share one code, except the last: a batch of 50 splits into 32 + 18 rows, and the remainder has its own code.
 """
@@ -52,7 +52,7 @@ class Parts(Struct, frozen=True):
 
     @property
     def is_uneven(self) -> bool:
-        """True if the last part has another number of rows, and so its own code."""
+        """True if the last part has fewer rows, and so its own code."""
         return self.rows != self.last_rows
 
 
@@ -198,7 +198,7 @@ def _part(shape: ConcreteShape, rows: int) -> ConcreteShape:
 def _going_along(loop: LoopInstruction, whole: Plan, around: set[int], size: int) -> set[int]:
     """Return the registers whose rows the parts divide among them.
 
-    A sequence of which only sizes are read, as in the loop of a gradient, counts as well.
+    A sequence counts as well if the step reads only its sizes, as in the loop of a gradient.
     """
     body = loop.body
     read = {number for line in body.instructions if line.op.facts.size != "is" for number in line.inputs}

@@ -170,7 +170,7 @@ def put_error(arena: LoopArena, calls: Calls | None, sites: Sequence[Site], repo
     sites : sequence of Site
         The sites of the code.
     report : sequence of int
-        What the code left: the site, or -1 for a callout; the steps of all loops around it; numbers it read.
+        The code's report: the site, or -1 for a callout; the steps of all loops around it; numbers it read.
     """
     from scanviz.engine.runtime.errors import Failure, in_words  # few runs fail
 

@@ -1,6 +1,6 @@
 """The processor's cycle counter as a clock.
 
-On x86 the counter has a constant rate if the flags ``constant_tsc`` and ``nonstop_tsc`` say so; the rate is calibrated once against
+On x86 the counter has a constant rate with the flags ``constant_tsc`` and ``nonstop_tsc``; the rate is calibrated once against
 the process clock.  Elsewhere native code reads the process clock itself.  A reading takes some 10 ns and does not wait for earlier
 instructions, so a fence precedes it where operations are timed.
 """
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from scanviz.engine.backends.native.emit.ir import Code, Value
 
 MEASURED_NS = 3_000_000  # how long the counter is compared with the clock
-PAIRS = 8  # pairs of readings, of which the closest is used
+PAIRS = 8  # pairs of readings; the closest pair is used
 STAMPS = 2_000  # readings taken to measure the cost of one
 CLOCK_MONOTONIC = 1  # Linux's, which time.perf_counter_ns reads
 ARGUMENTS = ("i64 %first", "i64 %last", "ptr %addresses", "ptr %numbers")

@@ -129,9 +129,9 @@ class NativeRecord:
     overhead_readings : list of (int, int)
         Times, and the observer overhead of this thread until then.
     is_slower : bool
-        Whether inner loops were called out that are usually part of the code: such steps take longer than usual.
+        Whether callouts replaced inner loops that are usually part of the code: such steps take longer.
     waited_ns : int
-        How long the thread that noted the times waited for the other threads at the end.
+        Time that the stamping thread waited for the other threads at the end.
     """
 
     __slots__ = ("_own", "_reading", "is_slower", "numbers", "overhead_readings", "waited_ns")
@@ -151,7 +151,7 @@ class NativeRecord:
         """Record the time that the stamping thread waited for other threads."""
         origin, mask, shift = (int(number) for number in self.numbers[:3])
         begin, end = (step - origin + mask >> shift for step in (first, last))
-        between = last - origin - (begin << shift)  # steps, of which the first need not have a stamp
+        between = last - origin - (begin << shift)  # steps; the first may lack a stamp
         if between > 0:
             ticks = float(self.numbers[HEAD + end] - self.numbers[HEAD + begin]) * ((last - first) / between)
             self.waited_ns += max(0, taken_ns - round(ticks * counter().tick_ns))

@@ -208,8 +208,8 @@ class InParts:
     def _calls_until_again(self, lost: float) -> int:
         """Return how many calls one thread takes before parts are tried again, after they lost a share of time.
 
-        Parts that lose nothing are used again: what delayed them, such as waiting threads of BLAS that keep a processor busy, may
-        be over soon.  Slower ones are tried again after intervals that double up to the one at which trials cost :data:`LOST`.
+        Parts that lose nothing are used again at once: a delay, such as by busy waiting threads of BLAS, may be over soon.  Slower
+        parts are tried again after intervals that double, until trials cost :data:`LOST`.
         """
         return 0 if lost <= LOST else min(2 * self._apart + 1, ceil(lost / LOST))
 

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 OBSERVED_SLOWER = "while it is recorded, loops and branches inside run one by one, and slower"
 INNER_SAMPLES = 3  # one sample of operations in three times the inner loops themselves
-MORE = 16  # a call takes at most so many times the steps of the one before: the first step's time is unknown
+MORE = 16  # most steps of a call, relative to the call before: the first step's time is unknown
 EMITS = Emits(
     lambda instruction, program: instruction.op.declaration.views is None or instruction.op.facts.never_view,
     lambda instruction, program: range(min(instruction.op.facts.overwrites, len(instruction.inputs))),
@@ -355,7 +355,7 @@ class Listing(NamedTuple):
     ir : str
         The code as LLVM IR; empty where it has no native code.
     loop, plan
-        What it was made from.
+        The loop and the plan of the code.
     """
 
     name: str

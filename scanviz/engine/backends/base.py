@@ -119,7 +119,9 @@ class Backend(Protocol):
     """A tier: something that compiles programs.
 
     One that cannot run every operation also has a method ``supports(instruction, program)`` (:data:`Supports`,
-    :func:`supported_by`); printed Programs show what it refuses.
+    :func:`supported_by`); printed Programs show what it refuses.  One that compiles whole loops also has a method
+    ``why_no_code(node)``: why an operation has no code in them, None where it has; rewrites then keep elementwise work and draws in
+    the step.
     """
 
     name: str

@@ -21,7 +21,7 @@ from scanviz.engine.program.instructions import Program, all_loops
 from scanviz.engine.program.lower import lower
 from scanviz.engine.program.rules import apply_memory_rules
 from scanviz.engine.rewrites.history import RewriteHistory
-from scanviz.engine.rewrites.level import TargetTier
+from scanviz.engine.rewrites.level import HOST_TIERS, NATIVE_TIERS, TargetTier
 
 if TYPE_CHECKING:
     from scanviz.engine.backends.base import Executable
@@ -289,10 +289,12 @@ class Function(Shown):
 
 def target_of(mode: Mode) -> TargetTier:
     """Return the target tier of the rewrites of a mode."""
-    return TargetTier(mode.backend, _native_code)
+    return TargetTier(mode.backend, _compiled_code)
 
 
-def _native_code() -> WhyNoCode | None:
-    from scanviz.engine.backends.native_support import is_installed, why_no_code  # where there are loops
+def _compiled_code(tier: str) -> WhyNoCode | None:
+    if tier in NATIVE_TIERS:
+        from scanviz.engine.backends.native_support import is_installed, why_no_code  # where there are loops
 
-    return why_no_code if is_installed() else None
+        return why_no_code if is_installed() else None
+    return None if tier in HOST_TIERS else getattr(resolve(tier), "why_no_code", None)

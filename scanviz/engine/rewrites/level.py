@@ -2,10 +2,10 @@
 
 A function's graph is one level; the step of each loop in it is another, inside.
 
-What pays for NumPy may cost machine code more than it saves.  Machine code keeps elementwise work, draws, lookups and views in
-the step, where they cost a few instructions a number and no memory; NumPy pays a call for each in every step, and has them of all
-rows at once.  Which tier runs a loop follows from the loop and its function's tier alone, before anything runs:
-:meth:`TargetTier.why_numpy` is the one place that says so.
+What pays for NumPy may cost compiled code more than it saves.  Machine code and kernels of a GPU keep elementwise work, draws,
+lookups and views in the step, where they cost a few instructions a number and no memory; NumPy pays a call for each in every step,
+and has them of all rows at once.  Which tier runs a loop follows from the loop and its function's
+tier alone, before anything runs: :meth:`TargetTier.why_numpy` is the one place that says so.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ HOST_TIERS = (*NATIVE_TIERS, "numpy", "reference")  # on which every operation r
 WhyNoCode = Callable[[Apply], str | None]
 
 
-def _nowhere() -> None:
+def _nowhere(tier: str) -> None:
     """Return None: no machine code works here."""
 
 
@@ -39,12 +39,13 @@ class TargetTier(Struct, frozen=True):
     ----------
     tier : str
         Its name.
-    native : callable
-        ``native()`` gives what says why an operation has no native code, None where it has; None where no machine code works here.
+    code_of : callable
+        ``code_of(tier)`` returns what says why an operation has no code in a tier's compiled loops, None where it has; None for a tier
+        that compiles no loops here.
     """
 
     tier: str = "numpy"
-    native: Callable[[], WhyNoCode | None] = _nowhere
+    code_of: Callable[[str], WhyNoCode | None] = _nowhere
 
     def inside(self, op: Scan) -> TargetTier:
         """Return the target of what is in a loop's step."""
@@ -54,23 +55,23 @@ class TargetTier(Struct, frozen=True):
     def why_numpy(self, op: Scan) -> str | None:
         """Return why a loop is rewritten for NumPy; None if it is rewritten for machine code."""
         inside = self.inside(op)
-        if inside.tier not in NATIVE_TIERS:
-            return f"`{op.scan_name}` runs on the tier {inside.tier!r}"
         if inside not in op.derived:  # it follows from the step alone
             op.derived[inside] = inside._why_numpy(op)
         found: str | None = op.derived[inside]
         return found
 
     def _why_numpy(self, op: Scan) -> str | None:
-        why_no_code = self.native()
+        why_no_code = self.code_of(self.tier)
         if why_no_code is None:
-            return "machine code does not work here"
+            if self.tier in NATIVE_TIERS:
+                return "machine code does not work here"
+            return f"`{op.scan_name}` runs on the tier {self.tier!r}"
         from scanviz.engine.scan.dependence import effects_of  # where a loop is rewritten
 
         if effects_of(op):
             return f"the step of `{op.scan_name}` prints or checks something"
         for node in op.once(nodes_of):
-            if isinstance(node.op, Scan):
+            if isinstance(node.op, Scan) and self.tier in NATIVE_TIERS:
                 why = self.why_numpy(node.op)
             else:
                 why = why_no_code(node) or _values_in_shape(node)

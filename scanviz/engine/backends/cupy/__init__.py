@@ -16,6 +16,7 @@ from typing import Any
 
 from scanviz.engine.backends.base import Availability, Executable, supported_by
 from scanviz.engine.backends.cupy.executable import device_executable
+from scanviz.engine.backends.cupy.kernel_support import why_no_code
 from scanviz.engine.backends.cupy.table import CUPY
 from scanviz.engine.backends.source.executable import SourceExecutable
 from scanviz.engine.backends.tiers import check_support
@@ -49,6 +50,7 @@ class CupyBackend:
 
     name = "cupy"
     supports = staticmethod(supports)
+    why_no_code = staticmethod(why_no_code)
 
     def availability(self) -> Availability:
         """Return whether CuPy, a driver and a GPU are here; never raises, imports CuPy only where it is installed."""

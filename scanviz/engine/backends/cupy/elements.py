@@ -10,20 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from scanviz.engine.backends.cupy.kernel_draws import NotFusedError, formula_of, is_draw, parameters_of
+from scanviz.engine.backends.cupy.kernel_draws import NotFusedError, is_draw, parameters_of
+from scanviz.engine.backends.cupy.kernel_support import GATHERS, MOVES, why_not
 from scanviz.engine.graph import axes
 from scanviz.engine.graph.types import TensorType
-from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
 from scanviz.engine.program.instructions import Instruction, LoopInstruction, Program
 from scanviz.engine.program.plan import Plan
 from scanviz.engine.program.plan.location import Size
 
-# their result has the elements of their first input
-MOVES = frozenset({"alloc", "dimshuffle", "reshape", "specify_shape", "state_shape"})
-FOLDS = frozenset({"sum", "prod", "max", "min", "all", "any", "sum_to_shape"})
-SOFTMAXES = frozenset({"softmax", "log_softmax"})
-PRODUCTS = frozenset({"dot", "matmul", "batched_dot"})
-GATHERS = frozenset({"index", "concatenate"})
 Axis = tuple[int, int]  # a register, and one of its axes
 Shape = tuple[int, ...]
 
@@ -97,21 +91,12 @@ def _needed(body: Program, plan: Plan) -> tuple[int, ...]:
             raise NotFusedError("there is a loop or an ifelse in the step")
         if isinstance(plan.places[instruction.outputs[0]].location, Size):
             continue
-        if not is_written(instruction):
-            raise NotFusedError(f"`{instruction.op.name}` has no code in a kernel")
+        why = why_not(instruction.op)
+        if why is not None:
+            raise NotFusedError(why)
         found.append(index)
         wanted.update(values_of(instruction))
     return tuple(reversed(found))
-
-
-def is_written(instruction: Instruction) -> bool:
-    """Return whether an instruction has code in a kernel."""
-    declaration = instruction.op.declaration
-    if is_draw(instruction):
-        return formula_of(instruction) is not None
-    if isinstance(declaration, ElementwiseDeclaration):
-        return True
-    return declaration.name in ("cast", *MOVES, *FOLDS, *SOFTMAXES, *PRODUCTS, *GATHERS)
 
 
 def values_of(instruction: Instruction) -> Sequence[int]:

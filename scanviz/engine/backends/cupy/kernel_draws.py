@@ -12,6 +12,7 @@ from typing import NamedTuple, TypeGuard
 
 import numpy as np
 
+from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops.formulas.draw_checks import CHECKED, check_of
 from scanviz.engine.ops.formulas.draws import Draw, draw_block
@@ -123,7 +124,7 @@ class Draws:
 
     def value(self, draw: Instruction, state: str, element: str, parameters: Sequence[str]) -> str:
         """Return the number that is drawn for an element, given the names of the state, the element and the parameters."""
-        formula = formula_of(draw)
+        formula = formula_of(draw.op)
         assert formula is not None
         block, count = formula.block, formula.elements
         group = element if count == 1 else f"({element} / {count})"
@@ -159,7 +160,7 @@ class Draws:
         """Return the test that parameters are surely in range; None if they are, for they are known."""
         fits, held = check_of(draw.op)
         numbers = parameters_of(draw)
-        formula = formula_of(draw)
+        formula = formula_of(draw.op)
         assert formula is not None
         dtype = held or formula.block.dtypes[formula.given]
         block = typed([fits(*map(argument, range(len(numbers))))], [dtype] * len(numbers))
@@ -180,11 +181,11 @@ def is_draw(instruction: AnyInstruction) -> TypeGuard[Instruction]:
     return isinstance(instruction, Instruction) and instruction.op.declaration.name.startswith("draw_")
 
 
-def formula_of(draw: Instruction) -> Draw | None:
+def formula_of(op: Op) -> Draw | None:
     """Return the formula of a draw; None if it has none, or its parameters cannot be checked in a kernel."""
-    if draw.op.declaration not in CHECKED:
+    if op.declaration not in CHECKED:
         return None
-    return draw_block(draw.op.declaration.name.removeprefix("draw_"), draw.op.parameters.dtype)
+    return draw_block(op.declaration.name.removeprefix("draw_"), op.parameters.dtype)
 
 
 def parameters_of(draw: Instruction) -> Sequence[int]:

@@ -172,6 +172,15 @@ def test_a_fused_loop_draws_the_numbers_of_the_reference(name):
         np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance)
 
 
+def test_draws_stay_in_the_step_of_a_kernel():
+    streams = T.random.RandomStreams(3)
+    rows, updates = scanviz.scan(lambda h: h + streams.normal(size=4), outputs_info=T.zeros(4), n_steps=6)
+    f = scanviz.function([], rows, updates=updates, mode=MODE)
+    assert f().shape == (6, 4)
+    assert reasons(f) == [WHY]
+    assert not any(part.op.name.startswith("draw") for part in f.program.instructions)
+
+
 def test_a_parameter_out_of_range_raises_the_error_of_single_calls():
     streams = T.random.RandomStreams(3)
     rows, updates = scanviz.scan(lambda h: h * 0.5 + streams.normal(h, h), outputs_info=ROW, n_steps=3)

@@ -46,7 +46,7 @@ def scanviz(folder: Path, *arguments: str) -> None:
     subprocess.run(
         [sys.executable, "-m", "scanviz", *arguments],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONPATH": str(ROOT), "OPENBLAS_NUM_THREADS": "1"},
         stdout=subprocess.DEVNULL,
         check=True,
     )

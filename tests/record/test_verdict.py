@@ -144,17 +144,25 @@ def test_steps_on_numpy_before_machine_code_are_reported_as_numpy():
 
 
 @pytest.mark.parametrize(
-    ("cpu_ns", "typical_ns", "peak", "said"),
+    ("cpu_ns", "typical_ns", "flops", "peak", "said"),
     [
-        (20e6, 750_000, None, "10 times its typical time"),
-        (79e6, 750_000, None, ""),  # it worked all the time
-        (20e6, 7_500_000, None, ""),  # no slower than as a rule: a machine may be slow
-        (20e6, 7_500_000, 40e9, "50 times the least time on this machine"),
-        (20e6, 7_500_000, 1.6e9, ""),  # half of what this machine can
+        (20e6, 750_000, 6e6, None, "10 times its typical time"),
+        (79e6, 750_000, 6e6, None, ""),  # it worked all the time
+        (20e6, 7_500_000, 6e6, None, ""),  # no slower than as a rule: a machine may be slow
+        (
+            20e6,
+            7_500_000,
+            1.5e6,
+            None,
+            "5 times the least time on a slow machine",
+        ),  # threads wait in each call
+        (79e6, 7_500_000, 1.5e6, None, ""),
+        (20e6, 7_500_000, 6e6, 40e9, "50 times the least time on this machine"),
+        (20e6, 7_500_000, 6e6, 1.6e9, ""),  # half of what this machine can
     ],
 )
-def test_a_product_with_waiting_threads_is_advised_to_use_one_thread(cpu_ns, typical_ns, peak, said):
-    work = operation("dot(h, W)", typical_ns, measures={"product_flops": 6e6, "flops": 6e6})
+def test_a_product_with_waiting_threads_is_advised_to_use_one_thread(cpu_ns, typical_ns, flops, peak, said):
+    work = operation("dot(h, W)", typical_ns, measures={"product_flops": flops, "flops": flops})
     work = replace(work, mean_ns=7_500_000.0)
     made = run(loop_ns=80_000_000, operations=[work], measures={"cpu_ns": cpu_ns}, wall_ns=100_000_000)
     if peak is not None:

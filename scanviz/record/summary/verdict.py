@@ -28,6 +28,7 @@ MUCH = 0.2  # of what an operation is part of: less is no sentence
 MOST_OF_IT = 0.5
 NEARLY_ALL = 0.9
 LARGE_PRODUCT = 1e6  # floating-point operations: of smaller ones the call takes most
+SLOW_MACHINE = 1.0  # floating-point operations of a product per nanosecond
 WAITED = 4.0  # times what a product takes as a rule, or needs on this machine, where its threads waited
 SURE = 0.95  # how much a rule must change to be reported, as a ratio of times
 CALL_NS = 2_000  # an operation on NumPy that takes less is mostly the call of it
@@ -357,25 +358,24 @@ def _unusual(record: ProfileRecord) -> Iterator[VerdictSentence]:
 
 def _waiting_products(record: ProfileRecord, parts: Sequence[RunPart]) -> Iterator[VerdictSentence]:
     """Iterate over the most expensive product, if its threads waited instead of multiplying."""
-    owners: dict[tuple[int | None, int | None], FunctionRecord | LoopRecord] = {
-        (function.key, None): function for function in record.functions
-    }
-    owners |= {(loop.function, loop.key): loop for loop in record.loops}
     found = max(
         (part for part in parts if part.kind == "operation"), key=lambda part: part.own_ns, default=None
     )
     if found is None or found.own_ns < MUCH * run_time_ns(parts):
         return
-    owner = owners[found.function, found.loop]
+    key, inside = (found.function, False) if found.loop is None else (found.loop, True)
+    all_owners: Sequence[FunctionRecord | LoopRecord] = record.loops if inside else record.functions
+    owner = next(one for one in all_owners if one.key == key)
     operation = next(one for one in owner.operations if one.index == found.operation)
     usual_ns, off = owner.ran_ns(replace(operation, mean_ns=None)), off_cpu_share(owner)
-    bound = bound_of(record.measures, operation)
-    least_ns = usual_ns * min(1.0, bound.reached) if bound is not None else usual_ns
-    is_large = operation.measures.get("product_flops", 0.0) >= LARGE_PRODUCT
-    if is_large and found.own_ns >= WAITED * least_ns > 0 and off >= MUCH:
+    bound, flops = bound_of(record.measures, operation), operation.measures.get("product_flops", 0.0)
+    reached = bound.reached if bound is not None else flops / SLOW_MACHINE / max(1.0, operation.typical_ns)
+    least_ns = usual_ns * min(1.0, reached)
+    if flops >= LARGE_PRODUCT and found.own_ns >= WAITED * least_ns > 0 and off >= MUCH:
         name = f"`{_short(operation.label)}`{_at(operation.source)}"
-        where = "loop" if isinstance(owner, LoopRecord) else "function"
-        other = "its typical time" if bound is None else "the least time on this machine"
+        where = "loop" if inside else "function"
+        other = "its typical time" if reached >= 1 else "the least time on a slow machine"
+        other = other if bound is None else "the least time on this machine"
         text = (
             f"{name} takes {found.own_ns / least_ns:.2g} times {other}, and its {where} was off the CPU {100 * off:.0f} % of the"
             " time: threads, such as those of BLAS, waited for one another."

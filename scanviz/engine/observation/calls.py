@@ -16,7 +16,7 @@ from scanviz.engine import observe
 from scanviz.engine.graph.nodes import Array
 from scanviz.engine.locks import lock
 from scanviz.engine.observation.events import CompiledFunction
-from scanviz.engine.observation.levels import RUNS
+from scanviz.engine.observation.levels import RUNS, ProbeLevel
 from scanviz.engine.observation.observer_overhead import THREADS, ObserverOverhead, notify_all, notify_begun
 from scanviz.engine.observation.probe import CALL_NUMBERS, Probe, note_overhead_ns
 from scanviz.engine.observation.sampling import CallSampler
@@ -224,7 +224,9 @@ class ObservedCalls:
         """Run the program once and notify its begin and end."""
         entered, own, probe.call = perf_counter_ns(), probe.own, next(CALL_NUMBERS)
         held, begun = own.ns, entered
-        probe.is_sample = self.sampler.passes
+        probe.is_sample, count = self.sampler.passes, len(self.function.program.instructions)
+        is_due = self.sampler.times_operations(count)  # asked in any case: it counts the calls
+        probe.times_operations = is_due or probe.level is ProbeLevel.OPERATIONS
         probe.function_begin()
         try:
             begun = perf_counter_ns()  # inside the block, so that an interrupt emits the end event
@@ -233,7 +235,7 @@ class ObservedCalls:
             probe.function_end(perf_counter_ns() - begun - (own.ns - held), error)
             raise
         ended = perf_counter_ns()
-        elapsed = probe.elapsed_ns = ended - begun - (own.ns - held)
+        elapsed = probe.elapsed_ns = self.sampler.latest_ns = ended - begun - (own.ns - held)
         probe.operations_of_call(elapsed)
         probe.function_end(elapsed, None)
         if probe.samples:

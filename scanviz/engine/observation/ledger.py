@@ -47,10 +47,8 @@ class Ledger:
     def hold(self, size: int) -> None:
         """Add held bytes."""
         self.held += size
-        if self.held > self._since:
-            self._since = self.held
-            if self.held > self.peak:
-                self.peak = self.held
+        self._since = max(self._since, self.held)
+        self.peak = max(self.peak, self._since)
 
     def release(self, size: int) -> None:
         """Subtract released bytes."""
@@ -153,14 +151,11 @@ class Weighing:
     def ledger(self, inputs: Sequence[Any]) -> Ledger | None:
         """Return a ledger for a call with these inputs, or None if the call is not weighed."""
         self._calls += 1
-        if self._calls & (self._calls - 1) and not self.is_due(inputs):
+        size = sum(map(_NBYTES, inputs))
+        if self._calls & (self._calls - 1) and size <= GROWTH * self._largest:
             return None
-        self._largest = max(self._largest, sum(map(_NBYTES, inputs)))
+        self._largest = max(self._largest, size)
         return Ledger(self._instructions)
-
-    def is_due(self, inputs: Sequence[Any]) -> bool:
-        """Return whether the inputs are larger than any before."""
-        return bool(sum(map(_NBYTES, inputs)) > GROWTH * self._largest)
 
 
 Weigh = Callable[[int, Sequence[Any], int], None]

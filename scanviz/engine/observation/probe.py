@@ -57,6 +57,8 @@ class Probe:
         The request of the observers: see :class:`ObserverNeeds`.
     is_outer : bool
         Whether the probe covers the whole call.
+    times_operations : bool
+        Whether to time the instructions of the function's program.
     is_sample : bool
         Whether this is an observed call among many skipped ones.
     call : int
@@ -89,7 +91,7 @@ class Probe:
     __slots__ = (
         "_observed_loops", "branches", "call", "calls", "control", "counters", "elapsed_ns", "entered", "function", "in_use",
         "is_outer", "is_sample", "ledger", "level", "note_ns", "observers", "own", "run_begun", "run_ended", "runs", "samples",
-        "stamps", "steps_a_stamp", "thread", "unreported_ns", "waiting", "weighs",
+        "stamps", "steps_a_stamp", "thread", "times_operations", "unreported_ns", "waiting", "weighs",
     )  # fmt: skip
 
     def __init__(
@@ -103,7 +105,7 @@ class Probe:
         self.own = THREADS.own
         wanted, self.steps_a_stamp, self.samples, self.control, self.weighs = needs_of(observers)
         self.level = wanted if level is None else level
-        self.is_sample = self.waiting = self.in_use = False
+        self.is_sample = self.times_operations = self.waiting = self.in_use = False
         self._observed_loops: set[int] = set()
         self.runs: deque[Run] = deque()
         self.counters: dict[object, Any] = {}

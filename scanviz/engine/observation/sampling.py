@@ -43,34 +43,6 @@ PERIOD = 1024  # steps with all operations timed, if observers ask for it, betwe
 BLOCK = 40  # steps of such a block
 
 
-class OperationSampler:
-    """Sample the observed calls whose instructions are timed.
-
-    Threads may share a sampler: one sample more or less does no harm.
-    """
-
-    __slots__ = ("_count", "_long")
-
-    def __init__(self) -> None:
-        self._count, self._long = 0, False
-
-    def timed(self) -> bool:
-        """Return whether to time the instructions of the call that begins now.
-
-        Examples
-        --------
-        >>> sampler = OperationSampler()
-        >>> sum(sampler.timed() for _ in range(8 + 160))
-        18
-        """
-        self._count += 1
-        return self._long or self._count <= FIRST or not self._count % A_SAMPLE
-
-    def took(self, elapsed_ns: int, instructions: int) -> None:
-        """Take the time of a call with timed instructions."""
-        self._long = elapsed_ns >= LONG_NS * instructions
-
-
 class CallSampler:
     """Sample the calls of a function that are observed; after many short calls, most only count the runs of their loops.
 
@@ -82,6 +54,8 @@ class CallSampler:
         Number of calls to skip from now on; the caller subtracts one per skipped call.
     passes : bool
         Whether any call was skipped for the current observer.
+    latest_ns : int
+        Time of the latest observed call.
     usual_ns, longest_ns : int
         A skipped call within these times needs no :meth:`passed`.
 
@@ -98,14 +72,14 @@ class CallSampler:
     40
     """
 
-    __slots__ = ("_calls", "_gap", "_more_ns", "_observer", "left", "longest_ns", "passes", "usual_ns")
-
     def __init__(self) -> None:
-        self._observer = 0
+        self._observer = self.latest_ns = 0
         self._begin()
 
     def _begin(self) -> None:
-        self._gap = self._more_ns = self._calls = self.usual_ns = self.left = self.longest_ns = 0
+        self._gap = self._more_ns = self._calls = self._begun = self.usual_ns = self.left = (
+            self.longest_ns
+        ) = 0
         self.passes = False
 
     def observed_by(self, observer: int) -> None:
@@ -113,6 +87,19 @@ class CallSampler:
         if observer != self._observer:
             self._observer = observer
             self._begin()
+
+    def times_operations(self, instructions: int) -> bool:
+        """Return whether to time the instructions of the observed call that begins now.
+
+        Examples
+        --------
+        >>> sampler = CallSampler()
+        >>> sum(sampler.times_operations(3) for _ in range(8 + 160))
+        18
+        """
+        self._begun += 1
+        is_long = self.latest_ns >= LONG_NS * instructions > 0
+        return self.passes or is_long or self._begun <= FIRST or not self._begun % A_SAMPLE
 
     def took(self, elapsed_ns: int, observing_ns: int = 0) -> None:
         """Take the time of an observed call and its observer overhead."""
@@ -295,4 +282,4 @@ def scheduled(
             first = end
 
 
-__all__ = ["CallSampler", "OperationSampler", "Part", "StepSampler", "Variant", "scheduled"]
+__all__ = ["CallSampler", "Part", "StepSampler", "Variant", "scheduled"]

@@ -13,7 +13,6 @@ from scanviz.engine.runtime.calling import take_steps
 
 if TYPE_CHECKING:
     from scanviz.engine.observation.events import StepSeries
-    from scanviz.engine.observation.observer_overhead import ObserverOverhead
     from scanviz.engine.observation.probe import Probe
     from scanviz.engine.runtime.arena import LoopArena
     from scanviz.engine.runtime.calling import LoopCode, RunSteps
@@ -45,7 +44,7 @@ def run_observed(
     holds_others : bool
         Whether there are inner loops, whose observer overhead is excluded from the steps.
     """
-    run = _ObservedRun(arena, probe, schedule, begun, probe.own if holds_others else None)
+    run = _ObservedRun(arena, probe, schedule, begun, holds_others)
     # may write the code that takes times: before the run begins
     schedule.plain_times = code.plain_times
     schedule.runs_on(code.tier_name)
@@ -79,22 +78,12 @@ class _ObservedRun:
     Its time is that of its begin and of the calls of its code; the rest is observer overhead.
     """
 
-    __slots__ = (
-        "arena", "before", "done", "entered", "gathered", "gathered_ns", "held", "inside", "own", "probe", "schedule", "spent",
-        "wanted",
-    )  # fmt: skip
-
     def __init__(
-        self,
-        arena: LoopArena,
-        probe: Probe,
-        schedule: StepSampler,
-        begun: int,
-        own: ObserverOverhead | None,
+        self, arena: LoopArena, probe: Probe, schedule: StepSampler, begun: int, inner: bool
     ) -> None:
         self.entered, self.held = perf_counter_ns(), probe.own.ns
         self.before = self.entered - self.held - begun  # arguments, and the code for them
-        self.arena, self.probe, self.schedule, self.own = arena, probe, schedule, own
+        self.arena, self.probe, self.schedule, self.own = arena, probe, schedule, probe.own if inner else None
         self.wanted = arena.steps  # fewer are done if a stop condition holds
         self.done, self.spent = 0, 0  # steps, and their nanoseconds
         self.inside = 0  # nanoseconds of making room and of the code, with observer overhead of inner loops

@@ -171,6 +171,7 @@ def test_branches_are_one_instruction_each(tier):
     inputs, outputs = [x], [chosen]
     listener, program = Listener("steps"), lower(inputs, outputs, "test")
     probe = Probe(1, (listener,))
+    probe.times_operations = True
     resolve(tier).compile(program).run([np.array([1.0, 2.0])], probe)
     probe.operations_of_call(10**9)
     ((elapsed, around),) = listener.operations_told

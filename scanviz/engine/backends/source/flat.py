@@ -7,7 +7,6 @@ from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, Literal
 
 from scanviz.engine.backends.source.compiled import CompiledSource, compile_source, failure_of, raised_in
-from scanviz.engine.observation.levels import ProbeLevel
 from scanviz.engine.program.instructions import (
     AnyInstruction,
     BranchInstruction,
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from scanviz.engine.backends.source.emitter import Emitter, Library
     from scanviz.engine.observation.ledger import Ledger, Weigh
     from scanviz.engine.observation.probe import Probe
-    from scanviz.engine.observation.sampling import OperationSampler
 
 _Variant = Literal["plain", "timed", "weighed"]
 MakeRunner = Callable[[Program, LoopInstruction | BranchInstruction], Any]
@@ -57,16 +55,6 @@ class FlatProgram:
         self._plain = self._compile("plain")
         self.plain = self._plain.function
         self._others: dict[_Variant, CompiledSource] = {}
-        self._kept_schedule: OperationSampler | None = None
-
-    @property
-    def _schedule(self) -> OperationSampler:
-        """Sampler of calls whose instructions are timed; made on first use."""
-        if self._kept_schedule is None:
-            from scanviz.engine.observation.sampling import OperationSampler
-
-            self._kept_schedule = OperationSampler()
-        return self._kept_schedule
 
     @property
     def source(self) -> str:
@@ -136,26 +124,18 @@ class FlatProgram:
         """Return the outputs; with ``sampled`` a sampled call leaves its instructions' times with ``probe``."""
         if probe is not None and probe.ledger is not None and (sampled or probe.ledger.weighs_inside()):
             return self._run_weighed(inputs, probe, probe.ledger, sampled)
-        if not sampled or probe is None or not self._timed(probe):
+        if not sampled or probe is None or not probe.times_operations:
             return self._results(self._plain, inputs, probe, None, None)
         code, stamps = self._others.get("timed") or self._made("timed", probe), _no_times()
         record = probe.own.without(stamps.append) if self.runners else stamps.append
         results = self._results(code, inputs, probe, record, None)
-        self._stamped(probe, stamps)
+        probe.stamps = stamps
         return results
-
-    def _timed(self, probe: Probe) -> bool:
-        """Return whether an observed call has its instructions timed."""
-        return probe.level is ProbeLevel.OPERATIONS or probe.is_sample or self._schedule.timed()
 
     def run_timed(self, inputs: Sequence[Any], probe: Probe) -> tuple[list[Any], array[int]]:
         """Return the outputs and the stamps around instructions, without observer overhead."""
         code, stamps = self._others.get("timed") or self._made("timed", probe), _no_times()
         return self._results(code, inputs, probe, probe.own.without(stamps.append), None), stamps
-
-    def _stamped(self, probe: Probe, stamps: array[int]) -> None:
-        probe.stamps = stamps
-        self._schedule.took(stamps[-1] - stamps[0], len(stamps) - 1)
 
     def _run_weighed(self, inputs: Sequence[Any], probe: Probe, ledger: Ledger, sampled: bool) -> list[Any]:
         """Return the outputs, counting live memory in a ledger; counting is not charged to the program."""
@@ -176,7 +156,7 @@ class FlatProgram:
             if sampled:
                 with own.aside():
                     counted.give(results)
-                self._stamped(probe, stamps)
+                probe.stamps = stamps
             return results
         finally:
             with own.aside():

@@ -88,7 +88,6 @@ class ObservedCalls:
         """Return a new probe for the thread's counted calls; a probe that it replaces reports its calls first."""
         if len(own.probes) >= MOST_PROBES or self.key in own.probes:
             notify_all(own.probes)
-        if len(own.probes) >= MOST_PROBES:
             own.probes.clear()
         probe = own.probes[self.key] = Probe(self.key, observers, level=RUNS)
         return probe

@@ -42,6 +42,8 @@ class FunctionAggregate:
         Its loops.
     plans : PlansMet or None
         Its latest plans.
+    tally : OperationTally
+        Times of its operations outside of loops.
     """
 
     def __init__(self, what: FunctionRecord | FunctionIdentity, operations: int | None = None) -> None:
@@ -51,7 +53,7 @@ class FunctionAggregate:
         self._histogram = Histogram()
         self._elapsed: list[int] = []  # gathered times of calls
         self.operations = len(self.record.operations) if operations is None else operations
-        self._operations = OperationTally(self.operations)
+        self.tally = OperationTally(self.operations)
         self._errors, self._first_ns = 0, 0
         self._measures: dict[str, float] = {}
         self._processor = ProcessorTally()
@@ -134,14 +136,6 @@ class FunctionAggregate:
             self._histogram.add(np.array(self._elapsed, np.int64))
             self._elapsed.clear()
 
-    def timed(self, index: int, elapsed_ns: int) -> None:
-        """Add the time of one operation outside of loops."""
-        self._operations.add_one(index, elapsed_ns)
-
-    def timed_call(self, elapsed_ns: Sequence[int], around_ns: int) -> None:
-        """Add the times of all operations outside of loops in one call, and the time of the call around them."""
-        self._operations.add_call(elapsed_ns, around_ns)
-
     def returned(self, checks_ns: int, copies_ns: int, recording_ns: int, entered: int) -> None:
         """Add the overhead of calls around their program; the script made ``entered`` of them."""
         self._entered += entered
@@ -159,7 +153,7 @@ class FunctionAggregate:
         if index is None:
             aggregated(self._measures, declared("function", name), value)
         else:
-            self._operations.measured(index, name, value)
+            self.tally.measured(index, name, value)
 
     def work(self) -> AllWork:
         """Return the work of each instruction for the latest shapes, by the loop whose step contains it."""
@@ -180,8 +174,8 @@ class FunctionAggregate:
         from scanviz.record.model import CallPartsRecord
 
         self._count()
-        timed, around_ns = self._operations.around(self._histogram.count)
-        rewrites, operations = self.record.rewrites, self._operations.records(self.record.operations)
+        timed, around_ns = self.tally.around(self._histogram.count)
+        rewrites, operations = self.record.rewrites, self.tally.records(self.record.operations)
         return replace(
             self.record,
             rewrites=rewrites if self.plans is None else self.plans.rewrites(rewrites),

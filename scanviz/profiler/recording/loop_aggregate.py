@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         LoopVariableRecord,
     )
 
-_STATES = ("mitmot", "mitsot", "sitsot")
+_ROWS = ("mitmot", "mitsot", "sitsot", "nitsot")
 # key, function, outer loop and name of a loop that is not described yet
 LoopIdentity = tuple[int, int, int | None, str]
 TIERS = 16  # distinct compilations, by tier and reason
@@ -115,6 +115,8 @@ class LoopAggregate:
 
     Attributes
     ----------
+    tally : OperationTally
+        Times of its operations one by one.
     detailed : bool or None
         Whether single steps are kept, or only totals; None until the first run decides.
     """
@@ -132,7 +134,7 @@ class LoopAggregate:
         self._times: StepTimes = StepTimes(self.operations, None if around is None else around._times)
         # by thread, innermost last: a call made during a run nests another run in it
         self._open: dict[int, list[_OpenRun]] = {}
-        self._operations = OperationTally(self.operations)
+        self.tally = OperationTally(self.operations)
         self._tiers: dict[tuple[str, str], list[int]] = {}
         self._totals = RunTotals()
         self._processor = ProcessorTally()
@@ -178,17 +180,11 @@ class LoopAggregate:
         self._row_bytes = tuple(max(a, b) for a, b in zip(before, row_bytes, strict=True))
 
     def _variables(self) -> tuple[LoopVariableRecord, ...]:
-        """Return the loop variables with the bytes of their rows."""
-        if not self._row_bytes or not self.record.variables:
-            return self.record.variables
-        states = [variable for variable in self.record.variables if variable.kind in _STATES]
-        outputs = [variable for variable in self.record.variables if variable.kind == "nitsot"]
-        held = {
-            id(variable): size for variable, size in zip([*states, *outputs], self._row_bytes, strict=False)
-        }
-        return tuple(
-            replace(variable, row_bytes=held.get(id(variable), 0)) for variable in self.record.variables
-        )
+        """Return the loop variables with the bytes of their rows: of each state, then of each step output."""
+        variables = self.record.variables
+        rows = sorted((one for one in variables if one.kind in _ROWS), key=lambda one: one.kind == "nitsot")
+        held = {id(one): size for one, size in zip(rows, self._row_bytes, strict=False)}
+        return tuple(replace(one, row_bytes=held.get(id(one), 0)) for one in variables)
 
     def take(self, thread: int, series: StepSeries) -> None:
         """Add a chunk of steps to the open run of the thread."""
@@ -235,16 +231,12 @@ class LoopAggregate:
             self._times.unobserved(steps, elapsed_ns)
             self.recorder_ns += runs * note_overhead_ns()
 
-    def timed(self, index: int, elapsed_ns: int) -> None:
-        """Add the time of one operation in a single step."""
-        self._operations.add_one(index, elapsed_ns)
-
     def measured(self, index: int | None, name: str, value: float) -> None:
         """Add a measure of the loop, or of an operation of its step."""
         if index is None:
             aggregated(self._measures, declared("loop", name), value)
         else:
-            self._operations.measured(index, name, value)
+            self.tally.measured(index, name, value)
 
     def end(self, thread: int, steps: int, elapsed_ns: int, setup_ns: int, failed: bool) -> None:
         """Close the innermost open run of the thread."""
@@ -304,7 +296,7 @@ class LoopAggregate:
         made = [TierRecord(*key, *found) for key, found in self._tiers.items()]
         if times.part_of and all(code.tier != tier for code in made):
             made.append(TierRecord(tier, INSIDE, 1, 0))
-        operations = self._operations.records(self.record.operations)
+        operations = self.tally.records(self.record.operations)
         record = replace(
             self.record,
             operations=times.operation_records(operations, division, tier, means),

@@ -12,6 +12,7 @@ import platform
 import sys
 import time
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -24,8 +25,10 @@ from scanviz.engine.observe import Building, Observer, notify_counted
 from scanviz.profiler.recording.functions_met import FunctionsMet
 from scanviz.profiler.recording.overhead import OverheadCalibration
 from scanviz.profiler.recording.plans_met import with_work
+from scanviz.profiler.recording.processor import Usage, more, process_usage, used
 from scanviz.profiler.recording.sides import SidesTaken
-from scanviz.profiler.recording.timeline import Timeline, WholeRun
+from scanviz.profiler.recording.timeline import Timeline
+from scanviz.record.paths import recorded_path
 from scanviz.record.values import OutcomeRecord
 
 if TYPE_CHECKING:  # a script starts without the classes of its record
@@ -105,15 +108,21 @@ class Recorder(Observer):
         self._calibration = calibration if calibration is not None else OverheadCalibration()
         self._met = FunctionsMet(max_bytes, self._calibration, self._lock)
         self._sides = SidesTaken()
-        self._run = WholeRun(clock)
-        self._timeline = Timeline(get_ident())
         self._first_nan: FirstNanRecord | None = None
+        self._script, self._arguments = "", ()  # type: tuple[str, tuple[str, ...]]
+        self._outcome = OutcomeRecord()
+        self._begin()
 
     def restart(self) -> None:
         """Start the wall time here."""
         notify_counted()  # earlier calls
-        self._run.begin()
-        self._timeline = Timeline(get_ident())
+        self._begin()
+
+    def _begin(self) -> None:
+        self._date, self._timeline = time.time(), Timeline(get_ident())
+        self._begun, self._ended = self._clock(), None  # type: tuple[int, int | None]
+        self._used_before = process_usage()
+        self._used_after: Usage | None = None
 
     # events of the engine
 
@@ -157,7 +166,7 @@ class Recorder(Observer):
     def operations(self, function: int, elapsed_ns: Sequence[int], around_ns: int) -> None:
         """Add the times of the operations outside of loops in one call."""
         with self._lock:
-            self._met.function(function).timed_call(elapsed_ns, around_ns)
+            self._met.function(function).tally.add_call(elapsed_ns, around_ns)
 
     def function_returned(self, function: int, checks_ns: int, copies_ns: int, observing_ns: int) -> None:
         """Add the call overhead around the program."""
@@ -205,7 +214,7 @@ class Recorder(Observer):
         """Add the time of one operation, outside of loops or in a single step."""
         with self._lock:
             found = self._met.function(function) if loop is None else self._met.loop(loop)
-            found.timed(index, elapsed_ns)
+            found.tally.add_one(index, elapsed_ns)
 
     def specialised(self, function: int, loop: int, elapsed_ns: int, tier: str, why: str) -> None:
         """Add the compilation of a loop."""
@@ -265,12 +274,13 @@ class Recorder(Observer):
 
     def describe_script(self, script: str, arguments: Sequence[str]) -> None:
         """Set the script and its arguments; the path is stored as in source lines, without the machine's folders."""
-        self._run.describe(script, arguments)
+        self._script = recorded_path(script) if os.path.isabs(script) else script
+        self._arguments = tuple(arguments)
 
     def finish(self, outcome: OutcomeRecord) -> None:
         """Set the outcome of the run and stop the wall time."""
         with self._lock:
-            self._run.end(outcome)
+            self._outcome, self._ended, self._used_after = outcome, self._clock(), process_usage()
 
     def progress(self) -> tuple[int, int]:
         """Return the numbers of calls and steps so far, for a progress line."""
@@ -284,11 +294,11 @@ class Recorder(Observer):
         from scanviz.record.model import ProfileRecord
         from scanviz.record.names import numbered
 
-        self._met.write(wait=self._run.has_ended)
+        self._met.write(wait=self._ended is not None)
         notify_counted()
         with self._lock:
             now = self._clock()
-            wall_ns = self._run.wall_ns(now)
+            wall_ns = max(0, (now if self._ended is None else self._ended) - self._begun)
             call_ns = self._timeline.call_ns(wall_ns, now, lambda: self._calibration.call_ns)
             running = self._timeline.running(now)
             work = {key: function.work() for key, function in self._met.functions.items()}
@@ -303,12 +313,12 @@ class Recorder(Observer):
                 numpy=np.__version__,
                 # without the machine's name
                 machine=f"{os.cpu_count()} processors, {platform.machine()}, {platform.system()}",
-                started=self._run.started,
-                script=self._run.script,
-                arguments=self._run.arguments,
+                started=datetime.fromtimestamp(self._date, UTC).isoformat(timespec="seconds"),
+                script=self._script,
+                arguments=self._arguments,
                 detail=self.detail,
                 wall_ns=wall_ns,
-                outcome=self._run.outcome,
+                outcome=self._outcome,
                 cost=self._cost(),
                 functions=tuple(map(_renamed, functions, names)),
                 loops=self._loop_records(
@@ -316,7 +326,7 @@ class Recorder(Observer):
                 ),
                 left_out=self._met.left_out,
                 first_nan=self._first_nan,
-                measures=self._run.measures(),
+                measures=self._usage(),
                 building=self._timeline.building(),
                 threads=self._timeline.record(now, call_ns),
             )
@@ -343,6 +353,13 @@ class Recorder(Observer):
             )
             for key, record in records.items()
         )
+
+    def _usage(self) -> dict[str, float]:
+        """Return the CPU time and context switches of the process during the run; empty before its end."""
+        before, after = self._used_before, self._used_after
+        if after is None:
+            return {}
+        return used(after.cpu_ns - before.cpu_ns, more(0, before.switches, after.switches))
 
     def _cost(self) -> CostRecord:
         from scanviz.record.model import CostRecord

@@ -8,18 +8,12 @@ of open calls and builds per thread.
 from __future__ import annotations
 
 import math
-import os
-import time
 from collections import defaultdict
-from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal
 
 from scanviz.engine.graph.provenance import SourceLine
 from scanviz.engine.observe import Building
-from scanviz.profiler.recording.processor import Usage, more, process_usage, used
-from scanviz.record.paths import recorded_path
-from scanviz.record.values import OutcomeRecord
 
 if TYPE_CHECKING:
     from scanviz.record.model import BuildRecord, ThreadTimesRecord
@@ -169,65 +163,4 @@ class Timeline:
         return ThreadTimesRecord(self._own.whole_ns(now, call_ns), beside_ns, len(others), self.recording_ns)
 
 
-class WholeRun:
-    """A run that begins now.
-
-    Parameters
-    ----------
-    clock : callable
-        Returns nanoseconds.
-
-    Attributes
-    ----------
-    script, arguments : str, tuple of str
-        The script and its arguments; the path is stored as in source lines, without the machine's folders.
-    outcome : OutcomeRecord
-        The outcome, or that the run has not ended.
-    """
-
-    def __init__(self, clock: Callable[[], int]) -> None:
-        self._clock = clock
-        self.script, self.arguments = "", ()  # type: tuple[str, tuple[str, ...]]
-        self.outcome = OutcomeRecord()
-        self.begin()
-
-    def begin(self) -> None:
-        """Start the wall time here."""
-        self._date = time.time()
-        self._begun, self._ended = self._clock(), None  # type: tuple[int, int | None]
-        self._used_before = process_usage()
-        self._used_after: Usage | None = None
-
-    def describe(self, script: str, arguments: Sequence[str]) -> None:
-        """Set the script and its arguments."""
-        self.script = recorded_path(script) if os.path.isabs(script) else script
-        self.arguments = tuple(arguments)
-
-    def end(self, outcome: OutcomeRecord) -> None:
-        """Set the outcome and stop the wall time."""
-        self.outcome, self._ended = outcome, self._clock()
-        self._used_after = process_usage()
-
-    @property
-    def started(self) -> str:
-        """Date and time of the begin."""
-        return datetime.fromtimestamp(self._date, UTC).isoformat(timespec="seconds")
-
-    @property
-    def has_ended(self) -> bool:
-        """True if the run has ended."""
-        return self._ended is not None
-
-    def wall_ns(self, now: int) -> int:
-        """Return the wall time of the run, or the time so far."""
-        return max(0, (now if self._ended is None else self._ended) - self._begun)
-
-    def measures(self) -> dict[str, float]:
-        """Return the CPU time and context switches of the process during the run; empty before its end."""
-        before, after = self._used_before, self._used_after
-        if after is None:
-            return {}
-        return used(after.cpu_ns - before.cpu_ns, more(0, before.switches, after.switches))
-
-
-__all__ = ["Timeline", "WholeRun"]
+__all__ = ["Timeline"]

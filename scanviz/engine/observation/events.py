@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter, deque
 from collections.abc import Iterable, Sequence
+from time import get_clock_info
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 Times = np.ndarray[Any, Any]
 UNKNOWN = -(2**62)
+RESOLUTION = get_clock_info("perf_counter").resolution * 1e9  # nanoseconds
 
 
 class CompiledFunction(NamedTuple):
@@ -81,7 +83,7 @@ class StepSeries(Struct):
     source : str
         Where times come from: ``"perf_counter"``, ``"cycle counter"``, ``"cuda events"``.
     resolution_ns : float
-        Times are multiples of that; 0 where it is not known.
+        Times are multiples of that.
     stamp_ns : float or None
         What taking one time costs; None where it is the clock of the process, whose cost is measured elsewhere.
     control : bool
@@ -106,7 +108,7 @@ class StepSeries(Struct):
     steps: int = UNKNOWN
     span_ns: int = UNKNOWN
     entry_ns: int = UNKNOWN
-    resolution_ns: float = 0.0
+    resolution_ns: float = RESOLUTION
     stamp_ns: float | None = None
     control: bool = False
     plain: bool = False

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from scanviz.engine.locks import lock
 from scanviz.engine.observation.events import BranchTaken, Run, together
 from scanviz.engine.observation.ledger import BRANCHES_WEIGHED, Ledger
-from scanviz.engine.observation.levels import RUNS, ProbeLevel, needs_of
+from scanviz.engine.observation.levels import LEVELS, RUNS, VALUES, ProbeLevel
 from scanviz.engine.observation.observer_overhead import THREADS, ObserverOverhead, notify_all, notify_begun
 from scanviz.engine.observe import Observer
 
@@ -53,8 +53,14 @@ class Probe:
     ----------
     level : ProbeLevel
         The level of the code that runs now.
-    steps_a_stamp, samples, control, weighs
-        The request of the observers: see :class:`ObserverNeeds`.
+    steps_a_stamp : int
+        Number of very short steps that may share one time.
+    samples : bool
+        Whether most of many short calls and runs may stay at :attr:`ProbeLevel.RUNS`: only if all observers allow it.
+    control : bool
+        Whether blocks of steps may stay at that level.
+    weighs : bool
+        Whether to measure memory.
     is_outer : bool
         Whether the probe covers the whole call.
     times_operations : bool
@@ -103,8 +109,13 @@ class Probe:
     ) -> None:
         self.function, self.observers, self.is_outer = function, observers, outer
         self.own = THREADS.own
-        wanted, self.steps_a_stamp, self.samples, self.control, self.weighs = needs_of(observers)
-        self.level = wanted if level is None else level
+        highest = max((LEVELS[observer.detail] for observer in observers), default=ProbeLevel.STEPS)
+        samples = all(observer.samples for observer in observers)
+        self.level = highest if level is None else level
+        self.samples = samples and highest is ProbeLevel.STEPS
+        self.control = samples and highest is not VALUES
+        self.steps_a_stamp = min((observer.steps_a_stamp for observer in observers), default=1)
+        self.weighs = any(observer.weighs for observer in observers)
         self.is_sample = self.times_operations = self.waiting = self.in_use = False
         self._observed_loops: set[int] = set()
         self.runs: deque[Run] = deque()

@@ -7,7 +7,7 @@ from array import array
 from collections.abc import Callable, Sequence
 from itertools import islice, pairwise, tee
 from operator import length_hint
-from time import get_clock_info, perf_counter_ns, thread_time_ns
+from time import perf_counter_ns, thread_time_ns
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from scanviz.engine.program.instructions import LoopInstruction
 
 Clock = Callable[[], int]
-RESOLUTION = get_clock_info("perf_counter").resolution * 1e9  # nanoseconds
 
 
 class Stamps(Protocol):
@@ -78,12 +77,7 @@ class StepStamps:
         ended = self._ended[0] if self._ended else int(times[-1]) if len(times) else self._begun
         entry = int(times[0]) - self._begun if len(times) else 0
         return StepSeries(
-            loop.key,
-            first,
-            times[1:] - times[:-1],
-            span_ns=ended - self._begun,
-            entry_ns=entry,
-            resolution_ns=RESOLUTION,
+            loop.key, first, times[1:] - times[:-1], span_ns=ended - self._begun, entry_ns=entry
         )
 
 
@@ -113,15 +107,7 @@ class OperationStamps:
         ends = np.concatenate([times[:1], table[:, -1]])
         between = table[:, 1:] - table[:, :-1]
         operations, copies = between[:, :-1].T.copy(), between[:, -1].copy()
-        return StepSeries(
-            loop.key,
-            first,
-            ends[1:] - ends[:-1],
-            operations,
-            copies,
-            resolution_ns=RESOLUTION,
-            off_cpu_ns=self._off_cpu,
-        )
+        return StepSeries(loop.key, first, ends[1:] - ends[:-1], operations, copies, off_cpu_ns=self._off_cpu)
 
 
 CLOCKS_NS = 5_000  # tolerated difference between wall clock and CPU clock
@@ -201,7 +187,7 @@ class BlockStamps:
         Measures the time that the thread was descheduled, which the times then exclude.
     """
 
-    __slots__ = ("_begun", "_clock", "_control", "_lost", "_steps", "_times", "done")
+    __slots__ = ("_began", "_begun", "_blocks", "_clock", "_control", "_ended", "_lost", "done")
     record = None
 
     def __init__(
@@ -211,42 +197,37 @@ class BlockStamps:
         control: bool = False,
         lost: Preemption | None = None,
     ) -> None:
-        self._clock, self._steps, self._control, self.done = clock, [first], control, first
-        self._lost = lost
-        self._begun = [clock()]  # of each block
-        self._times: list[int] = []  # at its end
+        self._clock, self._control, self._lost, self.done = clock, control, lost, first
+        self._blocks: list[tuple[int, int]] = []  # nanoseconds and steps
+        self._began = self._begun = self._ended = clock()
 
     def block(self, done: int) -> None:
         """Take the time at which ``done`` steps are done."""
-        now = self._clock()
-        self._times.append(now)
-        self._steps.append(done)
+        self._ended = now = self._clock()
+        self._blocks.append((now - self._begun, done - self.done))
         self.done = done
         if self._lost is not None:
             self._lost.read()
             now = self._clock()
-        self._begun.append(now)
+        self._begun = now
 
     def end(self) -> None:
         """Do nothing: the last block ended with the last step."""
 
     def series(self, loop: LoopInstruction, first: int) -> StepSeries:
         """Return the times of the whole blocks and the number of steps."""
-        times = [end - begin for begin, end in zip(self._begun, self._times, strict=False)]
-        covers = [last - first for first, last in pairwise(self._steps)]
-        span = self._times[-1] - self._begun[0] if self._times else 0
-        lost = [0] * len(times) if self._lost is None else self._lost.lost_ns(times)
+        times = np.array([time for time, _ in self._blocks], np.int64)
+        lost = np.zeros_like(times) if self._lost is None else np.array(self._lost.lost_ns(times.tolist()))
         return StepSeries(
             loop.key,
             first,
-            np.array([time - gone for time, gone in zip(times, lost, strict=True)], np.int64),
-            covers=np.array(covers, np.int64),
-            steps=self.done - self._steps[0],
-            span_ns=span,
+            times - lost,
+            covers=np.array([steps for _, steps in self._blocks], np.int64),
+            steps=self.done - first,
+            span_ns=self._ended - self._began,
             entry_ns=0,
-            resolution_ns=RESOLUTION,
             control=self._control,
-            off_cpu_ns=sum(lost),
+            off_cpu_ns=int(lost.sum()),
         )
 
 

@@ -46,7 +46,7 @@ def constant(value: Any, dtype: object = None, name: str | None = None) -> Const
     value : array_like
         Number, (nested) list or array of numbers.
     dtype : dtype, optional
-        ObserverNeeds dtype; by default NumPy's choice, with Python floats as ``config.floatX``.
+        Requested dtype; by default NumPy's choice, with Python floats as ``config.floatX``.
 
     Raises
     ------

@@ -24,12 +24,7 @@ WARMED = 8  # first steps of a control block, which are not compared: their code
 
 
 def run_observed(
-    arena: LoopArena,
-    code: LoopCode,
-    probe: Probe,
-    schedule: StepSampler,
-    begun: int,
-    holds_others: bool,
+    arena: LoopArena, code: LoopCode, probe: Probe, schedule: StepSampler, begun: int, holds_others: bool
 ) -> int:
     """Run all steps and return their number; observers are notified of the steps before an error or ctrl+c too.
 

@@ -21,10 +21,7 @@ from scanviz.record.statistics import median_of
 if TYPE_CHECKING:
     from scanviz.engine.observation.events import Run, StepSeries
     from scanviz.profiler.recording.division import Division
-    from scanviz.record.model import (
-        LoopRecord,
-        LoopVariableRecord,
-    )
+    from scanviz.record.model import LoopRecord, LoopVariableRecord
 
 _ROWS = ("mitmot", "mitsot", "sitsot", "nitsot")
 # key, function, outer loop and name of a loop that is not described yet
@@ -285,9 +282,7 @@ class LoopAggregate:
         division = divisions.get(tier)
         around = self._around_ns(division)
         means = times.means(
-            divisions,
-            totals.unobserved_steps,
-            max(0, totals.unobserved_ns - around + totals.setup_ns),
+            divisions, totals.unobserved_steps, max(0, totals.unobserved_ns - around + totals.setup_ns)
         )
         going_on = [run for stack in self._open.values() for run in stack]
         total_ns = totals.total_ns + sum(max(0, now - run.begun) for run in going_on)

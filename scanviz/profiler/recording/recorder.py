@@ -53,12 +53,10 @@ def ends_in_nan(results: Sequence[Any]) -> bool:
     (True, False)
     """
     for result in results:
-        if isinstance(result, np.ndarray) and result.dtype.kind == "f" and result.size:
-            last = result if result.size <= MOST_CHECKED else result[-1:]
+        if isinstance(result, np.ndarray | np.floating) and result.dtype.kind == "f" and result.size:
+            last = np.atleast_1d(result) if result.size <= MOST_CHECKED else np.atleast_1d(result)[-1:]
             if last.size <= MOST_CHECKED and np.isnan(last).any():
                 return True
-        elif isinstance(result, np.floating) and np.isnan(result):
-            return True
     return False
 
 

@@ -292,17 +292,19 @@ class StepTimes:
             return tuple(operations)
         parts = self.tally(tier)
         averages: Sequence[float | None] = means[: len(operations)] or [None] * len(operations)
-        found = tuple(
-            replace(operation, samples=parts.parts.count, typical_ns=time, mean_ns=mean, spread_ns=spread)
-            for operation, time, mean, spread in zip(
-                operations, division.operations, averages, division.spreads, strict=True
-            )
-        )
-        if not parts.slow_steps:
-            return found
+        slow = [{"slow_more_ns": float(max(0.0, ns))} if parts.slow_steps else {} for ns in parts.slow_ns]
         return tuple(
-            replace(done, measures=done.measures | {"slow_more_ns": float(max(0.0, ns))})
-            for done, ns in zip(found, parts.slow_ns.tolist(), strict=False)
+            replace(
+                operation,
+                samples=parts.parts.count,
+                typical_ns=time,
+                mean_ns=mean,
+                spread_ns=spread,
+                measures=operation.measures | more,
+            )
+            for operation, time, mean, spread, more in zip(
+                operations, division.operations, averages, division.spreads, slow, strict=False
+            )
         )
 
 

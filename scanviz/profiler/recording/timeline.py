@@ -1,4 +1,4 @@
-"""The time of a run: as a whole, and of each thread by the script and scanviz's calls and builds.
+"""The time of each thread of a run: by the script, and by scanviz's calls and builds.
 
 A thread runs the script until a call or a build begins.  Calls may nest in builds and in other calls; the time of the inner one is
 subtracted from the outer one, so that times never overlap.  The times come from the engine's events; the timeline keeps the stack

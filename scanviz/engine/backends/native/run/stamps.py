@@ -21,7 +21,7 @@ from scanviz.engine.graph.nodes import Array
 from scanviz.engine.observation.events import StepSeries
 from scanviz.engine.observation.observer_overhead import ObserverOverhead
 from scanviz.engine.observation.sampling import Variant
-from scanviz.engine.observation.stamps import RESOLUTION, Clock, stamps_a_step
+from scanviz.engine.observation.stamps import Clock, stamps_a_step
 from scanviz.engine.program.instructions import LoopInstruction
 
 # the first step, k - 1 where every k-th step has a stamp, the logarithm of k, the steps done, whether operations have stamps
@@ -273,7 +273,7 @@ def _source() -> dict[str, Any]:
     """Return the source, resolution and cost of the stamps."""
     found = counter()
     if not is_steady():
-        return {"resolution_ns": RESOLUTION, "stamp_ns": found.stamp_ns}
+        return {"stamp_ns": found.stamp_ns}
     return {"source": "cycle counter", "resolution_ns": found.tick_ns, "stamp_ns": found.stamp_ns}
 
 

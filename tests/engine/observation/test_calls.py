@@ -246,7 +246,7 @@ def test_a_counted_call_that_fails_after_its_run_is_reported_as_ended(monkeypatc
         pass_over(f, 2)
         notify_counted()
         begun, passed = len(listener.begun), len(listener.passed_over)
-        monkeypatch.setattr("scanviz.engine.function.callable.set_values", lambda updated, fresh: 1 // 0)
+        monkeypatch.setattr(f, "_store", lambda updated, fresh: 1 // 0)
         with pytest.raises(ZeroDivisionError):
             f(np.ones(3))
         monkeypatch.undo()

@@ -47,6 +47,7 @@ class FakeTier:
     tier_name = "fake"
     samples: bool = True
     plain_times: bool = False
+    takes_whole_runs: bool = False
     calls: list[tuple[str, int, int]] = field(default_factory=list)
     interrupt_at: int = -1
     every: int = 0  # steps of a block; 0 for the times of the NumPy tier

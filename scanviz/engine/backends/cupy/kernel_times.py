@@ -12,7 +12,6 @@ import numpy as np
 
 from scanviz.engine.cost import weights_in
 from scanviz.engine.observation.events import StepSeries
-from scanviz.engine.observation.stamps import RESOLUTION
 from scanviz.engine.program.work import work_of
 
 if TYPE_CHECKING:
@@ -57,19 +56,11 @@ class KernelStamps:
         steps, time = self._done - self._first, self._ended - self._begun
         if not steps or steps > MOST_STEPS:
             covers = np.full(min(steps, 1), steps, np.int64)
-            return StepSeries(
-                loop.key,
-                first,
-                covers * 0 + time,
-                covers=covers,
-                steps=steps,
-                plain=True,
-                resolution_ns=RESOLUTION,
-            )
+            return StepSeries(loop.key, first, covers * 0 + time, covers=covers, steps=steps, plain=True)
         times = np.diff(np.arange(steps + 1) * time // steps)
         operations = np.array(self._shares)[:, None] * times
         copies = np.zeros(steps, np.int64)
-        return StepSeries(loop.key, first, times, operations, copies, resolution_ns=RESOLUTION, stamp_ns=0.0)
+        return StepSeries(loop.key, first, times, operations, copies, stamp_ns=0.0)
 
 
 def shares_of(body: Program, plan: Plan, needed: Sequence[int]) -> list[float]:

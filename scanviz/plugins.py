@@ -28,11 +28,11 @@ class Plugin(NamedTuple):
     group : str
         One of ``GROUPS``.
     name : str
-        What it is asked for by.
+        Its name.
     value : str
-        Where it is: a module, or ``module:name``.
+        Its place: a module, or ``module:name``.
     distribution : str
-        Who adds it, with its version; empty where that is not known.
+        The distribution that adds it, with its version; empty if unknown.
     """
 
     group: str

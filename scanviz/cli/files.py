@@ -89,7 +89,7 @@ def free_place(path: Path, *, force: bool, ours: Callable[[Path], bool], what: s
     what : str
         Name of such a file, such as ``"page of scanviz"``.
     fix : str
-        How to replace another file.
+        The advice for replacing another file.
 
     Raises
     ------

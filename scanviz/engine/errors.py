@@ -41,15 +41,15 @@ class ScanvizError(Exception):
     Parameters
     ----------
     what : str
-        What was wrong, in the user's own names; the first line of the message.
+        The mistake, in the user's own names; the first line of the message.
     where : object, optional
         Where: anything whose ``str`` is ``file:line`` (a :class:`~scanviz.engine.graph.provenance.SourceLine`).
     step : int, optional
         Step of the loop at which it happened, counted from 0.
     expected, found : object, optional
-        What was needed and what was there instead.
+        The needed value, and the value found instead.
     fix : str, optional
-        What to write instead.
+        The code to write instead.
     text : str, optional
         The source line at ``where``.
 

@@ -214,7 +214,7 @@ def run_process(
     given : str
         Its standard input.
     folder : Path, optional
-        Where it runs.
+        The folder to run in.
     seconds : float
         Time limit.
     stopped : callable

@@ -37,9 +37,9 @@ class TierRecord(Strict, frozen=True):
     why : str
         Why this one.
     count : int
-        How often: once for each new set of shapes.
+        Number of compilations: one for each new set of shapes.
     total_ns : int
-        How long making it took.
+        Compilation time.
     """
 
     tier: str
@@ -59,13 +59,13 @@ class TimedSteps(NamedTuple):
     Attributes
     ----------
     run, step : int
-        Which run, and the step it is or begins with.
+        The run, and the step or first step.
     time_ns : int
         Nanoseconds a step.
     reason : int
         Why it was kept.
     covers : int
-        How many steps.
+        Number of steps.
     """
 
     run: int
@@ -115,7 +115,7 @@ class LoopRecord(Strict, Shown, frozen=True, eq=False):
     inner_connection_pattern : tuple of tuple of bool
         ``[inner input][inner output]``: whether one depends on the other within a step.
     runs : int
-        How often it was started.
+        Number of runs.
     failed_runs : int
         Runs that an error ended.
     running : int
@@ -159,9 +159,9 @@ class LoopRecord(Strict, Shown, frozen=True, eq=False):
     buffer_bytes : int
         The most that states, results and temporaries took in one run.
     clock : str
-        Where times of steps come from.
+        Source of the step times.
     resolution_ns : float
-        Of that clock; 0 where it is not known.
+        Resolution of that clock; 0 if unknown.
     stamp_ns : float
         Price of timing one operation, in this loop where it was measured there.
     tick_ns : float
@@ -169,9 +169,9 @@ class LoopRecord(Strict, Shown, frozen=True, eq=False):
     in_place : bool
         Whether that was seen in this loop, by comparison with steps without a stamp, or is of the calibration at start-up.
     blocks : int
-        How many times were taken of several steps at once.
+        Number of times that cover several steps at once.
     block_steps : int
-        How many steps those are.
+        Number of those steps.
     tiers : tuple of TierRecord
         Code that was made for it.
     series_stride : int

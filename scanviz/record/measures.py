@@ -51,7 +51,7 @@ class Measure(Struct, frozen=True):
     about : str
         Its meaning.
     aggregate : str
-        How a value and the one before become one: ``"sum"``, ``"max"`` or ``"last"``.
+        Aggregation of a value with the one before: ``"sum"``, ``"max"`` or ``"last"``.
     views : tuple of str
         Where it is shown beside the tables of the exports, which have all.  Of a loop: in its ``"heading"`` (report, terminal
         application, page), among the ``"facts"`` of a loop beside its gradient, and to ``"compare"`` two runs by.  Of an

@@ -65,7 +65,7 @@ class BuildRecord(Strict, frozen=True):
     source : SourceRecord or None
         The line; None for several, or where it is not known.
     count : int
-        How often.
+        Number of occurrences.
     total_ns : int
         All of them, without calls that were made meanwhile.
     """
@@ -82,11 +82,11 @@ class ThreadTimesRecord(Strict, frozen=True):
     Attributes
     ----------
     inside_ns : int
-        Of the thread that the recording began in; the rest of the wall time it spent in the script, or waiting.
+        Times of the thread that the recording began in; the rest of its wall time went to the script, or to waiting.
     beside_ns : int
-        Of all other threads, which ran beside it.
+        Times of all other threads.
     others : int
-        How many these are.
+        Number of those threads.
     recording_ns : int
         Recording outside of calls; part of the two.
     """
@@ -123,7 +123,7 @@ class FunctionRecord(Strict, frozen=True):
     first_ns : int
         The first call, which pays for code made on demand.
     call_times : DurationRecord
-        Of calls, the first included.
+        Times of calls, the first included.
     rewrites : RewritesRecord or None
         The rewrites of its graph, and the graph; None where they were not recorded.
     program : bytes
@@ -227,7 +227,7 @@ class MergedRecord(Strict, frozen=True):
     wall_ns : int
         From the start of its recording to the end.
     outcome : OutcomeRecord
-        How it ended.
+        The outcome.
     """
 
     name: str
@@ -266,7 +266,7 @@ class ProfileRecord(Strict, Shown, frozen=True):
     wall_ns : int
         From the start of the recording to its end.
     outcome : OutcomeRecord
-        How the run ended.
+        The outcome of the run.
     cost : CostRecord
         Profiler overhead.
     functions : tuple of FunctionRecord
@@ -292,7 +292,7 @@ class ProfileRecord(Strict, Shown, frozen=True):
     origins : tuple of MergedRecord
         The profiles that this one was merged from, in their order; empty for the profile of one process.
     first_nan : FirstNanRecord or None
-        Where the first NaN appeared that a call returned; None if none was seen.
+        Origin of the first NaN that a call returned; None if none was seen.
     """
 
     schema: int = SCHEMA

@@ -28,7 +28,7 @@ class OperationRecord(Strict, frozen=True):
     loop : int or None
         Key of the loop, for an operation that is one.
     samples : int
-        How often it was timed.
+        Number of timed occurrences.
     typical_ns : float
         Its usual time, robust to a few slow ones.  In a loop's step its part of the typical step: the median of its times with
         the price of stamps taken off, 0 where that is below resolution.  Outside of loops the
@@ -72,11 +72,11 @@ class SideRecord(Strict, frozen=True):
     side : str
         ``"then"`` where the condition held, or ``"else"``.
     taken : int
-        How often it was taken, in all runs.
+        Number of takings, in all runs.
     every : int
         Its period: it is taken in every so many steps; 0 where there is none.
     timed : int
-        How often it was timed.
+        Number of timed occurrences.
     typical_ns : float
         The median of these times.
     operations : tuple of OperationRecord

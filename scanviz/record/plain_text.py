@@ -108,7 +108,7 @@ def write_text(text: str, stream: TextIO, *, colours: bool = False) -> None:
     text : str
         The text.
     stream : TextIO
-        Where it goes.
+        The stream to write to.
     colours : bool
         Whether the text has colours of its own.
 

@@ -194,7 +194,7 @@ class HistogramTable:
     Parameters
     ----------
     rows : int
-        How many.
+        Number of rows.
 
     Examples
     --------

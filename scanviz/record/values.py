@@ -39,7 +39,7 @@ class DurationRecord(Strict, frozen=True):
     Attributes
     ----------
     count : int
-        How often it happened.
+        Number of occurrences.
     total_ns : int
         All of them together.
     min_ns : int

@@ -85,7 +85,7 @@ def zeros_like(x: Any, dtype: object = None) -> Variable:
     x : array_like
         Its shape is taken; none of its values are computed.
     dtype : dtype, optional
-        That of ``x`` by default.
+        Dtype of the result, by default that of ``x``.
 
     Examples
     --------
@@ -105,7 +105,7 @@ def ones_like(x: Any, dtype: object = None) -> Variable:
     x : array_like
         Its shape is taken; none of its values are computed.
     dtype : dtype, optional
-        That of ``x`` by default.
+        Dtype of the result, by default that of ``x``.
 
     Examples
     --------
@@ -126,7 +126,7 @@ def full_like(x: Any, fill_value: Any, dtype: object = None) -> Variable:
     fill_value : number or array_like
         Broadcast to the shape.
     dtype : dtype, optional
-        That of ``x`` by default.
+        Dtype of the result, by default that of ``x``.
 
     Examples
     --------
@@ -219,7 +219,7 @@ def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Variabl
     x : array_like
         Matrix, or more dimensions.
     offset : int, optional
-        Which diagonal: 0 the main one, above it positive.
+        The diagonal: 0 for the main one, positive above it.
     axis1, axis2 : int, optional
         The axes of the matrices.
 
@@ -245,7 +245,7 @@ def diag(x: Any, k: int = 0) -> Variable:
     x : array_like
         Matrix or vector.
     k : int, optional
-        Which diagonal: 0 the main one, above it positive.
+        The diagonal: 0 for the main one, positive above it.
 
     Raises
     ------

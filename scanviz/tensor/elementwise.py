@@ -64,7 +64,7 @@ def _documentation(declaration: ops.ElementwiseDeclaration, names: tuple[str, ..
 Parameters
 ----------
 {listed} : array_like
-    Of shapes that broadcast together.
+    Arrays of shapes that broadcast together.
 
 Returns
 -------
@@ -145,7 +145,7 @@ def cast(x: Any, dtype: object) -> Variable:
     Parameters
     ----------
     x : array_like
-        What to convert.
+        The array to convert.
     dtype : dtype
         Anything that NumPy takes for one, or ``"floatX"`` for ``config.floatX``.
 
@@ -176,7 +176,7 @@ def isclose(
     Parameters
     ----------
     first, second : array_like
-        Of shapes that broadcast together.
+        Arrays of shapes that broadcast together.
     rtol, atol : float
         Relative and absolute tolerance.
     equal_nan : bool
@@ -247,7 +247,7 @@ def nan_to_num(
     x : array_like
         Integers stay as they are.
     nan, posinf, neginf : float, optional
-        What to put for NaN, infinity and minus infinity.
+        Replacements of NaN, infinity and minus infinity.
 
     Returns
     -------

@@ -43,7 +43,7 @@ def take(x: Any, indices: Any, axis: int | None = None) -> Variable:
     x : array_like
         Any tensor.
     indices : int or integer array_like
-        Which ones.
+        The indices.
     axis : int, optional
         Along which axis; None takes from the flattened array.
 
@@ -221,7 +221,7 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
     dims : int, scalar variable, list of these or vector variable of known length
         The shape of the array.
     mode : {"raise", "wrap", "clip"}, or one for each axis
-        What is done with an index beyond an axis: an error, begun again from the other side, or the nearest one.
+        Treatment of an index beyond an axis: an error, begun again from the other side, or the nearest one.
     order : {"C", "F"}
         Whether the last axis runs fastest in the flattened array, or the first.
 

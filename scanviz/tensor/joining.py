@@ -25,7 +25,7 @@ def vstack(tup: Sequence[Any], *, dtype: object = None) -> Variable:
     tup : list of array_like
         At least one; of equal sizes but along the first axis.
     dtype : dtype, optional
-        Of the result, the common one by default; no floats become ints.
+        Dtype of the result, the common one by default; no floats become ints.
 
     Returns
     -------
@@ -148,7 +148,7 @@ def append(arr: Any, values: Any, axis: int | None = None) -> Variable:
     Parameters
     ----------
     arr, values : array_like
-        Of one number of dimensions, and of equal sizes but along the axis.
+        Arrays of equal numbers of dimensions, and of equal sizes except along the axis.
     axis : int, optional
         Along which axis; None flattens both first.
 
@@ -181,9 +181,9 @@ def stack(arrays: Any, axis: Any = 0, *more: Any, dtype: object = None) -> Varia
     arrays : list of array_like
         At least one, of one shape.
     axis : int, optional
-        Where the new axis comes in the result.
+        Position of the new axis in the result.
     dtype : dtype, optional
-        Of the result, the common one by default; no floats become ints.
+        Dtype of the result, the common one by default; no floats become ints.
 
     Raises
     ------
@@ -234,7 +234,7 @@ def tile(x: Any, reps: Any) -> Variable:
     x : array_like
         Any tensor; axes are added in front where there are more counts than axes.
     reps : int, scalar variable, list of these or vector variable of known length
-        How often along each of the last axes.
+        Number of repeats along each of the last axes.
 
     Raises
     ------

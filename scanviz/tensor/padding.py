@@ -70,10 +70,10 @@ def pad(
     array : array_like
         Any tensor.
     pad_width : int, pair, list of pairs, or dict
-        How many elements come before and after: one number for all edges, a pair (before, after) for all axes, a pair for each
+        Number of elements before and after: one number for all edges, a pair (before, after) for all axes, a pair for each
         axis, or a dict from axis to either.  Numbers may be integer scalar variables.
     mode : {"constant", "edge", "reflect", "symmetric", "wrap"}
-        What the new elements are: a constant, the nearest one, or the array reflected at its last elements, reflected at its
+        The new elements: a constant, the nearest one, or the array reflected at its last elements, reflected at its
         edges, or begun again from the other side.
     constant_values : scalar, pair, list of pairs, or dict
         The constants of ``mode="constant"``, given as ``pad_width`` is; 0 by default.

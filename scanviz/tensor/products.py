@@ -147,7 +147,7 @@ def cross(
     a, b : array_like
         Vectors of 3 components along an axis; the other axes broadcast.
     axisa, axisb, axisc : int
-        Which axis holds the components of ``a``, of ``b`` and of the result.
+        Axes of the components of ``a``, of ``b`` and of the result.
     axis : int, optional
         One for all three.
 

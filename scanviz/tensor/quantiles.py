@@ -144,7 +144,7 @@ def quantile(
     axis : int or sequence of int, optional
         Axes along which elements are sorted together; all by default.
     method : {"linear"}
-        How numbers between two elements are found: on the line from one to the other.  NumPy's others are not there.
+        Interpolation between two elements: on the line from one to the other.  NumPy's others are not there.
     keepdims : bool
         Whether the axes stay, with size 1.
 

@@ -26,7 +26,7 @@ def transpose(x: Any, *order: Any, axes: Sequence[int] | None = None) -> Variabl
     x : array_like
         Any tensor.
     *order : ints, or one list of these
-        Which axis comes where.
+        The order of the axes.
     axes : list of int, optional
         The same, by keyword.
 
@@ -56,7 +56,7 @@ def swapaxes(x: Any, axis1: int, axis2: int) -> Variable:
     x : array_like
         Any tensor.
     axis1, axis2 : int
-        Which; negative ones count from the last.
+        Axes; negative ones count from the last.
 
     Raises
     ------
@@ -113,7 +113,7 @@ def moveaxis(x: Any, source: int | Sequence[int], destination: int | Sequence[in
     x : array_like
         Any tensor.
     source, destination : int or list of int
-        Which axes, and where each comes in the result.
+        Axes, and their positions in the result.
 
     Raises
     ------
@@ -150,7 +150,7 @@ def squeeze(x: Any, axis: int | Sequence[int] | None = None) -> Variable:
     x : array_like
         Any tensor.
     axis : int or list of int, optional
-        Which; unlike NumPy's, the default leaves axes whose size is not known while the graph is built.
+        Axes; unlike NumPy's, the default leaves axes whose size is not known while the graph is built.
 
     Raises
     ------
@@ -182,7 +182,7 @@ def expand_dims(x: Any, axis: int | Sequence[int]) -> Variable:
     x : array_like
         Any tensor.
     axis : int or list of int
-        Where in the result.
+        Position in the result.
 
     Raises
     ------

@@ -37,7 +37,7 @@ def linspace(
     start, stop : array_like
         The ends; arrays broadcast together and give a line of numbers for each element.
     num : int or integer scalar variable
-        How many numbers; none where a variable is negative, as :func:`arange` has it.
+        Number of values; none where a variable is negative, as :func:`arange` has it.
     endpoint : bool
         Whether ``stop`` is the last number; otherwise it would be the next.
     retstep : bool
@@ -128,11 +128,11 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = _NOT_GIVEN, append: 
     a : array_like
         At least one dimension.
     n : int
-        How often differences are taken.
+        Number of times that differences are taken.
     axis : int
         Along which axis.
     prepend, append : array_like, optional
-        What is put before or after along the axis first; a scalar is one element.
+        Values to put before or after along the axis first; a scalar is one element.
 
     Returns
     -------

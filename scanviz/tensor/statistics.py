@@ -108,7 +108,7 @@ def var(
     axis, dtype
         As in :func:`mean`.
     ddof : float
-        What is taken off the number of elements before dividing by it; 1 gives the unbiased estimate.
+        Number subtracted from the number of elements before dividing by it; 1 gives the unbiased estimate.
     keepdims
         As in :func:`mean`.
 

@@ -20,7 +20,7 @@ def clip(a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: 
     Parameters
     ----------
     a : array_like
-        What to limit.
+        The array to limit.
     a_min, a_max : array_like, optional
         The least and the largest; None for no limit.  They broadcast with ``a``.
     min, max : array_like, optional
@@ -75,9 +75,9 @@ def round(a: Any, decimals: int = 0) -> Variable:
     Parameters
     ----------
     a : array_like
-        What to round.
+        The array to round.
     decimals : int
-        How many; negative ones are places before the point.
+        Number of decimals; negative ones are places before the point.
 
     Returns
     -------
@@ -116,7 +116,7 @@ def divmod(x1: Any, x2: Any) -> tuple[Variable, Variable]:
     Parameters
     ----------
     x1, x2 : array_like
-        Of shapes that broadcast together.
+        Arrays of shapes that broadcast together.
 
     Returns
     -------

@@ -105,7 +105,7 @@ def expressions(
     whole : tuple of int
         The shape that all have together.
     most : int
-        How many operations there are at most.
+        Most operations.
     smooth : bool
         Whether derivatives of any order exist everywhere.
     """

@@ -31,7 +31,7 @@ class Reading(NamedTuple):
     symbolic, plain : callable
         What is read of the variable, and of the array, that holds the rows.
     rows : int
-        How many rows there must be; with fewer, all rows are read.
+        Least number of rows; with fewer, all rows are read.
     runs : bool
         Whether a step must be taken for it, if there is one.
     """

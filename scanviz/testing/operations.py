@@ -35,7 +35,7 @@ class Operation(NamedTuple):
     name : str
         In words.
     arity : int
-        How many arguments it takes.
+        Number of arguments.
     symbolic, plain : callable
         What it gives of variables, and of arrays.
     smooth : bool

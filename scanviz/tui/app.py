@@ -45,7 +45,7 @@ class ScanvizApp(TabbedApp):
     Parameters
     ----------
     source : Source
-        Where the record comes from: a file, or a script that runs.
+        Source of the record: a file, or a running script.
     """
 
     CSS_PATH = "app.tcss"

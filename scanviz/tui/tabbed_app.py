@@ -81,7 +81,7 @@ class TabbedApp(TerminalApp):
     Parameters
     ----------
     source : Source
-        Where the record comes from: a file, or a script that runs.
+        Source of the record: a file, or a running script.
     """
 
     state: reactive[ViewState] = reactive(ViewState(ProfileRecord()), init=False)

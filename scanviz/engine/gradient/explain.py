@@ -38,11 +38,11 @@ def why_disconnected(
     Parameters
     ----------
     variable : Variable
-        What a derivative was asked for.
+        Variable of the requested derivative.
     costs : sequence of Variable
-        What is differentiated.
+        The differentiated variables.
     constants : collection of Variable
-        What was taken as constant.
+        Variables taken as constant.
     """
     if not is_floating(variable):
         return f"it holds {variable.type}, and only floating values have derivatives; cast it to float first"

@@ -79,11 +79,11 @@ def grad(
         Variable → its gradient, known from elsewhere, of the same type.  It stands instead of what would be computed for
         the variable: of the cost, instead of 1.
     disconnected_inputs : {"raise", "warn", "ignore"}
-        What to do about a variable without a connection to the cost.  Integers and booleans never have one.
+        Treatment of a variable without a connection to the cost.  Integers and booleans never have one.
     return_disconnected : {"zero", "none", "disconnected"}
-        What is then given: zeros, None, or a :class:`Disconnected` that says why.
+        The result then: zeros, None, or a :class:`Disconnected` with the reason.
     null_gradients : {"raise", "return"}
-        What to do about a derivative that does not exist: an error, or an ``Undefined`` in its place.
+        Treatment of a derivative that does not exist: an error, or an ``Undefined`` in its place.
 
     Returns
     -------

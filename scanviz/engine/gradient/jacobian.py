@@ -50,11 +50,11 @@ def jacobian(
     expression : Variable
         Floating, of any shape.
     wrt : Variable, list, tuple or dict of Variable
-        What to differentiate with respect to, of any shape.
+        Variables to differentiate with respect to, of any shape.
     consider_constant : variable or list, optional
         Taken as constants.
     disconnected_inputs : {"raise", "warn", "ignore"}
-        What to do about a variable that the expression is not connected to; its result is zeros.
+        Treatment of a variable that the expression is not connected to; its result is zeros.
 
     Returns
     -------
@@ -161,7 +161,7 @@ def hessian(
     consider_constant : variable or list, optional
         Taken as constants.
     disconnected_inputs : {"raise", "warn", "ignore"}
-        What to do about a variable without a connection to the cost, or to its gradient.
+        Treatment of a variable without a connection to the cost, or to its gradient.
 
     Returns
     -------
@@ -196,7 +196,7 @@ def hessian_vector_product(cost: Variable, wrt: Any, p: Any, **options: Any) -> 
     cost : Variable
         A floating scalar.
     wrt : Variable, list, tuple or dict of Variable
-        What to differentiate with respect to.
+        Variables to differentiate with respect to.
     p : array_like, list or dict
         The vectors: one for each of ``wrt``, of its shape.
     **options

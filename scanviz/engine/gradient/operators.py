@@ -50,13 +50,13 @@ def Lop(  # the field's name
     f : Variable, list, tuple or dict of Variable
         Floating, of any shape.
     wrt : Variable, list, tuple or dict of Variable
-        What to differentiate with respect to.
+        Variables to differentiate with respect to.
     eval_points : array_like, None, list or dict
         v: one for each of ``f``, of its shape; None for zeros.  By key where ``f`` is a dict.
     consider_constant : variable or list, optional
         Taken as constants.
     disconnected_inputs : {"raise", "warn", "ignore"}
-        What to do about a variable that ``f`` is not connected to; its result is zeros.
+        Treatment of a variable that ``f`` is not connected to; its result is zeros.
 
     Returns
     -------
@@ -108,13 +108,13 @@ def Rop(  # the field's name
     f : Variable, list, tuple or dict of Variable
         Floating, of any shape.
     wrt : Variable, list, tuple or dict of Variable
-        What to differentiate with respect to.
+        Variables to differentiate with respect to.
     eval_points : array_like, None, list or dict
         v: one for each of ``wrt``, of its shape; None for zeros.  By key where ``wrt`` is a dict.
     disconnected_outputs : {"raise", "warn", "ignore"}
-        What to do about one of ``f`` that is not connected to any of ``wrt``.
+        Treatment of one of ``f`` that is not connected to any of ``wrt``.
     return_disconnected : {"zero", "none", "disconnected"}
-        What is then given: zeros, None, or a ``Disconnected`` that says why.
+        The result then: zeros, None, or a ``Disconnected`` with the reason.
     use_double_reverse : bool
         Compute it by reverse mode twice instead, for operations that have no forward rule.
 
@@ -247,11 +247,11 @@ def jvp(f: Any, wrt: Any, tangents: Any, disconnected_outputs: Disconnection = "
     f : Variable, list, tuple or dict of Variable, or callable
         Floating, of any shape; or a function that returns such, called with ``wrt``: ``f(x)``, ``f(*xs)`` or ``f(**xs)``.
     wrt : Variable, list, tuple or dict of Variable
-        What to differentiate with respect to; of a function its arguments, which may be arrays.
+        Variables to differentiate with respect to; of a function its arguments, which may be arrays.
     tangents : array_like, None, list or dict
         v: one for each of ``wrt``, of its shape; None for zeros.
     disconnected_outputs : {"raise", "warn", "ignore"}
-        What to do about a result that is not connected to any of ``wrt``; its tangent is zeros.
+        Treatment of a result that is not connected to any of ``wrt``; its tangent is zeros.
 
     Returns
     -------
@@ -291,9 +291,9 @@ def vjp(f: Any, wrt: Any, disconnected_inputs: Disconnection = "raise") -> tuple
     f : Variable, list, tuple or dict of Variable, or callable
         Floating, of any shape; or a function that returns such, called with ``wrt``: ``f(x)``, ``f(*xs)`` or ``f(**xs)``.
     wrt : Variable, list, tuple or dict of Variable
-        What to differentiate with respect to; of a function its arguments, which may be arrays.
+        Variables to differentiate with respect to; of a function its arguments, which may be arrays.
     disconnected_inputs : {"raise", "warn", "ignore"}
-        What to do about one of ``wrt`` that no result is connected to; its derivative is zeros.
+        Treatment of one of ``wrt`` that no result is connected to; its derivative is zeros.
 
     Returns
     -------

@@ -52,7 +52,7 @@ class DrawRow(Struct, frozen=True):
     standard : mapping
         Parameter → the value with which a draw gives its noise alone; those that are not named keep theirs.
     instead : str
-        What to write where there is no derivative.
+        The code to write without a derivative.
     """
 
     moves: Mapping[str, Moves]

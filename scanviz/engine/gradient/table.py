@@ -196,7 +196,7 @@ def sum_to_shape(value: Variable, like: Variable) -> Variable:
     value : Variable
         A cotangent of something that ``like`` was broadcast into.
     like : Variable
-        What was broadcast; only its shape counts.
+        The broadcast variable; only its shape counts.
     """
     wanted, given = shape_of(like), shape_of(value)
     lead = len(given) - len(wanted)

@@ -62,7 +62,7 @@ class StepSeries(Struct):
     first : int
         Number of the first step in this chunk, from 0.
     steps : int
-        How many steps were done; by default those with a time.
+        Number of steps done; by default those with a time.
     interval_ns : numpy.ndarray
         int64, shape (intervals,): nanoseconds of each interval (slices, body, stores and loop overhead of its steps).
     covers : numpy.ndarray or None
@@ -81,11 +81,11 @@ class StepSeries(Struct):
     entry_ns : int
         Nanoseconds of ``span_ns`` before the first of them; by default all that is in no time.
     source : str
-        Where times come from: ``"perf_counter"``, ``"cycle counter"``, ``"cuda events"``.
+        Source of the times: ``"perf_counter"``, ``"cycle counter"``, ``"cuda events"``.
     resolution_ns : float
         Times are multiples of that.
     stamp_ns : float or None
-        What taking one time costs; None where it is the clock of the process, whose cost is measured elsewhere.
+        Cost of taking one time; None where it is the clock of the process, whose cost is measured elsewhere.
     control : bool
         Whether these steps ran unobserved, to measure the cost of stamps by comparison.
     plain : bool

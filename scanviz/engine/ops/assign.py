@@ -110,7 +110,7 @@ def set_subtensor(part: Variable, value: Any) -> Variable:
     part : Variable
         ``x[index]``.
     value : array_like
-        What to put there; broadcast to the shape of ``part``.
+        The values to put there; broadcast to the shape of ``part``.
 
     Returns
     -------

@@ -156,7 +156,7 @@ def eye(n: Any, m: Any = None, k: int = 0, dtype: object = None) -> Variable:
     n, m : int or integer scalar variable
         Rows and columns.
     k : int, optional
-        Which diagonal: 0 the main one, above it positive.
+        The diagonal: 0 for the main one, positive above it.
     dtype : dtype, optional
         ``config.floatX`` by default.
 

@@ -188,12 +188,12 @@ class Print:
     Parameters
     ----------
     message : str
-        What to call the value.
+        The name of the value.
     attributes : sequence of str
-        What to print instead of the value: ``"shape"``, ``"dtype"``, ``"size"``, ``"min"``, ``"max"``, ``"mean"``, ``"std"`` or
+        Printed attributes instead of the value: ``"shape"``, ``"dtype"``, ``"size"``, ``"min"``, ``"max"``, ``"mean"``, ``"std"`` or
         ``"sum"``.
     file : text file, optional
-        Where to print; by default standard error.  It must stay open, and functions that print to a file of one's own cannot
+        The file to print to; by default standard error.  It must stay open, and functions that print to a file of one's own cannot
         be pickled to run elsewhere.
 
     Raises
@@ -268,7 +268,7 @@ class Assert:
     Parameters
     ----------
     message : str
-        What was wrong where a condition does not hold.
+        The message if a condition does not hold.
 
     Raises
     ------

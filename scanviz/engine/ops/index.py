@@ -172,7 +172,7 @@ def getitem(value: Any, key: Any) -> Variable:
     Parameters
     ----------
     value : Variable or array_like
-        What to index.
+        The array to index.
     key : index
         Integers, slices, ``None`` and ``...``, with symbolic integers anywhere; integer arrays and boolean masks.
 

@@ -80,7 +80,7 @@ def concatenate(arrays: Sequence[Any], axis: int = 0, *, dtype: object = None) -
     axis : int, optional
         Along which axis.
     dtype : dtype, optional
-        Of the result, the common one by default; no floats become ints.
+        Dtype of the result, the common one by default; no floats become ints.
 
     Raises
     ------
@@ -185,7 +185,7 @@ def repeat(x: Any, repeats: Any, axis: int | None = None) -> Variable:
     x : array_like
         Any tensor.
     repeats : int, integer scalar or integer vector
-        How often: all alike, or one count for each element along the axis.
+        Number of repeats: one for all, or one for each element along the axis.
     axis : int, optional
         Along which axis; None flattens first.
 
@@ -229,7 +229,7 @@ def roll(x: Any, shift: Any, axis: int | Sequence[int] | None = None) -> Variabl
     x : array_like
         Any tensor.
     shift : int, integer scalar variable or list of these
-        How far towards higher indices; one for all axes, or one for each.
+        Shift towards higher indices; one for all axes, or one for each.
     axis : int or list of int, optional
         Along which; None rolls the flattened array and gives it its shape back.
 
@@ -279,7 +279,7 @@ def split(x: Any, parts: Any, axis: int = 0) -> list[Variable]:
     x : array_like
         At least one dimension.
     parts : int, list of ints and scalar variables, or vector variable of known length
-        How many equal parts; or the size of each part (where ``numpy.split`` takes the places of the cuts).
+        Number of equal parts; or the size of each part (where ``numpy.split`` takes the places of the cuts).
     axis : int, optional
         Along which axis.
 

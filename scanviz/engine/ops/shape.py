@@ -298,7 +298,7 @@ def dimshuffle(value: Any, *pattern: Any) -> Variable:
     value : array_like
         Any tensor.
     *pattern : ints and ``"x"``, or one list of these
-        Which axis of ``value`` becomes each axis of the result; ``"x"`` is a new one of size 1.
+        For each axis of the result, the axis of ``value``; ``"x"`` is a new one of size 1.
 
     Returns
     -------

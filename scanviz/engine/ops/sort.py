@@ -153,7 +153,7 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Vari
     a : array_like
         Vector in ascending order, NaN last; whether it is sorted is not checked.
     v : array_like
-        What to find a place for, of any shape.
+        Values to find a place for, of any shape.
     side : {"left", "right"}
         Whether the place is before or after equal elements.
     sorter : array_like, optional
@@ -234,9 +234,9 @@ def bincount(x: Any, weights: Any = None, minlength: Any = 0) -> Variable:
     x : array_like
         Vector of whole numbers, none below 0.
     weights : array_like, optional
-        What each counts, by default 1.
+        Weight of each number, by default 1.
     minlength : int or integer scalar variable
-        How many counts there are at least.
+        Least number of counts.
 
     Returns
     -------

@@ -174,11 +174,11 @@ def named_subgraph(
     Parameters
     ----------
     inputs : Variable or list of Variable
-        What the graph is a function of; nothing computes them.
+        Inputs of the graph; nothing computes them.
     outputs : Variable or list of Variable
-        What it gives: a list for several.  Other variables that it reads are captured as they are.
+        Outputs of the graph: a list for several.  Other variables that it reads are captured as they are.
     name : str
-        What it is called.
+        The name.
     pullback : callable, optional
         Its derivative instead of that of its operations: ``pullback(inputs, outputs, cotangents)``, with a list of variables for
         each, gives a list with one derivative for each of ``inputs``, or None for zero.

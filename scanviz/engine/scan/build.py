@@ -61,7 +61,7 @@ def scan(
         list of pairs of shared variables and their new values), and :class:`until` (condition) last, each of which may be missing;
         outputs and updates may come in either order.
     sequences : variable, array, dict or list of these, optional
-        What to run over, along the first dimension.  ``dict(input=x, taps=[-2, 0])`` passes ``x[t-2]`` and ``x[t]``.
+        Arrays to run over, along the first dimension.  ``dict(input=x, taps=[-2, 0])`` passes ``x[t-2]`` and ``x[t]``.
     outputs_info : variable, array, number, dict, None or list of these, optional
         One item an output: None for a result that is not fed back; an initial state for one whose previous value is
         passed to ``fn``; ``dict(initial=x0, taps=[-3, -1])`` for other taps, where ``x0`` has one row for each step back to

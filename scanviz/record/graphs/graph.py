@@ -125,7 +125,7 @@ class NodeRecord(Strict, frozen=True, array_like=True):
     op : str
         The operation, as printed; empty for a value without an operation.
     place : int
-        Where it stands among the others as people read them, if all that it reads has come before.
+        Position in reading order, after all of its inputs.
     results : tuple of ResultRecord
         Its results.
     inputs : tuple of str
@@ -268,7 +268,7 @@ def cell_name(name: str, tap: int, reads: Iterable[tuple[int, str]]) -> str:
     name : str
         The loop variable's name.
     tap : int
-        Which row, in the loop's own time.
+        The row's number, in the loop's own time.
     reads : iterable of (int, str)
         The taps that it reads, with the names that the step has for these rows.
 

@@ -87,7 +87,7 @@ class RefusalRecord(Strict, frozen=True):
     why : str
         The precondition that failed.
     preconditions_met : int
-        How many held before it.
+        Number of preconditions that held before it.
     """
 
     rule: str
@@ -140,7 +140,7 @@ class EffectRecord(Strict, frozen=True):
     high : float
         Upper quartile of that ratio.
     rounds : int
-        How often both were run.
+        Number of runs of both.
     with_ns : float
         Median time of a call with it.
     without_ns : float

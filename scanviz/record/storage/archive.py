@@ -28,7 +28,7 @@ class Limits(NamedTuple):
     names : pattern
         Names of entries.
     entries : int
-        How many there may be.
+        Most entries.
     total : int
         Bytes of all of them, unpacked; the file itself may be as large.
     largest : dict of str to int

@@ -269,7 +269,7 @@ def unpacked(data: bytes, entry: str, kind: str, columns: int | None) -> np.ndar
     kind : str
         The dtype that it must have, such as ``"<f8"``.
     columns : int, optional
-        How many columns it must have; None for any number.
+        Required number of columns; None for any number.
 
     Raises
     ------

@@ -35,7 +35,7 @@ def check_place(path: Path, ours: Callable[[Path], bool] | None, what: str, fix:
     what : str
         Name of such a file, such as ``"page of scanviz"``; empty where no file is.
     fix : str
-        How to have it replaced all the same.
+        The advice for replacing it all the same.
 
     Raises
     ------

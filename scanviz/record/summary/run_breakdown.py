@@ -61,7 +61,7 @@ class RunPart(Struct, frozen=True):
     label : str
         Its name, as recorded.
     total_ns : int
-        It and all inside it.
+        Time of the part and all parts inside it.
     own_ns : int
         Its time without the parts inside it.
     parent : int or None

@@ -112,7 +112,7 @@ class SlowLine(Struct, frozen=True):
     total_ns : int
         All of it.
     parts : tuple of RunPart
-        What it is made of, the longest first.
+        Its parts, the longest first.
     """
 
     source: SourceRecord

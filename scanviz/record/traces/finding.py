@@ -26,7 +26,7 @@ class ValueRecord(Struct, frozen=True):
     where : tuple of int or None
         Place of its first number that should not be; None if there is none.
     origin : str
-        Where it comes from, if it came in from outside; empty if it was computed.
+        Origin of a value from outside; empty if it was computed.
     """
 
     name: str
@@ -48,9 +48,9 @@ class StepPlaceRecord(Struct, frozen=True):
     source : SourceRecord or None
         The line of the ``scan`` call.
     run : int or None
-        Which run, counted from 0; None if it has not begun.
+        Number of the run, from 0; None if it has not begun.
     step : int
-        Which step of it, counted from 0.
+        Number of the step, from 0.
     forward_loop : str or None
         Name of the loop that it is the gradient of.
     forward_step : int or None
@@ -75,7 +75,7 @@ class FindingRecord(Struct, frozen=True):
     function : str
         Name of the function.
     call : int
-        Which call of it, counted from 0.
+        Number of the call, from 0.
     operation : str
         The operation as printed.
     index : int

@@ -74,7 +74,7 @@ class RunsRecord(Strict, frozen=True):
     first : int
         Number of the first of them, among all runs of the loop.
     count : int
-        How many began.
+        Number of runs that began.
     """
 
     loop: int
@@ -112,7 +112,7 @@ class HeldCallRecord(Strict, frozen=True):
     function : int
         Key of the function.
     call : int
-        Which call of it, counted from 0.
+        Number of the call, from 0.
     inputs : tuple of int
         Places in ``arrays`` of the inputs of the function's Program, shared variables included.
     input_names : tuple of str

@@ -39,7 +39,7 @@ class TracedVariableRecord(Strict, frozen=True, eq=False):
     dtype : str
         As NumPy names it.
     shape : tuple of int
-        Of its value at the first step kept.
+        Shape of its value at the first kept step.
     statistics : numpy.ndarray
         float64, shape (steps kept, 5): smallest, largest and mean of the finite numbers (NaN if there is none), count of NaN,
         count of infinities.
@@ -78,7 +78,7 @@ class TraceRecord(Strict, frozen=True):
     loop : int
         Key of the loop.
     run : int
-        Which run of it, counted from 0.
+        Number of the run, from 0.
     total_steps : int
         Steps that the run did.
     steps : tuple of int

@@ -31,7 +31,7 @@ class Frame:
     loop : LoopInstruction or None
         The loop.
     number : int
-        Which call, or which run.
+        Number of the call or run.
     linked : bool
         Whether the loop is an instruction of the frame around: one in a side of an ``ifelse`` is not.
     steps : int
@@ -39,7 +39,7 @@ class Frame:
     step : int or None
         The present step, None where it is not known.
     given : int
-        How many of a call's inputs the caller gave; the others are shared variables.
+        Number of inputs from the caller; the others are shared variables.
     inputs : tuple of array
         Inputs of the step, or of the call.
     values : dict of int to array
@@ -90,7 +90,7 @@ class Origin(NamedTuple):
     name : str
         Its name; a constant has none.
     place : tuple of int or None
-        Where in it they lie.
+        Their places in it.
     frame : Frame
         The call or run of that value.
     loop : LoopInstruction or None
@@ -100,7 +100,7 @@ class Origin(NamedTuple):
     moved : bool
         Whether operations on the way only moved them.
     back : int
-        How many steps back.
+        Number of steps back.
     by : tuple of str
         Loops that have ended and passed them on.
     """
@@ -152,7 +152,7 @@ def origins(frames: Sequence[Frame], register: int, place: Place | None = None) 
     register : int
         The value, in the innermost of them.
     place : tuple of int, optional
-        Where in it the numbers lie.
+        Places of the numbers in it.
     """
     numbers = _Numbers(tuple(frames), register, ())
     waiting = deque([numbers._replace(place=numbers.any_place(register) if place is None else place)])

@@ -69,7 +69,7 @@ def trace(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Variable:
     x : array_like
         Tensor of at least two dimensions.
     offset : int
-        Which diagonal: above the main one if positive.
+        The diagonal: above the main one if positive.
     axis1, axis2 : int
         The axes of the matrices.
 

@@ -50,7 +50,7 @@ def eigh(a: Any, UPLO: str = "L") -> EighResult:  # NumPy's name
     a : array_like
         Matrices of shape ``(..., n, n)``; only one triangle is read.
     UPLO : {"L", "U"}
-        Which: the lower or the upper one.
+        The triangle that is read: the lower or the upper one.
 
     Returns
     -------
@@ -275,7 +275,7 @@ def matrix_power(a: Any, n: int) -> Variable:
     a : array_like
         Matrices of shape ``(..., n, n)``.
     n : int
-        How many, known when building; 0 gives identity matrices.
+        The exponent, known when building; 0 gives identity matrices.
 
     Returns
     -------

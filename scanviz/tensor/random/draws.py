@@ -474,7 +474,7 @@ def choice(state: Variable, a: Any, size: Any = None, replace: bool = True, p: A
     state : Variable
         Random state.
     a : int, scalar variable or array
-        How many candidates, or the candidates on the first axis.
+        Number of candidates, or the candidates on the first axis.
     size : int, scalar variable or shape, optional
         Shape chosen; one by default.
     replace : bool

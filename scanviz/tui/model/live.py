@@ -44,7 +44,7 @@ class LiveSource(Source):
     command : list of str
         The script and its arguments, or ``-m module …`` or ``-c code …``.
     saved : Path
-        Where the profile is saved.
+        Path of the saved profile.
     options : sequence of str
         Further ones of ``scanviz profile``, such as ``--values``.
     """

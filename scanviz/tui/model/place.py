@@ -22,7 +22,7 @@ def place_words(row: int, rows: int, hidden: int = 0, aside: int = 0) -> str:
     row : int
         Counted from 0; below 0 for none.
     rows, hidden, aside : int
-        How many rows there are, and columns that are not seen: to the right, to the left.
+        Number of rows, and of hidden columns to the right and to the left.
 
     Examples
     --------

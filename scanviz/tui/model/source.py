@@ -84,7 +84,7 @@ class Source:
     record : ProfileRecord
         The profile.
     name : str
-        What to call it on a command line.
+        Its name on a command line.
     """
 
     recompute: Recompute | None = None  # computes values that were not kept; set by the command line

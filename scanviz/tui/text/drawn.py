@@ -32,7 +32,7 @@ class PicturePart(Struct, frozen=True):
     cluster : Cluster or None
         the open loop whose box begins there.
     operations : int
-        How many operations are in the loop.
+        Number of operations in the loop.
     """
 
     id: str

@@ -33,7 +33,7 @@ class Beat(Struct, frozen=True):
     wall_ns : int
         When, since the script began.
     steps, calls : int
-        Of all loops, of all functions.
+        Counts of all loops, and of all functions.
     """
 
     wall_ns: int
@@ -53,7 +53,7 @@ class Pulse(Struct, frozen=True):
     at_work : tuple of int
         Keys of the loops that have taken time since the record before, the one that took most first.
     turns : int
-        How often the sign has turned: with each record in which steps had been counted, and while one waits for the next.
+        Number of turns of the sign: with each record in which steps had been counted, and while one waits for the next.
     """
 
     beats: tuple[Beat, ...] = ()

@@ -66,11 +66,11 @@ class TabView(Widget):
     Attributes
     ----------
     TITLE : str
-        What stands on the tab.
+        Label of the tab.
     ABOUT : str
         Help, shown by ``?``.
     QUESTION : str
-        What it answers, which stands above it where there is room.
+        The question it answers, shown above it if there is room.
     OF_THE_STATE : bool
         Whether the drawing depends on the state alone, so that the same state need not be drawn again.
     LATE_WIDTH : bool

@@ -64,7 +64,7 @@ def undefined_parameters(
     reached : collection of Variable
         Those that a derivative is asked of.
     outputs : collection of Variable
-        What is differentiated.
+        The differentiated variables.
     stop : collection of Variable
         Taken as constants.
     """

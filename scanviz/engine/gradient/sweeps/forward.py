@@ -27,7 +27,7 @@ def push_forward(seeds: Mapping[Variable, Variable], outputs: Sequence[Variable]
     seeds : mapping of Variable to Variable
         Variable → its tangent, of the same type.
     outputs : sequence of Variable
-        What is wanted.
+        The requested outputs.
 
     Returns
     -------

@@ -105,7 +105,7 @@ def pull_back(
     seeds : mapping of Variable to Variable
         Output → its cotangent, of the same type.
     wrt : sequence of Variable
-        What is wanted.
+        Variables to differentiate with respect to.
     consider_constant : collection of Variable
         Taken as constants: nothing is pulled back through them.
     wild : collection of Variable

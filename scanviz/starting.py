@@ -36,7 +36,7 @@ def interrupts_are_raised() -> None:
 
 
 def _end_quietly() -> bool:
-    """Let ctrl+c end the process quietly, and say so; not where it is ignored, as in a shell's background job."""
+    """Let ctrl+c end the process quietly, if it is not ignored, as in a shell's background job; return whether it does."""
     import _signal  # type: ignore[import-not-found]  # what Python's own consists of, already there
 
     if _signal.getsignal(_signal.SIGINT) is not _signal.default_int_handler:

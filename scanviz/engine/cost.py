@@ -35,7 +35,7 @@ def elementary(op: Op, sizes: Sizes) -> Any:
 
 
 def an_element(count: int) -> Flops:
-    """Return the rule of so many operations for each element of the result."""
+    """Return the rule of a fixed number of operations per element of the result."""
     return lambda op, sizes: sizes.made() * count
 
 
@@ -63,7 +63,7 @@ def cube(share: Fraction) -> Flops:
 
 
 def substitutions(count: int) -> Flops:
-    """Return the rule of triangular systems of size n: so many, n² operations for each right side."""
+    """Return the rule of ``count`` triangular systems of size n: n² operations for each right side."""
     return lambda op, sizes: sizes.made() * sizes.size(0, -1) * count
 
 

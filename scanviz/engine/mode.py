@@ -87,7 +87,7 @@ _RULES = {"fast_run": "all", "fast_compile": "none", "none": "none", "o4": "all"
 
 
 def _no_argument(backend: str, rewrites: object, others: dict[str, object]) -> ScanvizTypeError:
-    """Return the error of arguments that Mode does not have, with the call that says the same."""
+    """Return the error of unknown arguments of Mode, with the equivalent call."""
     tier, rules = backend, rewrites
     if "linker" in others:
         tier = _TIERS.get(str(others["linker"]).lower(), "auto")

@@ -140,7 +140,7 @@ class Observer:
         """A chunk of steps ended; chunks of an inner loop arrive before the chunk of the outer loop."""
 
     def loop_rows(self, function: int, loop: int, row_bytes: tuple[int, ...]) -> None:
-        """A run of a loop ended with so many bytes of rows: of each state, then of each step output, in order."""
+        """A run of a loop ended; ``row_bytes`` has the bytes of each state, then of each step output, in order."""
 
     def side_taken(self, function: int, taken: Any) -> None:
         """A call took one side of a branch: how often and how long (:class:`~scanviz.engine.observation.events.SideTaken`)."""

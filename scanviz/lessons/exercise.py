@@ -98,7 +98,7 @@ def never() -> bool:
 
 
 def run_program(program: str, seconds: float = SECONDS, stopped: Stopped = never) -> Outcome:
-    r"""Run a program and return what it printed.
+    r"""Run a program and return its output.
 
     Examples
     --------

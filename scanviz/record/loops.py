@@ -49,7 +49,7 @@ class TierRecord(Strict, frozen=True):
 
     @property
     def is_wait(self) -> bool:
-        """Whether it stands for waiting for another thread's compilation."""
+        """True for the wait for another thread's compilation."""
         return self.why == WAITED
 
 

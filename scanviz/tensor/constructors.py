@@ -166,7 +166,7 @@ def _constructor(prefix: str, kind: str, fixed: str | None) -> Callable[..., Var
 
 
 def _sizes(shape: Any, kind: tuple[int | None, ...]) -> Any:
-    """Return the sizes that a constructor was asked for, in place of the unknown ones of its kind."""
+    """Return the requested sizes of a constructor, in place of the unknown ones of its kind."""
     known = list(shape) if isinstance(shape, tuple | list) else [shape]
     if len(known) != len(kind) or any(
         size not in (None, mine) for size, mine in zip(known, kind, strict=True) if mine
@@ -202,7 +202,7 @@ __all__ = ["as_tensor", "as_tensor_variable", "constant", "tensor", *CONSTRUCTOR
 
 
 def __getattr__(name: str) -> Any:
-    """Return a constructor, made when it is first asked for: a program uses few."""
+    """Return a constructor, created on first use: a program uses few."""
     if name not in _MADE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     prefix, kind, several = _MADE[name]

@@ -110,7 +110,7 @@ _other_names = {
 
 
 def __getattr__(name: str) -> Any:
-    """Return the function of an operation, made when it is first asked for: a program uses few."""
+    """Return the function of an operation, created on first use: a program uses few."""
     declaration = _made.get(_other_names.get(name, name))
     if declaration is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -149,7 +149,7 @@ def min(x: Any, axis: Axis = None, *, keepdims: bool = False) -> Variable:
 
 @meaning("method:all")
 def all(x: Any, axis: Axis = None, *, keepdims: bool = False) -> Variable:
-    """Whether all elements along axes are non-zero.
+    """Test whether all elements along axes are non-zero.
 
     Parameters
     ----------
@@ -180,7 +180,7 @@ def all(x: Any, axis: Axis = None, *, keepdims: bool = False) -> Variable:
 
 @meaning("method:any")
 def any(x: Any, axis: Axis = None, *, keepdims: bool = False) -> Variable:
-    """Whether at least one element along axes is non-zero.
+    """Test whether any element along axes is non-zero.
 
     Parameters
     ----------

@@ -152,7 +152,7 @@ def _everything(instruction: Instruction, program: Program) -> Support:
 
 
 def refused_by(tiers: Sequence[str] | None = None) -> Callable[[Program, AnyInstruction], str]:
-    """Return a function that says which tiers cannot run an instruction, and why."""
+    """Return a function that lists the tiers that cannot run an instruction, with the reasons."""
     known = _loaded(names() if tiers is None else tiers)
 
     def words(program: Program, instruction: AnyInstruction) -> str:

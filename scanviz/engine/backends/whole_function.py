@@ -203,7 +203,7 @@ class WholeFunctionExecutable(SourceExecutable):
 
     @property
     def runs_whole(self) -> bool:
-        """Whether calls of some shapes run as whole machine code."""
+        """True if calls of some shapes run as whole machine code."""
         return self._whole is not None and self._whole.is_compiled
 
     def compile_all(self, whole: bool) -> None:

@@ -188,7 +188,7 @@ def zero_gradient(variable: Variable) -> Variable:
 
 
 def structure(wanted: Any, what: str, constants: bool = False) -> tuple[list[Variable], Any]:
-    """Flatten a variable, list, tuple or dict of variables; also return a function that packs results alike.
+    """Flatten a variable, list, tuple or dict of variables; also return a function that packs results in the same structure.
 
     ``constants`` allows constants among them: what is differentiated may be one, what it is differentiated with respect
     to may not.
@@ -213,7 +213,7 @@ def structure(wanted: Any, what: str, constants: bool = False) -> tuple[list[Var
 
 
 def taken_apart(wanted: Any) -> tuple[list[Any], Callable[[list[Any]], Any]]:
-    """Return the items of a dict, a list, a tuple or one thing, and a function that packs results alike."""
+    """Return the items of a dict, list, tuple or single value, and a function that packs results in the same structure."""
     if isinstance(wanted, Mapping):
         keys = list(wanted)
         return list(wanted.values()), lambda results: dict(zip(keys, results, strict=True))

@@ -158,7 +158,7 @@ def _batched_matrices(a: Variable, b: Variable, g: Variable, wanted: Sequence[bo
 
 
 def _stacked(value: Variable, rows: int) -> Variable:
-    """Return a stack of matrices: so many axes after the first as their rows, the others as their columns."""
+    """Return a stack of matrices: the given number of axes after the first as rows, the others as columns."""
     shape = shape_of(value)
     if len(shape) == 3 and rows == 1:
         return value

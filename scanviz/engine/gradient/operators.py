@@ -189,7 +189,7 @@ def _by_double_reverse(
 
 
 def _seeds(variables: Sequence[Variable], points: Any, given: Any, what: str) -> dict[Variable, Variable]:
-    """Return variables with their vectors, checked to be alike; those of one variable given twice are added."""
+    """Return variables with their vectors, checked for equal types; vectors of a repeated variable are added."""
     seeds: dict[Variable, Variable] = {}
     for variable, value in zip(variables, _listed(variables, points, given, what), strict=True):
         if value is None:

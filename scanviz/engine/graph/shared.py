@@ -26,7 +26,7 @@ _dtype = cache(np.dtype)  # by its name: making one of that takes longer than to
 
 
 class OnDevice:
-    """A value in the memory of a device, with its copy on the host once somebody has asked for that.
+    """A value in the memory of a device, with its copy on the host once requested.
 
     Parameters
     ----------

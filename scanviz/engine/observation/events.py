@@ -125,7 +125,7 @@ class StepSeries(Struct):
 
     @property
     def timed_steps(self) -> int:
-        """How many steps have a time."""
+        """Number of steps with a time."""
         return len(self.interval_ns) if self.covers is None else int(self.covers.sum())
 
     @property

@@ -186,7 +186,7 @@ class StepSampler:
         self.runs.took(elapsed_ns)
 
     def passes_over(self, steps: int) -> bool:
-        """Return whether to skip a run of at most so many steps."""
+        """Return whether to skip a run of at most ``steps`` steps."""
         return self.runs.left > 0 and steps <= self._most_steps
 
     def passed(self, elapsed_ns: int) -> None:

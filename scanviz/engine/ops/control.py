@@ -197,7 +197,7 @@ GRAD_CLIP = _declare("grad_clip", "The same value, its derivative limited to an 
 
 
 def disconnected_grad(value: Any) -> Variable:
-    """Return ``value`` unchanged, taken as a constant by derivatives: what it is computed from is not connected.
+    """Return ``value`` unchanged, taken as a constant by derivatives: its inputs are not connected.
 
     Examples
     --------
@@ -211,7 +211,7 @@ def disconnected_grad(value: Any) -> Variable:
 
 
 def zero_grad(value: Any) -> Variable:
-    """Return ``value`` unchanged, with derivative zero: what it is computed from counts as connected.
+    """Return ``value`` unchanged, with derivative zero: its inputs count as connected.
 
     Examples
     --------

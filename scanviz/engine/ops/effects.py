@@ -190,7 +190,7 @@ class Print:
     message : str
         The name of the value.
     attributes : sequence of str
-        Printed attributes instead of the value: ``"shape"``, ``"dtype"``, ``"size"``, ``"min"``, ``"max"``, ``"mean"``, ``"std"`` or
+        Attributes to print, not the value: ``"shape"``, ``"dtype"``, ``"size"``, ``"min"``, ``"max"``, ``"mean"``, ``"std"`` or
         ``"sum"``.
     file : text file, optional
         The file to print to; by default standard error.  It must stay open, and functions that print to a file of one's own cannot

@@ -300,7 +300,7 @@ def draw(
 
 
 def _sizes_of(size: Any) -> list[Variable]:
-    """Return sizes that were asked for; in Theano they stand first, so the error says where they stand here."""
+    """Return the requested sizes; in Theano they stand first, so the error names their position here."""
     try:
         return sizes_of(size, "random draw: size")
     except ScanvizTypeError as error:

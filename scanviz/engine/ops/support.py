@@ -121,7 +121,7 @@ def python_bool(value: bool, where: SourceLine | None = None) -> ScanvizTypeErro
 
 
 def check_meant(value: Any) -> None:
-    """Raise the error of an object that knows what it is mistaken for, such as what scan returns, and of a Python function."""
+    """Raise the error of a common mistake: a pair returned by scan, or a Python function, in place of a variable."""
     refusal = getattr(type(value), "not_a_variable", None)
     if refusal is not None:
         raise refusal(value)

@@ -49,7 +49,7 @@ def _reused(plan: Plan) -> tuple[int, str]:
 
 
 def planned_refusals(program: Program, plans: Plans) -> list[Refused]:
-    """Return why neighbouring instructions in steps are not fused, where a backend asked for groups."""
+    """Return why neighbouring instructions in steps are not fused, for backends with groups."""
     paths: dict[int, tuple[str, ...]] = {}
     found: list[Refused] = []
     for loop, parent in all_loops(program):

@@ -92,7 +92,7 @@ class Cost(Struct, frozen=True):
 
 
 def add(total: dict[Any, Any], polynomial: Polynomial, times: int = 1) -> None:
-    """Add a polynomial, so many times, to the terms of a sum."""
+    """Add a multiple of a polynomial to the terms of a sum."""
     for term, value in polynomial.terms.items():
         total[term] = total.get(term, 0) + times * value
 
@@ -126,7 +126,7 @@ class TotalCost:
             self._add(before[node], 1)
 
     def _add(self, cost: Cost, times: int) -> None:
-        """Add a cost so many times; -1 takes it away."""
+        """Add a multiple of a cost; -1 subtracts it."""
         if cost is FREE:
             return
         add(self._operations, cost.operations, times)
@@ -145,7 +145,7 @@ class TotalCost:
             )
 
     def cost(self, path: Path = (), times: Polynomial | int = 1, rows: Polynomial = ZERO) -> Cost:
-        """Return the costs of so many times the sum, with rows kept once; ``path`` is the loop whose step it is."""
+        """Return a multiple of the sum of costs, with rows kept once; ``path`` is the loop whose step it is."""
         found = [Polynomial(terms) * times for terms in (self._operations, self._flops, self._moved)]
         steps = {path + within: step for within, step in self._steps.items() if self._loops[within]}
         if path:
@@ -235,7 +235,7 @@ class Scope:
         return known
 
     def cost(self, node: Apply) -> Cost:
-        """Return what a node costs, found once a graph."""
+        """Return the cost of a node, cached per graph."""
         found = self._own.get(node)
         if found is None:
             found = self._own[node] = self._as_before(node) or node_cost(node, self)
@@ -260,7 +260,7 @@ class Scope:
         return self._own[before]
 
     def _alike(self, new: Variable, old: Variable) -> bool:
-        """Return whether what reads a variable costs what it did with another: of whole numbers values may be sizes."""
+        """Return whether readers of a variable cost the same with another: values of whole numbers may be sizes."""
         first = self._first
         if new is old or first.get(new, new) is first.get(old, old):
             return True

@@ -161,7 +161,7 @@ class RewriteHistory(Sequence[Record]):
         return found
 
     def alone(self) -> RewriteHistory:
-        """Return the same history without what is known of plans, which belongs to the compiled function and holds it.
+        """Return the history without plans, which belong to the compiled function and refer to it.
 
         It takes over the kept sweeps and refusals.
         """
@@ -229,7 +229,7 @@ class RewriteHistory(Sequence[Record]):
         return list(self._entries)
 
     def graph(self, after: int) -> list[Variable]:
-        """Return the graph after so many applications: 0 gives the graph as it was built.
+        """Return the graph after k applications: 0 gives the graph as built.
 
         Raises
         ------
@@ -266,7 +266,7 @@ class RewriteHistory(Sequence[Record]):
             return _Replay(list(self._again(refused)), refused)
 
     def _again(self, refused: list[Refused] | None = None) -> Iterator[Swept]:
-        """Return what applies the rules once more."""
+        """Return a function that applies the rules once more."""
         return sweeps(self._start, self.selection, refused, replaying=True, target=self.target)
 
     def all_graphs(self) -> list[list[Variable]]:

@@ -48,7 +48,7 @@ class TargetTier(Struct, frozen=True):
     code_of: Callable[[str], WhyNoCode | None] = _nowhere
 
     def inside(self, op: Scan) -> TargetTier:
-        """Return the target of what is in a loop's step."""
+        """Return the target of a loop's step."""
         mode = op.settings.mode
         return self if mode is None or mode == self.tier else replace(self, tier=mode)
 

@@ -108,7 +108,7 @@ class _Run(Struct):
         return tuple(map(self.numbers.of, self.current))
 
     def stop(self, what: str, fired: Sequence[str]) -> None:
-        """Begin no other round, and say which rules undid one another."""
+        """Stop the rounds, and warn of rules that undid one another."""
         self.stopped = True
         if not self.replaying:
             warnings.warn(

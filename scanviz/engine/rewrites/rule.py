@@ -171,19 +171,19 @@ def rule(
     single: bool = False,
     tags: Collection[str] = (),
 ) -> Callable[[NodeAct], NodeAct]:
-    """Register a rule about a node; the function stays what it was."""
+    """Register a rule about a node; the function itself is unchanged."""
     return lambda act: _registered(act, name, phase, tags, frozenset(on), single=single)
 
 
 def graph_rule(
     *, name: str, phase: Phase | Sequence[Phase], outermost_first: bool = False, tags: Collection[str] = ()
 ) -> Callable[[GraphAct], GraphAct]:
-    """Register a rule about a whole graph; the function stays what it was."""
+    """Register a rule about a whole graph; the function itself is unchanged."""
     return lambda act: _registered(act, name, phase, tags, outermost_first=outermost_first)
 
 
 def program_rule(*, name: str, tags: Collection[str] = ()) -> Callable[[ProgramAct], ProgramAct]:
-    """Register a rule about a Program, of the phase ``memory``; the function stays what it was."""
+    """Register a rule about a Program, of the phase ``memory``; the function itself is unchanged."""
     return lambda act: _registered(act, name, "memory", tags)
 
 

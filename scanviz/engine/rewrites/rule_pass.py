@@ -134,7 +134,7 @@ def apply_rule(
 
 
 def _all(asked: Asked, level: Level, done: list[Change]) -> list[Variable] | None:
-    """Apply a rule at all nodes, innermost steps first unless the rule says otherwise; None where nothing changes."""
+    """Apply a rule at all nodes, innermost steps first unless the rule is declared otherwise; None where nothing changes."""
     if asked.is_quiet(level):
         return None
     before = asked.count()

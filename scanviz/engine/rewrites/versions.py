@@ -275,7 +275,7 @@ def _results(op: Scan) -> list[tuple[str, int]]:
 
 
 def _same(one: Apply, other: Apply) -> bool:
-    """Return whether two Applies of a node are alike except for their inputs."""
+    """Return whether two Applies of a node differ only in their inputs."""
     if [(output.type, output.name) for output in one.outputs] != [
         (output.type, output.name) for output in other.outputs
     ]:

@@ -104,7 +104,7 @@ class StateForm:
         return not (self.wraps or self.is_mitmot)
 
     def rows(self, steps: int, row_shape: Sequence[int]) -> int:
-        """Return the number of rows at the begin of a run of so many steps."""
+        """Return the number of rows at the begin of a run."""
         if self.loop.until is not None and self.grows:
             return self.slot.offset + first_room(self.loop, steps, prod(row_shape) * self.dtype.itemsize)
         # usually as in the run before; one assignment, since threads share it

@@ -96,7 +96,7 @@ def _kind(error: BaseException) -> type[ScanvizError]:
 def _outside(
     program: Program, instruction: AnyInstruction, values: Sequence[Any], place: tuple[int, int, int]
 ) -> Words:
-    """Return the error of an index outside of an axis: of a loop's rows, it says how many steps the loop took."""
+    """Return the error of an index outside of an axis: for a loop's rows, it has the number of steps."""
     index, axis, size = place
     source = instruction.inputs[0]
     name = program.registers[source].name
@@ -189,7 +189,7 @@ def _out_of_memory(message: str, instruction: AnyInstruction, values: Sequence[A
 
 
 def amount(message: str) -> str:
-    """Return how much memory an error of NumPy says that it asked for."""
+    """Return the requested memory in an error of NumPy."""
     found = re.search(r"Unable to allocate ([\d.]+ \w+) for an array with shape (\(.*?\))", message)
     if found:
         return f"{found[1]} (an array of shape {found[2]})"

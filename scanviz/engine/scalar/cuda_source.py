@@ -212,7 +212,7 @@ class _Printer:
         self.lines.append(self.indent + text)
 
     def block(self, block: Block, given: Sequence[str]) -> list[str]:
-        """Print a block and return what its results are called."""
+        """Print a block and return the names of its results."""
         values = dict(enumerate(given))
         # numbers of blocks and of variables agree as far as there is no block inside
         for statement in block.lines:

@@ -153,7 +153,7 @@ def _by_index(items: Any, what: str) -> str | None:
 
 
 def output_arguments(outputs_info: Any) -> list[OutputArgument]:
-    """Return the canonical form of ``outputs_info``; an empty list says that no result is fed back."""
+    """Return the canonical form of ``outputs_info``; an empty list means that no result is fed back."""
     return [_output_argument(position, given) for position, given in enumerate(as_list(outputs_info))]
 
 

@@ -319,7 +319,7 @@ def check_inside(captured: SequenceOf[Variable], graph: SequenceOf[Variable]) ->
 def check_strict(
     captured: SequenceOf[Variable], strict: bool | str, given: Collection[Variable], where: SourceLine | None
 ) -> None:
-    """Refuse captured variables that were not passed, as ``strict`` says.
+    """Refuse captured variables that were not passed, according to ``strict``.
 
     A gradient inside the step of one passed variable with respect to another reads values between them, which are allowed:
     the step's author has no names for them.

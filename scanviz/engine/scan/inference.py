@@ -32,7 +32,7 @@ def result_types(
     stops: bool,
     inputs: SequenceOf[Variable],
 ) -> list[Type]:
-    """Return the types of a loop's results; ``stops`` says that it may end before its last step.
+    """Return the types of a loop's results; ``stops`` is true if the loop may end before its last step.
 
     Raises
     ------

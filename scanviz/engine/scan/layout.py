@@ -172,7 +172,7 @@ def _mapping(source: str, source_spans: Spans, target: str, target_spans: Spans)
 
 
 def reaching_inputs(output: Variable, inputs: Collection[Variable]) -> set[Variable]:
-    """Return which of ``inputs`` a variable of one step depends on; a loop inside connects as its own pattern says."""
+    """Return which of ``inputs`` a variable of one step depends on; an inner loop connects by its own pattern."""
     found: dict[Variable, frozenset[Variable]] = {variable: frozenset((variable,)) for variable in inputs}
     for node in toposort([output], inputs):
         if isinstance(node.op, Scan):

@@ -1,4 +1,4 @@
-"""Compare two programs: what became faster, what slower, and what is the same within noise.
+"""Compare two programs: faster, slower and unchanged times, beyond noise.
 
 Figures are matched by name, expression and place (``matching``), and their ratios get confidence intervals (``intervals``).
 Runs of different work, and series on an unequally busy machine, are detected by ``alike``.

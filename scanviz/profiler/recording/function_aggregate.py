@@ -81,7 +81,7 @@ class FunctionAggregate:
 
     @property
     def is_gone(self) -> bool:
-        """Whether the function was deleted."""
+        """True if the function was deleted."""
         return self.plans is not None and self.plans.function() is None
 
     def code_made(self) -> None:

@@ -215,7 +215,7 @@ class LoopAggregate:
         return self._calibration.stamp_ns if own is None else own
 
     def count(self, run: Run, control: bool = False) -> None:
-        """Count unobserved runs; ``control`` says whether they ran in a control block of the outer loop."""
+        """Count unobserved runs; ``control`` is true if they ran in a control block of the outer loop."""
         from scanviz.engine.observation.probe import note_overhead_ns  # imported by the engine already
 
         _, runs, steps, longest, failed, elapsed_ns, tier = run

@@ -26,7 +26,7 @@ MEANT = "an infinity on purpose, such as a mask or the logarithm of 0: to look f
 
 
 def render_check(record: CheckedRecord, *, width: int = 100, color: bool = False) -> str:
-    """Return the finding of a check, or the counts of what it checked.
+    """Return the finding of a check, or the counts of checked values.
 
     Examples
     --------

@@ -195,7 +195,7 @@ def _body(
 
 
 def _hottest(record: ProfileRecord, times: OperationTimes, width: int, top: int) -> list[ReportLine]:
-    """Return the two slowest loops with their operations; more where more rows are asked for."""
+    """Return the two slowest loops with their operations; more if more rows are requested."""
     own, titles = {loop.key: own_ns(record, loop) for loop in record.loops}, loop_titles(record)
     whole = sum(own.values())
     loops = sorted((loop for loop in record.loops if loop.runs), key=lambda loop: -own[loop.key])

@@ -51,7 +51,7 @@ def _elementwise(xp: Any, op: Op, values: Sequence[Any]) -> Sequence[Any]:
 
 @lru_cache(maxsize=1024)
 def _ufunc(declaration: ElementwiseDeclaration, dtypes: tuple[Any, ...]) -> str:
-    """Return the name of the CuPy ufunc that does for these dtypes what the operation means, empty if none does."""
+    """Return the name of the CuPy ufunc with the operation's meaning for these dtypes, empty if there is none."""
     if not isinstance(declaration.function, np.ufunc):
         return ""
     name = declaration.function.__name__

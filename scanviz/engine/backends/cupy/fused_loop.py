@@ -198,7 +198,7 @@ class FusedSpecialised(Specialised):
 
     @property
     def plain_times(self) -> bool:
-        """Whether timed steps run the plain code."""
+        """True if timed steps run the plain code."""
         return True
 
     def stamps(self, name: Variant, first: int, last: int, own: ObserverOverhead | None) -> Stamps:

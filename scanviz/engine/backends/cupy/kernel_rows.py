@@ -39,7 +39,7 @@ template <class T, T (*op)(T, T)> __device__ inline T sv_over_block(T x, T* all)
 
 
 class StepNode:
-    """What is computed in a pass, or by every thread.
+    """A computation of one pass, or of every thread.
 
     Attributes
     ----------
@@ -275,7 +275,7 @@ class StepRows:
     # results
 
     def store(self, register: int, lines: Callable[[str, Index], list[str]]) -> None:
-        """Add what is done with each element of a register; ``lines(text, index)`` returns the statements."""
+        """Add statements for each element of a register; ``lines(text, index)`` returns the statements."""
         index = self.loop_index(register)
         self.add_node(
             StepNode(
@@ -284,7 +284,7 @@ class StepRows:
         )
 
     def store_number(self, register: int, lines: Callable[[str], list[str]]) -> None:
-        """Add what is done at the end of a step with a value that all threads have."""
+        """Add statements for the end of a step, with a value that all threads have."""
         self._tail.append((register, lines))
 
     def wait(self) -> None:

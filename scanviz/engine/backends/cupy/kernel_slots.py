@@ -1,4 +1,4 @@
-"""The slots of a loop in a kernel: what is read before it and in each step, carried from step to step, and written."""
+"""The slots of a loop in a kernel: values read before it and in each step, carries, and written rows."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Slots:
         self.stores: list[str] = []  # of values that are no rows
 
     def read_slots(self) -> None:
-        """Read what the loop is given."""
+        """Read the loop's inputs."""
         self._constants()
         for k, slot in enumerate(self.loop.non_sequences):
             self._non_sequence(k, slot.inner)
@@ -278,7 +278,7 @@ class Slots:
             self.after_step.append(f"{held[-1]} = {name}_new;")
 
     def _new(self, name: str, register: int) -> None:
-        """Name the new value of what is carried."""
+        """Name the new value of a carry."""
         made = TYPES[dtype_of(self.body, register)]
         self.rows.store_number(register, lambda text: [f"const {made} {name}_new = {text};"])
 

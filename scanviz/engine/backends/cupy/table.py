@@ -1,4 +1,4 @@
-"""The table of CuPy meanings, and counts of what they move between host and device."""
+"""The table of CuPy meanings, and counts of their transfers between host and device."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ def _summed(terms: Sequence[Variable]) -> Variable:
 
 
 def added(*terms: Variable | None) -> Variable | None:
-    """Return the sum of the terms that there are, None if there are none."""
+    """Return the sum of the terms, None without terms."""
     there = [term for term in terms if term is not None]
     return functools.reduce(add, there) if there else None
 

@@ -47,7 +47,7 @@ from scanviz.engine.ops.draws.philox import Words, advance, blocks_of_words
 def _drawn(
     name: str, state: Words, shape: Shape, parameters: Sequence[Array], dtype: DType, words: int = 4
 ) -> Drawn:
-    """Draw by the formula of a distribution, of which an element takes so many 64-bit words."""
+    """Draw by the formula of a distribution, with a fixed number of 64-bit words per element."""
     from scanviz.engine.ops.formulas.draws import numbers_by_formula  # 10 ms, when one is drawn
 
     kind, n = real_dtype(name, dtype), size_of(name, shape)

@@ -196,7 +196,7 @@ def _product(words: Words) -> tuple[Words, Words]:
 
 
 def _cost(blocks: int) -> int:
-    """Return how many blocks one at a time would take as long as so many by the formula."""
+    """Return the number of single blocks that take as long as a number of blocks by the formula."""
     return min(blocks, FEW_BLOCKS + blocks // 16)
 
 

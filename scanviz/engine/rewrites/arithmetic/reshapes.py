@@ -55,7 +55,7 @@ def _promised(node: Apply, level: Level) -> Answer:
 
 
 def _is_own(sizes: Sequence[Variable], shape: Sequence[Any]) -> bool:
-    """Return whether sizes, of which one may be -1, are surely those of a shape."""
+    """Return whether sizes, one of them possibly -1, surely equal a shape."""
     hidden = [k for k, size in enumerate(sizes) if constant_integer(size) == -1]
     others = [k for k in range(len(sizes)) if k not in hidden]
     if hidden and any(not isinstance(shape[k], int) or shape[k] == 0 for k in others):

@@ -240,5 +240,5 @@ TABLE: dict[Declaration, tuple[Rewriting, ...]] = {
 
 @rule(name="simplify_arithmetic", phase=GENERAL, on=TABLE, tags=("general",))
 def simplify_arithmetic(node: Apply, level: Level) -> Answer:
-    """Leave out arithmetic that gives what it was given, bit for bit."""
+    """Leave out arithmetic that returns its input, bit for bit."""
     return answer(TABLE, node, level)

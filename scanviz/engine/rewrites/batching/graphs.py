@@ -50,7 +50,7 @@ RESULTS: MeaningTable[Callable[[Apply, Sequence[BatchedRows], Variable], list[Ba
 
 
 def batched_graph(outputs: Sequence[Variable], known: Known, count: Variable) -> list[BatchedRows]:
-    """Return outputs for replaced variables, some of which have one more leading axis.
+    """Return outputs for replaced variables; some replacements have one more leading axis.
 
     Parameters
     ----------

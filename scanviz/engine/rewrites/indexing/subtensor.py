@@ -136,7 +136,7 @@ def _next_axis(rest: Iterator[IndexPart], found: list[IndexPart]) -> IndexPart:
 
 
 def _of_one(part: IndexPart) -> list[IndexPart] | None:
-    """Return what a part makes of a new axis, which has one row; None for an error or no rows."""
+    """Return the result of a part on a new axis, which has one row; None for an error or no rows."""
     entry = part.entry
     if entry.kind == "integer":
         return [] if entry.start in (0, -1) else None
@@ -175,7 +175,7 @@ Numbers = tuple[int | None, int | None, int | None]
 
 
 def one_slice(first: slice, second: slice, sizes: Sequence[int]) -> Numbers | None:
-    """Return the numbers of one slice that picks what a slice of a slice picks, of as many rows as each of some sizes.
+    """Return the numbers of one slice equal to a slice of a slice, for each of some numbers of rows.
 
     Bounds are guessed from the largest size, counted from the start or the end, and tried at all.
 

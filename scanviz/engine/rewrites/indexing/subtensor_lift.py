@@ -272,7 +272,7 @@ def _below(size: Any, bound: int) -> bool:
 
 
 def _covered(sizes: Sequence[Any], rows: int) -> bool:
-    """Return whether arrays surely have so many rows together."""
+    """Return whether arrays together surely have a number of rows."""
     return sum(size for size in sizes if isinstance(size, int)) >= rows
 
 

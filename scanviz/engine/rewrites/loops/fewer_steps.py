@@ -123,7 +123,7 @@ def _counts_back(read: Read) -> bool:
 
 
 def _steps(n: Dim, reads: Sequence[Read]) -> Dim:
-    """Return how many steps are needed of n: the most that a reader needs; all where a row is read that there is not."""
+    """Return the number of steps needed of n: the most that a reader needs; all n if a missing row is read."""
     backs = [read.back for read in reads if read.back is not None]
     needs = [SIZES.subtract(n, min(backs))] if backs else []
     fronts = [read.front for read in reads if read.back is None]

@@ -270,7 +270,7 @@ def _product_of_rows(a: Variable, a_turned: bool, b: Variable, b_turned: bool) -
 
 
 def _in_one_order(a: Variable, b: Variable) -> tuple[Variable, Variable]:
-    """Return rows of which at most the second is reversed, since reversed rows would be copied.
+    """Return two operands with at most the second reversed, since reversed rows would be copied.
 
     The second are those that the loop makes, mostly, which may lie in memory in any order (``lay_rows_backwards``).
     """

@@ -35,7 +35,7 @@ from scanviz.engine.scan.variables import (
 
 @rule(name="ScanMerge", phase="merge", on=(SCAN,), single=True, tags=("scan",))
 def merge_loops(node: Apply, level: Level) -> Match | Refusal | None:
-    """Make one loop of those that run over the same steps and share what they read."""
+    """Merge loops that run over the same steps and read the same values."""
     if len(level.loops) < 2:
         return None
 

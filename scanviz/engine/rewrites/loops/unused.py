@@ -77,7 +77,7 @@ class _Edit:
         self.refusal: Refusal | None = None
 
     def drop(self, dropped: Collection[LoopVariable], why: str) -> None:
-        """Take out variables, and say why."""
+        """Remove variables, with the reason."""
         if dropped:
             self.gone.update(dict.fromkeys(dropped))
             verb = "is" if len(dropped) == 1 else "are"
@@ -189,7 +189,7 @@ def equal_results(view: ScanView) -> dict[LoopVariable, LoopVariable]:
 
 
 def _start(variable: LoopVariable, view: ScanView) -> Hashable:
-    """Return the key of states that start alike."""
+    """Return the key of states with equal initial values."""
     outer = same_value(view.outer(variable))
     if isinstance(variable, State):
         return ("state", tuple(variable.reads), tuple(variable.writes), variable.keep, outer)

@@ -157,7 +157,7 @@ def _key(text: str) -> str:
 
 
 def _target_for(text: str) -> Processor:
-    """Return the target after checking that there is memory: LLVM ends the process when it gets none."""
+    """Return the target after checking that there is memory: LLVM ends the process without memory."""
     room = ROOM + ROOM_A_CHARACTER * len(text)
     try:
         mmap.mmap(-1, room).close()

@@ -312,7 +312,7 @@ class Code:
     def folded(
         self, start: Value | int, end: Value | int, initial: Sequence[Value], step: int = 1
     ) -> Iterator[tuple[Value, list[Value], list[Value]]]:
-        """Write the body of a loop that carries values: the number, what is carried, and the list that the body fills.
+        """Write the body of a loop that carries values: the number, the carries, and the list that the body fills.
 
         After the body that list holds the values at the end.
         """

@@ -192,7 +192,7 @@ def _strip(
     registers: Sequence[tuple[int, int]],
     between: tuple[Value, Value],
 ) -> None:
-    """Write one strip through steps; ``registers`` says of each the first element, counted from ``number``, and the lanes."""
+    """Write one strip through steps; ``registers`` has the first element of each, counted from ``number``, and the lanes."""
     code = steps.code
 
     def place(which: int, element: int) -> tuple[Operand, Value, int]:

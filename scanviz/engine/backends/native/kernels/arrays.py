@@ -141,7 +141,7 @@ def _copy_table(step: Step, values: Array, target: ArrayPlace) -> None:
 
 
 def _write_triangle(step: Step, instruction: Instruction) -> None:
-    """Write a triangle of matrices: a table says which elements stay."""
+    """Write a triangle of matrices: a table marks the elements that stay."""
     source, target = source_of(step, instruction.inputs[0]), target_of(step, instruction)
     lower, offset = instruction.op.parameters.lower, instruction.op.parameters.offset
     ones = (np.tril if lower else np.triu)(np.ones(target.shape[-2:], bool), offset)

@@ -262,7 +262,7 @@ def _sign_and_logarithm(batch: MatrixBatch, instruction: Instruction) -> Value:
 def _written(
     one: Callable[[MatrixBatch, Instruction], Value], cores: Sequence[int], given: Sequence[int]
 ) -> Write:
-    """Return the writer of an operation that treats each matrix of a batch alike.
+    """Return the writer of an operation on each matrix of a batch.
 
     Parameters
     ----------

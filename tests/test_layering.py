@@ -248,7 +248,7 @@ def modules_on_disk() -> dict[str, Path]:
     return found
 
 
-def test_no_layer_of_scanviz_imports_one_above_or_beside_it() -> None:
+def test_no_layer_imports_a_layer_above_or_beside_it() -> None:
     modules = modules_on_disk()
     assert "scanviz.engine.errors" in modules, "the package was not found"
     found = [
@@ -406,7 +406,7 @@ def test_no_file_imports_itself_through_others() -> None:
     )
 
 
-def test_annotations_are_excepted_only_where_types_are_defined_by_one_another() -> None:
+def test_only_mutually_dependent_annotations_are_excepted() -> None:
     sources = sources_on_disk()
     for lower, upper in RECURSIVE_TYPES:
         source = sources[f"scanviz.{lower}"]

@@ -102,7 +102,7 @@ def third_party(folder: Path) -> set[str]:
     return found - sys.stdlib_module_names - OF_SOME_PYTHONS - {"scanviz"}
 
 
-def test_everything_that_is_imported_comes_with_scanviz_or_with_an_extra() -> None:
+def test_every_import_is_installed_with_scanviz_or_an_extra() -> None:
     imported = {BROUGHT_BY.get(each, each) for each in third_party(ROOT / "scanviz")}
     assert imported <= distributions(*OPTIONAL), imported - distributions(*OPTIONAL)
 
@@ -125,7 +125,7 @@ def test_every_extra_that_a_message_or_a_page_names_is_there() -> None:
     assert named and named <= set(PROJECT["optional-dependencies"]), named
 
 
-def test_the_font_goes_along_with_its_licence() -> None:
+def test_the_font_is_shipped_with_its_licence() -> None:
     folder = ROOT / "scanviz" / "render" / "fonts"
     assert "Bitstream Vera Fonts Copyright" in (folder / "LICENSE").read_text("utf-8")
     assert "scanviz/render/fonts/LICENSE" in PROJECT["license-files"]

@@ -38,7 +38,7 @@ def test_tests_are_ordered_by_name_folder_laws_and_upper_layers():
     assert not any(each.startswith("tests/engine/graph/") for each in found)
 
 
-def test_a_changed_test_is_first_and_asks_for_its_folder_alone():
+def test_a_changed_test_comes_first_with_its_folder_alone():
     found = chosen(["tests/record/test_names.py"], TESTS, ORDER)
     assert found[0] == "tests/record/test_names.py"
     assert {each.split("/")[1] for each in found if each.count("/") > 1} == {"record"}

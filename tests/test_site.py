@@ -39,7 +39,7 @@ def test_the_table_lists_every_operation_with_its_features(tool):
     assert [cell.strip() for cell in arange.split("|")][3] == ""  # it has no gradient
 
 
-def test_every_rule_stands_under_its_phase(tool):
+def test_every_rule_is_listed_under_its_phase(tool):
     text = tool.rewrites()
     assert all(f"| `{rule.name}` | {rule.doc}" in text for rule in all_rules())
 
@@ -136,7 +136,7 @@ def error_classes():
     return found - {"ScanvizError"}
 
 
-def test_every_error_class_stands_in_the_catalogue_with_an_example_that_causes_it():
+def test_the_catalogue_lists_every_error_class_with_an_example():
     page = (ROOT / "docs" / "errors.md").read_text("utf-8")
     outputs = "".join(re.findall(r"^```output\n(.*?)^```", page, re.MULTILINE | re.DOTALL))
     caused = set(re.findall(r"^(\w+Error): ", outputs, re.MULTILINE))

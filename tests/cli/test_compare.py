@@ -159,7 +159,7 @@ def test_text_fits_80_columns_of_a_file(
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of another kind")
-def test_runs_that_are_done_are_kept_when_the_next_is_interrupted(tmp_path):
+def test_finished_runs_are_kept_when_the_next_is_interrupted(tmp_path):
     import signal
     import time
 

@@ -92,7 +92,7 @@ def test_a_command_that_shows_something_executes_no_file_of_the_working_folder(f
 
 
 @pytest.mark.parametrize("words", RUNNING)
-def test_a_command_that_runs_a_script_executes_no_file_beside_it_that_the_script_does_not(folders, words):
+def test_a_command_that_runs_a_script_executes_no_other_file_beside_it(folders, words):
     _, planted = folders
     shutil.rmtree(planted / "evil-1.0.dist-info")
     done = fresh(planted, *words.split(), "s.py")

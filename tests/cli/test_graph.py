@@ -43,7 +43,7 @@ def test_a_script_is_drawn_in_characters_and_its_output_goes_to_standard_error(f
     assert "from the script" not in done.stdout and "from the script" in done.stderr
 
 
-def test_a_script_that_fails_still_has_its_picture_and_its_exit_code(folder):
+def test_a_failing_script_still_gets_its_picture_and_exit_code(folder):
     done = scanviz(folder, "graph", "script.py", "fail")
     assert done.returncode == 1 and "ValueError: no" in done.stderr
     assert "╔═ loop rnn" in done.stdout

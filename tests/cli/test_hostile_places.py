@@ -184,7 +184,7 @@ def test_a_clock_before_1980_saves_profiles_too(tmp_path, monkeypatch):
         assert {each.date_time for each in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
 
 
-def test_a_script_that_is_a_fifo_runs_and_one_without_end_is_refused(tmp_path):
+def test_a_script_in_a_fifo_runs_and_an_endless_one_is_refused(tmp_path):
     done = subprocess.run(
         ["bash", "-c", f"{sys.executable} -m scanviz run <(echo 'print(6 * 7)'); {sys.executable} -m scanviz run /dev/zero"],
         cwd=tmp_path, env=ENVIRONMENT, capture_output=True, text=True, timeout=300, check=False,

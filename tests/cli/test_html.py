@@ -35,7 +35,7 @@ def test_profile_writes_the_page_beside_the_profile(folder):
     assert "sums" in (folder / "script.html").read_text() and (folder / "script.scanviz").exists()
 
 
-def test_a_script_that_fails_still_has_its_page_and_its_exit_code(folder):
+def test_a_failing_script_still_gets_its_page_and_exit_code(folder):
     done = scanviz(folder, "profile", "-q", "--html=mine.html", "script.py", "fail")
     assert done.returncode == 1 and "ValueError: no" in done.stderr
     assert "ended by" in (folder / "mine.html").read_text()

@@ -147,7 +147,7 @@ def test_a_file_that_holds_no_program_is_refused_in_one_line(script):
     assert done.returncode == 2 and (script / "kept.program").read_text() == "not ours"
 
 
-def test_the_programs_of_a_script_that_fails_are_printed_and_its_exit_code_is_kept(script):
+def test_programs_of_a_failing_script_are_printed_and_its_exit_code_is_kept(script):
     (script / "fails.py").write_text(SCRIPT + "raise SystemExit(3)\n")
     done = scanviz_("program", "fails.py", cwd=script)
     assert done.returncode == 3 and "program train(" in done.stdout

@@ -74,7 +74,7 @@ def set_size(terminal, columns):
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
 
 
-def test_one_rule_or_loop_alone_is_measured(run):
+def test_ablation_can_be_restricted_to_one_rule_or_loop(run):
     rule = run("--ablate", "--budget", "1", "--rule", "PushOutSeqScan", "rnn.py").stderr
     assert "PushOutSeqScan" in rule and "all of them" not in rule and "ScanSaveMem" not in rule
     loop = run("--ablate", "--budget", "1", "--scan", "grad_of_rnn", "rnn.py").stderr

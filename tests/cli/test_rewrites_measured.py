@@ -75,7 +75,7 @@ def test_unknown_names_are_an_error_and_check_nothing(run):
         assert done.returncode == 2 and done.stderr.strip() == f"scanviz: there is {says}"
 
 
-def test_one_rule_or_loop_alone_is_checked(run):
+def test_verification_can_be_restricted_to_one_rule_or_loop(run):
     rule = run("--verify", "--rule", "PushOutDot1", "rnn.py")
     assert rule.returncode == 0 and "before and after the one rewrite" in rule.stderr
     some, every = (

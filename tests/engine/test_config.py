@@ -29,7 +29,7 @@ def test_a_variable_that_is_no_number_is_named(monkeypatch, variable, said, expe
     assert error.value.expected == expected and said in str(error.value)
 
 
-def test_an_empty_variable_is_one_that_is_not_set(monkeypatch):
+def test_an_empty_environment_variable_counts_as_unset(monkeypatch):
     for name in (
         "FLOATX",
         "MODE",

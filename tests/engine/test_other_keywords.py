@@ -45,7 +45,7 @@ def test_a_keyword_of_another_system_is_an_error_with_a_replacement():
     assert notes_of(caught.value) == ["  write:    outputs_info=…"]
 
 
-def test_the_keywords_of_scan_in_jax_show_the_call_that_stands_for_it():
+def test_keywords_of_scan_in_jax_are_errors_with_the_equivalent_call():
     with pytest.raises(TypeError, match="'init'") as caught:
         scanviz.scan(lambda carry, x: (carry + x, x), init=0.0, xs=T.vector("x"))
     (note,) = notes_of(caught.value)
@@ -90,13 +90,13 @@ def test_importing_a_name_of_another_system_is_an_error_with_a_replacement(line,
 @pytest.mark.parametrize(
     "line", ["from scanviz import nonsense", "import nonsense", "from math import nonsense"]
 )
-def test_an_import_of_an_unknown_name_is_left_alone(line):
+def test_importing_an_unknown_name_gets_no_advice(line):
     with pytest.raises(ImportError) as caught:
         exec(line)
     assert notes_of(caught.value) == []
 
 
-def test_functions_of_others_and_unknown_keywords_are_left_alone():
+def test_foreign_functions_and_unknown_keywords_get_no_advice():
     def rows(shape):
         return shape
 

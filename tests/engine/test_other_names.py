@@ -170,7 +170,7 @@ def test_the_replacement_of_function_copy_swaps_a_shared_variable():
     assert swapped(3.0) == [30.0] and w.get_value() == 1
 
 
-def test_a_name_of_t_that_is_looked_up_in_scanviz_is_found_there():
+def test_a_name_of_tensor_looked_up_in_scanviz_gets_advice():
     with pytest.raises(AttributeError, match="'scanviz' has no attribute 'tanh'") as caught:
         scanviz.tanh  # noqa: B018
     assert caught.value.fix == "T.tanh"

@@ -258,7 +258,7 @@ def test_an_endless_program_is_stopped_on_leaving(monkeypatch):
     assert time.monotonic() - begun < seconds / 2
 
 
-def test_a_program_that_cannot_be_stepped_through_shows_its_error_beside_it():
+def test_a_program_without_steps_shows_its_error_beside_it():
     async def walk(app: LearnApp, pilot: Pilot[None]) -> None:
         app.query_one("#program", TextArea).load_text("broken")
         await press(pilot, "f9")

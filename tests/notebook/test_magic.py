@@ -46,7 +46,7 @@ def test_a_cell_is_recorded_and_its_report_shown(shell):
     assert data["text/plain"].startswith("cell In[1] took ")
 
 
-def test_the_page_stands_in_a_frame_that_is_closed_to_everything_around_it(shell):
+def test_the_page_is_shown_in_an_isolated_frame(shell):
     run(shell, f"%%scanviz --page{CELL}")
     [data] = shell.shown
     found = re.fullmatch(

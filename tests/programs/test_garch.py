@@ -42,7 +42,7 @@ def test_the_cost_and_its_gradient_are_those_of_a_plain_loop(mode):
 
 
 @pytest.mark.parametrize("mode", TIERS)
-def test_the_fit_is_the_one_that_numpy_finds_alone(mode):
+def test_the_fit_agrees_with_plain_numpy(mode):
     returns = simulated(300, TRUE, seed=1)
     found = fit(returns, START, mode)
     alone = minimize(plain_cost, START, (returns,), method="BFGS")

@@ -113,7 +113,7 @@ def test_padding_has_exactly_zero_gradient_and_does_not_matter(program, mode):
 
 
 @pytest.mark.parametrize("mode", TIERS[:2], ids=str)
-def test_each_sequence_of_a_batch_has_the_gradient_that_it_has_alone(program, mode):
+def test_each_sequence_of_a_batch_has_its_own_gradient(program, mode):
     f = scanviz.function(*program, mode=mode)
     x, mask, *weights = case(5)
     whole = f(x, mask, *weights)

@@ -5,7 +5,7 @@ from scanviz.render.buffers import called
 from tests.tui.records_for_tui import gradient_record
 
 
-def test_a_row_that_is_read_and_written_has_one_name_in_every_view():
+def test_a_row_read_and_written_has_one_name_in_every_view():
     record = gradient_record()
     backward = next(loop for loop in record.loops if loop.gradient_of is not None)
     graph = record.functions[0].graph
@@ -28,7 +28,7 @@ def test_a_row_that_is_read_and_written_has_one_name_in_every_view():
             assert "[t+" not in called(state, tap)  # in the time of the loop that it is the gradient of
 
 
-def test_rows_that_are_only_written_are_named_in_the_time_of_those_that_are_read():
+def test_rows_only_written_are_numbered_like_the_rows_read():
     assert cell_name("g", 2, [(0, "g[t]"), (3, "g[t-3]~2")]) == "g[t-2]"
     assert cell_name("g", 3, [(0, "g[t]"), (3, "g[t-3]~2")]) == "g[t-3]"
     assert cell_name("h", 0, [(-1, "h[t-1]"), (-2, "h[t-2]")]) == "h[t]"

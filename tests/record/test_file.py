@@ -54,9 +54,7 @@ def changed(tmp_path: Path, change: Any) -> Path:
 
 
 @given(record=profiles())
-def test_a_record_comes_back_from_its_file_as_it_was(
-    record: ProfileRecord, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_a_record_survives_its_file(record: ProfileRecord, tmp_path_factory: pytest.TempPathFactory) -> None:
     path = tmp_path_factory.mktemp("file") / "any.scanviz"
     save(record, path)
     assert load(path) == record
@@ -216,7 +214,7 @@ def test_deeply_nested_json_is_refused(tmp_path: Path) -> None:
         load(write(tmp_path / "deep.scanviz", {"record.json": b"[" * 200_000}))
 
 
-def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(
+def test_a_failed_write_keeps_the_old_file_and_leaves_no_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "kept.scanviz"

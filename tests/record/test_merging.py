@@ -43,7 +43,7 @@ def pair() -> list[tuple[str, ProfileRecord]]:
     return [("first", profiled(2)), ("second", profiled(3))]
 
 
-def test_functions_and_loops_stand_beside_one_another_with_their_origin(pair) -> None:
+def test_merged_functions_and_loops_keep_their_origin(pair) -> None:
     whole = merged(pair)
     assert [(function.name, function.origin) for function in whole.functions] == [
         ("f#1", "first"),

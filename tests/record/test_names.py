@@ -54,11 +54,11 @@ def test_an_ambiguous_name_is_refused_with_the_numbered_names(record):
     assert "did you mean lone?" in not_one_loop(record, "loan")
 
 
-def test_numbers_pass_over_names_that_are_there():
+def test_generated_numbers_avoid_existing_names():
     assert numbered(["a", "a", "a#1", "b"]) == ["a#2", "a#3", "a#1", "b"]
 
 
-def test_values_and_reports_of_one_of_them_are_its_own(record):
+def test_loops_of_one_name_have_separate_values_and_reports(record):
     from scanviz.profiler.report.overview import render_report
 
     assert "3 steps" in render_report(record, scan_name="same#2/rnn")

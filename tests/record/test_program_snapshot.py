@@ -50,7 +50,7 @@ def test_a_sum_is_labelled_with_partial_axes_and_keepdims() -> None:
     assert label == "sum(matrix, axis=0)"
 
 
-def test_a_value_that_is_another_look_at_a_named_one_has_its_name() -> None:
+def test_a_view_of_a_named_value_has_its_name() -> None:
     x, m = T.vector("x"), T.vector("m")
     sums, _ = scanviz.scan(lambda x_t, m_t, h: h + T.where(m_t > 0, x_t, 0.0), [x, m], 0.0, name="sums")
     program = scanviz.function([x, m], sums[-1], mode=scanviz.Mode("numpy", "all")).program

@@ -151,7 +151,7 @@ def test_operations_that_leave_a_loop_unchanged_are_listed():
     assert "exp(u) in `rnn`" in pushed.moved_out and pushed.moved_in == ()
 
 
-def test_results_of_a_loop_keep_their_names_when_others_come_and_go():
+def test_results_of_a_loop_keep_their_names_as_others_change():
     x, w, b = T.matrix("x"), T.matrix("w"), T.vector("b")
     h, _ = scanviz.scan(lambda x_t, h, w, b: T.tanh(T.dot(h, w) * x_t + b), x, T.zeros(3), [w, b], name="rnn")
     cost = T.sum(h[-1] ** 2)
@@ -200,7 +200,7 @@ def recorded(max_bytes):
     return recorder.record()
 
 
-def test_where_there_is_no_room_for_graphs_the_list_is_kept():
+def test_without_room_for_graphs_the_list_is_kept():
     (whole,), (small,) = (recorded(size).functions for size in (64 * 2**20, 100_000))
     assert whole.rewrites is not None and small.rewrites is not None
     assert whole.rewrites.lines(0) and any(whole.rewrites.edits())

@@ -43,7 +43,7 @@ def test_types_are_written_in_json_words() -> None:
     assert json_type(hints["loops"]) == "list of [Loop](#loop)"
 
 
-def test_every_kind_of_entry_of_the_file_stands_on_the_page_with_its_size():
+def test_the_page_lists_every_kind_of_file_entry_with_its_size():
     page = PAGE.read_text("utf-8")
     for kind, size in LIMITS.largest.items():
         rows = [

@@ -120,7 +120,7 @@ def test_steps_of_counted_runs_belong_to_the_latest_code() -> None:
     assert record.measures["other_code_steps"] == 20 * 128 + 5 * 100
 
 
-def test_where_numpy_ran_other_shapes_later_its_steps_are_not_of_the_time_before_machine_code() -> None:
+def test_later_numpy_steps_of_other_shapes_do_not_precede_machine_code() -> None:
     tiers = tuple(
         TierRecord(tier, why, 1, 0) for tier, why in (("numpy", "a"), ("native", "b"), ("numpy", "c"))
     )

@@ -191,9 +191,7 @@ def test_invalid_values_are_refused(changes: dict[str, Any], message: str, tmp_p
 
 
 @pytest.mark.parametrize("place", [{"variable": 1}, {"variable": -1}])
-def test_values_of_a_loop_variable_that_is_not_there_are_refused(
-    place: dict[str, int], tmp_path: Path
-) -> None:
+def test_values_of_a_missing_loop_variable_are_refused(place: dict[str, int], tmp_path: Path) -> None:
     variable = replace(small().traces[0].variables[0], **place)
     save(small(variables=(variable,)), tmp_path / "bad.scanviz")
     with pytest.raises(ScanvizError, match="loop variable"):

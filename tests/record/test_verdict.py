@@ -75,7 +75,7 @@ def test_the_slowest_line_comes_first_with_its_share_its_loop_and_its_time_per_s
     assert (found.topic, found.loop, found.source) == ("time", 2, LINE)
 
 
-def test_a_line_counts_in_all_loops_and_compilation_is_none_of_it():
+def test_a_line_counts_in_all_loops_without_compilation():
     step = SourceRecord("rnn.py", 7)
     whole = RunPart("run", "rnn.py", 100)
     parts = [
@@ -183,7 +183,7 @@ def test_profiler_overhead_is_never_the_verdict():
     assert found.text.startswith("rnn.py:7 is the slowest line: 60 % of run time, 6.00 µs per step")
 
 
-def test_the_hottest_operation_is_the_one_that_takes_most_of_all_steps():
+def test_the_hottest_operation_has_the_largest_total_over_all_steps():
     record = run(loop_ns=80_000)
     works = [
         replace(operation("tanh(x[t])", 100), mean_ns=1_000.0),

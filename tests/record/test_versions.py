@@ -60,7 +60,7 @@ def test_the_graph_of_a_function_names_its_operations_and_loops():
         assert sorted(places) == list(range(len(loops[loop.key].operations)))
 
 
-def test_a_node_has_the_same_key_before_and_after_a_rule_that_left_it_alone():
+def test_a_node_keeps_its_key_through_rules_that_do_not_change_it():
     [function] = profiled().functions
     rewrites = function.rewrites
     first, last = rewrites.snapshot(0), rewrites.snapshot(len(rewrites.applications))
@@ -164,7 +164,7 @@ def test_the_last_version_alone_equals_the_last_of_all_versions():
     assert not any(small.edits()) and len(small.edits()) == count
 
 
-def test_a_node_that_comes_to_be_the_first_of_its_node_id_is_written_as_that():
+def test_a_node_that_becomes_the_first_of_its_id_is_written_as_such():
     named = {operation.name: operation for operation in operations_for("float64")}
     chosen = [("tanh of sum", (0, 0)), ("less its mean", (3,)), ("sine", (0,)), ("joined and cut", (6,))]
     rows = RandomExpression(tuple((named[name], positions) for name, positions in chosen), 8)

@@ -51,7 +51,7 @@ def test_an_operation_that_writes_an_earlier_cell_names_it_and_marks_addition():
     assert "+ ∂x[0]" in written and "x[0]" in written
 
 
-def test_notes_go_on_in_a_further_line_where_one_is_too_short():
+def test_long_notes_continue_on_another_line():
     diagram = Diagram("f", (Node("x", "input", "x"),), notes=("a note of many words " * 3,))
     assert list(drawing_lines(diagram, 40))[1:3] == [
         "a note of many words a note of many",

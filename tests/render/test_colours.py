@@ -9,7 +9,7 @@ from tests.render.pictures import contrast, taps_pictures
 from tests.render.test_layout import needs
 
 
-def test_a_light_colour_has_one_dark_colour_wherever_it_stands():
+def test_each_light_colour_has_one_dark_colour_everywhere():
     found = {}
     for light, dark in dark_pairs():
         assert found.setdefault(light, dark) == dark, light
@@ -30,7 +30,7 @@ def test_letters_are_read_on_everything_in_the_dark():
 
 
 @pytest.mark.parametrize("engine", ["own", "dot"])
-def test_a_picture_of_any_engine_turns_dark_where_its_reader_wants_that(engine):
+def test_pictures_of_every_engine_follow_the_readers_dark_mode(engine):
     needs(engine)
     picture = taps_pictures()["closed"]
     svg = drawn(picture, engine=engine, seconds=60).text

@@ -51,7 +51,7 @@ def test_an_object_without_a_graph_is_refused(what):
         scanviz.draw(p)
 
 
-def test_a_loop_that_is_not_there_is_named_with_those_that_are():
+def test_an_unknown_loop_is_named_with_the_known_ones():
     with pytest.raises(ScanvizValueError, match="sums"):
         scanviz.draw(loop()[1], scan="sum")
 

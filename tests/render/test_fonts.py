@@ -54,6 +54,6 @@ def test_the_lines_of_a_node_fit_into_it(case):
                 assert width(line, SMALL if place else LETTER, bold) <= boxes[node.id].width, line
 
 
-def test_the_layout_takes_text_to_be_about_as_wide_as_it_is():
+def test_the_layout_estimates_text_widths_well():
     for text in ("dot(x[t-1], W_out)", "non-sequence", "maximum(u.shape[0] - 4, 0)", "2.53 ms · 6%"):
         assert 0.85 < width(text, 1) / text_width(text, 1) < 1.05

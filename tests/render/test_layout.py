@@ -119,7 +119,7 @@ def check_places(diagram):
 
 @settings(deadline=None)
 @given(case=random_loops())
-def test_nothing_overlaps_and_every_line_ends_where_it_should(case):
+def test_nodes_do_not_overlap_and_every_line_ends_at_its_node(case):
     for diagram in pictures_of(case):
         check_places(diagram)
 
@@ -267,7 +267,7 @@ def test_a_drawing_is_the_same_in_every_process(engine, form, drawings_of_two_pr
 SMALL = Diagram("f", (Node("x", "input", "x"), Node("y", "operation", "exp")), (), (Edge("x", "y"),))
 
 
-def test_dot_is_used_where_it_is_asked_for(monkeypatch):
+def test_dot_is_used_on_request(monkeypatch):
     monkeypatch.setattr(shutil, "which", lambda name: None)
     assert drawn(SMALL).engine == OWN
     with pytest.raises(CannotDrawError, match="the program dot is not installed; --engine own"):
@@ -329,7 +329,7 @@ def test_without_dot_a_pdf_is_refused_and_svg_or_png_is_advised(monkeypatch):
             drawn(SMALL, "pdf", engine)
 
 
-def test_types_are_written_where_they_are_wanted():
+def test_types_are_written_on_request():
     typed = replace(SMALL, nodes=tuple(replace(node, type="float64[?]") for node in SMALL.nodes))
     assert "float64[?]" in texts_of(drawn(typed, engine="own", types=True).data)
     assert "float64[?]" not in texts_of(drawn(typed, engine="own").data)

@@ -72,7 +72,7 @@ def test_a_text_that_is_no_dtype_is_the_name_of_a_tensor():
     assert T.tensor("f", (3,), "x").dtype == "float32"
 
 
-def test_constructors_take_the_sizes_that_are_known():
+def test_constructors_accept_known_sizes():
     assert T.matrix("x", shape=(None, 3)).type.shape == (None, 3)
     assert T.fvector("x", shape=(3,)).type == T.TensorType("float32", (3,))
     assert T.row("x", shape=(None, 3)).type.shape == (1, 3)

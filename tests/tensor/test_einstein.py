@@ -47,7 +47,7 @@ def test_mismatched_arguments_are_named(call, kind, message):
     assert message in str(caught.value) and "test_einstein.py" in str(caught.value)
 
 
-def test_sizes_that_are_not_known_are_compared_when_it_runs():
+def test_unknown_sizes_are_compared_at_run_time():
     a, b = T.matrix("a"), T.matrix("b")
     f = scanviz.function([a, b], T.einsum("ij,jk->ki", a, b))
     with pytest.raises(ShapeError):

@@ -27,7 +27,7 @@ floats = hnp.arrays("float64", hnp.array_shapes(max_dims=2, max_side=3), element
 
 
 @pytest.mark.parametrize("name", sorted(set(DECLARED) - {"clip", "round"}))  # whose arguments may be left out
-def test_every_op_has_a_function_of_its_name_that_applies_it(name):
+def test_every_op_is_applied_by_a_function_of_its_name(name):
     function = getattr(T, name)
     parameters = list(inspect.signature(function).parameters)
     assert (function.__name__, len(parameters)) == (name, DECLARED[name].arity)
@@ -56,7 +56,7 @@ def test_old_spellings_are_the_same_function(old):
     assert getattr(T, old) is getattr(T, ALIASES[old])
 
 
-def test_numbers_and_arrays_are_taken_beside_variables():
+def test_numbers_and_arrays_are_accepted_beside_variables():
     x = T.fvector("x")
     made = T.maximum(x, 0.5) + np.float32(1)
     assert made.dtype == "float32"
@@ -99,7 +99,7 @@ def test_xlogx_is_scipys_xlogy(values):
     np.testing.assert_allclose(evaluate(T.xlogx(values), {}), special.xlogy(values, values), rtol=1e-14)
 
 
-def test_cast_takes_any_dtype_numpy_takes_and_floatx(monkeypatch):
+def test_cast_accepts_numpys_dtypes_and_floatx(monkeypatch):
     monkeypatch.setattr(scanviz.config, "_floatX", "float32")
     x = T.dvector("x")
     assert T.cast(x, "floatX").dtype == x.astype("floatX").dtype == "float32"

@@ -14,7 +14,7 @@ from scanviz.engine.graph.syntax import MEANINGS
 
 
 @pytest.mark.parametrize("file", T._LAZY)
-def test_names_that_are_there_later_are_those_of_the_file(file: str) -> None:
+def test_lazily_imported_names_are_those_of_the_file(file: str) -> None:
     module = T._file(file)
     for name in T._LAZY[file]:
         assert getattr(T, name) is getattr(module, name)
@@ -25,7 +25,7 @@ def test_names_that_are_there_later_are_those_of_the_file(file: str) -> None:
 
 
 @pytest.mark.parametrize("file", sorted({*T._LAZY, *T._MEANINGS}))
-def test_operators_and_methods_that_are_there_later_are_those_of_the_file(file: str) -> None:
+def test_lazily_imported_operators_and_methods_are_those_of_the_file(file: str) -> None:
     given = [
         name
         for called in re.findall(r"meaning\((.*?)\)", inspect.getsource(T._file(file)))

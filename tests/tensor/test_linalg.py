@@ -43,6 +43,6 @@ def test_everything_of_linear_algebra_is_also_under_its_own_name():
     assert set(T.linalg.__all__) <= set(dir(T))
 
 
-def test_a_product_that_cannot_be_is_an_error_where_the_user_wrote_it():
+def test_an_invalid_product_is_an_error_at_the_users_line():
     with pytest.raises(ShapeError, match=r"test_linalg\.py:\d+: matmul: .*`W`.*`v`"):
         T.tensor("float64", (None, 3), name="W") @ T.tensor("float64", (4,), name="v")

@@ -119,7 +119,7 @@ def test_methods_are_documented_and_have_signatures():
     )
 
 
-def test_eval_takes_values_of_the_inputs_and_names_one_that_is_missing():
+def test_eval_accepts_values_of_inputs_and_names_a_missing_one():
     x, y = T.vector("x"), T.vector("y")
     assert (x + y).eval({x: [1.0], y: [2.0]}).tolist() == [3.0]
     assert T.constant(2).eval() == 2

@@ -102,7 +102,7 @@ def test_methods_and_operators_take_numpys_arguments():
         np.testing.assert_array_equal(mine, theirs)
 
 
-def test_no_index_is_beyond_its_axis_where_indices_broadcast_to_none():
+def test_no_index_is_out_of_bounds_if_indices_broadcast_to_none():
     none, beyond = np.zeros(0, np.int64), np.array(-3)
     i, j = T.tensor("int64", (None,)), T.tensor("int64", ())
     f = scanviz.function([i, j], T.ravel_multi_index([i, j], (2, 3)))

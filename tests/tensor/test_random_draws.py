@@ -155,7 +155,7 @@ def test_streams_without_a_seed_differ():
     assert not np.array_equal(*draws)
 
 
-def test_a_pickled_function_goes_on_where_it_was():
+def test_a_pickled_function_continues_its_random_stream():
     stream = T.random.RandomStreams(3)
     f = scanviz.function([], stream.normal(size=3))
     f()
@@ -197,7 +197,7 @@ def test_shapes_of_draws_are_known_without_drawing():
     assert f(np.zeros((3, 2))) == 34
 
 
-def test_a_draw_that_cannot_be_made_leaves_the_stream_as_it_was():
+def test_an_invalid_draw_does_not_advance_the_stream():
     stream = T.random.RandomStreams(5)
     with pytest.raises(ScanvizTypeError):
         stream.uniform(dtype="int64")

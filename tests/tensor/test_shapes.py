@@ -95,7 +95,7 @@ def test_squeeze_and_expand_dims_agree_with_numpy(shape, data):
     check(lambda x: T.expand_dims(x, -1), lambda x: np.expand_dims(x, -1), [array], data)
 
 
-def test_axes_that_are_not_there_are_refused():
+def test_missing_axes_are_refused():
     x = T.matrix("x")
     with pytest.raises(ScanvizValueError, match="no axis 2"):
         T.squeeze(x, 2)

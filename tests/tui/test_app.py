@@ -138,7 +138,7 @@ async def test_the_mouse_chooses_a_tab_a_row_and_a_step():
 
 
 @waits
-async def test_the_line_of_tabs_shows_that_keys_go_to_it():
+async def test_the_line_of_tabs_shows_its_focus():
     async with opened() as (app, pilot):
         await pilot.press("2")
         seen = app.query_one(Tabs).active_tab

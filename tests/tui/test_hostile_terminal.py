@@ -44,7 +44,7 @@ def test_nothing_in_a_profile_steers_the_terminal(terminal, tmp_path):  # noqa: 
 
 
 @pytest.mark.parametrize("name, code", [("TERM", 143), ("HUP", 129)])
-def test_a_signal_leaves_the_terminal_as_it_was(terminal, tmp_path, name, code):  # noqa: F811
+def test_a_signal_restores_the_terminal(terminal, tmp_path, name, code):  # noqa: F811
     hostile_profile(tmp_path)
     terminal.press(
         f"{sys.executable} -m scanviz tui bad.scanviz; echo code=$?; stty -a | tr ' ' '\\n' | grep -x -e echo -e icanon",

@@ -90,7 +90,7 @@ def test_an_empty_selection_has_no_counterparts():
         ("h[t-3]", False),
     ],
 )
-def test_names_are_found_where_they_stand_alone(text, named):
+def test_names_are_found_as_whole_words(text, named):
     assert LinkedSelection(("h", "h[t-1]")).named_in(text) is named
 
 

@@ -85,7 +85,7 @@ def test_the_record_grows_while_the_script_runs_and_stays_when_it_has_ended(tmp_
         assert str(tmp_path / "script.scanviz") in source.farewell()
 
 
-def test_options_of_profile_go_on_to_it(tmp_path):
+def test_options_of_profile_are_passed_to_the_script_process(tmp_path):
     with running(tmp_path, LOOP, "--values=rnn", "--detail=ops") as source:
         ended(source)
         record = source.record
@@ -129,7 +129,7 @@ def test_errors_are_printed_again_after_the_application(tmp_path):
         assert "the loss is 17" in text and "ValueError: no such thing" in text and "\x1b" not in text
 
 
-def test_a_script_that_is_not_there_leaves_nothing_behind(tmp_path):
+def test_a_missing_script_leaves_no_files(tmp_path):
     source = LiveSource([str(tmp_path / "nothing.py")], tmp_path / "nothing.scanviz")
     ended(source)
     assert "nothing.py" in printed(source) and source.exit_code() == 2
@@ -196,7 +196,7 @@ except EOFError:
         assert "no more" in printed(source)
 
 
-def test_a_script_that_is_left_runs_on_saves_its_profile_and_no_longer_writes_for_a_watcher(tmp_path):
+def test_a_script_left_running_saves_its_profile_and_stops_reporting(tmp_path):
     flag = tmp_path / "go"
     code = f"""{LOOP}
 while not os.path.exists({str(flag)!r}):

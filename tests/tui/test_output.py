@@ -53,7 +53,7 @@ def screen(app):
     return "\n".join(strip.text.rstrip() for strip in app.screen._compositor.render_strips())
 
 
-def test_the_end_stays_in_sight_until_one_scrolls_up_and_is_followed_again_from_there():
+def test_the_output_follows_its_end_except_while_scrolled_up():
     async def steps(app, pilot, pane):
         await feed(app, pilot, "".join(f"line {k}\n" for k in range(100)))
         assert pane.follows and "line 99" in screen(app) and "running · 100 lines" in screen(app)
@@ -88,7 +88,7 @@ def test_a_progress_bar_is_one_line_that_changes():
     played(steps)
 
 
-def test_a_line_is_written_to_the_script_and_stands_where_it_would_on_a_terminal():
+def test_a_typed_line_reaches_the_script_and_is_echoed():
     async def steps(app, pilot, pane):
         await feed(app, pilot, "(Pdb) ")
         await pilot.press("enter", *"p q 8", "enter")

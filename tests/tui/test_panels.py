@@ -15,7 +15,7 @@ async def pressed(pilot, *keys):
 
 
 @waits
-async def test_each_panel_is_put_away_and_brought_back_on_its_own():
+async def test_each_panel_is_hidden_and_shown_separately():
     async with opened(gradient_record()) as (app, pilot):
         for key, selector in (("I", "#verdict"), ("T", "#left"), ("B", "#facts")):
             panel = app.main.query_one(selector)
@@ -33,7 +33,7 @@ async def test_each_panel_is_put_away_and_brought_back_on_its_own():
 
 
 @waits
-async def test_a_key_that_goes_to_a_panel_brings_it_back():
+async def test_focusing_a_panel_shows_it():
     async with opened(gradient_record()) as (app, pilot):
         await pressed(pilot, "t", "T")
         assert app.focused is app.view.table()  # keys go to visible widgets
@@ -78,7 +78,7 @@ async def test_a_chart_on_the_whole_screen_is_drawn_for_it_and_keys_still_move_i
 
 @pytest.mark.parametrize("size", [(80, 24), (200, 60)])
 @waits
-async def test_panels_go_and_come_back_on_any_terminal(size):
+async def test_panels_are_hidden_and_shown_on_any_terminal(size):
     async with opened(gradient_record(), size) as (app, pilot):
         await pressed(pilot, "1")
         first = screen(app)

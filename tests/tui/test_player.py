@@ -54,7 +54,7 @@ def computing(app, unasked=True):
 
 
 @waits
-async def test_a_step_that_was_not_kept_is_computed_and_one_back_too():
+async def test_an_unkept_step_and_the_one_before_are_recomputed():
     async with opened(record()) as (app, pilot):
         computing(app)
         step = not_kept()
@@ -126,7 +126,7 @@ async def test_the_player_stops_at_the_end():
 
 
 @pytest.mark.parametrize("part", [0.0, 1.0])
-def test_a_click_on_the_line_of_steps_goes_there(part):
+def test_a_click_on_the_line_of_steps_moves_to_the_step(part):
     @waits
     async def clicks():
         async with opened(record()) as (app, pilot):

@@ -119,7 +119,7 @@ async def test_a_script_that_runs_visibly_lives_and_one_that_has_ended_does_not(
 
 
 @waits
-async def test_the_loop_that_is_looked_at_stays_in_the_one_line_of_the_tree_when_loops_change_places():
+async def test_the_selected_loop_stays_in_the_one_line_of_the_tree():
     from scanviz.tui.app import ScanvizApp
 
     record, source = gradient_record(), Told()

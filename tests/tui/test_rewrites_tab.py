@@ -27,7 +27,7 @@ def with_effects(record):
     return replace(record, functions=tuple(functions))
 
 
-def test_counts_of_a_step_go_from_the_graph_as_built_to_the_one_that_runs():
+def test_operation_counts_lead_from_the_built_to_the_final_graph():
     history = gradient_record().functions[0].rewrites
     counts, now = counts_of(history), dict(history.steps(0))
     for text in counts.values():

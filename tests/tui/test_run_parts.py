@@ -38,7 +38,7 @@ def test_rows_sum_to_the_function_and_name_moved_work(record):
     assert len({key for key, _ in rows}) == len(rows)
 
 
-def test_the_whole_run_and_loops_that_are_gone_stand_below(record):
+def test_the_whole_run_and_removed_loops_are_listed_below(record):
     shown = str(run_summary(record, parts_of(record), 80))
     for text in ("the whole run:", "compilation", "your own code", "encoder: gone"):
         assert text in shown
@@ -58,7 +58,7 @@ def test_the_tab_shows_rows_of_a_function(record):
     assert "unattributed" in below
 
 
-def test_the_machines_limits_stand_beside_operations_where_they_were_measured(record):
+def test_measured_machine_limits_are_shown_beside_operations(record):
     limits = {"large_copy_bytes_per_s": 9e9, "product_flops_per_s": 1e6, "numpy_call_ns": 300.0}
     limited = structs.replace(record, measures=record.measures | limits)
 

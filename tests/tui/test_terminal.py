@@ -69,7 +69,7 @@ def test_applications_write_to_a_terminal_that_may_go(app, monkeypatch):
     assert issubclass(found, LinuxDriver) and issubclass(app, TerminalApp)
 
 
-def test_a_terminal_is_gone_when_its_other_end_is_closed():
+def test_a_terminal_is_lost_when_its_other_end_closes():
     other_end, terminal = pty.openpty()
     assert not terminal_module._has_gone(terminal)
     os.close(other_end)
@@ -79,7 +79,7 @@ def test_a_terminal_is_gone_when_its_other_end_is_closed():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("hang_up", [signal.SIG_DFL, signal.SIG_IGN], ids=["told", "under nohup"])
-def test_an_application_ends_when_its_terminal_goes(tmp_path, hang_up):
+def test_an_application_ends_when_its_terminal_is_lost(tmp_path, hang_up):
     script = tmp_path / "long.py"
     script.write_text("import time\nfor k in range(4000): print(k, flush=True); time.sleep(0.1)\n")
     process, terminal = pty.fork()

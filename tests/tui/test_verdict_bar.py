@@ -21,7 +21,7 @@ def test_shares_of_a_bar_always_sum_to_its_width():
             assert all(cells >= 0 for cells in apportioned(values, whole))
 
 
-def test_a_bar_and_its_legend_show_all_parts_in_the_room_there_is():
+def test_a_bar_and_its_legend_show_all_parts_at_any_width():
     parts = [Segment(f"part {k}", 10 - k) for k in range(9)]
     for width in (20, 40, 80, 160):
         kept = fitting(parts, width)
@@ -61,7 +61,7 @@ def test_each_kind_of_sentence_leads_to_its_tab():
 
 
 @waits
-async def test_the_verdict_stands_above_the_first_tab_and_enter_and_a_click_follow_it():
+async def test_enter_and_clicks_follow_the_verdict_above_the_first_tab():
     record = replace(planted_record(), wall_ns=2_000_000_000)
     sentences = verdict(record)
     bad = next(k for k, sentence in enumerate(sentences) if "NaN" in sentence.text)
@@ -87,7 +87,7 @@ async def test_the_verdict_stands_above_the_first_tab_and_enter_and_a_click_foll
 
 
 @waits
-async def test_a_run_that_only_compiled_shows_what_its_report_says():
+async def test_a_run_that_only_compiled_shows_the_reports_text():
     built = BuildRecord("function", None, 1, 60_000)
     record = ProfileRecord(
         script="rnn.py",
@@ -117,7 +117,7 @@ async def test_advice_ends_the_verdict():
 
 
 @waits
-async def test_the_tree_takes_a_quarter_of_the_width_at_most_and_one_line_of_a_narrow_terminal():
+async def test_the_tree_uses_a_quarter_of_the_width_or_one_line():
     for columns, rows in ((200, 60), (120, 40), (100, 30)):
         async with opened(gradient_record(), size=(columns, rows)) as (app, pilot):
             tree = app.query_one("#tree")
@@ -143,7 +143,7 @@ async def test_the_tree_takes_a_quarter_of_the_width_at_most_and_one_line_of_a_n
 
 
 @waits
-async def test_the_tree_is_sorted_anew_as_time_goes_and_the_cursor_stays_on_its_loop():
+async def test_the_tree_is_resorted_while_the_cursor_stays_on_its_loop():
     record = gradient_record()
     first, second = sorted(record.loops, key=lambda loop: -loop.total_ns)
     async with opened(record) as (app, pilot):

@@ -192,7 +192,7 @@ def test_shapes_that_change_from_call_to_call_run_code_for_any_shapes():
 
 
 @pytest.mark.parametrize("tier", TIERS)
-def test_only_the_side_of_a_branch_that_is_taken_runs(tier):
+def test_only_the_taken_side_of_a_branch_runs(tier):
     x, y = T.vector("x"), T.vector("y")
     chosen = ifelse(x.sum() > 0, x * 2, y.reshape((7,)))
     (found,) = run(tier, [x, y], [chosen], [[1.0, 2.0], [3.0]])  # y cannot be reshaped so

@@ -119,7 +119,7 @@ def test_a_state_that_would_broadcast_is_refused(tier):
     assert "h + row" in text
 
 
-def test_a_failed_call_leaves_the_next_one_right(tier):
+def test_a_failed_call_does_not_affect_the_next(tier):
     places, x = T.lvector("places"), T.vector("x")
     total = shared(0.0, "total")
     out, _ = scanviz.scan(lambda place, x: T.exp(x[place] * T.ones((3,))), places, None, [x], allow_gc=False)

@@ -54,7 +54,7 @@ def test_without_steps_the_initial_state_is_kept():
     assert f(START, 0)[0] == 0 and f(START, 0)[1].shape == (0, 3)
 
 
-def test_an_old_row_that_is_read_later_is_kept():
+def test_an_old_row_with_later_readers_is_kept():
     for step in (
         lambda p, a: T.tanh(p * a) + p,  # the same operation reads both
         lambda p, a: (p * a)[::-1] * p.sum(),
@@ -64,7 +64,7 @@ def test_an_old_row_that_is_read_later_is_kept():
     assert rows_held(text) == 2
 
 
-def test_an_old_row_that_is_a_result_too_is_kept():
+def test_an_old_row_that_is_also_a_result_is_kept():
     found, text = two_tiers(
         lambda p, a: [p * a, p],
         lambda rows: [rows[0][-1], rows[1][-1]],
@@ -74,7 +74,7 @@ def test_an_old_row_that_is_a_result_too_is_kept():
     assert rows_held(text) == 2
 
 
-def test_an_old_row_that_another_state_takes_over_is_kept():
+def test_an_old_row_reused_by_another_state_is_kept():
     found, _ = two_tiers(
         lambda p, q, a: [p + 1.0, p],
         lambda rows: [rows[0][-1], rows[1][-1]],

@@ -54,7 +54,7 @@ def test_shared_variables_change_together_and_each_call_sees_them_so():
     assert (a.get_value(), b.get_value()) == (600, -600)
 
 
-def test_a_call_uses_one_value_of_a_shared_variable_though_others_set_it():
+def test_a_call_uses_one_value_of_a_shared_variable_set_by_other_threads():
     w, x = shared(np.zeros(3), "w"), T.matrix("x")
     rows, _ = scan(lambda x_t, s: s + x_t * 0.0 + w, x, T.zeros(3), name="sums")
     f = function([x], rows)

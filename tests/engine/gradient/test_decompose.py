@@ -33,7 +33,7 @@ def test_equal_eigenvalues_have_derivatives_and_their_vectors_do_not(values):
         assert not np.isfinite(scanviz.grad(T.sum(found[:, -1] ** 3), X).eval({X: matrix})).all()
 
 
-def test_vectors_of_a_singular_value_of_zero_have_derivatives_where_no_others_can_take_their_place():
+def test_determined_singular_vectors_of_zero_have_derivatives():
     def build(x):
         u, _, vh = T.linalg.svd(x, full_matrices=False)
         return [u**2, vh**2]

@@ -208,7 +208,7 @@ def test_an_option_that_does_not_exist_is_refused(option):
         scanviz.grad(T.sum(x), x, **{option: "shout"})
 
 
-def test_graphs_of_gradients_know_where_they_come_from():
+def test_graphs_of_gradients_have_source_lines():
     cost = T.sum(T.tanh(x))
     found = scanviz.grad(cost, x)
     provenance = found.owner.provenance

@@ -28,7 +28,7 @@ def value(held, expression, **options):
     return scanviz.function([a, b], expression, on_unused_input="ignore", **options)(*AT)
 
 
-def test_derivatives_by_a_vector_reach_its_elements_read_one_by_one(held):
+def test_derivatives_by_a_vector_include_elements_read_separately(held):
     w = held[2]
     assert value(held, scanviz.grad((w[0] * w).sum(), w)).tolist() == [16, 5]
     assert value(held, scanviz.grad((w[::-1] * w).sum(), w)).tolist() == [12, 10]

@@ -143,7 +143,7 @@ def test_the_last_of_several_values_put_in_one_place_has_the_derivative(mode, sy
     np.testing.assert_array_equal(to_v, [np.sum(weights[held == k]) for k in range(3)])
 
 
-def test_one_number_put_twice_in_one_place_counts_once():
+def test_a_number_put_twice_in_one_place_counts_once():
     x, v = T.vector("x"), T.scalar("v")
     y = T.sum(T.set_subtensor(x[[1, 1, 0]], v))
     assert float(scanviz.grad(y, v).eval({x: [1.0, 2.0, 3.0], v: 4.0})) == 2.0
@@ -192,7 +192,7 @@ rows_and_row = st.tuples(
 
 
 @given(rows_and_row)
-def test_the_last_row_has_the_derivative_or_the_initial_value_where_there_is_none(case):
+def test_without_rows_the_initial_value_has_the_derivative_of_the_last_row(case):
     count, row, seed, known = case
     rng = np.random.default_rng(seed)
     points = [rng.normal(size=(count, *row)), rng.normal(size=row)]

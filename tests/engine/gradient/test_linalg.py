@@ -133,7 +133,7 @@ WORK += [(T.batched_dot, *each) for each in OF_BATCHES.items()]
 
 
 @pytest.mark.parametrize(("product", "ranks", "products"), WORK)
-def test_both_gradients_of_a_product_take_one_product_each_and_no_copy(product, ranks, products):
+def test_gradients_of_a_product_are_one_product_each_without_a_copy(product, ranks, products):
     a, b = factors(*ranks)
     y = product(a, b)
     g = T.tensor("float64", y.type.shape, "g")

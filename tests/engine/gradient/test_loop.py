@@ -216,7 +216,7 @@ def test_inputs_constants_and_shared_values_stay_as_they_are(mode):
 
 
 @pytest.mark.parametrize("lookups", [1, 2])
-def test_rows_of_a_table_that_steps_look_up_are_added_where_they_lie(lookups):
+def test_gradients_of_a_lookup_table_are_accumulated_in_place(lookups):
     words, table = T.lvector("words"), T.matrix("table")
 
     def step(word, h, table):

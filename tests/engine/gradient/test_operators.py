@@ -135,7 +135,7 @@ def test_rop_names_the_variables_disconnected_from_an_output():
     assert zeros.eval().tolist() == [0.0]
 
 
-def test_none_stands_for_a_vector_of_zeros():
+def test_none_means_a_vector_of_zeros():
     found = scanviz.Rop(network(x, m), [x, m], [None, np.ones((1, 2))])
     zero = scanviz.Rop(network(x, m), [x, m], [np.zeros(2), np.ones((1, 2))])
     f = scanviz.function([x, m], [found, zero])

@@ -30,7 +30,7 @@ def guards(*results):
     return [node.op.name for node in toposort(results) if node.op.name == "multiply_no_nan"]
 
 
-def test_a_guard_stands_only_where_it_can_matter():
+def test_guards_are_added_only_when_they_can_matter():
     x = T.vector("x")
     assert not guards(scanviz.grad(T.sum(T.log(x) / x), x))  # nothing selects
     assert not guards(scanviz.grad(T.sum(T.where(x > 0, T.tanh(x) * x, x)), x))  # nothing is infinite

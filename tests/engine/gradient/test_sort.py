@@ -48,7 +48,7 @@ def test_indices_from_argsort_have_no_derivative_and_elements_at_them_do():
         scanviz.grad(taken, x)
 
 
-def test_elements_that_are_no_numbers_come_last_with_their_derivatives():
+def test_nan_elements_sort_last_with_their_derivatives():
     x = T.vector("x")
     g = scanviz.grad(T.sum(T.sort(x)[:2] * np.array([1.0, 10.0])), x)
     assert g.eval({x: [np.nan, 2.0, 1.0]}).tolist() == [0.0, 10.0, 1.0]

@@ -106,7 +106,7 @@ def test_an_op_pickles_by_name():
 
 
 @pytest.mark.parametrize("table", [PULLBACKS, CHOICES, EMIT, WRITE], ids=lambda table: table.meaning)
-def test_a_file_that_is_imported_when_its_ops_are_asked_for_has_rows_of_no_others(monkeypatch, table):
+def test_a_lazily_imported_file_has_rows_of_its_own_operations_alone(monkeypatch, table):
     place = "scanviz." + table.places[0].removesuffix(".py").replace("/", ".")
     families = sorted({declaration.family for declaration in declarations()})
     families = [family for family in families if importlib.util.find_spec(place.format(family=family))]

@@ -26,7 +26,7 @@ def test_leaves_are_equal_only_if_they_are_the_same_or_paired():
     assert not structurally_equal([x], [T.exp(x)])
 
 
-def test_a_shared_graph_differs_from_itself_when_its_inputs_stand_for_others():
+def test_a_shared_graph_differs_from_itself_with_other_paired_inputs():
     x, y = T.scalar("x"), T.scalar("y")
     difference = x - y
     assert not structurally_equal([difference], [difference], {x: y, y: x})

@@ -127,7 +127,7 @@ def test_naming_variables_leaves_trace_and_profile_hooks_alone():
     assert events and (sys.gettrace(), sys.getprofile()) == before
 
 
-def test_a_step_leaves_nothing_of_its_local_variables_behind():
+def test_a_step_keeps_no_references_to_its_local_variables():
     class Large:
         pass
 
@@ -161,7 +161,7 @@ def test_nothing_of_the_users_is_called_for_names():
     assert names_in(step) == {"gate"}
 
 
-def test_a_step_that_fails_leaves_names_alone():
+def test_a_failing_step_changes_no_names():
     def step(x_t, h):
         gate = T.sigmoid(x_t + h)
         raise RuntimeError(f"{gate}")

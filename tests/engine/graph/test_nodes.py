@@ -81,7 +81,7 @@ NAMES = [
 
 
 @pytest.mark.parametrize(("make", "expected"), NAMES, ids=[name for _, name in NAMES])
-def test_a_variable_is_called_by_its_name_its_value_or_its_operation(make, expected):
+def test_a_variable_is_labelled_by_name_value_or_operation(make, expected):
     assert describe(make()) == str(make()) == expected
 
 

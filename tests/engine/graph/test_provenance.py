@@ -74,7 +74,7 @@ def test_a_rules_nodes_inherit_the_source_line_of_the_replaced_node():
     assert current().rule is None and "Double" in repr(new.provenance)
 
 
-def test_one_place_is_one_object_also_after_pickling():
+def test_one_source_place_is_one_object_after_pickling_too():
     line = intern_line("rnn.py", 3, "step")
     assert intern_line("rnn.py", 3, "step") is line is pickle.loads(pickle.dumps(line))
     assert line == SourceLine("rnn.py", 3, "step") != SourceLine("rnn.py", 4, "step")
@@ -92,7 +92,7 @@ def test_a_provenance_without_rule_prints_none():
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="FIFOs are POSIX")
-def test_the_text_of_a_line_is_read_from_a_regular_file_of_some_size_alone(tmp_path):
+def test_source_lines_are_read_only_from_regular_files_of_bounded_size(tmp_path):
     (tmp_path / "rnn.py").write_text("h = f(h)\n")
     os.mkfifo(tmp_path / "fifo.py")
     with (tmp_path / "huge.py").open("wb") as file:

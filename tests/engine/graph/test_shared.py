@@ -119,7 +119,7 @@ def test_a_random_state_is_six_words():
         shared_random_state(np.zeros(5, "uint32"))
 
 
-def test_all_values_are_stored_or_none_where_one_does_not_fit():
+def test_all_values_are_stored_or_none_if_one_is_refused():
     a, b = scanviz.shared(1.0, name="a"), scanviz.shared(np.zeros(2), name="b")
     with pytest.raises(ScanvizTypeError, match="`b` cannot hold"):
         set_values([a, b], [np.array(2.0), np.zeros((2, 2))])
@@ -128,7 +128,7 @@ def test_all_values_are_stored_or_none_where_one_does_not_fit():
     assert a.get_value() == 2 and b.get_value().tolist() == [1, 1, 1]
 
 
-def test_ctrl_c_at_any_line_of_a_call_leaves_all_updates_done_or_none():
+def test_ctrl_c_at_any_line_of_a_call_keeps_updates_atomic():
     shared = [scanviz.shared(0, name=name) for name in "abc"]
     f = scanviz.function([], [], updates=[(one, one + 1) for one in shared], mode="numpy")
     f()

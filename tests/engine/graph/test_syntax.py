@@ -22,7 +22,7 @@ def test_names_are_offered_for_completion():
     assert {"sum", "T", "shape", "reshape", "eval", "name"} <= set(dir(T.vector("x")))
 
 
-def test_an_attribute_that_is_not_there_is_an_attribute_error():
+def test_a_missing_attribute_is_an_attribute_error():
     with pytest.raises(AttributeError, match="`nonsense`"):
         _ = T.vector("x").nonsense
     assert not hasattr(T.vector("x"), "__array_interface__")

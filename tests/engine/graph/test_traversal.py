@@ -74,7 +74,7 @@ def test_the_walk_stops_at_given_variables():
     assert leaves([z], [y]) == [y] and leaves([y], [y]) == [y]
 
 
-def test_leaves_come_in_the_order_they_are_met():
+def test_leaves_come_in_the_order_of_the_walk():
     x, y = T.scalar("x"), T.scalar("y")
     assert leaves([y - x, x]) == [y, x]
     assert variables([y - x])[:2] == [y, x]
@@ -101,7 +101,7 @@ def test_a_graph_of_many_shared_values_is_walked_once():
 
 
 @given(graphs(), st.data())
-def test_a_walk_goes_in_the_order_of_a_recursive_one(graph, data):
+def test_a_walk_has_the_order_of_a_recursive_one(graph, data):
     _, values = graph
     outputs = data.draw(st.lists(st.sampled_from(values)))
     stop = data.draw(st.lists(st.sampled_from(values)))

@@ -59,7 +59,7 @@ def test_types_that_were_inferred_are_not_inferred_again(monkeypatch):
     typecheck([x], outputs)
 
 
-def test_a_node_of_a_wrong_type_is_found_when_it_stands_over_other_inputs_too():
+def test_a_node_of_a_wrong_type_is_found_over_rebuilt_inputs_too():
     x, y = T.vector("x"), T.vector("y")
     wrong = Apply(T.tanh(x).owner.op, [x], [TensorType("float32", (None,))])
     moved = rebuild(wrong, [y])

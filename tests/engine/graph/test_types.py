@@ -25,7 +25,7 @@ types = st.builds(TensorType, st.sampled_from(DTYPES), shapes)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_a_dtype_has_one_name_however_it_is_written(dtype):
+def test_a_dtype_has_one_name_in_every_spelling(dtype):
     assert (
         canonical_dtype(dtype)
         == canonical_dtype(np.dtype(dtype))
@@ -81,7 +81,7 @@ def test_types_cannot_be_changed():
         TensorType("float64").dtype = "int8"
 
 
-def test_a_type_knows_its_rank_its_bytes_and_how_it_is_printed():
+def test_a_type_has_a_rank_a_size_in_bytes_and_a_printed_form():
     kind = TensorType("float32", (3, None))
     assert (kind.ndim, kind.itemsize, str(kind)) == (2, 4, "float32[3, ?]")
 
@@ -126,6 +126,6 @@ def test_types_written_as_in_theano_are_errors_with_a_fix():
 
 
 @pytest.mark.parametrize("call", [lambda: T.zeros(3, 4), lambda: T.ones(3, T.matrix("m").shape[0])])
-def test_a_size_where_a_dtype_stands_is_part_of_a_shape(call):
+def test_a_size_given_as_a_dtype_is_an_error_about_shapes(call):
     with pytest.raises(ScanvizTypeError, match=r"is not a dtype(?s:.*)write: +sizes as one tuple"):
         call()

@@ -141,7 +141,7 @@ def test_a_rule_that_saves_memory_is_measured_as_such():
     assert list(ablate(plain, [np.ones(3)], seconds=0.01)) == []
 
 
-def test_a_rule_that_another_one_replaces_when_left_out_is_reported():
+def test_a_rule_replaced_by_another_when_excluded_is_reported():
     x, g = T.tensor3("x"), T.tensor3("g")
     sums, _ = scanviz.scan(lambda x_t, g_t, s: s + T.dot(x_t.T, g_t), [x, g], T.zeros((2, 3)), name="sums")
     f = scanviz.function([x, g], sums[-1], mode=Mode("numpy"))
@@ -249,7 +249,7 @@ def test_progress_is_notified_and_never_decreases():
 
 
 @pytest.mark.parametrize(("pays_after", "tier"), [(0.0, "native"), (float("inf"), "numpy")])
-def test_both_sides_of_a_measured_rule_run_where_the_function_has_come_to(monkeypatch, pays_after, tier):
+def test_both_sides_of_a_measured_rule_run_on_the_functions_current_tier(monkeypatch, pays_after, tier):
     if not registry.availability("native").works:
         pytest.skip(registry.availability("native").why)
     monkeypatch.setattr(config.native, "pays_after", pays_after)

@@ -53,7 +53,7 @@ def test_source_resolution_and_cost_of_a_clock_are_recorded():
     assert usual.clock == "perf_counter" and 0 < usual.resolution_ns <= 1000
 
 
-def test_a_record_with_blocks_comes_back_from_its_file(tmp_path):
+def test_a_record_with_blocks_survives_its_file(tmp_path):
     record = recorded(64, every=16, samples=False)
     save(record, tmp_path / "blocks.scanviz")
     assert load(tmp_path / "blocks.scanviz") == record

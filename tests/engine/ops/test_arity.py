@@ -46,14 +46,14 @@ x, k, m = T.matrix("x"), T.lscalar("k"), T.matrix("m") > 0
         (T.set_subtensor(x[:, 0], 1.0), 2),
     ],
 )
-def test_an_index_takes_an_input_for_each_number_that_is_not_known(made, count):
+def test_an_index_has_one_input_for_each_unknown_number(made, count):
     assert made.owner.op.arity == (count, count) == (len(made.owner.inputs),) * 2
     for inputs in (made.owner.inputs[:-1], [*made.owner.inputs, k]):
         with pytest.raises(ScanvizTypeError, match="a different number of inputs"):
             build(made.owner.op, inputs)
 
 
-def test_a_draw_takes_its_state_its_sizes_and_its_parameters():
+def test_a_draw_has_its_state_sizes_and_parameters_as_inputs():
     draws = {each.name: each for each in DECLARED if each.name.startswith("draw_")}
     assert Op(draws["draw_normal"], DrawParameters(2, "float64")).arity == (5, 5)
     assert Op(draws["draw_choice"], DrawParameters(1, "int64")).arity == (

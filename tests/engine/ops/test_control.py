@@ -22,7 +22,7 @@ from tests.engine.ops.checking import check, dtypes, shape_before, shapes, symbo
 
 
 @given(st.data(), shapes(), dtypes, dtypes, st.sampled_from([True, False, 0, 2, 0.0, 0.5]))
-def test_one_of_two_values_is_taken_in_their_common_dtype(data, size, one, other, condition):
+def test_ifelse_returns_the_selected_value_in_the_common_dtype(data, size, one, other, condition):
     first, second = data.draw(tame(one, size)), data.draw(tame(other, size))
     hidden = data.draw(st.lists(st.booleans(), min_size=first.ndim, max_size=first.ndim))
     a, b = symbol(first, "a", hidden), symbol(second, "b")
@@ -65,7 +65,7 @@ def test_the_shape_of_a_choice_follows_the_condition():
 
 
 @pytest.mark.parametrize("mode", ["numpy", "reference"])
-def test_only_the_branch_that_is_taken_is_computed(mode):
+def test_only_the_taken_branch_is_computed(mode):
     from scanviz.engine.ops.index import getitem
 
     test, x = Variable(TensorType("bool", ()), "test"), Variable(TensorType("float64", (None,)), "x")

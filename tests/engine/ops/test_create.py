@@ -102,7 +102,7 @@ def test_sizes_of_eye_are_checked():
         creation.eye(2.0)
 
 
-def test_an_array_like_another_computes_none_of_its_values():
+def test_an_array_like_another_does_not_compute_the_other():
     from scanviz.engine.function import function
     from scanviz.engine.mode import Mode
     from scanviz.engine.ops import elementwise as e

@@ -27,7 +27,7 @@ def test_least_squares_of_nan_are_an_error_in_words():
 @pytest.mark.parametrize(
     "build", [T.linalg.eigh, T.linalg.eigvalsh, T.linalg.expm, lambda x: T.linalg.matrix_power(x, 2)]
 )
-def test_a_matrix_that_is_not_square_is_named_when_it_is_known(build):
+def test_a_matrix_of_known_nonsquare_shape_is_named(build):
     with pytest.raises(ShapeError, match="`W`"):
         build(T.tensor("float64", (2, 3), "W"))
 

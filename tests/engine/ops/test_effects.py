@@ -139,7 +139,7 @@ def test_an_unread_result_prints_while_the_loop_runs(file):
 
 
 @pytest.mark.parametrize("mode", ["numpy", "reference"])
-def test_a_branch_that_is_not_taken_prints_nothing(mode, file):
+def test_an_untaken_branch_prints_nothing(mode, file):
     x = T.vector("x")
     h, _ = scanviz.scan(
         lambda a: T.ifelse(a > 0, T.Print("positive", file=file)(a * 2), T.Print("other", file=file)(a * 3)),

@@ -100,7 +100,7 @@ def test_special_functions_agree_with_scipy(name, data):
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-def test_polygamma_agrees_with_scipy_and_takes_whole_orders_alone(dtype):
+def test_polygamma_agrees_with_scipy_and_requires_integer_orders(dtype):
     x = np.array([0.5, 1.0, 2.5, 8.0], dtype)
 
     def exact(order, points):

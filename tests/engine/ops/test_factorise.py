@@ -126,7 +126,7 @@ def test_a_zero_on_the_diagonal_of_a_triangle_is_an_error_with_its_row():
 
 
 @pytest.mark.parametrize("build", [f.inv, f.det, f.cholesky, lambda a: f.solve(a, np.ones(3))])
-def test_a_matrix_that_is_not_square_is_an_error_that_names_it_and_the_line(build):
+def test_a_nonsquare_matrix_is_an_error_with_its_name_and_line(build):
     with pytest.raises(
         ShapeError, match=r"test_factorise\.py:\d+: .*the matrix must be square .*`A` float64\[3, 4\]"
     ):

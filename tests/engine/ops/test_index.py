@@ -230,7 +230,7 @@ def test_an_index_out_of_bounds_at_run_time_names_variable_index_and_size(mode):
     assert "test_index.py" in str(caught.value)
 
 
-def test_the_last_row_is_the_initial_value_where_there_are_no_rows():
+def test_without_rows_the_last_row_is_the_initial_value():
     rows = Variable(TensorType("float64", (None, 2)), "rows")
     initial = Variable(TensorType("float64", (2,)), "initial")
     last = last_row(rows, initial)

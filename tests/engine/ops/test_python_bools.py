@@ -74,7 +74,7 @@ def test_a_comparison_by_identity_names_eq(call):
         (lambda: T.sum(T.constant([1.0]), keepdims=True), [1.0]),
     ],
 )
-def test_a_truth_value_is_at_home_where_one_is_meant(call, expected):
+def test_a_python_bool_is_accepted_as_a_boolean(call, expected):
     np.testing.assert_array_equal(call().eval({flags: [True, False]}), expected)
 
 

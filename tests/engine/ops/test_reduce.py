@@ -132,7 +132,7 @@ def test_a_sum_to_a_shape_undoes_a_broadcast(array, data):
 
 
 @given(float_arrays(), st.data())
-def test_a_sum_to_a_shape_takes_sizes_that_are_inputs(array, data):
+def test_a_sum_to_a_shape_accepts_symbolic_sizes(array, data):
     wanted = [data.draw(st.sampled_from([1, size])) for size in array.shape]
     x = Variable(TensorType(array.dtype.name, (None,) * array.ndim), "x")
     sizes = [Variable(TensorType("int64", ()), f"n{k}") for k in range(array.ndim)]

@@ -47,7 +47,7 @@ def test_reshape_agrees_with_numpy(case, data):
 
 
 @given(reshapes())
-def test_reshape_takes_sizes_that_are_inputs(case):
+def test_reshape_accepts_symbolic_sizes(case):
     array, wanted = case
     x = symbol(array, "x", [True] * array.ndim)
     sizes = [Variable(TensorType("int64", ()), f"n{k}") for k in range(len(wanted))]
@@ -202,7 +202,7 @@ def test_sizes_that_are_known_are_constants():
 @pytest.mark.parametrize(
     ("axis", "kind"), [(2, ValueError), (-3, ValueError), (1.0, TypeError), (True, TypeError)]
 )
-def test_a_size_along_an_axis_that_is_not_there_is_refused(axis, kind):
+def test_a_size_along_a_missing_axis_is_refused(axis, kind):
     with pytest.raises(kind, match="`x`"):
         ops.dimension(matrix(), axis)
 
@@ -230,7 +230,7 @@ def test_specify_shape_promises_sizes_and_checks_them():
         specify_shape(matrix(3, 3), (2, None))
 
 
-def test_specify_shape_takes_sizes_that_are_inputs():
+def test_specify_shape_accepts_symbolic_sizes():
     x, n = matrix(), Variable(TensorType("int64", ()), "n")
     promised = specify_shape(x, (n, None))
     assert evaluate(promised, {x: np.zeros((2, 5)), n: 2}).shape == (2, 5)
@@ -250,7 +250,7 @@ def broadcast_size(*sizes):
 
 
 @given(st.integers(0, 9), st.lists(st.booleans(), min_size=1, max_size=4))
-def test_sizes_of_1_stretch_to_the_one_that_is_not(size, marks):
+def test_sizes_of_1_broadcast_to_the_other_size(size, marks):
     sizes = [size if mark else 1 for mark in marks]
     assert broadcast_size(*sizes) == np.broadcast_shapes(*((each,) for each in sizes))[0]
 

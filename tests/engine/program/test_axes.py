@@ -33,7 +33,7 @@ def test_an_elementwise_step_keeps_every_axis():
     assert kept == [[("b[t]", 0), ("h[t-1]", 0), ("new", 0)], [("b[t]", 1), ("h[t-1]", 1), ("new", 1)]]
 
 
-def test_a_batch_of_recurrences_is_row_local_and_one_alone_is_a_matrix_recurrence():
+def test_batched_recurrences_are_row_local_and_single_ones_matrix_recurrences():
     kind, kept, mixed = found(lambda b, h, w: T.tanh(b + T.dot(h, w)), B, H, W)
     assert kind is StepKind.ROWS and kept == [[("b[t]", 0), ("h[t-1]", 0), ("new", 0)]]
     assert mixed == [("dot", 1)]
@@ -75,7 +75,7 @@ def test_an_axis_is_kept_through_a_lookup_an_assignment_a_branch_and_a_loop_insi
     assert kept[0] == [("x[t]", 0), ("h[t-1]", 0), ("new", 0)]
 
 
-def test_an_axis_that_is_broadcast_for_the_shapes_met_is_not_kept():
+def test_an_axis_broadcast_for_the_given_shapes_is_not_row_local():
     def step(x, h):
         return h + x
 

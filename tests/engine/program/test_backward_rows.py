@@ -119,7 +119,7 @@ def test_a_zero_that_is_added_to_zeros_has_no_sign() -> None:
     assert signs[0] == signs[1] == signs[2]
 
 
-def test_cotangents_that_are_asked_for_twice_are_two_arrays() -> None:
+def test_cotangents_returned_twice_are_two_arrays() -> None:
     inputs, rows = _linear()
     a, b = scanviz.grad(T.sum(rows * rows), inputs[:2])
     given = [drawn.normal(size=(5, 3)), drawn.normal(size=(5, 3)), drawn.normal(size=3)]

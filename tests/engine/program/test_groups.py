@@ -36,7 +36,7 @@ def refusals(body, made):
     return [(name(e.first), name(e.second), e.refusal.why) for e in made.fusions if e.refusal is not None]
 
 
-def test_instructions_apart_from_one_another_are_one_group_where_order_allows():
+def test_distant_instructions_form_one_group_if_order_allows():
     def step(x, h):
         wide = T.exp(x)
         total = T.sum(x)
@@ -158,7 +158,7 @@ def test_groups_are_printed_as_such(arena):
     assert "dot(" in lines[lines.index("as one") - 1]
 
 
-def test_a_sum_over_nothing_is_part_of_a_group_and_in_memory_where_others_read_it(arena):
+def test_a_sum_over_no_axes_is_fused_and_stored_only_for_other_readers(arena):
     def built_for(mode):
         rows, _ = scanviz.scan(cell, X, H0, W, name="rnn")
         return scanviz.function([X, H0, W], scanviz.grad(T.sum(rows), [X, H0]), mode=mode)

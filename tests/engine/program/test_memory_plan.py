@@ -57,7 +57,7 @@ def test_the_result_of_a_branch_may_be_either_of_its_inputs():
     ]
 
 
-def test_an_elementwise_chain_lives_in_one_buffer_and_ends_in_its_row():
+def test_an_elementwise_chain_uses_one_buffer_and_ends_in_its_row():
     loop = loop_of(lambda x, h: T.tanh(T.exp(T.sin(x + h) * 0.5)))
     plan = plan_of(loop)
     places = [plan.places[instruction.outputs[0]].location for instruction in loop.body.instructions]

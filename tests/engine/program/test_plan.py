@@ -67,7 +67,7 @@ def test_a_view_is_its_base_an_offset_and_strides():
     assert all(view.made >= 0 for view in views)
 
 
-def test_a_view_of_a_view_is_one_of_the_base_and_a_turned_one_has_its_strides():
+def test_nested_and_reversed_views_are_views_of_the_base():
     loop, made = loop_and_plan(lambda x, h: h + (x + 1.0).reshape((2, 2)).T[1][0])
     (base,) = made.placed(Buffer)
     found = [(place.location, place.strides) for place in made.places if isinstance(place.location, View)]
@@ -105,7 +105,7 @@ def kinds_of(step, pick, **arguments):
     return [store.kind for store in made.plan.stores.values()]
 
 
-def test_the_last_row_alone_lies_in_two_rows_in_one_or_in_none():
+def test_a_last_row_is_stored_in_two_rows_one_or_none():
     last = lambda rows: rows[-1]  # noqa: E731
     assert kinds_of(lambda x, h: T.tanh(x + h) + h[::-1], last, outputs_info=H0) == [StoreKind.PAIR]
     assert kinds_of(lambda x, h: h * x, last, outputs_info=H0) == [StoreKind.SINGLE]
@@ -176,7 +176,7 @@ def test_inner_loops_are_planned_with_the_outer_loop_and_share_its_arena():
     assert arena_of(loop, made, 10, {}).bytes >= made.arena + 10 * 4 * 8 + held
 
 
-def test_an_arena_grows_with_the_rows_that_are_kept_and_with_nothing_else():
+def test_an_arena_grows_only_with_its_kept_rows():
     loop, made = loop_and_plan(lambda x, h: T.tanh(x + h))
     one, other = arena_of(loop, made, 10, {}), arena_of(loop, made, 20, {})
     assert other.bytes - one.bytes == 10 * 4 * 8 and one.rows == {("state", 0): 11}
@@ -235,7 +235,7 @@ def test_a_state_that_no_step_reads_is_planned_for_the_rows_it_has():
     run(np.zeros(3))
 
 
-def test_rows_that_a_loop_takes_over_are_not_in_its_arena():
+def test_rows_that_a_loop_reuses_are_not_in_its_arena():
     cost = T.sum(scanviz.scan(lambda x, h: T.tanh(x + h), X, H0)[0])
     plain = lower([X, H0], [scanviz.grad(cost, X)], "test")
     program, _ = apply_memory_rules(plain, Selection("none").including("ScanInplaceOptimizer"))

@@ -44,7 +44,7 @@ def test_the_users_lines_stand_once_with_their_text():
     assert text.count("test_printer.py:") > 2
 
 
-def test_one_loop_alone_is_printed_wherever_it_stands():
+def test_a_listing_of_one_loop_finds_nested_loops_too():
     def outer(x_t):
         rows, _ = scanviz.scan(lambda each: each * 2.0, x_t, name="inner")
         return rows

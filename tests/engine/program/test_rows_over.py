@@ -65,7 +65,7 @@ def sums() -> tuple[Any, Any, Any]:
 
 
 @pytest.mark.parametrize("mode", ["numpy", "native"])
-def test_a_gradient_takes_the_memory_of_the_rows_that_it_reads(mode: str) -> None:
+def test_a_gradient_overwrites_the_rows_that_it_reads(mode: str) -> None:
     inputs, outputs = linear()
     with_it, without = both(inputs, outputs, mode)
     assert over(with_it) == {"∂a": "∂h from outside", "∂b": "h"} and over(without) == {}
@@ -90,7 +90,7 @@ def test_forecast_memory_agrees_with_held_memory(mode: str) -> None:
 
 
 @pytest.mark.parametrize("mode", ["numpy", "native"])
-def test_rows_that_lie_as_permuted_axes_do_are_forecast_to_be_held_beside_the_results(mode: str) -> None:
+def test_permuted_rows_are_forecast_beside_the_results(mode: str) -> None:
     """NumPy gives results of `x.T` its strides, so no row is contiguous: products begin a new array."""
     x = T.matrix("x")
     cases = {"exp": T.exp(x.T), "cumsum": T.cumsum(x.T * 0.5, axis=0), "product": T.dot(x.T, x)}
@@ -143,7 +143,7 @@ def test_keeping_few_rows_does_not_keep_a_whole_sequence(mode: str, steps: int) 
     assert held.nbytes == (values.nbytes if steps == 900 else found.nbytes)
 
 
-def test_rows_needed_elsewhere_are_left_alone() -> None:
+def test_rows_with_other_readers_are_not_overwritten() -> None:
     x, rows, made = sums()
     cases: dict[str, tuple[list[Any], bool]] = {
         "nobody": ([made], True),

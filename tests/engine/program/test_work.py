@@ -46,7 +46,7 @@ def test_views_count_no_work_and_broadcast_rows_move_once() -> None:
     assert found["add"] == Work(M * N, 0, 8 * (2 * M * N + N))
 
 
-def test_an_assignment_in_place_writes_its_part_alone() -> None:
+def test_an_in_place_assignment_counts_its_part_alone() -> None:
     found = work_of_step(lambda h, a, b: T.exp(T.set_subtensor(T.exp(h)[2], 1.5)), "all")
     assert found["assign"] == Work(0, 0, 8 * N)
     found = work_of_step(lambda h, a, b: T.exp(T.inc_subtensor(T.exp(h)[2:4], 1.5)), "all")

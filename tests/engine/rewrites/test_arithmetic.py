@@ -111,7 +111,7 @@ def test_truth_values_times_minus_one_are_integers_as_they_were():
     check_kept(RULE, [b * -1], GIVENS)
 
 
-def test_a_branch_that_is_chosen_takes_the_dtype_of_both():
+def test_a_selected_branch_has_the_dtype_of_both():
     before = T.where(T.constant(True), n, T.scalar("s"))
     assert after(RULE, before) == "cast<float64>(n)"
 

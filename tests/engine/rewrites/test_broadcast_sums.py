@@ -72,7 +72,7 @@ def test_a_term_that_does_not_fit_its_state_is_the_error_of_the_loop(mode, steps
 
 
 @pytest.mark.parametrize("mode", MODES, ids=str)
-def test_one_step_that_reads_no_row_still_needs_one(mode):
+def test_one_step_with_an_unread_sequence_still_needs_a_row(mode):
     rows, _ = scanviz.scan(lambda a, s: s + 1, c, T.constant(0.0), n_steps=1)
     assert run(rows, mode, {c: np.ones(1)}) == [1]
     with pytest.raises(scanviz.ScanvizError, match="too short"):

@@ -48,7 +48,7 @@ def test_moving_a_product_out_lowers_the_operations_of_a_step_and_keeps_the_flop
     assert before.flops == after.flops
 
 
-def test_rows_that_are_not_kept_are_not_counted():
+def test_unkept_rows_are_not_counted():
     a = T.tensor("float64", (100,), "a")
     power, _ = scanviz.scan(lambda p, a: p * a, outputs_info=T.ones_like(a), non_sequences=a, n_steps=1000)
     assert cost_of([power]).buffer_bytes.number == 8 * 100 * 1001

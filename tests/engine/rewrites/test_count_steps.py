@@ -41,7 +41,7 @@ def rows_kept(instruction):
     ],
 )
 @pytest.mark.parametrize("n", [0, 1, 3, 100])
-def test_the_count_is_that_of_the_rows_and_none_is_kept_for_it(read, tier, n):
+def test_a_step_count_needs_no_kept_rows(read, tier, n):
     f, instruction = built(read, tier)
     assert rows_kept(instruction) == 0
     plain = scanviz.function([N, X], read(*loop()), mode=scanviz.Mode("reference", "none"))

@@ -147,14 +147,14 @@ def test_slices_with_bounds_known_at_run_time_bound_the_steps(start, steps):
         lambda o: [o[-11:3]],
     ],
 )
-def test_a_row_that_is_not_there_is_the_same_error_as_without_the_rule(read):
+def test_a_missing_row_is_the_same_error_with_and_without_the_rule(read):
     n = T.lscalar("n")
     call = Taken([n], read(powers(n)))
     for length in (0, 1, 2, 3, 9, 10, 11, 12):
         call(length)
 
 
-def test_a_branch_that_is_taken_is_right_though_the_other_reads_a_row_that_is_not_there():
+def test_a_taken_branch_is_right_though_the_other_reads_a_missing_row():
     n, c = T.lscalar("n"), T.lscalar("c")
     o = powers(n)
     wanted = [scanviz.ifelse(c, o[-10], T.sum(o[:-3])), scanviz.ifelse(c, o[8], o[-4])]
@@ -210,7 +210,7 @@ def test_updates_and_draws_of_later_steps_are_taken():
         assert taken([], [o[2]]) == {"counting": 3}
 
 
-def test_a_sequence_that_is_too_short_for_all_steps_is_the_same_error_and_one_that_is_not_is_no_hindrance():
+def test_only_sequences_too_short_for_all_steps_are_errors():
     x, n = T.vector("x"), T.lscalar("n")
     o, _ = scanviz.scan(lambda v, s: s + v, x, 0.0, n_steps=n, name="sums")
     assert taken([x, n], [o[2]], np.arange(20.0), 15) == {"sums": 3}
@@ -245,7 +245,7 @@ def test_the_effect_of_the_rule_is_described():
     assert "may read the last row of `p`" in refusals([powers(n)[-1]], RULE, [n])
 
 
-def test_a_known_row_from_the_end_is_kept_alone_and_nothing_is_done_twice():
+def test_only_a_known_row_from_the_end_is_kept():
     rows = rewritten_by(["ScanSaveMem", "fewer_steps"], [powers(20)[-10]])
     (op,) = [each.op for each in toposort(rows) if isinstance(each.op, Scan)]
     assert [variable.keep.last for variable in op.variables] == [1]

@@ -119,7 +119,7 @@ def test_small_constants_are_folded_and_errors_left_to_run_time():
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-def test_filled_arrays_are_taken_apart_where_shapes_are_the_same(dtype):
+def test_filled_arrays_of_equal_shapes_become_scalars(dtype):
     x = T.vector("x", dtype=dtype)
     ones = T.alloc(T.constant(np.ones((), dtype)), x.shape[0])
     f = scanviz.function([x], [x * ones, x * (ones * 2), x + ones])
@@ -137,7 +137,7 @@ def test_filled_arrays_that_stretch_the_other_stay():
     assert f([3.0], 4).tolist() == [3.0] * 4
 
 
-def test_loops_that_are_parts_of_one_another_are_merged():
+def test_loops_contained_in_one_another_are_merged():
     x, h0 = T.vector("x"), T.scalar("h0")
     h, _ = scanviz.scan(lambda x_t, h: T.exp(x_t * h), x, h0, name="exps")
     tangent = scanviz.Rop(h, x, T.ones_like(x))

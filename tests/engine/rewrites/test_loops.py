@@ -67,7 +67,7 @@ def test_a_loop_needed_for_its_update_alone_keeps_only_the_draw():
     np.testing.assert_array_equal(state.get_value(), after)
 
 
-def test_a_sequence_that_is_not_read_stays_where_the_loop_checks_its_length():
+def test_unread_sequences_are_kept_for_their_length_check():
     x, n = T.vector("x"), T.lscalar("n")
     h, _ = scanviz.scan(lambda a, h: h * 2.0, x, T.constant(1.0), n_steps=n, name="doubled")
     assert "`x` is not read, but the loop checks that it has enough rows" in refusals([h], UNUSED, [x, n])
@@ -174,7 +174,7 @@ def test_different_taps_are_distinguished():
     agree([x], [a, b], np.array([1.0, 2.0]))
 
 
-def test_loops_stay_two_where_one_needs_the_other_or_nothing_is_shared():
+def test_dependent_and_unrelated_loops_are_not_merged():
     x, y = T.vector("x"), T.vector("y")
     a, _ = scanviz.scan(lambda v, h: h * v, x, T.constant(1.0), n_steps=3, name="a")
     b, _ = scanviz.scan(lambda v, u, h: h * v + u, [x, a], T.constant(1.0), n_steps=3, name="b")
@@ -246,7 +246,7 @@ def test_a_loop_keeps_the_rows_that_a_truncated_gradient_reads(taps):
         agree(inputs, results, *(values.normal(size=(n, 3)) * 0.5 for n in (steps, 3, taps)))
 
 
-def test_rows_from_the_last_one_on_are_kept_as_far_as_they_are_read():
+def test_only_the_last_rows_that_are_read_are_kept():
     x, n = T.vector("x"), T.lscalar("n")
 
     def kept(index, count):

@@ -77,7 +77,7 @@ def test_zeros_keep_their_signs():
 
 
 @pytest.mark.parametrize("mode", ["numpy", "native"])
-def test_rows_that_come_from_other_work_are_read_where_they_lie(mode):
+def test_rows_of_other_operations_are_read_in_place(mode):
     x, h0, w, v = T.matrix("x"), T.vector("h"), T.matrix("w"), T.matrix("v")
     rows, _ = scanviz.scan(lambda x_t, h, w: T.tanh(x_t + T.dot(h, w)), x, h0, w, name="rnn")
     cost = (T.tanh(T.dot(rows, v)) ** 2).sum()

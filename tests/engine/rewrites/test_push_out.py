@@ -191,7 +191,7 @@ def rewritten_loop(step, mode=None, of_loop=None):
         ("numpy", "native", True), ("native", "numpy", False), (None, "reference", False),
     ],
 )  # fmt: skip
-def test_elementwise_work_stays_in_the_step_where_machine_code_runs_it(mode, of_loop, stays):
+def test_elementwise_work_stays_in_steps_of_machine_code(mode, of_loop, stays):
     left, why = rewritten_loop(lambda v, h: h + v * v, mode, of_loop)
     assert left == (["add", "multiply"] if stays else ["add"])
     assert any("machine code runs `loop`" in each for each in why) == stays
@@ -210,7 +210,7 @@ def test_a_loop_that_machine_code_does_not_run_is_rewritten_for_numpy(step):
     assert "multiply" not in left
 
 
-def test_a_loop_is_rewritten_for_numpy_where_a_loop_inside_runs_there():
+def test_a_loop_around_a_numpy_loop_is_rewritten_for_numpy():
     x = T.tensor3("x")
 
     def step(rows, h, mode):
@@ -223,7 +223,7 @@ def test_a_loop_is_rewritten_for_numpy_where_a_loop_inside_runs_there():
         assert ("multiply" in operations(loop_in(f.outputs))) == stays
 
 
-def test_rows_longer_than_all_that_is_kept_are_not_made():
+def test_push_out_makes_no_rows_longer_than_the_kept_ones():
     words, table = T.lvector("words"), T.matrix("table")
     h, _ = scanviz.scan(lambda word, h, table: T.tanh(table[word] * h + 1.0), words, T.ones(3), table)
     assert "may be much longer than the loop" in refusals(
@@ -378,7 +378,7 @@ def test_rows_are_not_kept_only_to_be_made_smaller_after_the_loop():
     assert any(rewrite.rule == "PushOutScanOutput" for rewrite in kept.rewrites)
 
 
-def test_rows_that_are_there_are_summed_after_the_loop():
+def test_existing_rows_are_summed_after_the_loop():
     x = T.matrix("x")
     sums, _ = scanviz.scan(lambda x_t, s: s + x_t, x, T.zeros(3), name="sums")
     f = scanviz.function([x], sums[-1])
@@ -461,7 +461,7 @@ def test_a_matrix_that_changes_is_solved_with_as_it_is():
     assert "changes from step to step" in refusals([x], "split_factorisation", [a, b], mode="numpy")
 
 
-def test_last_rows_that_are_kept_do_not_count_the_steps_of_a_loop():
+def test_kept_last_rows_do_not_count_the_steps_of_a_loop():
     x = T.matrix("x")
 
     def step(x_t, total, level):

@@ -73,7 +73,7 @@ GOLDEN = [
 @pytest.mark.parametrize(
     ("before", "expected"), GOLDEN, ids=lambda each: each if isinstance(each, str) else ""
 )
-def test_sums_to_a_shape_that_is_there_or_twice_are_simplified(before, expected):
+def test_redundant_and_repeated_sums_to_a_shape_are_simplified(before, expected):
     (found,) = check_kept(RULE, [before], {**GIVENS, n: 4})
     assert written(found) == expected
 

@@ -109,7 +109,7 @@ def test_slices_that_are_not_whole_and_lists_of_places_stay():
         assert reasons(CHAINS, before) == []
 
 
-def test_an_index_that_is_surely_too_large_keeps_its_error():
+def test_an_index_known_to_be_too_large_keeps_its_error():
     rows = T.concatenate([five, x])  # at least five rows
     assert after(CHAINS, rows[1:][-1]).startswith("index[-1](concatenate")
     with pytest.raises(scanviz.ScanvizError):
@@ -119,7 +119,7 @@ def test_an_index_that_is_surely_too_large_keeps_its_error():
         evaluate(early, GIVENS)
 
 
-def test_the_last_of_all_rows_but_the_first_is_the_last_row_where_there_are_two():
+def test_the_last_row_behind_the_first_keeps_only_one_row():
     h, _ = scanviz.scan(lambda h: h + 1.0, outputs_info=T.constant(0.5), n_steps=7, name="total")
     f = scanviz.function([], h[1:][-1])
     assert [rewrite.message for rewrite in f.rewrites if rewrite.rule == "ScanSaveMem"] == [

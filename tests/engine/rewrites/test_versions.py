@@ -9,7 +9,7 @@ from tests.laws.many_loops import many_loops
 
 @settings(max_examples=15)
 @given(graph=many_loops())
-def test_costs_found_from_one_graph_to_the_next_are_those_of_each_graph_alone(graph):
+def test_incremental_costs_agree_with_those_of_each_graph(graph):
     inputs, wanted = graph
     history = scanviz.function(inputs, wanted, mode="numpy", on_unused_input="ignore").rewrites
     graphs = history.all_graphs()

@@ -136,7 +136,7 @@ def test_a_condition_alone_may_need_the_number_of_rows():
     np.testing.assert_allclose(found, once + np.tanh(once) + np.tanh(np.tanh(once)), rtol=1e-12)
 
 
-def test_a_branch_is_chosen_row_by_row_and_not_computed_where_it_is_not_taken():
+def test_vmap_computes_only_the_taken_branch_of_each_row():
     x, file = T.vector("x"), io.StringIO()
     result = vmap(lambda a: T.ifelse(a > 0, T.Print("up", file=file)(a * 2), -a))(x)
     assert scanviz.function([x], result)([1.0, -3.0]).tolist() == [2.0, 3.0]

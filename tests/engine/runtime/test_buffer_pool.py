@@ -27,7 +27,7 @@ def nothing_waits(monkeypatch):
     buffer_pool._waiting.clear()
 
 
-def test_memory_is_reused_after_its_last_array_is_gone():
+def test_memory_is_reused_after_its_last_array_is_freed():
     first = lent_bytes(LONG)
     place, view = address(first), first.view("float64").reshape(3, -1)[1:, ::2].T
     del first

@@ -73,7 +73,7 @@ class Heard(Observer):
         self.ends.append((steps, type(error)))
 
 
-def test_ctrl_c_between_chunks_leaves_the_steps_before_it_to_observers():
+def test_ctrl_c_between_chunks_reports_the_steps_before_it():
     f, _ = faked([N], counted(), steps_at_once=4, interrupt_at=9)
     with observed_by(Heard()) as heard, pytest.raises(KeyboardInterrupt):
         f(100)

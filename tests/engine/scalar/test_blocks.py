@@ -44,7 +44,7 @@ def value(expression, *given):
 
 
 @pytest.mark.parametrize("dtype", [each for each in DTYPES if each != "bool"])
-def test_a_number_takes_the_dtype_that_stands_beside_it(dtype):
+def test_a_python_number_takes_the_dtype_of_the_other_operand(dtype):
     block = typed([2 + x * 3], [dtype])
     assert set(block.dtypes) == {dtype}
     assert value(2 + x * 3, np.array([5], dtype)) == 17

@@ -24,7 +24,7 @@ def run(variables, outputs, *values):
     return scanviz.function(variables, outputs, on_unused_input="ignore")(*values)
 
 
-def test_a_result_is_put_in_and_one_taken_out(loop):
+def test_a_result_is_added_and_another_removed(loop):
     x, w, h, square, args = loop
     more = args.add_output(args.inner_out_sit_sot[0] * 10, "tenfold").remove(square)
     assert len(more.outer_out_nit_sot) == 1 and len(args.outer_out_nit_sot) == 1

@@ -49,7 +49,7 @@ def test_the_variables_own_name_stands_in_the_fix():
     assert "x_t + 1" in error.found
 
 
-def test_another_loop_cannot_take_it():
+def test_another_loop_cannot_use_an_escaped_variable():
     error = trapped(lambda: scanviz.scan(lambda a: a * kept["argument"], sequences=x), ValueError)
     assert "of loop `first`" in error.what
 

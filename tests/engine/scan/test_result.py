@@ -79,7 +79,7 @@ def test_a_step_may_return_the_pair_of_a_loop_inside():
 
 
 @pytest.mark.parametrize("wrong", [1, x, None, [x], [(x,)], 1.5, [([1, 2], [3, 4])]])
-def test_updates_take_pairs_alone(wrong):
+def test_updates_accept_only_pairs(wrong):
     with pytest.raises(TypeError, match="update"):
         scanviz.Updates().update(wrong)
 

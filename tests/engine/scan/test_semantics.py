@@ -155,7 +155,7 @@ def test_a_sum_of_large_whole_numbers_from_a_python_number_is_exact(mode):
     assert [found[-1] for found in run(mode, [q], counted, large)] == [3, 2**60 + 3]
 
 
-def test_python_numbers_that_read_one_another_take_one_dtype(mode):
+def test_dependent_states_from_python_numbers_have_one_dtype(mode):
     f, n = T.fvector("f"), T.lscalar("n")
     for step, starts, expected in (
         (lambda v, a, b: (b + v, a), [0.0, 0.0], ["float32", "float32"]),
@@ -193,7 +193,7 @@ def test_a_value_joined_with_a_state_keeps_its_joined_dtype(mode):
     assert [run(mode, [f], each, [1.0, 2.0]).dtype for each in sums] == [each.dtype for each in sums]
 
 
-def test_a_python_number_that_the_step_returns_takes_the_dtype_of_its_state(mode):
+def test_a_returned_python_number_takes_the_dtype_of_its_state(mode):
     f = T.fvector("f")
     reset, _ = scanviz.scan(lambda v, h: 0, f, np.float32(1.5))
     assert reset.dtype == "float32"
@@ -319,7 +319,7 @@ def test_asking_for_the_shape_of_a_result_does_not_run_the_loop():
     assert dimension(rows[0], 0) is not None
 
 
-def test_only_the_rows_that_are_read_are_kept(mode):
+def test_only_rows_that_are_read_are_kept(mode):
     x = T.vector("x")
     rows, _ = scanviz.scan(lambda h: h * 1.0 + 1.0, outputs_info=x, n_steps=1000)
     f = scanviz.function([x], [rows[-1], rows[-3]], mode=scanviz.Mode(mode, "all"))

@@ -65,7 +65,7 @@ def test_equal_dimensions_take_the_known_size_of_either():
         D.same(2, 3)
 
 
-def test_a_product_of_nothing_is_one_and_zero_is_known_beside_the_unknown():
+def test_an_empty_product_is_one_and_zero_times_unknown_is_zero():
     assert (D.product([]), D.product([2, 3]), D.product([None, 0]), D.product([None, 2])) == (1, 6, 0, None)
 
 
@@ -75,7 +75,7 @@ def test_minus_one_takes_the_remaining_size():
     assert D.fill_in((None, -1), 6) == (None, None)
 
 
-def test_a_choice_is_known_where_its_condition_or_both_ways_are():
+def test_a_choice_is_known_with_its_condition_or_two_equal_sides():
     assert (D.choose(1, 2, 3), D.choose(0, 2, 3), D.choose(None, 2, 2), D.choose(None, 2, 3)) == (
         2,
         3,

@@ -29,7 +29,7 @@ def test_the_printed_form_of_a_polynomial_evaluates_to_its_value(p, sizes):
     assert eval(powers, {}, sizes) == p.at(sizes)
 
 
-def test_terms_that_are_taken_away_are_printed_as_a_difference():
+def test_negative_terms_are_printed_as_a_difference():
     n, m = Polynomial.of("n"), Polynomial.of("m")
     assert str(n * m - n * 2 - 1) == "m·n - 2·n - 1"
     assert str(Polynomial.of(0) - n + m) == "m - n"

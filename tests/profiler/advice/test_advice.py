@@ -148,7 +148,7 @@ def test_work_of_non_sequences_is_named_with_its_line() -> None:
 
 
 @pytest.mark.parametrize("selection", ["none", "all,-PushOutNonSeqScan", "all,-push_out"])
-def test_a_selection_without_the_rewrite_is_the_reason_where_it_is_one(selection: str) -> None:
+def test_an_excluded_rewrite_is_given_as_the_reason(selection: str) -> None:
     found = only(planted(rnn(rewrites=selection), "rnn", operations=SLOW_EXP), "non_sequences")
     assert f'left out by rewrites="{selection}"' in found.text
 
@@ -175,7 +175,7 @@ def test_no_more_is_promised_than_the_loop_took() -> None:
     assert only(record, "non_sequences").gain_ns == 5 * MS
 
 
-def test_a_product_of_a_sequence_is_named_with_its_line_and_why_it_stayed() -> None:
+def test_a_product_of_a_sequence_gets_advice_with_line_and_reason() -> None:
     found = only(planted(rnn(until=True), "rnn", operations=SLOW_PRODUCT), "sequence_product")
     assert found.source is not None and found.source.line == line_of("of rows")
     assert found.gain_ns == pytest.approx(0.5 * 2000.0 * 9999)  # the one large product takes the rest
@@ -184,7 +184,7 @@ def test_a_product_of_a_sequence_is_named_with_its_line_and_why_it_stayed() -> N
     assert "PushOutSeqScan, is left out" in without.text and "end early" not in without.text
 
 
-def test_a_product_of_a_state_or_one_that_left_the_loop_is_not_named() -> None:
+def test_products_of_states_or_outside_loops_get_no_advice() -> None:
     of_state = planted(rnn(until=True), "rnn", operations={"dot(h": 2000.0})
     assert "sequence_product" not in kinds(of_state)
     assert "sequence_product" not in kinds(planted(rnn(), "rnn", operations={"dot(": 2000.0}))
@@ -234,7 +234,7 @@ def test_rows_that_a_rewrite_was_not_allowed_to_leave_out_are_named() -> None:
 
 
 @pytest.mark.parametrize("wanted", ["shape", "last", "rows", "all"])
-def test_rows_that_are_read_or_not_kept_are_not_named(wanted: str) -> None:
+def test_rows_that_are_read_or_not_kept_get_no_advice(wanted: str) -> None:
     assert "rows_kept" not in kinds(with_room(halves(wanted=wanted), 80 * MIB))
     assert "rows_kept" not in kinds(with_room(halves(), 31 * MIB))
 
@@ -488,7 +488,7 @@ def test_many_calls_of_little_work_are_named() -> None:
     assert "small_calls" not in kinds(record(1000.0, calls=100))
 
 
-def test_the_reference_tier_is_named_where_it_takes_time() -> None:
+def test_a_slow_reference_tier_gets_advice() -> None:
     slow = replace(function(calls=3, call_times=DurationRecord(3, 700 * MS)), backend="reference")
     found = only(run(slow), "reference_tier")
     assert found.gain_ns is None and "70 % of the run" in found.evidence

@@ -43,7 +43,7 @@ def test_calls_are_compared_by_cpu_time_not_by_waiting() -> None:
     assert "of CPU time" in render_comparison(slower)
 
 
-def test_series_on_a_machine_that_was_busier_for_one_of_them_get_no_verdict() -> None:
+def test_series_on_an_unequally_busy_machine_get_no_verdict() -> None:
     quiet, busy = series([1.0] * 6), series([2.0] * 6, 50, times=SLOW_DOT)
     comparison = compare(quiet, busy)
     assert not {row.verdict for row in comparison.rows} & set(CHANGES)

@@ -140,7 +140,7 @@ def test_a_run_is_the_same_as_itself_everywhere(record: ProfileRecord) -> None:
 
 
 @pytest.mark.parametrize("runs", [1, 5])
-def test_an_operation_that_takes_twice_as_long_is_found_with_its_line(runs: int) -> None:
+def test_an_operation_of_twice_the_time_is_found_with_its_line(runs: int) -> None:
     before, after = repeated(runs, 1, jitter=0.01), repeated(runs, 50, jitter=0.01, times=SLOW_DOT)
     found = verdicts(compare(before, after))
     assert found == ALL_SAME | dict.fromkeys(("train", "rnn", "dot(h[t-1], U)"), "slower")

@@ -51,7 +51,7 @@ def test_disturbed_rounds_do_not_change_a_price(monkeypatch: pytest.MonkeyPatch)
     assert stamp_cost() == 4_200 / 40
 
 
-def test_a_stamp_costs_at_least_what_it_takes_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stamp_costs_at_least_its_isolated_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Even in disturbed rounds: a price of nothing would charge all profiler overhead to the script."""
     fake_rounds(monkeypatch, [(28_200, 29_000, 2_200), (28_200, 29_000, 2_800)])
     assert stamp_cost() == 2_200 / 40

@@ -195,7 +195,7 @@ def test_a_run_that_has_not_ended_counts_up_to_now() -> None:
     assert made.record().functions[0].running == 1
 
 
-def test_an_error_closes_the_runs_it_leaves_open() -> None:
+def test_an_error_closes_open_runs() -> None:
     clock = Clock()
     made = recorder(clock)
     made.function_begin(1, 0)
@@ -219,7 +219,7 @@ def test_only_a_run_that_ends_with_an_error_has_failed() -> None:
     assert (loop(made).runs, loop(made).failed_runs, loop(made).running) == (2, 1, 0)
 
 
-def test_a_call_made_while_another_one_runs_in_the_thread_leaves_that_one_as_it_was() -> None:
+def test_a_nested_call_does_not_change_the_outer_one() -> None:
     clock = Clock()
     made = recorder(clock)
     made.function_begin(1, 0)
@@ -401,7 +401,7 @@ def test_a_rewrite_history_interrupted_by_a_signal_is_in_the_handlers_record(
     assert [function.rewrites for function in given[0].functions] == [last.rewrites]
 
 
-def test_a_function_that_is_compiled_while_the_record_is_asked_for_is_in_it_without_its_operations(
+def test_a_function_compiled_during_a_record_is_in_it_without_operations(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     made, x = recording.Recorder(), T.vector("x")

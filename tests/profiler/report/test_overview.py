@@ -112,7 +112,7 @@ def test_a_report_can_be_written_in_any_encoding(record: ProfileRecord, width: i
         )
 
 
-def test_a_mark_without_a_column_makes_no_line_longer_where_the_encoding_lacks_it() -> None:
+def test_zero_width_marks_lengthen_no_line_in_other_encodings() -> None:
     name = "e\u0301" * 60
     raw = io.BytesIO()
     file = io.TextIOWrapper(raw, encoding="ascii", newline="")
@@ -150,7 +150,7 @@ def test_the_hostile_text_of_a_script_is_made_harmless() -> None:
         assert "[bold red]" in text  # nothing takes it for a style
 
 
-def test_one_loop_alone_comes_with_its_variables_and_its_code() -> None:
+def test_a_report_of_one_loop_has_its_variables_and_code() -> None:
     text = render_report(SMALL, scan_name="rnn")
     assert "sitsot" in text
     assert "last 1" in text

@@ -217,7 +217,7 @@ def test_why_finds_a_rewritten_variable_by_its_old_name():
     assert re.search(r"^  ∂w~\d+ = state_shape\{.*\}  made by PushOutDot1$", text, re.MULTILINE)
 
 
-def test_loops_their_results_and_lines_with_some_of_the_path_may_be_asked_for(record):
+def test_why_accepts_loops_results_and_partial_paths(record):
     text = [
         render_rewrites(record, RewritesOptions(why=each)).splitlines()[1:]
         for each in ("rnn", "h", f"test_rewrites.py:{line_of(record)}")

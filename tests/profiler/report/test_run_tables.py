@@ -166,7 +166,7 @@ def test_every_view_has_the_same_times_of_lines(planted) -> None:
     assert on_page == {source.line: time for source, time in by_line.items()}
 
 
-def test_a_nested_loop_takes_no_more_than_the_loop_around_it() -> None:
+def test_a_nested_loop_takes_at_most_the_outer_loops_time() -> None:
     call = OperationRecord(
         4, "scan cells", "loop", "float64[8]", None, loop=12, samples=96, typical_ns=9_000.0
     )

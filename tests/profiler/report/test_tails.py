@@ -57,7 +57,7 @@ def test_a_rare_slow_branch_is_named_with_its_period_and_line(record: ProfileRec
     )
 
 
-def test_a_side_that_is_taken_in_a_few_steps_on_end_has_no_period() -> None:
+def test_a_side_taken_in_a_few_consecutive_steps_has_no_period() -> None:
     """The last steps of each call take it, so that takings lie one step apart, but not once in one step."""
     tally = SideTaken(None, 0)  # type: ignore[arg-type]  # no branch is read
     for _ in range(12):

@@ -44,7 +44,7 @@ def ending(child):
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
-def test_a_forked_process_ends_by_a_signal_that_comes_while_it_begins(handler):
+def test_a_signal_during_a_fork_ends_the_forked_process(handler):
     answer(signal.SIGTERM, handler)
     for _ in range(20):  # python forgets signals received before its first instruction there
         child = forked(lambda: time.sleep(PATIENCE) or 0)

@@ -55,7 +55,7 @@ def test_runs_that_read_nothing_end_without_waiting_for_input(pipe: tuple[int, I
     pipe[1].close()  # lets the feeders end
 
 
-def test_a_file_is_rewound_and_other_input_is_left_alone(tmp_path: Path) -> None:
+def test_file_input_is_rewound_and_other_input_unchanged(tmp_path: Path) -> None:
     path = tmp_path / "given"
     path.write_bytes(b"skipped read")
     with path.open("rb") as file:

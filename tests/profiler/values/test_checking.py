@@ -209,7 +209,7 @@ def test_shared_variables_and_initial_states_are_named_as_origins() -> None:
     assert [each.origin for each in finding.inputs if each.where is not None] == ["your input start"]
 
 
-def test_a_constant_that_is_nan_is_named_as_one() -> None:
+def test_a_nan_constant_is_named_as_the_origin() -> None:
     x = T.vector("x")
     finding = found(scanviz.function([x], x * T.constant(np.array([np.nan, 1.0]))), np.ones(2))
     assert finding.cause == "given"
@@ -322,7 +322,7 @@ def test_shared_variables_are_not_updated_by_a_call_that_is_stopped() -> None:
     assert total.get_value() == 1.0
 
 
-def test_one_finding_comes_out_of_several_threads() -> None:
+def test_several_threads_give_one_finding() -> None:
     f, checker = rnn(), Checker(stops=False)
     with observe.observed_by(checker):
         threads = [threading.Thread(target=f, args=(np.full((50, 3), -k - 3.5), np.eye(3))) for k in range(4)]

@@ -255,7 +255,7 @@ def test_a_missing_value_that_reaches_the_results_is_the_first_nan() -> None:
     assert (found.step, found.rows, found.was_given) == (20, "your input x[20]", True)
 
 
-def test_kept_values_name_the_nan_that_was_returned_before_one_that_was_masked() -> None:
+def test_kept_values_name_the_returned_nan_before_a_masked_one() -> None:
     record = missing_and_negative(masked_in_the_step, values=True)
     first, second = [one for one in verdict(record) if one.topic == "unusual"][:2]
     assert "It first appears in `sqrt(" in first.text and (first.step, first.run) == (173, 0)

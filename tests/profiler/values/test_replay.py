@@ -56,7 +56,7 @@ def output(trace: Any, name: str) -> Any:
     return found.values
 
 
-def test_a_step_that_was_not_kept_is_computed_from_the_checkpoint_before_it(traced: Traced) -> None:
+def test_an_unkept_step_is_recomputed_from_the_checkpoint_before_it(traced: Traced) -> None:
     kept = traced.traces[0].steps
     step = next(k for k in range(STEPS) if k not in kept)
     points = [each.step for each in traced.record.calls[0].checkpoints]
@@ -166,7 +166,7 @@ def service() -> Iterator[RecomputeService]:
         yield found
 
 
-def test_a_process_of_its_own_gives_the_same_and_is_started_again_after_it_was_ended(
+def test_a_helper_process_agrees_and_is_restarted_after_its_end(
     service: RecomputeService, traced: Traced, saved: Path
 ) -> None:
     record, key = load(saved), traced.traces[1].loop

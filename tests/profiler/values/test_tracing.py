@@ -263,7 +263,7 @@ def test_every_k_th_step_is_kept_as_asked() -> None:
     assert 15 not in trace.steps
 
 
-def test_a_value_that_gets_smaller_leaves_the_rest_of_its_row_empty() -> None:
+def test_a_shrinking_value_leaves_the_rest_of_its_row_empty() -> None:
     x = T.vector("x")
     h, _ = scanviz.scan(lambda t, s, x: s + T.sum(x[t:]), T.arange(4), T.constant(0.0), x, name="h")
     [trace] = scanviz.trace(scanviz.function([x], h), np.ones(4)).traces
@@ -367,7 +367,7 @@ def test_the_report_shows_the_step_and_the_rows_of_states() -> None:
     assert all(len(line) <= 50 for line in narrow.splitlines())
 
 
-def test_the_report_of_a_step_that_was_not_kept_computes_it_or_shows_the_nearest() -> None:
+def test_the_report_of_an_unkept_step_recomputes_it_or_shows_the_nearest() -> None:
     x = np.ones(3000)
     x[731] = -1.0
     traced = scanviz.trace(logs(), x)
@@ -396,7 +396,7 @@ def test_a_record_without_values_names_the_option_to_record_them() -> None:
     events=st.sets(st.integers(0, 699), max_size=2),
     every=st.integers(1, 9),
 )
-def test_kept_steps_have_rows_of_their_own_and_the_promised_ones_are_there(
+def test_kept_steps_have_separate_rows_and_include_the_promised_ones(
     total: int, events: set[int], every: int
 ) -> None:
     kept = KeptSteps(every)

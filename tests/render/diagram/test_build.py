@@ -27,7 +27,7 @@ from tests.render.diagram.graphs import (
 )
 
 
-def test_a_loop_alone_is_shown_with_its_ports_and_nothing_around():
+def test_a_picture_of_one_loop_has_its_ports_and_no_surroundings():
     graph = snapshot(several_taps())
     alone = diagram_of(graph, scan="grad_of_rnn")
     assert [cluster.label for cluster in alone.clusters] == ["grad_of_rnn"]
@@ -59,7 +59,7 @@ def test_naming_a_loop_of_a_graph_without_loops_is_an_error():
         diagram_of(dense(3, 1), scan="rnn")
 
 
-def test_small_constants_stand_in_labels_and_named_ones_by_themselves():
+def test_small_constants_are_drawn_in_labels_and_named_ones_as_nodes():
     x = scanviz.tensor.vector("x")
     k = scanviz.tensor.constant([1.0, 2.0], name="k")
     picture = diagram_of(snapshot([(x - 0.5) * k]))

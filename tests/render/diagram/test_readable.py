@@ -57,7 +57,7 @@ def test_many_steps_are_the_first_the_last_and_one_box_that_states_flow_through(
     assert any(edge.source == steps.id for edge in small.edges)
 
 
-def test_a_picture_that_fits_is_left_as_it_is():
+def test_a_picture_that_fits_is_unchanged():
     picture = unrolled(graph(), "rnn", 3)
     assert for_slide(picture, lambda one: True) == picture
     assert with_ellipsis(picture, 2, 1) == picture

@@ -32,7 +32,7 @@ def assert_no_circle(picture):
     assert networkx.is_directed_acyclic_graph(graph)
 
 
-def test_a_small_picture_comes_back_as_it_is():
+def test_a_small_picture_is_unchanged():
     picture = diagram_of(snapshot(several_taps()))
     assert summarised(picture) is picture
 

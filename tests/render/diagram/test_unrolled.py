@@ -170,7 +170,7 @@ def test_too_many_steps_are_refused(steps):
     assert "1 to 8" in str(caught.value)
 
 
-def test_an_unknown_loop_is_refused_and_none_takes_the_forward_loop():
+def test_an_unknown_loop_is_refused_and_the_forward_loop_is_the_default():
     graph = snapshot(several_taps())
     with pytest.raises(ScanvizError, match="did you mean `rnn`"):
         unrolled(graph, "rnm", 2)

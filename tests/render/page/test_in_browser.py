@@ -199,7 +199,7 @@ def test_the_page_shows_the_slowest_step_with_its_operation_and_line(browser, fi
     assert browser.evaluate("document.getElementById('step').value") == str(slowest[1])
 
 
-def test_a_node_lights_up_its_counterparts_and_all_that_it_reaches(browser, file, record):
+def test_a_node_highlights_its_counterparts_and_descendants(browser, file, record):
     browser.open(file, f"#view=picture&open=1&loop={key(record, 'rnn')}")
     chosen = browser.evaluate(
         "(() => { const n = data_nodes().find((e) => e.kind === 'inner_input' && e.label === 'y[t-1]');"
@@ -325,7 +325,7 @@ def test_a_large_graph_begins_with_its_loops_closed_and_opens_on_a_key(browser, 
     browser.wait_for(f"{width} <= 1100")
 
 
-def test_a_picture_that_left_the_page_before_it_was_painted_is_not_moved(browser, file):
+def test_a_picture_removed_before_painting_is_not_moved(browser, file):
     browser.open(file, "#view=picture")
     twice = "for (const _ of [1, 2]) document.body.dispatchEvent(new KeyboardEvent('keydown', { key: 'o', bubbles: true }));"
     painted = "new Promise((done) => requestAnimationFrame(() => done(true)))"

@@ -134,7 +134,7 @@ LOOPS = {
 
 
 @pytest.mark.parametrize("name", LOOPS)
-def test_a_step_takes_no_more_than_its_row_of_the_table(name):
+def test_a_step_costs_at_most_its_row_of_the_table(name):
     host = pytest.importorskip("host_cupy", reason="counts come from the environment of tools/real_cupy")
     cupy = pytest.importorskip("cupy")
     loop, taken = LOOPS[name], []

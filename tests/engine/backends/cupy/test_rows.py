@@ -128,7 +128,7 @@ UNLIKE_CUPYS = (
 
 
 @pytest.mark.parametrize("name", UNLIKE_CUPYS)
-def test_ufuncs_that_cupy_gives_another_meaning_mean_what_numpys_do(name):
+def test_ufuncs_that_differ_in_cupy_agree_with_numpy(name):
     declaration = next(each for each in ELEMENTWISE if each.name == name)
     for dtype in DTYPES:
         same_special_numbers("stand-in", declaration, (dtype, dtype))

@@ -38,7 +38,7 @@ def blocks_expected(name, n, dtype):
 
 @pytest.mark.parametrize("name", DRAWS)
 @given(shape=SHAPES, dtype=st.sampled_from(["float32", "float64"]), seed=st.integers(0, 2**64 - 1))
-def test_a_draw_has_its_shape_and_dtype_and_moves_the_state_by_the_shape_alone(name, shape, dtype, seed):
+def test_a_draw_has_its_shape_and_dtype_and_advances_the_state_by_its_shape(name, shape, dtype, seed):
     state = seed_state(seed)
     before = state.copy()
     after, value = DRAWS[name](state, shape, dtype=dtype)
@@ -226,7 +226,7 @@ def test_shapes_and_dtypes_that_do_not_fit_are_refused(function):
     assert issubclass(ScanvizValueError, ValueError) and issubclass(ShapeError, ScanvizError)
 
 
-def test_normals_drawn_one_by_one_are_those_of_one_draw_to_the_last_bit():
+def test_normals_drawn_one_by_one_have_the_bits_of_one_draw():
     state = seed_state(11)
     together = normal(state, (500, 4), 1.3, 2.7)[1][:, 0]
     for expected in together:
@@ -254,7 +254,7 @@ def test_the_least_and_the_largest_number_are_the_documented_ones(function, word
     assert sorted(got.tolist()) == [least, most]
 
 
-def test_each_dtype_takes_words_of_its_own_width():
+def test_each_dtype_uses_random_words_of_its_width():
     state = seed_state(4)
     single, double = np.dtype("float32"), np.dtype("float64")
     np.testing.assert_array_equal(draw_from_zero(state, 9, single), from_zero_single(draw_words32(state, 9)))

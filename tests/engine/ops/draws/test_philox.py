@@ -237,7 +237,7 @@ def test_blocks_in_any_order_are_those_of_their_places(index, offsets, apart):
     assert found.tolist() == [one_at_a_time(index + apart * at, 1, 2)[0] for at in offsets]
 
 
-def test_the_generator_of_numpy_is_imported_where_many_blocks_are_wanted_only(maker):
+def test_numpys_generator_is_imported_only_for_many_blocks(maker):
     code = (
         "import sys; from scanviz.engine.ops.draws.philox import *; state = seed_state(1)\n"
         "for k in range(20): draw_words(advance(state, k), 1)\n"

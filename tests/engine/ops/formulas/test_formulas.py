@@ -129,7 +129,7 @@ def check(declaration, found, wanted, dtypes, operands):
         assert not len(wrong), (dtypes, [operand[wrong[:3]] for operand in operands])
 
 
-def test_every_operation_has_a_formula_for_every_dtype_that_it_takes():
+def test_every_operation_has_a_formula_for_each_of_its_dtypes():
     assert all(combinations(each) for each in ELEMENTWISE)
     for each in ELEMENTWISE:
         for dtypes in combinations(each):

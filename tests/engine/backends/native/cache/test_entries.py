@@ -199,7 +199,7 @@ print(wrong)
     assert keys(place) == [KEY]
 
 
-def test_a_process_that_is_killed_leaves_whole_entries_alone(place):
+def test_a_killed_process_leaves_complete_entries(place):
     code = """
 import itertools
 for number in itertools.count():

@@ -98,7 +98,7 @@ def test_a_loop_with_enough_other_work_calls_sorts_out(dtype):
 
 @pytest.mark.parametrize("function", ["argmax", "argmin"])
 @pytest.mark.parametrize("width", [0, 3])
-def test_a_place_among_no_elements_is_refused_even_where_none_is_asked_for(function, width):
+def test_searching_no_elements_is_refused_even_for_no_values(function, width):
     x = T.tensor3("x")
     out, _ = scanviz.scan(lambda m: FUNCTIONS[function](m, 0), x)
     for name in ("reference", "native"):

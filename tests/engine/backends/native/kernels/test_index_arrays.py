@@ -80,7 +80,7 @@ def errors_of(step, given):
         lambda k, w: T.inc_subtensor(w[k[:0], k[0]], 1.0),
     ],
 )
-def test_a_number_beyond_its_axis_is_an_error_beside_an_array_of_no_indices(step):
+def test_an_index_beyond_its_axis_is_an_error_beside_an_empty_index_array(step):
     given = PICKS % 4
     given[3, 0] = 5
     native, reference = errors_of(step, given)

@@ -48,7 +48,7 @@ def test_small_matrix_operations_are_not_called_out(registers, size):
     assert all("called out" not in why for _, why in tiers_of(f)), tiers_of(f)
 
 
-def test_a_batch_is_solved_with_one_right_side_and_a_part_of_an_array_with_its_transpose():
+def test_batches_with_one_right_side_and_slices_are_solved():
     a, b = T.tensor4("a"), T.matrix("b")
 
     def step(each):

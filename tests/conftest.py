@@ -64,18 +64,18 @@ class _Stops:
     """Ends a run of tests after some seconds, which is no failure."""
 
     def __init__(self, seconds: float) -> None:
-        self.ends, self.said = time.monotonic() + seconds, f"{seconds:.0f} s are over"
+        self.ends, self.reason = time.monotonic() + seconds, f"{seconds:.0f} s are over"
 
     def pytest_sessionstart(self, session: pytest.Session) -> None:
         self.session = session
 
     def pytest_runtest_logfinish(self) -> None:
         if time.monotonic() > self.ends and not self.session.shouldstop:
-            self.session.shouldstop = self.said
+            self.session.shouldstop = self.reason
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        if session.shouldstop == self.said and not session.testsfailed:
+        if session.shouldstop == self.reason and not session.testsfailed:
             session.exitstatus = pytest.ExitCode.OK
 
 

@@ -106,15 +106,15 @@ def _works(version: str) -> str:
 
 def _site() -> str:
     """Return the problems of the site: warnings of Sphinx, dead links, network resources."""
-    return _said([str(ROOT / "tools" / "build_site.py")])
+    return _failure([str(ROOT / "tools" / "build_site.py")])
 
 
 def _failed(module: str, *arguments: str) -> str:
     """Return a tool's output if it fails."""
-    return _said(["-m", module, *arguments])
+    return _failure(["-m", module, *arguments])
 
 
-def _said(command: list[str]) -> str:
+def _failure(command: list[str]) -> str:
     done = subprocess.run([sys.executable, *command], capture_output=True, text=True, check=False)
     message = (done.stderr.strip() or done.stdout.strip())[-400:]
     name = command[1] if command[0] == "-m" else Path(command[0]).name

@@ -12,7 +12,7 @@ from scanviz.engine.errors import ScanvizValueError
 
 
 @pytest.mark.parametrize(
-    ("variable", "said", "expected"),
+    ("variable", "given", "expected"),
     [
         ("SCANVIZ_NATIVE_THREADS", "many", "a whole number from 0 on"),
         ("SCANVIZ_NATIVE_THREADS", "1.5", "a whole number from 0 on"),
@@ -22,11 +22,11 @@ from scanviz.engine.errors import ScanvizValueError
         ("SCANVIZ_KEPT_MEMORY", "64 MB", "a whole number from 0 on"),
     ],
 )
-def test_a_variable_that_is_no_number_is_named(monkeypatch, variable, said, expected):
-    monkeypatch.setenv(variable, said)
+def test_a_variable_that_is_no_number_is_named(monkeypatch, variable, given, expected):
+    monkeypatch.setenv(variable, given)
     with pytest.raises(ScanvizValueError, match=f"{variable} cannot be set") as error:
         Config()
-    assert error.value.expected == expected and said in str(error.value)
+    assert error.value.expected == expected and given in str(error.value)
 
 
 def test_an_empty_environment_variable_counts_as_unset(monkeypatch):

@@ -103,5 +103,5 @@ def shares_of_operations_hold_for_all_steps(loop: ChangingSteps) -> None:
     record, truth = profiled(loop), loop.operations_ns().sum(axis=1)
     whole = truth.sum() + REST * loop.steps
     stated = [record.ran_ns(operation) for operation in record.operations]
-    for took, is_said in zip(truth.tolist(), stated, strict=True):
-        assert abs(is_said - took) <= ERROR * whole, (stated, truth.tolist())
+    for took, reported in zip(truth.tolist(), stated, strict=True):
+        assert abs(reported - took) <= ERROR * whole, (stated, truth.tolist())

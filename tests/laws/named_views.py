@@ -42,7 +42,7 @@ def each_loop_is_in_its_functions_picture_once_with_its_own_time(
         loops = [loop for loop in record.loops if loop.function == function.key]
         picture = diagram_of(graph, record=record, function=function.key)
         _check_boxes(picture, loops)
-        for loop in loops if _told_apart(loops) else []:
+        for loop in loops if _distinguished(loops) else []:
             alone = diagram_of(graph, record=record, function=function.key, scan=loop.name)
             _check_boxes(alone, [loop, *_inside(loop, loops)])
             closed = diagram_of(graph, record=record, function=function.key, closed=[loop.name])
@@ -51,7 +51,7 @@ def each_loop_is_in_its_functions_picture_once_with_its_own_time(
             assert written(picture, form, DrawOptions()).text
 
 
-def _told_apart(loops: list[LoopRecord]) -> bool:
+def _distinguished(loops: list[LoopRecord]) -> bool:
     """Return whether no two loops have one name; a gradient's forward loop, made again, has the name of the loop it is."""
     return len({loop.name for loop in loops}) == len(loops)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from hypothesis import strategies as st
 
 from tests.laws.law import law
-from tests.laws.records import assert_harmless, said_by
+from tests.laws.records import assert_harmless, output_of
 from tests.support import hostile
 
 _MINE = b"what a user made"
@@ -74,7 +74,7 @@ def _put(kind: str, folder: Path, suffix: str, ours: bytes) -> Path:
     return place
 
 
-def _what_is_there(folder: Path) -> dict[str, tuple[int, bytes | str]]:
+def _listing(folder: Path) -> dict[str, tuple[int, bytes | str]]:
     """Return the entries of a folder by name: mode, and bytes or link target."""
     found: dict[str, tuple[int, bytes | str]] = {}
     for path in folder.iterdir():
@@ -100,10 +100,10 @@ def commands_read_only_files_and_replace_only_their_own(there: str, words: str, 
         folder = Path(name)
         (Path(around) / "real.scanviz").write_bytes(real)
         place = _put(there, folder, _WRITING.get(words, ".scanviz"), _MINE if writes else real)
-        before = _what_is_there(folder)
+        before = _listing(folder)
         command = f"{words} PLACE{' --force' if force and writes else ''}{' REAL' if writes else ''}"
-        code, message = said_by(command, Path(around), {"REAL": "real.scanviz", "PLACE": str(place)})
-        after = _what_is_there(folder)
+        code, message = output_of(command, Path(around), {"REAL": "real.scanviz", "PLACE": str(place)})
+        after = _listing(folder)
         assert code in (0, 1, 2) and "Traceback" not in message and (code == 0 or message.strip()), (
             code,
             message,

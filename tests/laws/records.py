@@ -138,7 +138,7 @@ class _Terminal(io.TextIOWrapper):
         return True
 
 
-def said_by(words: str, folder: Path, meant: Mapping[str, str], terminal: bool = False) -> tuple[int, str]:
+def output_of(words: str, folder: Path, meant: Mapping[str, str], terminal: bool = False) -> tuple[int, str]:
     """Return the exit code and all output of a command in a folder; an exception that leaves it is a finding.
 
     Parameters
@@ -164,9 +164,9 @@ def said_by(words: str, folder: Path, meant: Mapping[str, str], terminal: bool =
     return code, out.buffer.getvalue().decode("utf-8")  # type: ignore[attr-defined]  # a BytesIO
 
 
-def _said(words: str, terminal: bool = False) -> tuple[int, str]:
+def _output(words: str, terminal: bool = False) -> tuple[int, str]:
     """Return a command's output about a file."""
-    return said_by(f"{words} any.scanviz", Path.cwd(), {"REAL": "real.scanviz"}, terminal)
+    return output_of(f"{words} any.scanviz", Path.cwd(), {"REAL": "real.scanviz"}, terminal)
 
 
 def assert_harmless(text: str) -> None:
@@ -177,11 +177,11 @@ def assert_harmless(text: str) -> None:
         raise AssertionError(f"{found.group()!r} gets out, in {around!r}")
 
 
-def _assert_whole(code: int, said: str) -> None:
+def _assert_whole(code: int, output: str) -> None:
     """Refused or shown, in words: no traceback, and a reason where the exit code is not 0."""
     assert code in (0, 1, 2), code
-    assert "Traceback" not in said, said
-    assert code == 0 or said.strip(), "refused without a word"
+    assert "Traceback" not in output, output
+    assert code == 0 or output.strip(), "refused without a word"
     left = [path.name for path in Path.cwd().iterdir() if path.name.startswith(".")]
     assert not left, f"temporary files are left: {left}"
 
@@ -192,7 +192,7 @@ def no_text_of_a_record_steers_a_terminal_or_a_file(
 ) -> None:
     """No command prints or writes a control character from the texts of a record, or fails on them."""
     with _folder_with(hostile.archive_of(hostile.changed(found))):
-        code, text = _said(words, terminal)
+        code, text = _output(words, terminal)
         _assert_whole(code, text)
         assert_harmless(text)
         for path in Path.cwd().rglob("out*"):
@@ -210,7 +210,7 @@ def no_name_in_a_command_line_steers_a_terminal(name: str, words: str, terminal:
     with _folder_with(b"") as path:
         named = [word.replace("NAME", name).replace("REAL", "real.scanviz") for word in words.split()]
         meant = {str(place): word for place, word in enumerate(named)}
-        code, text = said_by(" ".join(meant), path.parent, meant, terminal)
+        code, text = output_of(" ".join(meant), path.parent, meant, terminal)
         assert code in (0, 1, 2) and "Traceback" not in text, (code, text)
         assert_harmless(text)
 
@@ -219,7 +219,7 @@ def no_name_in_a_command_line_steers_a_terminal(name: str, words: str, terminal:
 def a_changed_record_is_refused_with_a_message_or_shown(found: list[hostile.Damage], words: str) -> None:
     """A command shows a record with any fields, or explains why not."""
     with _folder_with(hostile.archive_of(hostile.changed(found))):
-        code, text = _said(words)
+        code, text = _output(words)
         _assert_whole(code, text)
         assert_harmless(text)
 
@@ -230,7 +230,7 @@ def a_damaged_array_is_refused_with_a_message_or_accepted(found: tuple[int, int,
     with _folder_with(hostile.archive_of(hostile.with_damaged_array(found))) as path:
         with contextlib.suppress(ScanvizError):
             load(path)
-        _assert_whole(*_said("report"))
+        _assert_whole(*_output("report"))
 
 
 @law(sample=25, extra=st.lists(hostile.extra_entries(), min_size=1, max_size=3))
@@ -238,7 +238,7 @@ def foreign_and_repeated_entries_are_refused(extra: list[tuple[str, bytes]]) -> 
     """An archive with a repeated or foreign entry is refused, and nothing is unpacked."""
     with _folder_with(hostile.archive_of(hostile.entries(), tuple(extra))) as path:
         before = sorted(entry.name for entry in path.parent.iterdir())
-        code, text = _said("report")
+        code, text = _output("report")
         _assert_whole(code, text)
         assert code == 1, text
         assert_harmless(text)
@@ -251,7 +251,7 @@ def a_damaged_archive_is_refused_with_a_message_or_accepted(where: int, piece: b
     data = hostile.archive_of(hostile.entries())
     where = len(data) - where % 2_000 if where % 2 else where % len(data)  # often in the directory at the end
     with _folder_with(data[:where] + piece + data[where + length :]):
-        code, text = _said("report")
+        code, text = _output("report")
         _assert_whole(code, text)
         assert_harmless(text)
 
@@ -272,7 +272,7 @@ def an_accepted_record_survives_its_file(found: list[hostile.Damage]) -> None:
 def no_text_of_a_record_becomes_code_of_a_page(found: list[hostile.Damage]) -> None:
     """The HTML page of any record has only our scripts and no control characters."""
     with _folder_with(hostile.archive_of(hostile.changed(found))):
-        code, message = _said("html -o out.html")
+        code, message = _output("html -o out.html")
         _assert_whole(code, message)
         if code == 0:
             text = Path("out.html").read_text("utf-8")
@@ -295,12 +295,12 @@ def no_file_of_the_working_folder_is_executed(names: list[str], words: str) -> N
     """A command that shows a record executes no module of the working folder, nor does a process that it starts."""
     with _folder_with(hostile.archive_of(hostile.entries())) as path:
         (path.parent / "exercise").write_text("answer = ...\n")
-        expected = said_by(words, path.parent, {})
+        expected = output_of(words, path.parent, {})
         for name in names:
             (path.parent / f"{name}.py").write_text(
                 f"open({str(path.parent / 'executed')!r}, 'a').write(__name__)\n"
             )
-        found = said_by(f"{words} --force" if "-o" in words else words, path.parent, {})
+        found = output_of(f"{words} --force" if "-o" in words else words, path.parent, {})
         assert not (path.parent / "executed").exists(), (path.parent / "executed").read_text()
         assert found == expected
 

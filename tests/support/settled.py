@@ -88,7 +88,7 @@ def _drawn_where_seen(screen: textual.screen.Screen) -> None:
 _mouse = textual.pilot.Pilot._post_mouse_events
 
 
-async def _mouse_on_what_is_drawn(
+async def _mouse_after_drawing(
     pilot: textual.pilot.Pilot[object], *events: object, **options: object
 ) -> bool:
     """Draw the screen before the mouse moves: the widget below it is looked up in the last drawing."""
@@ -97,6 +97,6 @@ async def _mouse_on_what_is_drawn(
 
 
 textual.screen.Screen._compositor_refresh = _drawn_where_seen
-textual.pilot.Pilot._post_mouse_events = _mouse_on_what_is_drawn
+textual.pilot.Pilot._post_mouse_events = _mouse_after_drawing
 textual.app.wait_for_idle = textual.pilot.wait_for_idle = settled
 textual.screen.UPDATE_PERIOD = 0.2

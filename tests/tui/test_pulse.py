@@ -69,7 +69,7 @@ def test_the_line_notes_that_no_loop_has_run_yet():
     assert "no loop has run yet" in line(Pulse().after(ProfileRecord(wall_ns=9_000_000_000)), ProfileRecord())
 
 
-class Told(Played):
+class PlantedScript(Played):
     """A script whose events the test plants."""
 
     elapsed = 61.0
@@ -89,7 +89,7 @@ class Told(Played):
 async def test_a_script_that_runs_visibly_lives_and_one_that_has_ended_does_not():
     from scanviz.tui.app import ScanvizApp
 
-    record, source = gradient_record(), Told()
+    record, source = gradient_record(), PlantedScript()
     app = ScanvizApp(source)
     async with app.run_test(size=(120, 40)) as pilot:
         app.news.stop()
@@ -122,7 +122,7 @@ async def test_a_script_that_runs_visibly_lives_and_one_that_has_ended_does_not(
 async def test_the_selected_loop_stays_in_the_one_line_of_the_tree():
     from scanviz.tui.app import ScanvizApp
 
-    record, source = gradient_record(), Told()
+    record, source = gradient_record(), PlantedScript()
     app = ScanvizApp(source)
     async with app.run_test(size=(80, 24)) as pilot:
         app.news.stop()

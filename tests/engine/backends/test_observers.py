@@ -27,11 +27,11 @@ class Listener(Observer):
 
     def __init__(self, detail="steps"):
         self.detail = detail
-        self.operations_told = []
+        self.operation_times = []
         self.begun, self.ended, self.series, self.instructions, self.code = [], [], [], [], []
 
     def operations(self, function, elapsed_ns, around_ns):
-        self.operations_told.append((elapsed_ns, around_ns))
+        self.operation_times.append((elapsed_ns, around_ns))
 
     def instruction(self, function, loop, step, index, elapsed_ns, values):
         self.instructions.append((loop, step, index, elapsed_ns, values))
@@ -174,7 +174,7 @@ def test_branches_are_one_instruction_each(tier):
     probe.times_operations = True
     resolve(tier).compile(program).run([np.array([1.0, 2.0])], probe)
     probe.operations_of_call(10**9)
-    ((elapsed, around),) = listener.operations_told
+    ((elapsed, around),) = listener.operation_times
     assert len(elapsed) == len(program.instructions)
     assert min(elapsed) >= 0 and sum(elapsed) + around == 10**9
     assert not listener.instructions

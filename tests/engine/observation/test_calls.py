@@ -23,7 +23,7 @@ class Listener(Observer):
 
     def __init__(self, detail="steps"):
         self.detail = detail
-        self.begun, self.ended, self.returned, self.operations_told, self.built = [], [], [], [], []
+        self.begun, self.ended, self.returned, self.operation_times, self.built = [], [], [], [], []
         self.building_watched = []
 
     def function_begin(self, function, call):
@@ -36,7 +36,7 @@ class Listener(Observer):
         self.returned.append((checks_ns, copies_ns, observing_ns))
 
     def operations(self, function, elapsed_ns, around_ns):
-        self.operations_told.append((tuple(elapsed_ns), around_ns))
+        self.operation_times.append((tuple(elapsed_ns), around_ns))
 
     def build_begin(self, kind, where):
         self.built.append(kind)
@@ -60,7 +60,7 @@ def test_a_call_that_fails_does_not_return():
     with observed_by(listener), pytest.raises(IndexError):
         f([9], [1.0])
     assert len(listener.begun) == len(listener.ended) == 1
-    assert listener.returned == listener.operations_told == []
+    assert listener.returned == listener.operation_times == []
 
 
 def test_detail_ops_times_the_operations_of_all_calls_and_detail_steps_those_of_a_sample(monkeypatch):
@@ -73,7 +73,7 @@ def test_detail_ops_times_the_operations_of_all_calls_and_detail_steps_those_of_
         with observed_by(listener):
             for _ in range(calls):
                 f([1.0, 2.0])
-        timed = len(listener.operations_told)
+        timed = len(listener.operation_times)
         assert max(least, FIRST) <= timed and (detail == "ops" or timed < calls)
 
 
@@ -84,7 +84,7 @@ def test_long_calls_are_all_timed():
     with observed_by(listener):
         for _ in range(FIRST + 5):
             f(np.ones((400, 400)))
-    assert len(listener.operations_told) == FIRST + 5
+    assert len(listener.operation_times) == FIRST + 5
 
 
 def test_a_build_is_reported_once_with_its_line():

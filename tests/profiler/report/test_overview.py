@@ -213,12 +213,12 @@ def test_a_loop_without_operation_times_is_reported_as_such() -> None:
     assert "operations were not timed one by one in this tier" in text
 
 
-@pytest.mark.parametrize("timed, is_told", [(900, False), (100, True)])
-def test_the_number_of_timed_steps_is_given_if_most_ran_untimed(timed: int, is_told: bool) -> None:
+@pytest.mark.parametrize("timed, is_reported", [(900, False), (100, True)])
+def test_the_number_of_timed_steps_is_given_if_most_ran_untimed(timed: int, is_reported: bool) -> None:
     record = loop_changed(
         steps=1000, control_steps=1000 - timed, step_times=DurationRecord(timed, 10**6, 5, 9, 9, 9)
     )
-    assert (f"{timed} of 1,000 steps have a time" in render_report(record, width=200)) == is_told
+    assert (f"{timed} of 1,000 steps have a time" in render_report(record, width=200)) == is_reported
 
 
 def test_a_slow_step_stands_out_in_the_line_of_steps() -> None:

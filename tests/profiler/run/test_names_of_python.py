@@ -26,7 +26,7 @@ sums, _ = scanviz.scan(lambda x_t, so_far: so_far + x_t, x, 0.0, name="sums")
 f = scanviz.function([x], sums)
 print(f(np.arange(5.0))[-1])
 import {names}
-print({told})
+print({expressions})
 """
 # a module that is built into Python is found before a program's files with and without scanviz, and which are built in differs
 NAMES = [name for name in ("resource", "select", "queue") if name not in sys.builtin_module_names]
@@ -57,7 +57,7 @@ def test_a_program_beside_files_of_its_own_runs_under_every_command(tmp_path, wo
     for name in (*NAMES, "array"):
         (tmp_path / "program" / f"{name}.py").write_text(f"MINE = 'own {name}'\n")
     text = ", ".join(f"{name}.MINE" for name in NAMES)
-    (tmp_path / "program" / "script.py").write_text(SCRIPT.format(names=", ".join(NAMES), told=text))
+    (tmp_path / "program" / "script.py").write_text(SCRIPT.format(names=", ".join(NAMES), expressions=text))
     done = _run("-m", "scanviz", *words, "program/script.py", folder=tmp_path)
     assert done.returncode == 0, done.stderr
     assert f"10.0\n{' '.join(f'own {name}' for name in NAMES)}\n" in done.stdout + done.stderr

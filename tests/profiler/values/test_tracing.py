@@ -302,7 +302,7 @@ def test_a_profile_with_values_notes_the_second_computation() -> None:
     assert p.record.traces == () and "second computation" not in render_report(p.record)
 
 
-class Told(observe.Observer):
+class Events(observe.Observer):
     """Counts the events of loops, and whether they had values."""
 
     def __init__(self, detail: Any) -> None:
@@ -320,7 +320,7 @@ class Told(observe.Observer):
 
 
 def test_timing_and_value_observers_get_runs_of_their_own() -> None:
-    f, timing, looking = rnn(), Told("steps"), Told("values")
+    f, timing, looking = rnn(), Events("steps"), Events("values")
     given = np.ones((20, 3)), np.eye(3)
     plain = f(*given)
     with observe.observed_by(timing), observe.observed_by(looking):

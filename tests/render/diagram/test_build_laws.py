@@ -38,7 +38,7 @@ def test_every_law_holds_of_the_pictures_of_a_random_loop(case):
 
 
 @law
-def every_edge_has_its_ends_and_every_id_is_one_things(graphs, _):
+def every_edge_has_its_ends_and_every_id_is_unique(graphs, _):
     for graph in graphs:
         for depth in (None, 0, 1):
             assert_sound(diagram_of(graph, depth=depth))
@@ -61,7 +61,7 @@ def every_loop_variable_has_its_ports_with_its_kind(graphs, _):
 
 
 @law
-def what_an_operation_reads_are_its_edges_and_the_constants_in_its_label(graphs, _):
+def operands_are_edges_or_constants_in_the_label(graphs, _):
     for graph in graphs:
         picture = diagram_of(graph)
         drawn = [node for node in picture.nodes if node.kind == "operation"]
@@ -102,7 +102,7 @@ def _small(variable):
 
 
 @law
-def edges_come_from_what_gives_the_value(graphs, _):
+def edges_come_from_the_source_of_a_value(graphs, _):
     for graph in graphs[1:]:
         picture = diagram_of(graph)
         nodes = {each.id: each for each in picture.nodes}
@@ -171,7 +171,7 @@ def closing_loops_loses_no_connection_around_them(graphs, _):
 
 
 @law
-def depth_counts_loops_in_one_another(graphs, _):
+def depth_counts_nested_loops(graphs, _):
     for graph in graphs:
         whole = diagram_of(graph)
         deep = depths(whole)
@@ -185,7 +185,7 @@ def depth_counts_loops_in_one_another(graphs, _):
 
 
 @law
-def ids_of_operations_stay_through_rewrites_that_leave_them_alone(_, record):
+def ids_of_operations_survive_rewrites_that_do_not_change_them(_, record):
     for k in range(len(record.applications)):
         before, after = (diagram_of(record.snapshot(each)) for each in (k, k + 1))
         first, second = (

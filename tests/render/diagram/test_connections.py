@@ -20,11 +20,11 @@ from tests.render.diagram.graphs import compiled, run_of_several_taps
 def test_paths_and_the_table_of_a_random_loop_are_those_of_its_pattern_and_maps(case):
     """One run serves both: it takes longer than the checks."""
     record = compiled(case)
-    a_path_exists_exactly_where_the_pattern_says(record)
-    the_table_says_what_the_twelve_maps_say(record)
+    paths_agree_with_the_connection_pattern(record)
+    the_table_agrees_with_the_twelve_maps(record)
 
 
-def a_path_exists_exactly_where_the_pattern_says(record):
+def paths_agree_with_the_connection_pattern(record):
     graph = record.functions[0].graph
     snapshots = {each.loop.key: each.loop for each in graph.all_loops()}
     picture = diagram_of(graph, plumbing=True)
@@ -50,7 +50,7 @@ def a_path_exists_exactly_where_the_pattern_says(record):
                         assert (a, b) in edges or nodes[a].loop_kind in ("mitmot", "carry")
 
 
-def the_table_says_what_the_twelve_maps_say(record):
+def the_table_agrees_with_the_twelve_maps(record):
     for loop in record.loops:
         table = mappings_table(loop)
         lists = entries_of(loop)

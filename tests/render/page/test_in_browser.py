@@ -579,14 +579,14 @@ def slow_line(reader: Reader) -> None:
     assert first["code"].endswith("# planted: slow")
 
 
-def what_rewriting_did_and_bought(reader: Reader) -> None:
+def effects_of_rewriting(reader: Reader) -> None:
     assert reader.sees("from 3 to 2 operations")
     reader.follow("rewrites")
     reader.press("]")
     assert reader.sees("1: PushOutSeqScan") and reader.sees("3 → 2; floating-point: ")
 
 
-def first_nan_and_what_made_it(reader: Reader) -> None:
+def first_nan_and_its_origin(reader: Reader) -> None:
     assert reader.sees("It first appears in sqrt(s[t-1]) at step 118 of the loop tank")
     reader.press("f")
     assert reader.sees("step 118 of tank made it: sqrt(s[t-1]) with s[t-1] = -8")
@@ -617,8 +617,8 @@ def the_state_at_step_37_and_one_step_back(reader: Reader) -> None:
 QUESTIONS = {
     most_time: "planted_page",
     slow_line: "hot_page",
-    what_rewriting_did_and_bought: "planted_page",
-    first_nan_and_what_made_it: "planted_page",
+    effects_of_rewriting: "planted_page",
+    first_nan_and_its_origin: "planted_page",
     which_outputs_depend_on_which_inputs_and_how: "planted_page",
     the_state_at_step_37_and_one_step_back: "planted_page",
 }

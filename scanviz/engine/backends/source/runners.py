@@ -71,7 +71,7 @@ class BranchRunner:
     """Runs one side of an ``ifelse``."""
 
     def __init__(self, branch: BranchInstruction, library: Library) -> None:
-        self.branch = branch
+        self.branch, self.truth = branch, library.tier.module.truth or bool
         place = {number: k for k, number in enumerate(branch.inputs)}
         self.condition = place[branch.condition]
         self.sides = [
@@ -84,7 +84,7 @@ class BranchRunner:
 
     def __call__(self, values: Sequence[Any], probe: Probe | None) -> list[Any]:
         """Return the results of the side that the condition chooses."""
-        side = 0 if values[self.condition] else 1
+        side = 0 if self.truth(values[self.condition]) else 1
         program, reads = self.sides[side]
         given = [values[k] for k in reads]
         taken = None if probe is None else probe.branch(self.branch).take(side)

@@ -175,6 +175,8 @@ def test_bytes_moved_and_waits_of_a_call_are_counted():
     )[0]
     f = scanviz.function([x, n], rows[-1], mode="stand-in")
     assert traffic(f, device(np.ones(2)), np.int64(3)) == (0, 3, 3)  # the condition at each step
+    side = scanviz.ifelse(x.sum() > 0, x, -x)
+    assert traffic(scanviz.function([x], side, mode="stand-in"), device(np.ones(2))) == (0, 1, 1)
     g = scanviz.function([x], T.linalg.solve(T.outer(x, x) + T.eye(2), x), mode="stand-in")
     assert traffic(g, device(np.ones(2)))[2] == 1
 

@@ -12,7 +12,6 @@ import numpy as np
 
 HAS_COMPILER = shutil.which("g++") is not None
 SHIM = """\
-#define SCANVIZ_HOST
 #include <cmath>
 #include <cstring>
 #include <utility>

@@ -1,8 +1,8 @@
 """Print blocks as device functions of CUDA C++.
 
 Every operation is rounded to its dtype, so the functions must be compiled without contraction (``--fmad=false``).  float16 is
-computed in float32 and rounded after each operation.  The text also compiles with a C++ compiler of the host that defines
-``SCANVIZ_HOST``, so tests run it without a GPU.
+computed in float32 and rounded after each operation.  A C++ compiler of the host compiles the text too, so tests run it without a
+GPU.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _FUNCTIONS |= {
 _WRAPS = frozenset({"add", "subtract", "multiply", "shift_left"})
 
 PRELUDE = """\
-#ifdef SCANVIZ_HOST
+#ifndef __CUDACC__  // a compiler of the host
 struct sv_half { _Float16 value; };
 static inline float sv_float(sv_half x) { return x.value; }
 static inline sv_half sv_round(float x) { return sv_half{(_Float16)x}; }

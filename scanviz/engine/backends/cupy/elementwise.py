@@ -1,4 +1,4 @@
-"""Elementwise operations in CuPy: by the ufunc of that name where it means what NumPy's means, by their formulas elsewhere.
+"""Elementwise operations in CuPy: the ufunc of that name where it means what NumPy's means, elsewhere a kernel of the formula.
 
 Limits: integers to negative powers, which NumPy refuses, are some number.
 """
@@ -6,16 +6,20 @@ Limits: integers to negative powers, which NumPy refuses, are some number.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 
 from scanviz.engine.backends.cupy.table import CUPY, CupyRow, extension
+from scanviz.engine.errors import ScanvizNotImplementedError
 from scanviz.engine.graph.declaration import Op
 from scanviz.engine.ops.elementwise import CAST
 from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
 from scanviz.engine.scalar.array_source import Target, compiled
+from scanviz.engine.scalar.blocks import Block
+from scanviz.engine.scalar.cuda_source import PRELUDE, CudaFunctions
 
 # ufuncs with another name in CuPy
 RENAMED = {"divide": "true_divide"}
@@ -81,7 +85,28 @@ def _formula(
 ) -> tuple[Callable[..., Any], tuple[str, ...]]:
     """Return the formula of an operation on CuPy's arrays, and the dtypes that it computes in."""
     computed, block = declaration.block(*dtypes)
+    if (
+        hasattr(xp, "ElementwiseKernel") and "float16" not in block.dtypes
+    ):  # CuPy has a type of its own for these
+        with suppress(ScanvizNotImplementedError):  # a special function without CUDA code
+            return _kernel(xp, declaration.name, block), computed
     return compiled(block, Target(xp, partial(_special, xp), {})), computed
+
+
+def _kernel(xp: Any, name: str, block: Block) -> Callable[..., Any]:
+    """Return the formula as one kernel."""
+    functions = CudaFunctions()
+    function = functions.name_for(name, block)
+    given = [f"v{k}" for k in range(block.arguments)]
+    kernel = xp.ElementwiseKernel(
+        ", ".join(f"{dtype} {value}" for dtype, value in zip(block.dtypes, given, strict=False)),
+        f"{block.dtypes[block.results[0]]} found",
+        f"found = {function}({', '.join(given)})",
+        f"scanviz_{name}",
+        preamble=PRELUDE + functions.text(),
+        options=("--fmad=false",),
+    )
+    return lambda *values: (kernel(*values),)
 
 
 def _special(xp: Any, name: str) -> Callable[..., Any]:

@@ -185,7 +185,7 @@ class StepSampler:
         self._most_steps = max(self._most_steps, MUCH_LONGER * steps)
         self.runs.took(elapsed_ns)
 
-    def passes_over(self, steps: int) -> bool:
+    def skips(self, steps: int) -> bool:
         """Return whether to skip a run of at most ``steps`` steps."""
         return self.runs.left > 0 and steps <= self._most_steps
 

@@ -98,7 +98,7 @@ class LoopRunner:
         if not probe.samples:
             return self._observed(values, probe, self._sampler(probe))
         sampler = self._sampler(probe)
-        if not sampler.passes_over(self.inputs.steps_of(values)) or probe.looks_at(self.loop.key):
+        if not sampler.skips(self.inputs.steps_of(values)) or probe.looks_at(self.loop.key):
             return self._observed(values, probe, sampler)
         before, probe.level = probe.level, RUNS
         try:

@@ -334,7 +334,8 @@ class _Formulas:
     def _operand(self, edge: Edge) -> str:
         """Return the text of an operand that is not part of the formula."""
         node = self._source(edge)
-        leaf = "" if node.op or node.kind == "summary" else self.ports.get(edge.source, node.label)
+        named = not node.op and node.kind != "summary" and not (node.type and node.type in node.label)
+        leaf = self.ports.get(edge.source, node.label) if named else ""
         text = operand_name(self._name(edge) or leaf, node.op, edge.place or 0)
         return f"{text}[{edge.label.removeprefix('result ')}]" if edge.label.startswith("result ") else text
 

@@ -76,6 +76,21 @@ template <class To, class From> __device__ inline To sv_bits(From from) {
   memcpy(&to, &from, sizeof to);
   return to;
 }
+// A read that the compiler leaves where it stands: those ahead of several steps begin together.
+template <class T> __device__ inline T sv_read(const T* place) {
+#ifdef __CUDACC__
+  if constexpr (sizeof(T) == 8) {
+    unsigned long long bits;
+    asm volatile("ld.global.cs.u64 %0, [%1];" : "=l"(bits) : "l"(place));
+    return sv_bits<T>(bits);
+  } else if constexpr (sizeof(T) == 4) {
+    unsigned int bits;
+    asm volatile("ld.global.cs.u32 %0, [%1];" : "=r"(bits) : "l"(place));
+    return sv_bits<T>(bits);
+  }
+#endif
+  return *place;
+}
 // Floats become integers as on x86: the least integer where they do not fit.
 template <class Float> __device__ inline int sv_int(Float x) {
   return x >= (Float)-2147483648.0 && x < (Float)2147483648.0 ? (int)x : (int)0x80000000u;

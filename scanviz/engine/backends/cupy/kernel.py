@@ -17,7 +17,7 @@ from scanviz.engine.backends.cupy.kernel_arguments import Argument
 from scanviz.engine.backends.cupy.kernel_draws import PRELUDE as DRAWS_PRELUDE
 from scanviz.engine.backends.cupy.kernel_draws import NotFusedError
 from scanviz.engine.backends.cupy.kernel_rows import ROWS_PRELUDE
-from scanviz.engine.backends.cupy.kernel_slots import Slots
+from scanviz.engine.backends.cupy.kernel_slots import AHEAD, Slots
 from scanviz.engine.errors import ScanvizNotImplementedError
 from scanviz.engine.program.instructions import Instruction, LoopInstruction
 from scanviz.engine.program.plan import Plan
@@ -129,9 +129,7 @@ class _Writer(Slots):
             *sync,
             *(["bool stopped = false;"] if self.loop.until is not None else []),
             "long long t = first;",
-            "for (; t < last; ++t) {",
-            *_indented([*self.begin_step, *self.rows.step, *self.after_step, *sync, *self._stop()]),
-            "}",
+            *self._steps(),
             *self.after,
             *self._report(),
         ]
@@ -148,6 +146,23 @@ class _Writer(Slots):
                 "",
             ]
         )
+
+    def _steps(self) -> Iterator[str]:
+        """Yield the loop over the steps, several at once where rows are read ahead."""
+        sync = ["__syncthreads();"] if self.rows.is_used else []
+        step = [*self.begin_step, *self.rows.step, *self.after_step, *sync, *self._stop()]
+        if not self.ahead:
+            yield from ["for (; t < last; ++t) {", *_indented(step), "}"]
+            return
+        going = " && !stopped" if self.loop.until is not None else ""
+        yield f"while (t < last{going}) {{"
+        yield f"  const int steps = last - t < {AHEAD} ? (int)(last - t) : {AHEAD};"
+        yield from _indented(self.ahead)
+        yield "  #pragma unroll"
+        yield f"  for (int j = 0; j < {AHEAD}; ++j, ++t) {{"
+        yield "    if (j == steps) break;"
+        yield from _indented(_indented(step))
+        yield from ["  }", "}"]
 
     def _stop(self) -> Iterator[str]:
         if self.loop.until is not None:

@@ -19,6 +19,7 @@ from scanviz.engine.program.plan.location import Size
 from scanviz.engine.scalar.cuda_source import TYPES, CudaFunctions, literal
 
 MOST_ROWS = 32  # rows of a state in registers
+AHEAD = 8  # rows of a sequence that are read at once
 
 
 class Slots:
@@ -42,6 +43,7 @@ class Slots:
         self.given = KernelArguments(loop.body, plan, self.elements)
         self.rows = Operations(loop.body, plan, self.elements, self.draws, self.functions, self.given.stream)
         self.before = self.given.before
+        self.ahead: list[str] = []  # reads for several steps
         self.begin_step: list[str] = []
         self.after_step: list[str] = []
         self.after: list[str] = []
@@ -55,7 +57,10 @@ class Slots:
         for k, sequence in enumerate(self.loop.sequences):
             if sequence.inner in self.elements.along:
                 name = self.given.array("sequence", k, sequence.inner)
-                self._read(self.begin_step, sequence.inner, name, "t")
+                if self.rows.is_used:
+                    self._read(self.begin_step, sequence.inner, name, "t")
+                else:
+                    self._read_ahead(sequence.inner, name)
         for k, state in enumerate(self.loop.states):
             if state.kind == "mitmot":
                 self._mitmot(k, state)
@@ -103,6 +108,17 @@ class Slots:
                     f"{name}[{' + '.join(filter(None, [row, *self.given.steps(name, register, index)]))}]"
                 ),
             )
+
+    def _read_ahead(self, register: int, name: str) -> None:
+        """Read some rows of a sequence before the steps that need them, so that these do not wait for memory one by one."""
+        made = TYPES[dtype_of(self.body, register)]
+        self.ahead += [
+            f"{made} {name}_ahead[{AHEAD}];",
+            "#pragma unroll",
+            f"for (int j = 0; j < {AHEAD}; ++j)",
+            f"  if (j < steps) {name}_ahead[j] = sv_read(&{name}[(t + j) * {name}_row]);",
+        ]
+        self._let(self.begin_step, register, f"{name}_ahead[j]")
 
     def _let(self, lines: list[str], register: int, text: str) -> None:
         """Name a register, if anything reads it."""

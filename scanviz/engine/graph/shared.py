@@ -161,7 +161,8 @@ def _array_of(value: Any, what: str) -> Array:
         from scanviz.engine.graph.types import refuse_masked  # of other classes of arrays
 
         refuse_masked(value, what)
-    return np.asarray(value)
+    on_device = hasattr(type(value), "__cuda_array_interface__") and hasattr(value, "get")
+    return np.asarray(value.get() if on_device else value)
 
 
 def checked(value: Any, kind: Type, name: str) -> Array:

@@ -75,6 +75,14 @@ def test_a_value_that_is_set_replaces_that_on_the_device():
     assert read(ONES).tolist() == [6, 6, 6]
 
 
+def test_a_shared_variable_takes_an_array_of_the_device():
+    w = scanviz.shared(device(ONES), "w")
+    f = scanviz.function([X], w * X, mode="stand-in")
+    assert f(ONES).tolist() == [1, 1, 1]
+    w.set_value(device(ONES * 2))
+    assert f(ONES).tolist() == [2, 2, 2] == w.get_value().tolist()
+
+
 def test_a_value_on_the_device_is_pickled_and_copied():
     w, update, read = trained()
     update(ONES)

@@ -231,7 +231,8 @@ def _into_step(
         tap, write = {read: tap for tap, read in state.reads}.get(register), dict(state.writes).get(0)
         if tap is not None and write is not None:
             row = None if frame.step is None else state.offset + frame.step + tap
-            initial = (row, *place) if len(around.any_place(state.outer)) > len(place) else place
+            has_rows = frame.linked and len(around.any_place(state.outer)) > len(place)
+            initial = (row, *place) if has_rows else place
             yield from _earlier(numbers, write, tap, state.outer, initial, seen)
 
 

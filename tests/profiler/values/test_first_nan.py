@@ -11,11 +11,18 @@ from scanviz.engine.observation import calls, observer_overhead
 from scanviz.engine.observe import Observer, observed_by
 from scanviz.profiler.recording.recorder import MOST_CHECKED, ends_in_nan
 from scanviz.profiler.values import first_nan
+from scanviz.profiler.values.checking import Checker
 from scanviz.profiler.values.nan_origins import NanOrigins
 from scanviz.record.storage.file import load
 from scanviz.record.storage.merging import merged
 from scanviz.record.summary.run_breakdown import overhead_ns, parts_of
 from scanviz.record.summary.verdict import verdict
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Search as long as this machine takes."""
+    monkeypatch.setattr(first_nan, "LONGEST_NS", 600_000_000_000)
 
 
 def outflow(mode=None):
@@ -273,3 +280,17 @@ def test_a_search_that_ends_early_names_a_nan_that_is_still_held(monkeypatch: py
     monkeypatch.setattr(NanOrigins, "instruction", instruction)
     found = missing_and_negative(masked_in_the_step).first_nan
     assert found.step == 173
+
+
+def test_the_first_nan_of_a_loop_in_a_branch_is_found() -> None:
+    x, c = T.vector("x"), T.scalar("c")
+    z = T.switch(T.isnan(x), 0.0, x).sum()
+    u, _ = scanviz.scan(lambda u: u * 0.5 + T.sqrt(z - u), None, T.zeros(()), n_steps=5, name="side")
+    f = scanviz.function([x, c], T.ifelse(T.gt(c, 0), u[-1], T.zeros(())), name="choice")
+    with scanviz.profile() as p:
+        f([0.1, np.nan], 1.0)
+    found = p.record.first_nan
+    assert found.operation.startswith("sqrt(") and (found.loop, found.step) == ("side", 1)
+    with observed_by(Checker(stops=False)) as checker:
+        f([0.1, 0.0], 1.0)
+    assert checker.finding.loops[-1].step == 1

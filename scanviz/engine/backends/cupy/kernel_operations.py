@@ -19,6 +19,10 @@ from scanviz.engine.program.instructions import Instruction
 from scanviz.engine.scalar.cuda_source import TYPES, converted, literal, primitive
 from scanviz.engine.scalar.primitives import KINDS
 
+# A row's product reads its factors from the cache, and blocks beyond the number of multiprocessors take turns.  So many bytes take
+# some 12 µs on an H200 (42 bytes a nanosecond for each multiprocessor, by data sheet), as long as the launches of two calls.
+MOST_PRODUCT_BYTES = 1 << 19
+MULTIPROCESSORS = 128
 FEW = 16  # so many results are each computed by the whole block, more by a thread each
 
 
@@ -316,6 +320,10 @@ class Operations(StepRows):
         if name == "dot" and (max(len(first), len(second)) > 2 or not first or not second):
             raise NotFusedError("a product of arrays with many axes has no code in a kernel")
         length = first[-1]
+        turns = -(-prod(self.elements.sizes) // MULTIPROCESSORS)
+        work = turns * prod(self.inside(result)) * length * np.dtype(dtype).itemsize
+        if work > MOST_PRODUCT_BYTES:
+            raise NotFusedError("a product is faster as a call of cuBLAS")
         rows, columns = len(first) > 1, len(second) > 1
 
         def term(index: Index, places: Sequence[str]) -> str:

@@ -16,7 +16,12 @@ _WRITTEN = frozenset({"cast"}) | MOVES | FOLDS | SOFTMAXES | PRODUCTS | GATHERS
 
 
 def why_no_code(node: Apply) -> str | None:
-    """Return why an operation of a graph has no code in a kernel, or None if it has."""
+    """Return why an operation of a graph keeps its loop from being rewritten for a kernel, or None if it does not.
+
+    A product may be too large for a kernel; then each operation of the step is a call, as in NumPy.
+    """
+    if node.op.declaration.name in PRODUCTS:
+        return f"`{node.op.name}` may be too large for a kernel"
     return why_not(node.op)
 
 

@@ -220,6 +220,14 @@ def test_a_row_that_shared_memory_does_not_hold_is_computed_by_single_calls():
     assert "shared memory" in reasons(f)[0]
 
 
+def test_a_large_product_is_a_call_of_cublas():
+    f = scanviz.function(
+        [ROW, W], loop(lambda h: T.tanh(T.dot(h, W)), outputs_info=ROW, n_steps=2), mode=MODE
+    )
+    f(np.zeros(300), np.zeros((300, 300)))
+    assert "cuBLAS" in reasons(f)[0]
+
+
 def test_a_profile_counts_the_steps_of_a_kernel_and_times_its_run():
     f = scanviz.function(
         [X, ROW], loop(lambda x, h: T.tanh(x + h), sequences=X, outputs_info=ROW, name="tanh"), mode=MODE

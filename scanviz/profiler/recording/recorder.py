@@ -38,9 +38,8 @@ if TYPE_CHECKING:  # a script starts without the classes of its record
     from scanviz.record.traces.finding import FirstNanRecord
 
 DEFAULT_BYTES = 64 * 2**20
-MOST_CHECKED = (
-    2**16
-)  # numbers, tens of microseconds; of a longer result the last row: a NaN in a state is in all rows after it
+# numbers, tens of microseconds; of a longer result the last row: a NaN in a state is in all rows after it
+MOST_CHECKED = 2**16
 FEW = 1_000  # numbers: the sum of so few squares takes a third of the time of a test of each
 _PACKAGE = sys.modules["scanviz"]  # a program may take it out of there
 
@@ -152,10 +151,8 @@ class Recorder(Observer):
     def function_end(self, function: int, call: int, elapsed_ns: int, error: BaseException | None) -> None:
         """Count a call."""
         with self._lock:
-            thread, now = (
-                get_ident(),
-                0 if error is None else self._clock(),
-            )  # for runs that an error left open
+            thread = get_ident()
+            now = 0 if error is None else self._clock()  # needed only for runs that an error left open
             inside = self._timeline.leave(thread, elapsed_ns)
             self._met.function(function).end(call, thread, now, elapsed_ns, error is not None, inside)
 

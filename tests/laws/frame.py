@@ -18,7 +18,10 @@ from scanviz.engine.graph.nodes import Array, Variable, is_floating
 from scanviz.engine.graph.shared import SharedVariable
 from scanviz.engine.mode import Mode
 from scanviz.testing.loop_case import LoopCase
+from tests.engine.backends.cupy import stand_in
 from tests.laws.law import Law
+
+stand_in.register()  # for `--tier stand-in` and `--tier stand-in-kernels`
 
 CHOSEN = "SCANVIZ_LAWS_TIERS"  # a variable of the environment, for `python -m tests.laws --tier` and the processes that it starts
 NAMES = tuple(

@@ -6,10 +6,13 @@ import hashlib
 import shutil
 import subprocess
 import tempfile
+import threading
 from pathlib import Path
 
 import numpy as np
 
+ORDERS = {"from the first": 0, "from the last": 1, "at random": 2}
+_ONE_GRID = threading.Lock()  # a library has one set of threads and of shared memory
 HAS_COMPILER = shutil.which("g++") is not None
 SHIM = """\
 #include <cmath>
@@ -39,7 +42,8 @@ template <class... A, size_t... I> static void call(void (*kernel)(A...), void**
 }
 template <class... A> static void call(void (*kernel)(A...), void** a) { call(kernel, a, index_sequence_for<A...>{}); }
 """
-# The threads of a block take turns: one runs until it waits for the others.
+# The threads of a block take turns: one runs until it waits for the others.  ``order`` is that of blocks and of threads: from the
+# first to the last, from the last to the first, or a random one for each turn.
 ENTRY = """
 static ucontext_t all;
 static std::vector<ucontext_t> threads;
@@ -48,12 +52,22 @@ static void** given;
 static unsigned current;
 static void wait_for_all() { swapcontext(&threads[current], &all); }
 static void run_thread() { call(NAME, given); ended[current] = 1; }
-extern "C" void run_grid(unsigned grid, unsigned block, void** a) {
+static std::vector<unsigned> turns(unsigned count, int order, unsigned long long* seed) {
+  std::vector<unsigned> found(count);
+  for (unsigned k = 0; k < count; ++k) found[k] = order == 1 ? count - 1 - k : k;
+  for (unsigned k = count; order == 2 && k > 1; --k) {
+    *seed = *seed * 6364136223846793005ull + 1442695040888963407ull;
+    std::swap(found[k - 1], found[(*seed >> 33) % k]);
+  }
+  return found;
+}
+extern "C" void run_grid(unsigned grid, unsigned block, void** a, int order) {
+  unsigned long long seed = 1;
   const size_t size = 1 << 16;
   static std::vector<char> stacks;
   stacks.resize(size * block);
   gridDim.x = grid; blockDim.x = block; given = a;
-  for (unsigned b = 0; b < grid; ++b) {
+  for (unsigned b : turns(grid, order, &seed)) {
     threads.assign(block, ucontext_t()); ended.assign(block, 0);
     blockIdx.x = b;
     for (unsigned t = 0; t < block; ++t) {
@@ -63,7 +77,8 @@ extern "C" void run_grid(unsigned grid, unsigned block, void** a) {
     }
     for (bool left = true; left;) {
       left = false;
-      for (current = 0; current < block; ++current) {
+      for (unsigned t : turns(block, order, &seed)) {
+        current = t;
         if (ended[current]) continue;
         threadIdx.x = current;
         swapcontext(&all, &threads[current]);
@@ -102,9 +117,12 @@ class HostLauncher:
     ----------
     launches : int
         How often kernels were launched.
+    order : int
+        A number of :data:`ORDERS`: in which order the next launches take blocks and threads.
     """
 
     launches = 0
+    order = 0
 
     def __init__(self, source, name):
         self.run = library(source, ENTRY.replace("NAME", name)).run_grid
@@ -112,7 +130,9 @@ class HostLauncher:
     def __call__(self, grid, block, arguments):
         HostLauncher.launches += 1
         values = [_passed(argument) for argument in arguments]
-        self.run(grid[0], block[0], (ctypes.c_void_p * len(values))(*(value.ctypes.data for value in values)))
+        places = (ctypes.c_void_p * len(values))(*(value.ctypes.data for value in values))
+        with _ONE_GRID:
+            self.run(grid[0], block[0], places, HostLauncher.order)
 
 
 def _passed(argument):

@@ -27,7 +27,7 @@ _SIGNS = {
 }  # fmt: skip
 # the language's name → CUDA's, of functions of floating-point numbers
 _FUNCTIONS = {
-    "absolute": "fabs", "truncate": "trunc", "round_even": "rint", "remainder": "fmod", "power": "pow", "gammaln": "lgamma",
+    "absolute": "fabs", "truncate": "trunc", "round_even": "rint", "remainder": "fmod", "power": "pow", "gammaln": "sv_gammaln",
     "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arctan2": "atan2", "arcsinh": "asinh", "arccosh": "acosh",
     "arctanh": "atanh",
 }  # fmt: skip
@@ -91,6 +91,7 @@ template <class T> __device__ inline T sv_read(const T* place) {
 #endif
   return *place;
 }
+template <class Float> __device__ inline Float sv_gammaln(Float x) { return x - x != 0 && x < 0 ? x : lgamma(x); }
 // Floats become integers as on x86: the least integer where they do not fit.
 template <class Float> __device__ inline int sv_int(Float x) {
   return x >= (Float)-2147483648.0 && x < (Float)2147483648.0 ? (int)x : (int)0x80000000u;

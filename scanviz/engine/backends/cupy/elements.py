@@ -84,8 +84,9 @@ def _needed(body: Program, plan: Plan) -> tuple[int, ...]:
     found = []
     for index in reversed(range(len(body.instructions))):
         instruction = body.instructions[index]
+        # a draw may fail even if nothing reads its numbers
         has_effect = not isinstance(instruction, Instruction) or instruction.op.facts.effect
-        if not has_effect and not wanted.intersection(instruction.outputs):
+        if not (has_effect or is_draw(instruction)) and not wanted.intersection(instruction.outputs):
             continue
         if not isinstance(instruction, Instruction):
             raise NotFusedError("there is a loop or an ifelse in the step")
@@ -168,14 +169,15 @@ class _Classes:
 
     def elements(self, numbers: Sequence[int], kept: Sequence[int], needed: tuple[int, ...]) -> Elements:
         """Return the axes of the kernel: those that nothing mixes, of the carried register with the most."""
-        for number in numbers:
-            own = self._own(number)
-            self._mixed.update(root for root in own if own.count(root) > 1)  # a matrix and its transpose
         arrays = [number for number in kept if self._own(number)]
         widest = max(arrays, key=lambda number: len(self._own(number)), default=None)
         order = [] if widest is None else self._own(widest)
         for number in arrays:
             self._fit(number, order)
+        for number in numbers:
+            own = self._own(number)
+            # a matrix and its transpose, or an outer product of two states
+            self._mixed.update(root for root in own if own.count(root) > 1)
         order = [root for root in map(self._root, order) if root not in self._mixed]
         # an axis that a carried array lacks would be done again and again
         order = [root for root in order if all(root in self._own(number) for number in arrays)]

@@ -96,8 +96,6 @@ class FusedCode:
             tuple(not hasattr(type(x), "__cuda_array_interface__") for x in arena.fixed)
         )
         rows = prod(kernel.sizes)
-        if not rows:
-            return last, DONE, -1
         carried = [
             value if k in kernel.blocks_per_step else self.module.xp.asarray(value).copy()
             for k, value in enumerate(arena.carried)

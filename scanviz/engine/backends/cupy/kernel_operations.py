@@ -151,7 +151,7 @@ class Operations(StepRows):
         self.see(result, lambda index: self.element(given, place_of(index)))
 
     def _checked_place(self, number: int, size: int) -> Callable[[Iterator[str]], str]:
-        """Return what gives the place of an index that is computed; one out of range ends the kernel's results."""
+        """Return the place of an index, computed once a step, even if nothing reads it; one out of range is reported."""
         self.checks = True
         self.functions.add(
             "__device__ inline long long sv_place(long long v, long long size, long long* done) {\n"
@@ -159,7 +159,9 @@ class Operations(StepRows):
             "  if (v < 0 || v >= size) { done[2] = 1; v = 0; }\n"
             "  return v;\n}"
         )
-        return lambda left: f"sv_place({self.element(number, ())}, {size}, done)"
+        place = self.more((), "int64", ())
+        self.map(place, lambda index: f"sv_place({self.element(number, ())}, {size}, done)")
+        return lambda left: self.element(place, ())
 
     def _see_joined(self, instruction: Instruction) -> None:
         axis, result = instruction.op.parameters.axis, instruction.outputs[0]

@@ -34,7 +34,7 @@ class Slots:
     def __init__(self, loop: LoopInstruction, plan: Plan, on_host: Sequence[bool]) -> None:
         self.loop, self.plan, self.body, self.on_host = loop, plan, loop.body, on_host
         self.elements: Elements = elements_of(loop, plan)
-        if loop.until is not None and 0 in self.elements.sizes:
+        if 0 in self.elements.sizes:
             raise NotFusedError("there are no elements")
         if any(store.checked for store in plan.stores.values()):
             raise NotFusedError("the shape of a row depends on other values")
@@ -182,9 +182,7 @@ class Slots:
     def _mitmot(self, k: int, state: StateSlot) -> None:
         """Keep the rows between the first and the last tap of a mitmot in registers, if they have no inside."""
         register = state.writes[0][1]
-        if not self.given.is_whole(register) and (
-            0 not in self.elements.sizes and prod(self.elements.sizes) != 1
-        ):
+        if not self.given.is_whole(register) and prod(self.elements.sizes) != 1:
             raise NotFusedError("rows of a mitmot are smaller than those of other values")
         low, high = _span(state)
         if high - low >= MOST_ROWS:

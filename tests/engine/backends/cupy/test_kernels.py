@@ -12,7 +12,7 @@ from scanviz.engine.errors import ScanvizIndexError, ScanvizValueError
 from scanviz.testing import random_loops
 from tests.engine.backends.cupy import stand_in
 from tests.engine.backends.cupy.test_gradients import agree
-from tests.support.host_kernels import HAS_COMPILER, HostLauncher
+from tests.support.host_kernels import HAS_COMPILER, ORDERS, HostLauncher
 
 stand_in.register()
 pytestmark = pytest.mark.skipif(not HAS_COMPILER, reason="kernels need g++, which is not installed")
@@ -102,6 +102,9 @@ ROWS = {
     "elements by numbers": lambda: loop(lambda p, h: h * 0.5 + h[p], sequences=P, outputs_info=ROW),
     "a sum over the first axis": lambda: loop(lambda h: h * 0.5 + h.sum(axis=0), outputs_info=H, n_steps=N),
     "a stop condition of a norm": lambda: ended(lambda h: (h * 0.5, scanviz.until((h**2).sum() < 1e-3)), ROW),
+    "an outer product of two states": lambda: loop(
+        lambda a, b: (a * 0.5, b + 1, T.outer(a, b)), outputs_info=[ROW, W[0], None], n_steps=N
+    ),
     "truths": lambda: loop(
         lambda h: T.switch((h > 0).any(), h - 0.1, h + (h < 5).all()), outputs_info=ROW, n_steps=N
     ),
@@ -109,13 +112,20 @@ ROWS = {
 
 
 @pytest.mark.parametrize("name", [*ELEMENTWISE, *ROWS])
-def test_a_fused_loop_gives_what_the_reference_gives(name):
+def test_a_fused_loop_gives_what_the_reference_gives_in_any_order_of_threads(name, monkeypatch):
     results = (ELEMENTWISE | ROWS)[name]()
     options = {"on_unused_input": "ignore"}
     expected = scanviz.function(list(GIVEN), results, mode="reference", **options)(*GIVEN.values())
     f = scanviz.function(list(GIVEN), results, mode=MODE, **options)
     found = f(*GIVEN.values())
     assert set(reasons(f)) == {WHY}
+    check(found, expected)
+    for order in ORDERS.values():
+        monkeypatch.setattr(HostLauncher, "order", order)
+        check(f(*GIVEN.values()), expected)
+
+
+def check(found, expected):
     if not isinstance(found, list):
         found, expected = [found], [expected]
     for a, b in zip(found, expected, strict=True):
@@ -193,6 +203,37 @@ def test_an_index_out_of_range_raises_the_error_of_single_calls():
     f = scanviz.function([ROW, P], ROWS["elements by numbers"](), mode=MODE)
     with pytest.raises(ScanvizIndexError, match="index 9 is out of bounds"):
         f(np.zeros(5), np.array([1, 9]))
+
+
+def test_an_index_that_nothing_reads_is_checked():
+    f = scanviz.function(
+        [ROW, P], loop(lambda p, h: h * 0.5 + h[p][None][:0].sum(), sequences=P, outputs_info=ROW), mode=MODE
+    )
+    with pytest.raises(ScanvizIndexError, match="index 9 is out of bounds"):
+        f(np.zeros(5), np.array([1, 9]))
+
+
+def test_a_draw_that_nothing_reads_is_checked():
+    state = T.random.random_state(3)
+
+    def step(h):
+        after, _ = T.random.normal(state, 0.0, h)
+        after, drawn = T.random.uniform(after)
+        return h + drawn, {state: after}
+
+    rows, updates = scanviz.scan(step, outputs_info=S, n_steps=3)
+    f = scanviz.function([S], rows, updates=updates, mode=MODE)
+    assert f(1.0).shape == (3,)
+    assert reasons(f) == [WHY]
+    with pytest.raises(ScanvizValueError, match="`scale`"):
+        f(-100.0)
+
+
+def test_a_number_beside_a_state_without_elements_is_computed():
+    results = loop(lambda h, c: (h * 2, c + 1), outputs_info=[ROW, S], n_steps=3)
+    rows, numbers = scanviz.function([ROW, S], results, mode=MODE)(np.zeros(0), 1.0)
+    assert rows.shape == (3, 0)
+    np.testing.assert_array_equal(numbers, [2, 3, 4])
 
 
 REFUSED = {

@@ -6,14 +6,16 @@ A learner's code may loop forever, exit or print without harm to the application
 from __future__ import annotations
 
 import ast
+import io
 import json
 import re
 import subprocess
 import tempfile
 import time
 import traceback
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,16 +36,20 @@ _PACKAGE = Path(__file__).resolve().parent.parent
 MARK = "scanviz lesson: "
 PROGRAM_FILE = "lesson.py"
 PROGRAM, ANSWER, CHECK = "the program", "your answer", "the check"
+LESSON = "the lesson"  # its own program, behind which the check runs
 _NAMED = re.compile(rf"({PROGRAM}|{ANSWER}):(\d+): ")
 _PLACE = re.compile(r"^\S+:\d+: ")
-# Runs its parts in one namespace, and prints the result in the last line of standard output: the place of an error is the
-# innermost line of a learner's own, whichever part called it.
+# Runs a learner's parts in one namespace and the check in another, and prints the result in the last line of standard output:
+# the place of an error is the innermost line of a learner's own, whichever part called it.
 _RUNNER = """
 import json, sys, traceback
-parts, own, mark = json.load(sys.stdin)
+parts, own, mark, behind = json.load(sys.stdin)
 names = {"__name__": "__main__"}
 for title, text in parts:
     try:
+        if title not in own:
+            from scanviz.lessons.exercise import names_of_check
+            names = names_of_check(*behind, names)
         exec(compile(text, title, "exec"), names)
     except BaseException as error:
         places = [(frame.filename, frame.lineno) for frame in traceback.extract_tb(error.__traceback__)]
@@ -113,6 +119,8 @@ def check_exercise(
 ) -> Outcome:
     """Return whether an answer to an exercise is right, with help if it is wrong.
 
+    The answer runs behind the learner's program, the check behind the lesson's own.
+
     Parameters
     ----------
     lesson : Lesson
@@ -127,7 +135,7 @@ def check_exercise(
         Tests for cancellation.
     """
     parts = [(PROGRAM, program or lesson.program), (ANSWER, answer), (CHECK, lesson.check)]
-    outcome = _run(parts, seconds, stopped)
+    outcome = _run(parts, seconds, stopped, (lesson.program, lesson.exercise))
     line = _open_line(answer) if outcome.part in (ANSWER, CHECK) else None
     if line is None:
         return outcome
@@ -144,6 +152,34 @@ def _open_line(answer: str) -> int | None:
     return min(places, default=None)
 
 
+def names_of_check(program: str, exercise: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the namespace of a check: names of the lesson's own program, and the learner's for names that the exercise defines.
+
+    Parameters
+    ----------
+    program, exercise : str
+        The lesson's own.
+    given : mapping
+        Names defined by the learner.
+
+    Examples
+    --------
+    >>> sorted(set(names_of_check("a, b = 1, 2", "rows = ...", {"a": 3, "rows": 4})) - {"__name__", "__builtins__"})
+    ['a', 'b', 'rows']
+    """
+    names: dict[str, Any] = {"__name__": "__main__"}
+    with redirect_stdout(io.StringIO()), warnings.catch_warnings(action="ignore"):
+        exec(compile(program, LESSON, "exec"), names)
+    for statement in ast.parse(exercise).body:
+        if isinstance(statement, ast.FunctionDef):
+            defined = {statement.name}
+        else:
+            stored = (node for node in ast.walk(statement) if isinstance(node, ast.Name))
+            defined = {node.id for node in stored if isinstance(node.ctx, ast.Store)}
+        names.update((name, given[name]) for name in defined & given.keys())
+    return names
+
+
 def check_here(lesson: Lesson, names: Mapping[str, Any]) -> Outcome:
     """Check an exercise in this process, for a notebook.
 
@@ -152,13 +188,13 @@ def check_here(lesson: Lesson, names: Mapping[str, Any]) -> Outcome:
     lesson : Lesson
         The lesson.
     names : mapping
-        Names defined by the program and the exercise.
+        Names defined by the learner's program and exercise.
     """
     try:
-        exec(compile(lesson.check, CHECK, "exec"), dict(names))
-    except AssertionError as wrong:
-        return Outcome(False, str(wrong))
+        exec(compile(lesson.check, CHECK, "exec"), names_of_check(lesson.program, lesson.exercise, names))
     except Exception as error:  # whatever a learner's function raises
+        if isinstance(error, AssertionError) and str(error):
+            return Outcome(False, str(error))
         own = [
             frame.line for frame in traceback.extract_tb(error.__traceback__) if _is_of_a_cell(frame.filename)
         ]
@@ -175,8 +211,10 @@ def _is_of_a_cell(file: str) -> bool:
     return file != CHECK and "site-packages" not in file and not file.startswith(str(_PACKAGE))
 
 
-def _run(parts: list[tuple[str, str]], seconds: float, stopped: Stopped) -> Outcome:
-    given = json.dumps([parts, [PROGRAM, ANSWER], MARK])
+def _run(
+    parts: list[tuple[str, str]], seconds: float, stopped: Stopped, behind: tuple[str, str] = ("", "")
+) -> Outcome:
+    given = json.dumps([parts, [PROGRAM, ANSWER], MARK, behind])
     try:
         done = run_process(isolated_code(_RUNNER), given, seconds=seconds, stopped=stopped)
     except subprocess.TimeoutExpired as late:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import io
 import json
@@ -14,7 +15,7 @@ import numpy as np
 import pytest
 
 import scanviz
-from scanviz.lessons.exercise import check_exercise, draw_in_characters, run_program, with_steps
+from scanviz.lessons.exercise import check_exercise, check_here, draw_in_characters, run_program, with_steps
 from scanviz.lessons.source import Lesson, lesson, lesson_from, lessons
 from scanviz.record.errors import ScanvizValueError
 from scanviz.tui.text.ruler import rows_held
@@ -168,6 +169,43 @@ def test_an_error_in_a_changed_program_names_its_line():
     assert outcome.part == "the program" and outcome.line == one.program.count("\n") + 1
     cut = check_exercise(one, one.solution, "import scanviz\nf = (\n")
     assert cut.problem.startswith("line 2 of the program: SyntaxError")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("y[2], first", "y[1] + y[2], first"),  # as the lesson proposes
+        ("a * y_tm1 + b * y_tm2", "a * y_tm1 + a * y_tm2"),
+        ('print("the first', 'a, b, y = 1, 2, None\nprint("the first'),
+    ],
+)
+def test_a_check_runs_behind_the_lessons_own_program(old: str, new: str, capsys):
+    one = lesson(6)
+    program, answer = one.program.replace(old, new), f"a = 1\nb = 2\n{one.solution}"
+    assert program != one.program
+    assert check_exercise(one, answer, program).right
+    names: dict[str, Any] = {}
+    exec(program + answer, names)
+    capsys.readouterr()
+    assert check_here(one, names).right and not capsys.readouterr().out
+    wrong = answer.replace("[0, 4, 4, 2, 1]", "[0, 4, 3, 2, 1]")
+    assert check_exercise(one, wrong, program).problem.startswith("after step 1, cell ∂y[0] is not 3.")
+
+
+@pytest.mark.parametrize("one", ALL)
+def test_every_assertion_of_a_check_has_a_reason(one: Lesson):
+    assert not [
+        ast.unparse(node)
+        for node in ast.walk(ast.parse(one.check))
+        if isinstance(node, ast.Assert) and node.msg is None
+    ]
+
+
+def test_an_assertion_of_the_learner_is_never_an_empty_reason():
+    one = lesson(4)
+    names: dict[str, Any] = {}
+    exec("def number_of_steps(sequences):\n    assert not sequences", names)
+    assert check_here(one, names).message.startswith("AssertionError")
 
 
 def test_an_error_met_by_the_check_names_the_line_that_made_it():

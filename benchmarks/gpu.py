@@ -30,6 +30,8 @@ import numpy as np
 from common import seconds, write_json
 from gpu_programs import reference
 
+from scanviz.engine.backends.registry import availability
+
 HERE = Path(__file__).resolve()
 REPOSITORY = HERE.parents[1]
 
@@ -41,7 +43,7 @@ PARTS = {
     "benchmark": "seven loops, compared and timed",
 }
 PATIENCE, WORKLOAD_PATIENCE = 240.0, 90.0  # seconds on a GPU, for a part of the tests and for a workload
-LINES = 100  # of the output of what failed
+LINES, KEPT_LINES = 100, 2000  # of the output of a part that failed: printed, and written as JSON
 PACKAGES = ("cupy-cuda13x", "cupy-cuda12x", "jax", "torch")
 
 
@@ -121,7 +123,7 @@ def suite(name: str, arguments: list[str], patience: float | None) -> dict[str, 
     if status:
         print("\n".join(lines[-LINES:]))
     print(f"{name:10} {'FAILED' if status else 'passed'} {seconds:6.0f} s   {lines[-1]}", flush=True)
-    return {"part": name, "passed": not status, "seconds": round(seconds), "output": lines[-LINES:]}
+    return {"part": name, "passed": not status, "seconds": round(seconds), "output": lines[-KEPT_LINES:]}
 
 
 def apart(arguments: list[str], patience: float | None) -> tuple[int, str]:
@@ -287,6 +289,11 @@ def main() -> int:
         return 0
     if unknown := set(given.parts) - PARTS.keys():
         parser.error(f"there is no part {', '.join(sorted(unknown))}; there are {', '.join(PARTS)}")
+    found = availability("cupy")
+    if not found.works:
+        sys.exit(
+            f"CuPy does not work here: {found.why}; {found.how_to_get}; without a GPU: python tools/real_cupy"
+        )
     chosen = given.parts or list(PARTS)
     patience = None if given.check else given.seconds + PATIENCE
     ended = [

@@ -252,3 +252,10 @@ def test_measurements_of_the_slow_loop_have_places_in_the_page(monkeypatch):
         assert "| 1 | 2 |\n" in slow_loop.measured(name, "| 1 | 2 |", page)
     report = "[0.4]\n\nradar.py took 1 s: loops 41 %.\nradar.py:9 is the slowest line.\nSaved radar.scanviz. More: …\n"
     assert slow_loop.excerpt(report) == "radar.py took 1 s: loops 41 %.\nradar.py:9 is the slowest line."
+
+
+@pytest.mark.skipif(availability("cupy").works, reason="CuPy works here")
+def test_the_benchmark_of_a_gpu_ends_with_a_reason_where_there_is_none():
+    done = run("gpu.py")
+    assert done.returncode == 1
+    assert "CuPy does not work here" in done.stderr and "tools/real_cupy" in done.stderr

@@ -28,7 +28,7 @@ LIBRARIES = {
     "cusparse": "libcusparse.so.12",
     "curand": "libcurand.so.10",
 }
-NOT_SUPPORTED = {"cu": 801, "cublas": 15, "cusolver": 15, "cusparse": 10, "curand": 202}
+NOT_SUPPORTED = {"cu": 801, "nvrtc": 3, "cublas": 15, "cusolver": 15, "cusparse": 10, "curand": 202}
 CYTHON_CONSTANTS = {
     "CUPY_CUDA_VERSION": 13000,
     "CUPY_HIP_VERSION": 0,
@@ -101,31 +101,35 @@ class Environment:
             shutil.copy(path, self.host)
         (self.host / "kernel_headers.h.gch").unlink(missing_ok=True)
         (self.host / "cuda_path").write_text(str(self.cuda()))
-        runtime = self._compiled_runtime()
-        driver = self._compiled(self.host / "host_cuda.cpp", "-O1")
-        softly = re.findall(r"_L\.get\(f?'(\w+)", self._cupy_file("cuda/api/_driver_extern.pxi").read_text())
-        versioned = [f"cu{name}{ending}" for name in softly for ending in ("", "_v2")]
-        needed = {*symbols(runtime, "--undefined-only"), *versioned}
-        self._link("libcuda.so.1", driver, "cu", (name for name in needed if re.match(r"cu(da)?[A-Z]", name)))
-        target = self._wheel("cupy_backends/cuda/api/runtime")
-        ran(
-            [
-                "g++",
-                "-shared",
-                runtime,
-                "-o",
-                target,
-                f"-L{self.host}",
-                "-l:libcuda.so.1",
-                f"-Wl,-rpath,{self.host}",
-            ]
-        )
+        self._build_runtime()
+        names = self._names("cuda/libs/_cnvrtc.pxi")
+        self._link("libnvrtc.so.13", "host_nvrtc.cpp", "nvrtc", (f"nvrtc{name}" for name in names))
         for name, library in LIBRARIES.items():
             module = self._wheel(f"cupy_backends/cuda/libs/{name}")
             needed = (symbol.partition("@")[0] for symbol in symbols(module, "-D", "--undefined-only"))
-            written = self.host / f"host_{name}.cpp"
-            own = self._compiled(written, "-O1") if written.exists() else None
-            self._link(library, own, name, (symbol for symbol in needed if symbol.startswith(name)))
+            self._link(library, f"host_{name}.cpp", name, (each for each in needed if each.startswith(name)))
+
+    def _build_runtime(self) -> None:
+        """Build the driver and runtime, and CuPy's module that is linked with them."""
+        module = self._compiled_runtime()
+        names = self._names("cuda/api/_driver_extern.pxi")
+        needed = {
+            *symbols(module, "--undefined-only"),
+            *(f"cu{name}{end}" for name in names for end in ("", "_v2")),
+        }
+        self._link(
+            "libcuda.so.1",
+            "host_cuda.cpp",
+            "cu",
+            (each for each in needed if re.match(r"cu(da)?[A-Z]", each)),
+        )
+        target = self._wheel("cupy_backends/cuda/api/runtime")
+        libraries = [f"-L{self.host}", "-l:libcuda.so.1", f"-Wl,-rpath,{self.host}"]
+        ran(["g++", "-shared", module, "-o", target, *libraries])
+
+    def _names(self, file: str) -> list[str]:
+        """Return the ends of the names of functions that CuPy looks up in a library when it is imported."""
+        return re.findall(r"_L\.get\(f?'(\w+)", self._cupy_file(file).read_text())
 
     def _compiled_runtime(self) -> Path:
         """Return the object file of CuPy's module of the runtime."""
@@ -146,18 +150,20 @@ class Environment:
         ran(["g++", "-fPIC", "-w", "-c", f"-I{self.cuda()}/include", *options, source, "-o", found])
         return found
 
-    def _link(self, library: str, own: Path | None, kind: str, needed: Iterable[str]) -> None:
-        """Make a library of an object file and of functions, for what else is needed, that answer "not supported"."""
-        defined = set() if own is None else symbols(own, "--defined-only")
+    def _link(self, library: str, source: str, kind: str, needed: Iterable[str]) -> None:
+        """Make a library of a source file, if there is one, and functions that answer "not supported" for other names."""
+        written = self.host / source
+        own = [self._compiled(written, "-O1")] if written.exists() else []
+        defined = {name for path in own for name in symbols(path, "--defined-only")}
         answers = [
             f"int {name}() {{ return {NOT_SUPPORTED[kind]}; }}\n" for name in sorted({*needed} - defined)
         ]
         rest = self.host / f"{library}.rest.cpp"
         rest.write_text(f'extern "C" {{\n{"".join(answers)}}}\n')
-        names = self.host / f"{library}.names"
-        names.write_text("{ global: *; };" if kind == "cu" else f"{library} {{ global: *; }};")
-        linking = ["g++", "-fPIC", "-shared", f"-Wl,-soname,{library}", f"-Wl,--version-script={names}"]
-        ran([*linking, rest, *([own] if own else []), "-o", self.host / library, "-ldl"])
+        version = self.host / f"{library}.version"
+        version.write_text(f"{library if kind in LIBRARIES else ''} {{ global: *; }};")
+        options = ["-fPIC", "-shared", f"-Wl,-soname,{library}", f"-Wl,--version-script={version}"]
+        ran(["g++", *options, rest, *own, "-o", self.host / library, "-ldl"])
 
     def _enter_at_start(self) -> None:
         """Let each Python of the environment begin with ``host_cupy``, so that commands and their children need no option."""

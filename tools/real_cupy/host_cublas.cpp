@@ -1,7 +1,9 @@
-// What CuPy calls of cuBLAS for products of floating matrices, as plain loops; other functions answer "not supported".
+// What CuPy calls of cuBLAS for products and systems, as plain loops; other functions answer "not supported".
 #include <cuda_fp16.h>
 
 #include <cstdint>
+
+#include "host_lapack.h"
 
 enum { R_32F = 0, R_64F = 1, R_16F = 2, NOT_SUPPORTED = 15 };
 
@@ -56,20 +58,51 @@ int cublasGemmStridedBatchedEx(void*, int ta, int tb, int m, int n, int k, const
                          (char*)b + q * step_b * width, beta, (char*)c + q * step_c * width);
   return failed;
 }
-int cublasDgemm_v2(void*, int ta, int tb, int m, int n, int k, const void* alpha, const void* a, int lda,
-                   const void* b, int ldb, const void* beta, void* c, int ldc) {
-  return multiply_of(R_64F, {ta, tb, m, n, k, lda, ldb, ldc}, alpha, a, b, beta, c);
 }
-int cublasDgemmBatched(void*, int ta, int tb, int m, int n, int k, const void* alpha, void** a, int lda, void** b,
-                       int ldb, const void* beta, void** c, int ldc, int count) {
-  for (int q = 0; q < count; ++q)
-    multiply_of(R_64F, {ta, tb, m, n, k, lda, ldb, ldc}, alpha, a[q], b[q], beta, c[q]);
-  return 0;
-}
-int cublasSgemmBatched(void*, int ta, int tb, int m, int n, int k, const void* alpha, void** a, int lda, void** b,
-                       int ldb, const void* beta, void** c, int ldc, int count) {
-  for (int q = 0; q < count; ++q)
-    multiply_of(R_32F, {ta, tb, m, n, k, lda, ldb, ldc}, alpha, a[q], b[q], beta, c[q]);
-  return 0;
-}
-}
+
+#define SYSTEMS(L, T, TYPE)                                                                                           \
+  extern "C" {                                                                                                        \
+  int cublas##L##gemm_v2(void*, int ta, int tb, int m, int n, int k, const T* alpha, const T* a, int lda, const T* b, \
+                         int ldb, const T* beta, T* c, int ldc) {                                                     \
+    return multiply_of(TYPE, {ta, tb, m, n, k, lda, ldb, ldc}, alpha, a, b, beta, c);                                 \
+  }                                                                                                                   \
+  int cublas##L##gemmBatched(void*, int ta, int tb, int m, int n, int k, const T* alpha, T** a, int lda, T** b,       \
+                             int ldb, const T* beta, T** c, int ldc, int count) {                                     \
+    for (int q = 0; q < count; ++q)                                                                                   \
+      multiply_of(TYPE, {ta, tb, m, n, k, lda, ldb, ldc}, alpha, a[q], b[q], beta, c[q]);                             \
+    return 0;                                                                                                         \
+  }                                                                                                                   \
+  int cublas##L##getrfBatched(void*, int n, T** a, int lda, int* pivots, int* info, int count) {                      \
+    for (int q = 0; q < count; ++q) factor<T>(n, n, {a[q], lda}, pivots + q * n, &info[q]);                           \
+    return 0;                                                                                                         \
+  }                                                                                                                   \
+  int cublas##L##getrsBatched(void*, int trans, int n, int k, T** a, int lda, const int* pivots, T** b, int ldb,      \
+                              int* info, int count) {                                                                 \
+    *info = 0;                                                                                                        \
+    for (int q = 0; q < count; ++q) solve<T>(trans, n, k, {a[q], lda}, pivots + q * n, {b[q], ldb});                  \
+    return 0;                                                                                                         \
+  }                                                                                                                   \
+  int cublas##L##getriBatched(void*, int n, T** a, int lda, const int* pivots, T** c, int ldc, int* info,             \
+                              int count) {                                                                            \
+    for (int q = 0; q < count; ++q) {                                                                                 \
+      info[q] = 0;                                                                                                    \
+      inverse<T>(n, {a[q], lda}, pivots + q * n, {c[q], ldc});                                                        \
+    }                                                                                                                 \
+    return 0;                                                                                                         \
+  }                                                                                                                   \
+  int cublas##L##trsm_v2(void*, int right, int upper, int trans, int unit, int m, int n, const T* alpha, T* a,        \
+                         int lda, T* b, int ldb) {                                                                    \
+    if (right) return NOT_SUPPORTED;                                                                                  \
+    solve_triangle<T>(upper, trans, unit, m, n, {a, lda}, *alpha, {b, ldb});                                          \
+    return 0;                                                                                                         \
+  }                                                                                                                   \
+  int cublas##L##trsmBatched(void* h, int right, int upper, int trans, int unit, int m, int n, const T* alpha,        \
+                             T** a, int lda, T** b, int ldb, int count) {                                             \
+    int failed = 0;                                                                                                   \
+    for (int q = 0; q < count && !failed; ++q)                                                                        \
+      failed = cublas##L##trsm_v2(h, right, upper, trans, unit, m, n, alpha, a[q], lda, b[q], ldb);                   \
+    return failed;                                                                                                    \
+  }                                                                                                                   \
+  }
+SYSTEMS(S, float, R_32F)
+SYSTEMS(D, double, R_64F)

@@ -1,4 +1,4 @@
-"""CuPy on the host: its kernels are compiled by g++, cuBLAS is loops, and NumPy stands in for cuSOLVER and Thrust.
+"""CuPy on the host: its kernels are compiled by g++, and NumPy stands in for a part of cuSOLVER and for Thrust.
 
 Every Python of the environment imports this at its start (``environment.py``).  What CuPy does before a kernel runs stays CuPy's:
 types, promotion, shapes, indexing, ``out=``, refusals, and the kernel's text.
@@ -12,6 +12,7 @@ import inspect
 import os
 import re
 import subprocess
+import sys
 import types
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -26,6 +27,7 @@ LIBRARIES = {
     "cusolver": "libcusolver.so.12",
     "cusparse": "libcusparse.so.12",
     "curand": "libcurand.so.10",
+    "nvrtc": "libnvrtc.so.13",
 }
 os.environ.setdefault("CUDA_PATH", CUDA)
 os.environ["CUPY_ACCELERATORS"] = ""  # no CUB
@@ -48,8 +50,7 @@ def load_library(name: str) -> Any:
 pathfinder.load_nvidia_dynamic_lib = load_library
 
 import cupy  # noqa: E402
-import cupyx  # noqa: E402
-import cupyx.scipy.linalg  # noqa: E402
+import cupyx  # noqa: E402  # lazy in CuPy: a module of it that is imported before it is used would be imported twice
 from cupy.cuda import compiler, function  # noqa: E402
 from cupy.linalg import _util  # noqa: E402
 
@@ -73,7 +74,7 @@ def counts() -> Counts:
 
 INCLUDES = Path(cupy.__file__).parent / "_core" / "include"
 FOLDERS = [HERE, *(INCLUDES / "cupy" / "_cccl" / each for each in ("cub", "thrust", "libcudacxx")), INCLUDES]
-COMPILER = ["g++", "-O0", "-std=c++17", "-fPIC", "-w", "-fpermissive"]
+COMPILER = ["g++", "-O0", "-std=c++17", "-fPIC", "-w", "-fpermissive", "-fwrapv", "-ffp-contract=off"]
 COMPILER += [f"-I{folder}" for folder in (*FOLDERS, Path(CUDA) / "include")]
 HEADERS = HERE / "kernel_headers.h"
 KERNEL = re.compile(r'extern\s+"C"\s+__global__\s+void\s+(?:__launch_bounds__\s*\([^)]*\)\s*)?(\w+)\s*\(')
@@ -95,7 +96,7 @@ def image(source: str, options: Sequence[str] = (), names: Sequence[str] = ()) -
     """
     macros = [option for option in options if option.startswith("-D")]
     text = _as_library(source, names)
-    key = hashlib.sha256(f"{HEADERS_KEY}{macros}{text}".encode()).hexdigest()[:40]
+    key = hashlib.sha256(f"{HEADERS_KEY}{COMPILER}{macros}{text}".encode()).hexdigest()[:40]
     library = KERNELS / f"{key}.so"
     if not library.exists():
         _compile(text, macros, library)
@@ -153,81 +154,58 @@ def compile_with_cache(
     return module
 
 
+@ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p)
+def compile_program(source: bytes, program: int) -> int:
+    """Compile a program that was given to NVRTC itself, as scanviz does with its kernels of whole loops."""
+    try:
+        code, log, status = image(source.decode(), ["-DSCANVIZ_HOST"]), b"", 0
+    except RuntimeError as error:
+        code, log, status = b"", str(error).encode(), COMPILATION_ERROR
+    NVRTC.host_nvrtc_result(ctypes.c_void_p(program), code, log)
+    return status
+
+
+COMPILATION_ERROR = 6
+NVRTC = load_library("nvrtc").library
+NVRTC.host_nvrtc_compiler(compile_program)
 HEADERS_KEY = "".join((HERE / name).read_text() for name in ("cuda_for_gxx.h", HEADERS.name))
 compiler._compile_with_cache_cuda = compile_with_cache
 
 
-# cuSOLVER but for LU factors (host_cusolver.cpp): CuPy's checks, then NumPy
+# cuSOLVER but for LU and Cholesky factors: CuPy's checks, then NumPy
 
 
-def _on_host(array: Any) -> Any:
-    return array.get() if isinstance(array, cupy.ndarray) else array
-
-
-def _solver(name: str, check: Callable[..., None]) -> None:
-    """Replace a function of ``cupy.linalg``."""
+def _by_numpy(name: str, check: Callable[..., None]) -> None:
+    """Replace a function of ``cupy.linalg``, there and where CuPy's own functions call it."""
     ours, theirs = getattr(np.linalg, name), getattr(cupy.linalg, name)
     signature = inspect.signature(theirs)
 
-    def call(*given: Any, **options: Any) -> Any:
-        signature.bind(*given, **options)
-        arrays = [each for each in given if isinstance(each, cupy.ndarray | np.ndarray | np.generic)]
-        _util._assert_cupy_array(*arrays)
-        check(*arrays)
-        _util.linalg_common_type(*arrays)
+    def call(a: Any, *given: Any, **options: Any) -> Any:
+        signature.bind(a, *given, **options)
+        _util._assert_cupy_array(a)
+        check(a)
+        _util.linalg_common_type(a)
         try:
-            found = ours(*map(_on_host, given), **options)
+            found = ours(a.get(), *given, **options)
         except np.linalg.LinAlgError:
             if cupyx._ufunc_config.get_config_linalg() == "raise":
                 raise
-            found = np.full(arrays[-1].shape, np.nan)
+            found = np.full(a.shape, np.nan)
         return tuple(map(cupy.asarray, found)) if isinstance(found, tuple) else cupy.asarray(found)
 
-    setattr(cupy.linalg, name, call)
+    for module in (cupy.linalg, sys.modules[theirs.__module__]):
+        setattr(module, name, call)
 
 
-def _stacked(a: Any, *rest: Any) -> None:
-    _util._assert_stacked_2d(a)
-
-
-def _square(a: Any, *rest: Any) -> None:
+def _square(a: Any) -> None:
     _util._assert_stacked_2d(a)
     _util._assert_stacked_square(a)
 
 
-def _solvable(a: Any, b: Any) -> None:
-    _square(a)
-    if not (b.ndim in (a.ndim, a.ndim - 1) and a.shape[:-1] == b.shape[: a.ndim - 1]):
-        raise ValueError("a must have (..., M, M) shape and b must have (..., M) or (..., M, K)")
-
-
-for _name in ("inv", "det", "slogdet", "cholesky", "eigh", "eigvalsh"):
-    _solver(_name, _square)
-for _name in ("qr", "svd", "pinv"):
-    _solver(_name, _stacked)
-_solver("solve", _solvable)
-_solver("lstsq", lambda a, b, *rest: _util._assert_2d(a))
-
-
-def solve_triangular(
-    a: Any,
-    b: Any,
-    trans: int = 0,
-    lower: bool = False,
-    unit_diagonal: bool = False,
-    overwrite_b: bool = False,
-    check_finite: bool = False,
-) -> Any:
-    """Stand in for CuPy's function of that name."""
-    import scipy.linalg
-
-    _util._assert_cupy_array(a, b)
-    _util.linalg_common_type(a, b)
-    options = {"trans": trans, "lower": lower, "unit_diagonal": unit_diagonal, "check_finite": check_finite}
-    return cupy.asarray(scipy.linalg.solve_triangular(a.get(), b.get(), **options))
-
-
-cupyx.scipy.linalg.solve_triangular = solve_triangular
+for _name in ("qr", "svd"):
+    _by_numpy(_name, _util._assert_stacked_2d)
+for _name in ("eigh", "eigvalsh"):
+    _by_numpy(_name, _square)
 
 
 # Thrust

@@ -32,7 +32,7 @@ class RealCupy(types.ModuleType):
     def __init__(self):
         super().__init__("cupy")
         self.waits = 0
-        self.cuda = types.SimpleNamespace(runtime=cupy.cuda.runtime, get_current_stream=self._stream)
+        self.cuda = types.SimpleNamespace(**vars(cupy.cuda) | {"get_current_stream": self._stream})
         self._streams = {}
 
     def __getattr__(self, name):

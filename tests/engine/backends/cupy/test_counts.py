@@ -1,6 +1,7 @@
-"""Costs of a loop's step on a GPU, counted: launches, memory, copies each way and waits.
+"""Costs of a loop on a GPU, counted: launches, memory, copies each way and waits.
 
-The counts come from the device of ``tools/real_cupy``.  A loop may take less than its row of the table, never more.
+The counts come from the device of ``tools/real_cupy``.  A loop may take less than its row of the table, never more: in each step,
+where its operations are calls of CuPy one by one, and in a whole call, where its steps are one kernel.
 """
 
 from collections.abc import Callable
@@ -11,6 +12,8 @@ import pytest
 
 import scanviz
 from scanviz import tensor as T
+from scanviz.engine.backends.cupy import fused_loop
+from scanviz.engine.backends.cupy.kernel_draws import NotFusedError
 
 pytestmark = pytest.mark.gpu
 FEW, MANY = 20, 120  # steps
@@ -18,7 +21,7 @@ WIDTH = 8
 
 
 class Counts(NamedTuple):
-    """Counts of one step; fields as ``host_cupy.Counts`` has them."""
+    """Counts of one step or one call; fields as ``host_cupy.Counts`` has them."""
 
     launches: float
     allocations: float = 0
@@ -28,11 +31,15 @@ class Counts(NamedTuple):
 
 
 class Counted(NamedTuple):
-    """A loop, by how its function is built and called for a number of steps, and the most that a step may take."""
+    """A loop, by how its function is built and called for a number of steps, and the most that it may take.
+
+    ``step`` is for each step of single calls, ``call`` for a call whose steps are one kernel; None if they never are.
+    """
 
     build: Callable[[], Callable[..., Any]]
     arguments: Callable[[Any, int], tuple[Any, ...]]
-    most: Counts
+    step: Counts
+    call: Counts | None = Counts(1)
 
 
 X, W, H, S = T.matrix("x"), T.matrix("w"), T.vector("h"), T.dscalar("s")
@@ -82,9 +89,9 @@ LOOPS = {
         rows_and_matrix,
         Counts(2),
     ),
-    "gradient of tanh(x + h W)": Counted(gradient, rows_and_matrix, Counts(4)),
+    "gradient of tanh(x + h W)": Counted(gradient, rows_and_matrix, Counts(4), Counts(7)),
     "sigmoid(x + h)": Counted(
-        scanned(lambda r, h: T.sigmoid(r + h), X, H, sequences=X, outputs_info=H), rows, Counts(5)
+        scanned(lambda r, h: T.sigmoid(r + h), X, H, sequences=X, outputs_info=H), rows, Counts(2)
     ),
     "softmax(x + h)": Counted(
         scanned(lambda r, h: T.softmax(r + h), X, H, sequences=X, outputs_info=H), rows, Counts(9)
@@ -113,11 +120,13 @@ LOOPS = {
         scanned(lambda h: (h * 0.999, scanviz.until(h.sum() < -1)), H, N, outputs_info=H, n_steps=N),
         vector_and_steps,
         Counts(3, to_host=1, waits=1),
+        Counts(1, to_host=1, waits=1),
     ),
     "h[i] + 1": Counted(
         scanned(lambda h, i: h[i] + 1, H, N, PLACES, outputs_info=H, non_sequences=PLACES, n_steps=N),
         lambda xp, steps: (*vector_and_steps(xp, steps), xp.arange(WIDTH)),
-        Counts(4, to_host=2, waits=2),
+        Counts(2),
+        None,
     ),
     "a number of the device": Counted(
         scanned(lambda s: 3.7 * s * (1 - s), S, N, outputs_info=S, n_steps=N),
@@ -128,22 +137,45 @@ LOOPS = {
         scanned(lambda s: 3.7 * s * (1 - s), S, N, outputs_info=S, n_steps=N),
         lambda xp, steps: (np.float64(0.3), np.int64(steps)),
         Counts(3),
+        Counts(2, to_host=1, waits=1),  # numbers of the host in, and out
     ),
-    "draws": Counted(drawing, vector_and_steps, Counts(1)),
+    "draws": Counted(drawing, vector_and_steps, Counts(1, to_device=1)),
 }
 
 
-@pytest.mark.parametrize("name", LOOPS)
-def test_a_step_costs_at_most_its_row_of_the_table(name):
+def counted(loop):
+    """Return the counts of a step, and those of a call beside its steps."""
     host = pytest.importorskip("host_cupy", reason="counts come from the environment of tools/real_cupy")
     cupy = pytest.importorskip("cupy")
-    loop, taken = LOOPS[name], []
-    for steps in (FEW, MANY):
-        f, arguments = loop.build(), loop.arguments(cupy, steps)
-        f(*arguments)  # the first call compiles kernels
-        before = host.counts()
-        f(*arguments)
-        taken.append([after - first for after, first in zip(host.counts(), before, strict=True)])
-    found = Counts(*((many - few) / (MANY - FEW) for few, many in zip(*taken, strict=True)))
+    few, many = (_of_a_call(host, loop.build(), loop.arguments(cupy, steps)) for steps in (FEW, MANY))
+    step = Counts(*((b - a) / (MANY - FEW) for a, b in zip(few, many, strict=True)))
+    return step, Counts(*(a - FEW * b for a, b in zip(few, step, strict=True)))
+
+
+def _of_a_call(host, function, arguments):
+    function(*arguments)  # the first call compiles kernels
+    before = host.counts()
+    function(*arguments)
+    return [after - first for after, first in zip(host.counts(), before, strict=True)]
+
+
+def check(name, found, most):
+    """Print counts, and compare them with a row of the table."""
     print(f"\n{name:28}", ", ".join(f"{n:g} {field}" for field, n in found._asdict().items() if n), end=" ")
-    assert all(count <= most for count, most in zip(found, loop.most, strict=True)), (found, loop.most)
+    assert all(count <= limit for count, limit in zip(found, most, strict=True)), (found, most)
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_a_step_of_single_calls_costs_at_most_its_row_of_the_table(name, monkeypatch):
+    def refuse(*arguments):
+        raise NotFusedError("counted by single calls")
+
+    monkeypatch.setattr(fused_loop, "FusedCode", refuse)
+    check(name, counted(LOOPS[name])[0], LOOPS[name].step)
+
+
+@pytest.mark.parametrize("name", [name for name, loop in LOOPS.items() if loop.call is not None])
+def test_a_call_of_one_kernel_costs_at_most_its_row_of_the_table(name):
+    step, call = counted(LOOPS[name])
+    assert not any(step), step
+    check(name, call, LOOPS[name].call)

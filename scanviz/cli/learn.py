@@ -4,24 +4,28 @@ Without a number the lessons are listed. Lesson N opens in the terminal with its
 and an exercise that is checked. Without a terminal, or with --text, it is printed.
 
 --write puts the program and the exercise into a file for your editor; --check checks the exercise in it. --notebooks writes
-Jupyter notebooks that run, draw and check the same.
+Jupyter notebooks that run, draw and check the same; their first cell installs scanviz, from REQUIREMENT if given: a wheel, a
+repository, whatever pip takes.
 
 for example:
   scanviz learn 1                             open the first lesson
   scanviz learn 3 --write three.py            work in an editor
   scanviz learn 3 --check three.py
+  scanviz learn --notebooks homework --no-solutions
 """
 
 from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from io import StringIO
 from pathlib import Path
 from textwrap import wrap
 
 from scanviz.cli.options import Option, UsageError, parse
+from scanviz.lessons.notebook import notebook_name, notebook_text
 from scanviz.lessons.source import Lesson, lesson, lessons
 from scanviz.profiler.report.text import wants_color
 from scanviz.record.errors import CannotReadError
@@ -35,6 +39,8 @@ OPTIONS = (
     Option(("--write",), "FILE", "write the program and the exercise to a new file"),
     Option(("--check",), "FILE", "check the exercise in a file made by --write"),
     Option(("--notebooks",), "FOLDER", "write the lessons, or lesson N, as Jupyter notebooks"),
+    Option(("--no-solutions",), "", "leave hints and solutions out of the notebooks"),
+    Option(("--install",), "REQUIREMENT", "what their first cell installs (default: this version)"),
 )
 INDENT = " " * 5
 WIDEST = 100  # columns: longer lines are hard to read
@@ -46,7 +52,8 @@ def main(arguments: list[str]) -> int:
     given = parse(arguments, OPTIONS)
     if given.notebooks is not None:
         wanted = [lesson(_number(given.rest))] if given.rest else lessons()
-        return _write_notebooks(wanted, Path(given.notebooks))
+        text_of = partial(notebook_text, solutions=not given.no_solutions, requirement=given.install or "")
+        return _write_notebooks(wanted, Path(given.notebooks), text_of)
     if not given.rest:
         write_text(_listed(shutil.get_terminal_size().columns), sys.stdout)
         return 0
@@ -108,16 +115,15 @@ def _write(chosen: Lesson, path: Path) -> int:
     return 0
 
 
-def _write_notebooks(wanted: Sequence[Lesson], folder: Path) -> int:
+def _write_notebooks(wanted: Sequence[Lesson], folder: Path, text_of: Callable[[Lesson, str], str]) -> int:
     from scanviz.lessons.exercise import svg_of
-    from scanviz.lessons.notebook import notebook_name, notebook_text
 
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for one in wanted:
             path = folder / notebook_name(one)
             path.touch(exist_ok=False)
-            path.write_text(notebook_text(one, svg_of(one.program, one.picture)), "utf-8")
+            path.write_text(text_of(one, svg_of(one.program, one.picture)), "utf-8")
             write_text(f"wrote {path}\n", sys.stdout)
     except OSError as error:
         raise UsageError(

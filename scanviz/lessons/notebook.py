@@ -1,18 +1,22 @@
-"""A lesson as a Jupyter notebook: the same text, with its program, its picture and its exercise as cells, and hints that open.
+"""A lesson as a Jupyter notebook: its text without the terminal's keys, and cells for its program, picture and exercise.
 
-What a notebook is made of is the format's version 4.5, which is plain JSON: nothing of Jupyter is needed to write one.
+The format is version 4.5, which is plain JSON: nothing of Jupyter is needed to write one.
 """
 
 from __future__ import annotations
 
 import json
 import re
+import sys
 from typing import Any
 
 from scanviz.lessons.source import Lesson
 
 Cell = dict[str, Any]
 IMPORTED = "from scanviz.notebook.lessons import check, picture\n\n"
+COMMANDS = "## See it\n\nIn a shell, or in a cell with `!` before each command:\n"
+_KEY = re.compile(r"\bF\d+\b|\bCtrl\+|\bkeys? \d|arrow keys")
+_SENTENCE = re.compile(r"(?<=[.!?)])\s+(?=[A-Z(`])")
 
 
 def notebook_name(lesson: Lesson) -> str:
@@ -27,7 +31,9 @@ def notebook_name(lesson: Lesson) -> str:
     return f"{lesson.number:02}_{re.sub(r'[^a-z0-9]+', '_', lesson.title.lower()).strip('_')}.ipynb"
 
 
-def notebook(lesson: Lesson, svg: str = "") -> dict[str, Any]:
+def notebook(
+    lesson: Lesson, svg: str = "", *, solutions: bool = True, requirement: str = ""
+) -> dict[str, Any]:
     """Return a lesson as a notebook in JSON data.
 
     Parameters
@@ -36,36 +42,65 @@ def notebook(lesson: Lesson, svg: str = "") -> dict[str, Any]:
         The lesson.
     svg : str
         The picture of its loop, as output of its cell; empty for none.
+    solutions : bool
+        Whether hints and solution are in it.
+    requirement : str
+        What its first cell installs; by default this version, whose lessons the check knows.
 
     Examples
     --------
     >>> from scanviz.lessons.source import lesson
-    >>> [cell["cell_type"] for cell in notebook(lesson(6))["cells"]]
-    ['markdown', 'code', 'markdown', 'code', 'markdown', 'code', 'markdown', 'code', 'markdown']
+    >>> [cell["id"] for cell in notebook(lesson(6), solutions=False)["cells"]]
+    ['install', 'question', 'program', 'after', 'picture', 'formally', 'exercise', 'check', 'more']
     """
+    wanted = requirement or f"scanviz=={sys.modules['scanviz'].__version__}"
     before, _, rest = lesson.page.partition(f"```python\n{lesson.program}```\n")
     _, _, rest = rest.partition(f"```output\n{lesson.output}```\n")
     drawn, heading, rest = rest.partition("## Formally\n")
     formally, _, more = rest.partition(f"```python\n{lesson.exercise}```\n")
     cells = [
+        _code("install", f'%pip install -q "{wanted}"'),
         _text("question", before),
         _code("program", lesson.program, _printed(lesson.output)),
-        _text("after", drawn),
+        _text("after", without_terminal(drawn)),
         _code("picture", f"{IMPORTED}picture({lesson.number})", _picture(svg)),
         _text("formally", heading + formally),
         _code("exercise", lesson.exercise),
-        _text("hints", hints_that_open(lesson)),
+        *([_text("hints", hints_that_open(lesson))] if solutions else []),
         _code("check", f"check({lesson.number}, globals())"),
-        _text("more", more),
+        _text("more", without_terminal(more).replace("## See it\n", COMMANDS, 1)),
     ]
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
     about = {"kernelspec": kernel, "language_info": {"name": "python"}}
     return {"cells": cells, "metadata": about, "nbformat": 4, "nbformat_minor": 5}
 
 
-def notebook_text(lesson: Lesson, svg: str = "") -> str:
+def notebook_text(lesson: Lesson, svg: str = "", *, solutions: bool = True, requirement: str = "") -> str:
     """Return a lesson's notebook as the text of its file."""
-    return json.dumps(notebook(lesson, svg), indent=1, ensure_ascii=False) + "\n"
+    made = notebook(lesson, svg, solutions=solutions, requirement=requirement)
+    return json.dumps(made, indent=1, ensure_ascii=False) + "\n"
+
+
+def without_terminal(text: str) -> str:
+    r"""Return a text without the terminal's keys: each paragraph ends before the first sentence that names one.
+
+    Examples
+    --------
+    >>> without_terminal("The ruler moves. Press F9 to see it. It\nmoves down.\n\nThat is all.")
+    'The ruler moves.\n\nThat is all.'
+    """
+    kept = []
+    for paragraph in text.replace("In a shell:", "").split("\n\n"):
+        if "```" in paragraph:
+            kept.append(re.sub(r"^scanviz tui .*\n", "", paragraph, flags=re.MULTILINE))
+            continue
+        rest = paragraph
+        key = _KEY.search(paragraph)
+        if key is not None:
+            begins = [0, *(found.end() for found in _SENTENCE.finditer(paragraph)), len(paragraph)]
+            rest = paragraph[: max(begin for begin in begins if begin <= key.start())].rstrip()
+        kept += [rest] if rest.strip() else []
+    return "\n\n".join(kept)
 
 
 def hints_that_open(lesson: Lesson) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from scanviz import __version__
 from scanviz.cli import main
 from scanviz.lessons import exercise
 from scanviz.lessons.notebook import notebook_name, notebook_text
@@ -19,8 +20,8 @@ from tests.lessons.test_lessons import ALL, run_program_of
 SVG = "<svg>\n<title>loop</title></svg>\n"
 
 
-def read(one: Lesson) -> dict[str, Any]:
-    return json.loads(notebook_text(one, SVG))
+def read(one: Lesson, **options: Any) -> dict[str, Any]:
+    return json.loads(notebook_text(one, SVG, **options))
 
 
 def sources(book: dict[str, Any]) -> dict[str, str]:
@@ -43,6 +44,31 @@ def test_a_notebook_has_all_of_a_lesson_and_its_cells_run_and_check(one: Lesson,
             exec(answer, names)
             exec(text["check"], names)
             assert capsys.readouterr().out.startswith(message)
+
+
+@pytest.mark.parametrize("one", ALL)
+def test_a_notebook_without_solutions_keeps_the_exercise_and_its_check(one: Lesson):
+    text = sources(read(one, solutions=False))
+    assert {"exercise", "check"} <= text.keys() <= sources(read(one)).keys()
+    every = "".join(text.values())
+    assert not [given for given in (*one.hints, one.solution, "Solution", "Hint") if given.strip() in every]
+    answered = [line.strip() for line in one.exercise.splitlines() if "..." in line]
+    assert answered and all(line in text["exercise"] for line in answered)
+
+
+def test_a_notebook_first_installs_this_version_or_what_is_requested():
+    for options, wanted in (({}, f"scanviz=={__version__}"), ({"requirement": "./a.whl"}, "./a.whl")):
+        first = read(lesson(1), **options)["cells"][0]
+        assert first["cell_type"] == "code" and first["source"] == [f'%pip install -q "{wanted}"']
+
+
+@pytest.mark.parametrize("one", ALL)
+def test_a_notebook_names_no_key_of_the_terminal(one: Lesson):
+    named = r"\bF\d|Ctrl|\bkeys? \d|arrow keys|`scanviz learn`|scanviz tui|press "
+    assert re.search(named, one.page)
+    text = sources(read(one))
+    assert not [(name, re.findall(named, each)) for name, each in text.items() if re.search(named, each)]
+    assert "```sh\nscanviz learn" in text["more"] and not re.search(r"\bF\d|Ctrl", one.check)
 
 
 def test_a_notebook_is_valid_and_shows_its_outputs_before_it_is_run():
@@ -92,14 +118,26 @@ def test_notebooks_are_written_to_new_files_alone(tmp_path, monkeypatch, capsys)
     assert sorted(each.name for each in folder.iterdir()) == [notebook_name(one) for one in lessons()]
     assert main(["learn", "6", "--notebooks", str(folder)]) == 2
     assert "without these files" in capsys.readouterr().err
+    assert "Solution" in (folder / notebook_name(lesson(6))).read_text("utf-8")
 
 
-def test_a_notebook_runs_in_a_kernel(tmp_path):
+def test_notebooks_for_homework_are_written_by_an_option(tmp_path, monkeypatch):
+    monkeypatch.setattr(exercise, "svg_of", lambda *what: SVG)
+    words = ["learn", "6", "--notebooks", str(tmp_path), "--no-solutions", "--install", "git+file:///a"]
+    assert main(words) == 0
+    text = (tmp_path / notebook_name(lesson(6))).read_text("utf-8")
+    assert text == notebook_text(lesson(6), SVG, solutions=False, requirement="git+file:///a")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("one", ALL)
+def test_a_notebook_runs_in_a_kernel(one: Lesson, tmp_path, monkeypatch):
     nbformat, nbclient = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")
     pytest.importorskip("ipykernel")
-    book = nbformat.reads(notebook_text(lesson(6), SVG), as_version=4)
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    book = nbformat.reads(notebook_text(one, solutions=False), as_version=4)
     nbformat.validate(book)
     nbclient.NotebookClient(book, timeout=300, resources={"metadata": {"path": str(tmp_path)}}).execute()
     outputs = {cell["id"]: cell.get("outputs") for cell in book["cells"]}
-    assert "still open" in outputs["check"][0]["text"]
+    assert outputs["check"][0]["text"].startswith("Not yet: ")
     assert "<svg" in outputs["picture"][0]["data"]["image/svg+xml"]

@@ -28,6 +28,8 @@ OPERATIONS = {made.name: made for made in declarations() if isinstance(made, Ele
 FAILING = [name for name, made in OPERATIONS.items() if Op(made).facts.raises]
 ROWS = ((), (1,), (3,), (2, 9), (0,))
 SEEDS = st.integers(0, 2**32 - 1)
+# CuPy's differences (docs/gpu.md), and the sign of erfinv(-0.0)
+POLES_UNLIKE_NUMPY, ZEROS_UNLIKE_NUMPY = ("betaln",), ("maximum", "minimum", "clip", "erfinv")
 
 
 def _found(
@@ -56,8 +58,11 @@ def _without_halves(exponent: Array) -> None:
         exponent[exponent == 0.5] = 0.25
 
 
-def _check(name: str, found: Array, expected: Array, what: str) -> None:
-    if Op(OPERATIONS[name]).facts.either_zero:
+def _check(name: str, found: Array, expected: Array, what: str, tier: str) -> None:
+    if tier == "cupy" and name in POLES_UNLIKE_NUMPY:
+        poles = ~np.isfinite(expected)
+        found, expected = (np.where(poles, array.dtype.type(0), array) for array in (found, expected))
+    if Op(OPERATIONS[name]).facts.either_zero or (tier == "cupy" and name in ZEROS_UNLIKE_NUMPY):
         found, expected = (array + array.dtype.type(0) for array in (found, expected))
     assert_within_places(found, expected, what)
 
@@ -83,11 +88,13 @@ def an_operation_in_a_step_has_the_same_result_or_error_on_every_tier(
         _without_halves(given[1])
     expected = _found([operation], given, carried, PLAIN)
     found = _found([operation], given, carried, Mode(tier, "none"))
+    if tier == "cupy" and name == "power" and isinstance(expected, ScanvizError):
+        return  # a GPU gives some number
     if isinstance(expected, ScanvizError) or isinstance(found, ScanvizError):
         assert type(found) is type(expected), f"{name} of {dtypes}: {found!r}, not {expected!r}"
         assert str(found) == str(expected), f"{name} of {dtypes}"
     else:
-        _check(name, found[0], expected[0], f"{name} of {given}")
+        _check(name, found[0], expected[0], f"{name} of {given}", tier)
 
 
 @law(sample=4, seed=SEEDS, carried=st.booleans(), tier=OTHER_TIERS)
@@ -114,6 +121,8 @@ def known_operands_agree_with_numpy_beside_all_special_numbers(seed: int, carrie
     calls: dict[str, tuple[str, Callable[..., Variable]]] = {}
     for name in {"power", *rng.sample([name for name, made in OPERATIONS.items() if made.arity == 2], 5)}:
         for number in map(_as_written, special_numbers(other)):
+            if (name, number, tier) == ("power", 0.5, "cupy"):
+                continue  # C's power, not the root
             calls[f"{name}(x, {number})"] = (
                 name,
                 lambda x, name=name, number=number: OPERATIONS[name](x, number),
@@ -151,7 +160,7 @@ def _compare(
     found = _found(made, given, carried, mode)
     assert isinstance(expected, list) and isinstance(found, list), f"{found!r}, not {expected!r}"
     for (call, (name, _)), mine, theirs in zip(taken.items(), found, expected, strict=True):
-        _check(name, mine, theirs, f"{call} of {given} with {mode!r}")
+        _check(name, mine, theirs, f"{call} of {given} with {mode!r}", mode.backend)
 
 
 def _dtypes(rng: Random, count: int) -> list[str]:

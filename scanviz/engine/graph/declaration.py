@@ -64,7 +64,7 @@ class Declaration:
     family : str
         Name of the file of its family, the same in every layer.
     arity : int, (int, int or None), or callable
-        How many inputs it takes: so many, from so many up to so many (None: any number), or ``arity(op)``, one of these.
+        Number of inputs, its range (None: no upper limit), or ``arity(op)``, which returns either.
     doc : str
         One line for the reference page.
     infer : callable
@@ -75,7 +75,7 @@ class Declaration:
         ``shapes(op, dims)`` gives the output shapes from the inputs' shapes, with the arithmetic of ``dims``; None
         where a shape depends on values.
     symbol : str or None
-        How it is written between its inputs, such as ``+``; None for a function call.
+        Its sign between its inputs, such as ``+``; None for a function call.
     notation : callable or None
         ``notation(op, operands)`` writes it over operands in another way (:mod:`scanviz.engine.graph.notation`).
     views : int or None
@@ -83,7 +83,7 @@ class Declaration:
     outputs : int
         Number of outputs.
     facts : Facts or callable
-        What the layers above may count on, or ``facts(op)`` where that depends on parameters; read it of an op.
+        Properties for the layers above, or ``facts(op)`` where they depend on parameters; read it of an op.
     may_have_effect : bool
         Whether any of its ops may print or check something.
     """
@@ -247,7 +247,7 @@ class Op:
     Attributes
     ----------
     declaration : Declaration
-        What it is.
+        The kind of operation.
     parameters : hashable
         A named tuple of the family's parameters, or None.
     """

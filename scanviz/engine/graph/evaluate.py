@@ -18,7 +18,7 @@ def evaluate(outputs: Variable | Sequence[Variable], givens: Mapping[Variable, A
     Parameters
     ----------
     outputs : Variable or sequence of Variable
-        What to compute; a single variable gives a single array.
+        The variables to compute; a single variable gives a single array.
     givens : mapping of Variable to array_like
         Values of the inputs.
 

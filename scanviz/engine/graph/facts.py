@@ -60,7 +60,7 @@ class Facts(Struct, frozen=True):
     never_view : bool
         Whether its result is new memory for sure, although ``declaration.views`` says that results of its kind may be views.
     overwrites : int
-        How many of the first inputs the result may be written over, as far as the meaning goes; :data:`ALL_INPUTS` for any.
+        Number of first inputs that the result may overwrite without changing its value; :data:`ALL_INPUTS` for any.
     overlaps : int
         Position of an input that may be a view of what the result is written over; -1 where none may.
     size : str

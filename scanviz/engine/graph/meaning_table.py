@@ -22,9 +22,9 @@ class MeaningTable(Generic[Row]):
     Parameters
     ----------
     meaning : str
-        What a row gives, such as ``"pullback"``.
+        The meaning that a row gives, such as ``"pullback"``.
     places : str
-        Where rows are written, with ``{family}`` for the file's name: such a file of scanviz is imported when an op of its family
+        Names of the modules with rows, ``{family}`` standing for a family.  The module of a family is imported when one of its ops
         is first asked for, and has rows of that family alone.
     """
 

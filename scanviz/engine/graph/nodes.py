@@ -77,11 +77,11 @@ class Variable(Syntax, Shown):
     Attributes
     ----------
     type : TensorType or RandomStateType
-        What is known of the value.
+        Type of the value.
     owner : Apply or None
         The Apply that computes it; None for inputs, constants and shared variables.
     index : int
-        Which output of ``owner`` it is.
+        Its position among the outputs of ``owner``.
     name : str or None
         The user's name for it; may be set at any time.
     """
@@ -154,13 +154,13 @@ class Apply:
     op : Op
         The operation with its parameters.
     inputs, outputs : tuple[Variable, ...]
-        What it reads and what it gives; the outputs belong to this Apply alone.
+        Its inputs and outputs; the outputs belong to this Apply alone.
     provenance : Provenance
-        Where it came from.
+        Its origin.
     node_id : int
         Birth id: kept when the node is only rebuilt because something below it changed.
     makers : tuple of Apply
-        What makes its inputs, the last of them first, as walks put them on a stack.
+        The Applies of its inputs, the last input first, as walks put them on a stack.
     inferred : bool
         Whether the types of its outputs are what its op inferred, so that nothing about them is left to check.
     """

@@ -225,7 +225,7 @@ def operation(
     op : Op
         The operation.
     inputs : sequence
-        What it reads: variables, or numbers of registers.
+        Its inputs: variables, or numbers of registers.
     parts : callable
         ``parts(value)`` gives the operation that makes a value with its inputs; None where a value is called by its name.
     name : callable

@@ -19,7 +19,7 @@ def toposort(
     Parameters
     ----------
     outputs : iterable of Variable
-        What is wanted.
+        Ends of the walk.
     inputs : collection of Variable, optional
         Variables to stop at, even if something computes them.
     met : set of Apply, optional

@@ -250,9 +250,9 @@ def refuse_masked(value: Any, what: str) -> None:
     Parameters
     ----------
     value : object
-        What was given.
+        The value to check.
     what : str
-        What it was given for, as the message calls it.
+        The role of the value, as the message calls it.
     """
     module = sys.modules.get("numpy.ma")  # without it there is no masked array
     if module is None or not isinstance(value, module.MaskedArray) or not module.is_masked(value):

@@ -48,12 +48,12 @@ class StepAxes(Struct, frozen=True):
     Attributes
     ----------
     kind : StepKind
-        How the step mixes elements.
+        The way in which the step mixes elements.
     kept : tuple of tuple of Axis
         Axes of what goes into the step and out of it, those that belong together in one tuple: row r of all of them depends on row
         r of all of them alone.  A kept axis of every state comes first.
     mixings : tuple of Mixing
-        What mixes other axes of what goes in, in the order of the step.
+        The instructions that mix other axes of the step's inputs, in the order of the step.
     """
 
     kind: StepKind
@@ -149,9 +149,9 @@ class Mixing(NamedTuple):
     program : Program
         The step, or a program inside it.
     instruction : AnyInstruction
-        What mixes.
+        The mixing instruction.
     place : Axis
-        Which axis, of a register of that program.
+        The mixed axis, of a register of that program.
     twice : int or None
         Another axis of that register with the same rows: both come from one axis of what went into the step.
     """

@@ -191,7 +191,7 @@ class _Hooks:
     without : frozenset of str
         Names of fields that are left out.
     place : callable
-        How the file of a user's line is named.
+        ``place(file)`` gives the written name of the file of a user's line.
     """
 
     def __init__(

@@ -54,7 +54,7 @@ class Register(Strict, frozen=True):
     number : int
         Its index in ``program.registers``.
     type : Type
-        What is known of its values.
+        Type of its values.
     name : str or None
         The user's name of the variable.
     """
@@ -70,11 +70,11 @@ class Instruction(Strict, frozen=True, tag_field="kind", tag="operation"):
     Attributes
     ----------
     op : Op
-        What is done.
+        The operation.
     inputs, outputs : tuple[int, ...]
         Register numbers.
     provenance : Provenance
-        Where it came from: the user's line.
+        Its origin: the user's line.
     node_id : int
         Birth id of the Apply it was made from.
     frees : tuple[int, ...]

@@ -160,7 +160,7 @@ def fresh_bytes(program: Program, plan: Plan, known: Known | None = None) -> int
     plan : Plan
         Of the step.
     known : Known, optional
-        What is known of its registers by the values of numbers; without it, arrays of which the plan knows no shape count nothing.
+        Shapes and sizes that follow from the values of numbers; without them, an array of unknown shape counts as 0 bytes.
     """
     sizes = []
     for number in fresh_registers(plan):
@@ -186,7 +186,7 @@ class CallMet(Struct):
     program : Program
         A function's.
     emits : Emits
-        What its tier can do with memory.
+        Abilities of its tier with memory.
     shapes : list of tuple of int
         Of its inputs; None before any call.
     values : dict

@@ -97,11 +97,11 @@ def last_uses(
     Parameters
     ----------
     program : Program
-        Whose registers they are.
+        The program of the registers.
     shared : dict, optional
-        What :func:`aliases` gives.
+        The result of :func:`aliases`.
     time : sequence of int, optional
-        When each instruction is done, its index by default: outputs are needed one after the last of them.
+        Position of each instruction in time, its index by default: outputs are needed one after the last of them.
     """
     shared = aliases(program) if shared is None else shared
     time = range(len(program.instructions)) if time is None else time

@@ -63,7 +63,7 @@ def lower(inputs: Sequence[Variable], outputs: Sequence[Variable], name: str) ->
     inputs : sequence of Variable
         In the order of the program's inputs; shared variables among them.
     outputs : sequence of Variable
-        What is wanted; may be inputs, constants or given twice.
+        The results; may be inputs, constants or given twice.
     name : str
         Of the function or loop.
 

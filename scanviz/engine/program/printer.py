@@ -84,7 +84,7 @@ def program_text(
     Parameters
     ----------
     program : Program
-        What is printed.
+        The printed program.
     loop : str, optional
         Print this loop alone, by its name.
     notes : Notes, optional

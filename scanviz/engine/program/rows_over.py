@@ -90,7 +90,7 @@ class _Arrays:
     Parameters
     ----------
     program : Program
-        Whose registers they are; its loops write no rows over others yet.
+        The program of the registers; its loops write no rows over others yet.
     """
 
     def __init__(self, program: Program) -> None:

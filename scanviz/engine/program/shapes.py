@@ -91,7 +91,7 @@ def shapes_and_sizes(
     Parameters
     ----------
     program : Program
-        What is run.
+        The program to run.
     inputs : sequence
         The shapes of its inputs, None where unknown.
     given : mapping, optional
@@ -123,7 +123,7 @@ def partial_shapes(
     Parameters
     ----------
     program : Program
-        What is run.
+        The program to run.
     inputs : sequence
         The shapes of its inputs, None where unknown.
     known : KnownValues, optional

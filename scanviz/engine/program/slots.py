@@ -20,11 +20,11 @@ class Passed(NamedTuple):
     Attributes
     ----------
     slot : SequenceSlot, StateSlot, CarrySlot or NonSequenceSlot
-        Through which slot.
+        The slot between the registers.
     outer, inner : int
         Registers around the loop and of the body.
     tap : int
-        Which row; 0 where it is no row.
+        The tap of the row; 0 where it is no row.
     rows : int
         Axes that the outer register has in front: 1 where the step is given a row of it.
     """

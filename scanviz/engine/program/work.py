@@ -58,7 +58,7 @@ def work_of(
     plan : Plan
         Of it, for the shapes in question.
     counts : str
-        Which operations are counted: those of floating-point numbers, or of all, integers among them, which take as long.
+        Counted operations: of floating-point numbers alone, or of all numbers, since operations of integers take as long.
 
     Examples
     --------

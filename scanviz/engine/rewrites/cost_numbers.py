@@ -33,9 +33,9 @@ class Calculated(NamedTuple):
     op : Op
         The operation.
     dtypes : tuple of str
-        Of what it is given.
+        The dtypes of its inputs.
     args : tuple of Polynomial
-        What it is given.
+        Its inputs.
     """
 
     op: Op
@@ -52,7 +52,7 @@ class NamedSizes(NamedTuple):
         All that a name stands for; names with a meaning that depends on values of arrays are left out.  Unknowns are sizes
         whose ``source`` is the position of an input, :class:`~scanviz.engine.sizes.polynomial.Call` and :class:`Calculated`.
     inputs : mapping of Unknown to str
-        What sizes of inputs are called.
+        Names of the sizes of inputs.
     """
 
     meanings: Mapping[str, tuple[Polynomial, ...]]
@@ -65,7 +65,7 @@ def named_sizes(meanings: Meanings, inputs: Sequence[Variable], names: Iterable[
     Parameters
     ----------
     meanings : dict
-        What they stand for, in sizes of variables.
+        Their meanings, in sizes of variables.
     inputs : sequence of Variable
         Of the function.
     names : iterable of str
@@ -176,7 +176,7 @@ class SizesMet:
     Parameters
     ----------
     named : NamedSizes
-        What the names stand for.
+        Meanings of the names.
     shapes : sequence of tuple of int
         Of the inputs; None of one that has none.
     values : mapping of int to int

@@ -32,7 +32,7 @@ class Record(Application, frozen=True, kw_only=True):
     Attributes
     ----------
     history : RewriteHistory
-        What it belongs to.
+        The history of the function.
     """
 
     history: RewriteHistory
@@ -78,13 +78,13 @@ class Version(NamedTuple):
     delta : Delta
         The nodes that changed.
     cost : Cost
-        What it costs.
+        Its cost.
     change : Change
-        What changed, for people.
+        The change, in words.
     occurrences : mapping of Apply to int
-        Which of the nodes with its node id an Apply is.
+        Position of an Apply among the nodes with its node id.
     meanings : dict
-        What the names of sizes in costs stand for; it grows from version to version.
+        Meanings of the names of sizes in costs; it grows from version to version.
     """
 
     record: Record | None
@@ -114,7 +114,7 @@ class RewriteHistory(Sequence[Record]):
     checked : set of Apply, optional
         Filled with the nodes whose types were found to hold.
     target : TargetTier
-        What will run the graph.
+        The tier that will run the graph.
     keeps : bool
         Whether what rules do and refuse is kept for :meth:`alone`: an observer will ask, and they need not be applied again.
 

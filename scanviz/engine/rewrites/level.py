@@ -109,15 +109,15 @@ class Refused(Struct, frozen=True):
     path : tuple of str
         The loops around the node.
     node : str
-        What the node is, in the user's names.
+        The node, in the user's names.
     node_id : int
-        The node.
+        Its id.
     source : str
         The user's line, or empty.
     why : str
         The precondition that failed.
     preconditions_met : int
-        How many held before it.
+        Number of preconditions that held before it.
     """
 
     rule: str
@@ -135,7 +135,7 @@ class Level:
     Parameters
     ----------
     outputs : sequence of Variable
-        What is wanted of it.
+        Its outputs.
     path : tuple of str
         Names of the loops around it, outermost first.
     loop : Scan or None
@@ -143,7 +143,7 @@ class Level:
     nodes : sequence of Apply, optional
         Its nodes in order of computation, where they are known.
     target : TargetTier
-        What runs it.
+        The tier that runs it.
 
     Attributes
     ----------

@@ -20,7 +20,7 @@ class Levels:
     Parameters
     ----------
     target : TargetTier
-        What runs the function.
+        The tier that runs the function.
     """
 
     def __init__(self, target: TargetTier = NUMPY) -> None:

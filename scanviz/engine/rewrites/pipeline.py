@@ -41,11 +41,11 @@ class Application(Struct, frozen=True):
     index : int
         Its number, from 0.
     phase, rule : str
-        When, and which.
+        Its phase and the rule.
     where : str
         File and line that the rule is written in.
     message : str
-        What it did, in one line.
+        The change, in one line.
     count : int
         Matches.
     paths : tuple of tuple of str
@@ -85,7 +85,7 @@ class _Run(Struct):
     refused : dict or None
         Phase and rule → its latest refusals, where they are wanted.
     levels : Levels
-        Where rules were asked; what did nothing in one phase does nothing in another, as long as the graph is the same.
+        Graphs at which rules were asked; a rule without effect in one phase is not asked again about the same graph.
     fired : list of str
         The rules that changed something, in order.
     changed, stopped : bool
@@ -142,7 +142,7 @@ def sweeps(
     checked : set of Apply, optional
         Filled with the nodes whose types were found to hold.
     target : TargetTier
-        What will run the graph.
+        The tier that will run the graph.
     """
     from scanviz.engine.rewrites.families import rules_of  # when it is used: it imports files of rules
 

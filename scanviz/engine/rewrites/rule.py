@@ -33,7 +33,7 @@ class Match(Struct, frozen=True, eq=False):
     Attributes
     ----------
     mapping : mapping of Variable to Variable
-        What is replaced by what; outputs of the node that nobody reads may be left out.
+        Variable → its replacement; unread outputs of the node may be left out.
     message : str
         One line: what it did, in the past or present tense, such as ``"3 operations leave the loop `rnn`"``.
     """
@@ -50,7 +50,7 @@ class Refusal(Struct, frozen=True):
     why : str
         The precondition that failed, in words.
     preconditions_met : int
-        How many preconditions held before it: of several refusals, the largest came nearest.
+        Number of preconditions that held before it: of several refusals, the largest came nearest.
     """
 
     why: str
@@ -78,7 +78,7 @@ class Rule(Struct, frozen=True, eq=False):
     name : str
         Unique; the documents' name where they have one.
     phases : tuple of str
-        When it runs.
+        The phases that apply it.
     on : frozenset of Declaration
         The operations it is meant for; empty for rules about a whole graph.
     act : callable
@@ -90,9 +90,9 @@ class Rule(Struct, frozen=True, eq=False):
     tags : frozenset of str
         Further names by which it can be selected: its phases, ``"scan"``, ``"general"``, ``"unsafe"``, ….
     file, line : str, int
-        Where it is written.
+        The place of its source.
     doc : str
-        What it does: the first line of its documentation.
+        The first line of its documentation.
     """
 
     name: str

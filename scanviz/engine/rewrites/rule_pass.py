@@ -35,7 +35,7 @@ class Applied:
     Attributes
     ----------
     message : tuple of Said
-        What was done where.
+        The changes, with their places.
     """
 
     __slots__ = ("_graph", "_make", "message")

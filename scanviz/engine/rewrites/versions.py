@@ -195,7 +195,7 @@ class Versions:
     Attributes
     ----------
     occurrences : dict of Apply to int
-        Which of the nodes with its node id an Apply is.
+        Position of an Apply among the nodes with its node id.
     """
 
     def __init__(self) -> None:
@@ -212,7 +212,7 @@ class Versions:
         nodes : sequence of Apply
             All nodes of the graph, each after those that it reads.
         outputs : sequence of Variable
-            What is wanted of it.
+            Its outputs.
         """
         before, ids = self._nodes, self._named(nodes)
         now: dict[NodeId, tuple[Apply, tuple[_Read, ...]]] = {}

@@ -27,9 +27,9 @@ class Arena(Struct, frozen=True):
     starts : mapping
         Slot → where the first of them begins, in bytes; without those whose rows are not in the arena.
     inner : int
-        Where the room for loops inside begins.
+        Offset of the memory for inner loops, in bytes.
     bytes : int
-        How long the arena is.
+        Length of the arena.
     """
 
     rows: Mapping[SlotKey, int]

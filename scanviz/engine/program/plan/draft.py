@@ -41,7 +41,7 @@ class Draft(Struct):
     Attributes
     ----------
     program : Program
-        What is planned.
+        The planned program.
     shapes : list
         The shape of each register, None where unknown.
     sizes : dict
@@ -49,7 +49,7 @@ class Draft(Struct):
     groups, fusions, local
         The instructions done as one, why these, and the registers that never leave one of them.
     emits : Emits
-        What the emitter can do.
+        Abilities of the emitter.
     made : dict
         Register → the index of the instruction that fills it.
     time, needed : list of int, dict

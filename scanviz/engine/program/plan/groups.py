@@ -38,7 +38,7 @@ def chains(program: Program, shapes: Sequence[ConcreteShape]) -> Grouped:
     Parameters
     ----------
     program : Program
-        Whose instructions they are.
+        The program of the instructions.
     shapes : sequence
         The shape of each register, None where it is not known.
     """

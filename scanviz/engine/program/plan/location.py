@@ -80,7 +80,7 @@ class Place(Struct, frozen=True):
     Attributes
     ----------
     location : Location
-        Where it lives.
+        The kind of its memory.
     shape : tuple of int or None
         Its shape, None where that depends on values.
     strides : tuple of int or None
@@ -125,7 +125,7 @@ class Store(Struct, frozen=True):
     Attributes
     ----------
     kind : StoreKind
-        How they lie.
+        The layout of the rows.
     dtype : str
         Of the rows.
     row : tuple of int or None
@@ -197,7 +197,7 @@ class Fusion(Struct, frozen=True):
     first, second : int
         The instructions, by index.
     register : int
-        What connects them.
+        The register that connects them.
     refusal : Refusal or None
         Why they are not done as one; None where they are.
     """
@@ -230,7 +230,7 @@ class Plan(Struct, frozen=True):
     buffers : tuple of (shape, dtype)
         The buffers to make.
     starts : tuple of int
-        Where each of them begins in the arena, in bytes.
+        Offset of each buffer in the arena, in bytes.
     arena : int
         Bytes of all buffers.
     idle : frozenset of int

@@ -84,9 +84,9 @@ def plan(
     shapes : sequence or None
         Of its inputs, None for each that may not be relied on; None if none may.
     groups : callable
-        Which instructions are done as one.
+        ``groups(program, shapes)`` gives the instructions that are done as one.
     emits : Emits
-        What the emitter can do with memory.
+        Abilities of the emitter with memory.
     strides : sequence, optional
         Of its inputs, in bytes, None for each that is not known.
     sizes : mapping, optional

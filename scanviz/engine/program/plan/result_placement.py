@@ -214,7 +214,7 @@ def place_buffers(draft: Draft, reuse: bool) -> None:
     Parameters
     ----------
     draft : Draft
-        What is decided so far; is changed.
+        The decisions so far; is changed.
     reuse : bool
         Whether buffers may be shared and written over.
     """

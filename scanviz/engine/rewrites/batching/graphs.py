@@ -57,7 +57,7 @@ def batched_graph(outputs: Sequence[Variable], known: Known, count: Variable) ->
     outputs : sequence of Variable
         The graph.
     known : mapping of Variable to BatchedRows
-        What replaces its variables.
+        Replacements of its variables.
     count : Variable
         The size of the axis, int64 scalar.
 

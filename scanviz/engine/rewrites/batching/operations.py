@@ -39,9 +39,9 @@ def batched(node: Apply, inputs: Sequence[Variable], rows: Sequence[bool]) -> Va
     node : Apply
         The operation on one row.
     inputs : sequence of Variable
-        What to compute with instead of its inputs.
+        Replacements of its inputs.
     rows : sequence of bool
-        Which of them have the leading axis.
+        True for each replacement with the leading axis.
     """
     row = BATCHING.get(node.op.declaration)
     if row is None or len(node.outputs) != 1 or not any(rows):

@@ -37,7 +37,7 @@ def vmap(
     out_axes : int, None, or a list or tuple of these
         For all results, or for each, where the axis is put; None for a result that is the same for all rows.
     axis_size : int or integer scalar, optional
-        How many rows there are; by default as the arguments have.
+        Number of rows; by default that of the arguments.
 
     Returns
     -------

@@ -199,7 +199,7 @@ def reindexed(read: Read, result: Variable, n: Dim, steps: Dim, fewer: Dim, kept
     n, steps, fewer : int or Polynomial
         Steps before, steps now, and the difference.
     kept : int or None
-        How many last rows the loop keeps, None for all.
+        Number of last rows that the loop keeps, None for all.
     """
     entry: IndexEntry = read.node.op.parameters.entries[read.entry]
     start: Dim

@@ -242,7 +242,7 @@ def too_much_memory(
     view : ScanView
         The loop.
     level : Level
-        What it is in.
+        The graph around it.
     held : sequence of Variable
         Variables of its step whose rows are held together.
     passing : sequence of Variable

@@ -79,9 +79,9 @@ def read_as_sequence(state: State, joined: Apply, view: ScanView, level: Level) 
     Parameters
     ----------
     state : State
-        The buffer, of which steps read their row and the next, and write the next.
+        The buffer.  A step reads its row and the next, and writes the next.
     joined : Apply
-        What joins the rows with what stands behind them.
+        The concatenation of the rows and the zeros behind them.
     view, level : ScanView, Level
         The loop, and the graph that it is in.
     """
@@ -164,7 +164,7 @@ class OneRowState(NamedTuple):
     last : callable
         ``last(rows)``: what stands for the last row of the buffer.
     message : str
-        What was done.
+        The change, in one line.
     """
 
     state: State

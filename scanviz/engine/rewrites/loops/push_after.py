@@ -191,11 +191,11 @@ class _RowSum(NamedTuple):
     Attributes
     ----------
     source : Variable
-        What is summed; the term itself where it is no sum.
+        The summed variable; the term itself where it is no sum.
     axes : tuple of int
-        Along which axes.
+        The summed axes.
     to_shape : Apply or None
-        What sums the sum to a shape that is known after the loop too, which comes to the same for the sum of all steps.
+        The sum to a shape that is known after the loop too; it commutes with the sum over steps.
     """
 
     source: Variable

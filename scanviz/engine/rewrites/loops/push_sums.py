@@ -41,9 +41,9 @@ class RunningSum(Struct, frozen=True, eq=False):
     state : State
         The state.
     term : Variable
-        What it adds: of the state's shape, or one that broadcasts to it.
+        The added term: of the state's shape, or one that broadcasts to it.
     readers : tuple of Apply
-        What reads the last row.
+        The readers of the last row.
     """
 
     state: State

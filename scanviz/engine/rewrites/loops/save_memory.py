@@ -41,13 +41,13 @@ class Read(Struct, frozen=True):
     node : Apply
         The index.
     entry : int
-        Which of its entries is about rows.
+        Position of the entry for rows.
     start, stop : int, Polynomial or None
         The numbers written there; a row's index is a start.
     front : int, Polynomial or None
-        How many first rows it needs, if that does not depend on n but as an upper bound.
+        Number of first rows that it needs, if n is no more than an upper bound of it.
     back : int or None
-        How many of the last rows it can do without, if it counts from the end.
+        Number of last rows that it does not need, if it counts from the end.
     exists : int, Polynomial or None
         The row's index, of a reader that is an error where there is no such row and counts, or may count, from the end.
     """

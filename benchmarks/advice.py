@@ -104,7 +104,7 @@ def main() -> None:
     parser.add_argument("kinds", nargs="*", metavar="KIND", help=f"of {', '.join(KINDS)}; all by default")
     parser.add_argument("--rounds", type=int, default=9, help="of both scripts in turn")
     parser.add_argument(
-        "--profiles", type=int, default=3, help="profiles of the first script, of which the median counts"
+        "--profiles", type=int, default=3, help="profiles of the first script; their median counts"
     )
     parser.add_argument("--json", help="write the rows there")
     options = parser.parse_args()

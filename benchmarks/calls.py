@@ -132,7 +132,7 @@ def measured(workers: list[Worker], name: str, how: str, rounds: int) -> dict[st
     return row
 
 
-def beside(rounds: int, settled: int) -> list[dict[str, Any]]:
+def beside(rounds: int, warmup: int) -> list[dict[str, Any]]:
     """Return the cost of a call without its steps, on each available tier."""
     import numpy as np
 
@@ -152,15 +152,15 @@ def beside(rounds: int, settled: int) -> list[dict[str, Any]]:
             ("one number", lambda steps, f=scalar: f(1.0, steps), BESIDE_US),
             ("value and gradient", lambda steps, f=slope: f(place, arrays[steps]), BESIDE_US),
         ):
-            settle(call, settled)
+            warm_up(call, warmup)
             few, many = (min(times) for times in in_turns(call, (FEW, MANY), rounds))
             cost = few - FEW * max(0.0, many - few) / (MANY - FEW)
             rows.append({"call": f"{name}, {tier}", "how": "beside its steps", "us": cost, "goal": goal})
     return rows
 
 
-def settle(call: Callable[[int], object], calls: int) -> None:
-    """Call a function until it is compiled where that pays: that is decided by counts."""
+def warm_up(call: Callable[[int], object], calls: int) -> None:
+    """Call a function often enough for its compilation, which depends on counts."""
     for steps in (FEW, MANY):
         for _ in range(calls):
             call(steps)

@@ -148,8 +148,8 @@ def check(family: str, name: str, found: list[Any], expected: list[Any]) -> None
         np.testing.assert_allclose(a.ravel(), b.ravel(), rtol=1e-6, atol=1e-9, err_msg=name)
 
 
-def settled(loop: Any, call: Callable[[], Any]) -> int:
-    """Call a function of scanviz until its loops are machine code, and short calls as a whole; return how many calls that took."""
+def warmed_up(loop: Any, call: Callable[[], Any]) -> int:
+    """Call a function of scanviz until its loops are machine code, and short calls as a whole; return the number of calls."""
     executable, elapsed = loop.executable, LONG
     for count in range(MOST_CALLS):
         made = [each for run in executable.flat.runners.values() for each in run.all_made()]
@@ -182,7 +182,7 @@ def run_one(workload: str, quick: bool) -> dict[str, Any]:
         check(family, f"{tool}: {workload}", outputs, expected)
         calls[tool] = lambda loop=loop: loop(*given)
         if tool in ("scanviz", "scanviz native"):
-            taken = settled(loop, calls[tool])
+            taken = warmed_up(loop, calls[tool])
             settled_after = taken if tool == "scanviz" else settled_after
     check(family, f"scanviz, later: {workload}", calls["scanviz"](), expected or [])
     times = in_turns(calls, QUICK_SECONDS if quick else SECONDS)
@@ -202,7 +202,7 @@ def run_one(workload: str, quick: bool) -> dict[str, Any]:
 def in_turns(calls: dict[str, Callable[[], Any]], seconds: float) -> dict[str, list[float]]:
     """Return the seconds of a call of each, round by round in another order; short ones are repeated.
 
-    Whoever comes after a tool that uses threads of NumPy's BLAS finds them awake, which is worth milliseconds.
+    A tool that runs after one with threads of NumPy's BLAS finds them awake, which saves milliseconds.
     """
     repeated: dict[str, int] = {}
     whole = 0.0

@@ -4,7 +4,7 @@
 
 Stated are the typical step, the parts of it and the hottest operation, and the parts of the whole run.  The instruments for steps
 are the CPU time of the thread, of the plain function with more and with fewer steps, and of its plain code with one operation done
-twice; for some loops also a copy by hand, each operation of which is left out in turn.  Those for the run are clocks in the script.
+twice; for some loops also a copy by hand, less one operation in turn.  Those for the run are clocks in the script.
 What parts come to above the whole, by the same instrument, is its error.  All is measured in turn, so that a machine that drifts
 changes all.  A figure that an instrument cannot measure to half its goal is uncertain and does not count.
 

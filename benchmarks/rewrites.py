@@ -104,12 +104,12 @@ def gain(name, make, sizes, goal, what, rounds, quick):
     mine = scanviz.function(inputs, wanted, mode=Mode("numpy", "all"))
     for a, b in zip(mine(*values), plain(*values), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-7, atol=1e-8)
-    without, with_all = interleaved([lambda: plain(*values), lambda: mine(*values)], rounds)
+    without, rewritten = interleaved([lambda: plain(*values), lambda: mine(*values)], rounds)
     return {
         "what": name,
         "without_ms": 1e3 * statistics.median(without),
-        "with_ms": 1e3 * statistics.median(with_all),
-        "gain": ratio(without, with_all),
+        "with_ms": 1e3 * statistics.median(rewritten),
+        "gain": ratio(without, rewritten),
         "goal": goal,
         "against": "no rewrites" if what == "all" else "all but ScanMerge",
     }
@@ -124,7 +124,7 @@ def rows_kept(quick):
     )
     f = scanviz.function([a], power[-1])
     values = np.full(width, 1.0 + 1e-9)
-    f(values)  # making code takes memory too
+    f(values)  # compilation takes memory too
     gc.collect()
     tracemalloc.start()
     found = f(values)

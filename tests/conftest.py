@@ -212,7 +212,7 @@ AT_WORK_S = 120.0  # seconds within which the engine's background work ends, how
 def pytest_runtest_teardown(item: pytest.Item) -> None:
     """Let no test leave an observer behind: functions of later tests would be watched, take other paths and need more memory.
 
-    Wait for the engine's threads after each test, so that none takes processors and memory from later tests.
+    Wait for the engine's threads after each test: they would take processors and memory from later tests.
     What outlived a full garbage collection outlives the others too, modules and caches mostly: it is left out from now on.
     """
     if _survived:

@@ -121,8 +121,8 @@ def test_a_rewrite_is_loaded_by_its_name_and_used_only_where_it_is_named():
     again = scanviz.function([x], x + x)
     assert "sum_of_equals" not in [done.rule for done in again.rewrites], "it is loaded, and nobody asked"
     assert rules.RULES["sum_of_equals"].where == "few_tools/rewrite.py:6"
-    with_all = scanviz.function([x], x + x, mode=scanviz.Mode().including("outside"))
-    assert "sum_of_equals" in [done.rule for done in with_all.rewrites]
+    including = scanviz.function([x], x + x, mode=scanviz.Mode().including("outside"))
+    assert "sum_of_equals" in [done.rule for done in including.rewrites]
 
 
 def test_a_rewrite_that_cannot_be_loaded_is_an_error_that_names_the_distribution():

@@ -1,4 +1,4 @@
-"""Tests are shared out among processes, but for whoever looks on; and each process has one thread for products."""
+"""Tests are distributed over processes, except under a debugger; each process has one thread for products."""
 
 import os
 import re
@@ -12,7 +12,7 @@ from tests.conftest import last_first, pytest_xdist_auto_num_workers
 
 
 def processes(**given):
-    """Return what is said of a command line: one process more than there are cores."""
+    """Return the number of processes for a command line: one more than there are cores."""
     usual = dict(capture="fd", trace=False, collectonly=False, file_or_dir=[])
     return pytest_xdist_auto_num_workers(SimpleNamespace(option=SimpleNamespace(**{**usual, **given})))
 

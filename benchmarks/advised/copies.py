@@ -1,4 +1,4 @@
-"""All rows of a part of a state, of which only the mean is needed: `copies`."""
+"""All rows of a part of a state, where only the mean is needed: `copies`."""
 
 from __future__ import annotations
 

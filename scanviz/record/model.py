@@ -183,9 +183,9 @@ class CostRecord(Strict, frozen=True):
     stamp_ns : float
         Calibrated cost of taking one.
     chunks : int
-        Batches of steps handed to the recorder.
+        Batches of steps sent to the recorder.
     chunk_ns : float
-        Calibrated cost of handing one over; 0 where that is measured, as part of ``recorder_ns``.
+        Calibrated cost of sending one; 0 where that is measured, as part of ``recorder_ns``.
     recorder_ns : int
         Measured observer overhead: notifying, aggregating, compiling instrumented code.
     values_ns : int

@@ -35,7 +35,7 @@ class OperationRecord(Strict, frozen=True):
         median of its times in the last calls in which all operations were timed; the average where there are none.
     mean_ns : float or None
         The average of all its times, slow ones included; None where unknown.  In a loop's step the average over all
-        steps, of which each timed one stands for those around it, the price of stamps taken off.
+        steps: each timed one stands for those around it, less the price of stamps.
     spread_ns : float
         The range of the middle half of its times, in a loop's step.
     measures : dict of str to float

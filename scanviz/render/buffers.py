@@ -151,7 +151,7 @@ def why_kind(variable: LoopVariableRecord) -> str:
 def _mitmot(variable: LoopVariableRecord, reads: str, writes: str) -> str:
     kinds = "multiple input taps, multiple output taps."
     if len(variable.writes) == 1:
-        return f"The step reads {reads}, of which a row was filled before the loop began, and writes {writes}: {kinds}"
+        return f"The step reads {reads}, where a row was filled before the loop began, and writes {writes}: {kinds}"
     return f"The step writes several rows, {writes}, and reads {reads}: {kinds}"
 
 

@@ -18,7 +18,7 @@ from scanviz.record.storage.merging import merged
 from scanviz.record.summary.run_breakdown import parts_of
 from scanviz.record.values import SourceRecord
 from tests.laws.law import law
-from tests.laws.parts import records
+from tests.laws.run_breakdown import records
 
 Placed = TypeVar("Placed", FunctionRecord, LoopRecord, OperationRecord)
 _FUNCTIONS = ("tanh", "exp", "sum")

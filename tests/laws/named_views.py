@@ -107,7 +107,7 @@ async def _check_tree(record: ProfileRecord) -> None:
     from scanviz.tui.app import ScanvizApp
     from scanviz.tui.model.source import Source
     from scanviz.tui.tree import RunTree
-    from tests.support.settled import unseen
+    from tests.support.idle import unseen
 
     app = unseen(ScanvizApp(Source(record, "p.scanviz")))
     async with app.run_test(size=(140, 60)) as pilot:

@@ -118,7 +118,7 @@ class Expected:
 
 @st.composite
 def walks(draw: st.DrawFn) -> Walk:
-    """Draw a loop that follows tables, some of which lead out of the table."""
+    """Draw a loop that follows tables; some lead out of the table."""
     size = draw(st.integers(1, 6))
     entries = st.lists(st.integers(-size, size + draw(st.integers(-1, 1))), min_size=size, max_size=size)
     return Walk(

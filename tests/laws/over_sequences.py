@@ -62,7 +62,7 @@ VALUES: dict[str, _Value] = {
     "product of matrices": lambda x, y, h: T.dot(x, T.dot(x.T, h)) * 0.1 if x.ndim == 2 else x * h,
     "transposed twice": lambda x, y, h: (x.T * 0.5).T + x if x.ndim else x,
 }
-READERS = ("nobody", "a sum", "a sum from the last on", "whoever called")
+READERS = ("nobody", "a sum", "a sum from the last on", "the caller")
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class OverCase:
     reader : str
         The reader of the last array after the loop.
     then : str
-        Who reads the outputs: ``"whoever called"``, ``"a loop"`` or ``"a gradient"``.
+        Who reads the outputs: ``"the caller"``, ``"a loop"`` or ``"a gradient"``.
     dtype : str
         Of all numbers.
     """
@@ -126,7 +126,7 @@ class OverCase:
                 wanted.append(T.sum(made[-1] * made[-1]))
             case "a sum from the last on":
                 wanted.append(T.sum(made[-1][::-1] * outputs[0]))
-            case "whoever called":
+            case "the caller":
                 wanted.append(made[-1])
         return inputs, wanted
 
@@ -160,7 +160,7 @@ CASES = st.builds(
     ),
     backwards=st.booleans(),
     reader=st.sampled_from(READERS),
-    then=st.sampled_from(["whoever called", "a loop", "a gradient"]),
+    then=st.sampled_from(["the caller", "a loop", "a gradient"]),
     dtype=st.sampled_from(["float64", "float32"]),
 )
 

@@ -354,7 +354,7 @@ async def _drawn(record: object, keys: list[str]) -> list[tuple[int, str]]:
     from scanviz.tui.app import ScanvizApp
     from scanviz.tui.model.source import Source
     from scanviz.tui.views import VIEWS
-    from tests.support.settled import unseen
+    from tests.support.idle import unseen
 
     app = unseen(ScanvizApp(Source(record, "any.scanviz")))  # type: ignore[arg-type]  # a ProfileRecord, whose class is not imported for this
     drawn = []

@@ -221,7 +221,7 @@ def stamps_and_interruptions_are_no_part_of_a_step(loop: Imagined) -> None:
         assert abs(part - time) <= error, (part, time, shown, expected)
 
 
-_TIMES = st.integers(1_000, 5_000) | st.integers(1_000, 10**8)  # more than the dearest stamps cost
+_TIMES = st.integers(1_000, 5_000) | st.integers(1_000, 10**8)  # more than the most expensive stamps
 _CHUNKS = st.integers(1, 4).flatmap(
     lambda parts: st.lists(
         st.lists(st.lists(_TIMES, min_size=parts + 2, max_size=parts + 2), min_size=1, max_size=COLD - 1),

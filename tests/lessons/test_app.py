@@ -23,7 +23,7 @@ from scanviz.record.errors import ScanvizValueError
 from scanviz.record.model import ProfileRecord
 from scanviz.tui.footer import Footer
 from scanviz.tui.help import is_explained, own_bindings
-from tests.support.settled import unseen
+from tests.support.idle import unseen
 
 drawn: list[tuple[str, tuple[str, ...]]] = []
 stepped: list[tuple[str, tuple[str, ...]]] = []

@@ -127,7 +127,7 @@ def test_each_sequence_of_a_batch_has_its_own_gradient(program, mode):
 
 
 def test_a_mask_of_multiplications_gives_the_same_in_the_mean_over_lengths():
-    """The mean of a state over the steps that count, by sum over length, of sequences of which one has no step at all."""
+    """The mean of a state over the steps that count, by sum over length; one sequence has no step at all."""
     h, mask = T.matrix("h"), T.matrix("mask")
     length = T.sum(mask, 0)
     means = T.where(length > 0, T.sum(h * mask, 0) / length, 0.0)

@@ -1,4 +1,4 @@
-"""Which loop is the back-propagation of which, after rewrites have merged loops and where loops are in loops."""
+"""Pairs of loops and their back-propagation, after rewrites have merged loops and where loops are in loops."""
 
 import pickle
 

@@ -105,7 +105,7 @@ def test_steps_of_counted_runs_belong_to_the_latest_code() -> None:
     operations = (OperationRecord(0, "tanh(h)", "operation", "", None),)
     text = LoopAggregate(LoopRecord(1, 1, None, "h", None, operations=operations), FREE)
     text.detailed = True
-    for tier, ns, closely, passed_over in (("numpy", 14_000, 20, 5), ("native", 200, 4, 900)):
+    for tier, ns, closely, counted in (("numpy", 14_000, 20, 5), ("native", 200, 4, 900)):
         text.made(tier, "machine code for the shapes met", 0)
         text.begin(1, 0, 0)
         for first in range(0, 64 * closely, 64):
@@ -113,7 +113,7 @@ def test_steps_of_counted_runs_belong_to_the_latest_code() -> None:
             text.take(1, StepSeries(1, first, times.sum(axis=0) + 10, times, np.full(64, 5), tier=tier))
             text.take(1, StepSeries(1, first, np.full(64, ns + 10), tier=tier))
         text.end(1, 128 * closely, 128 * closely * ns, 0, False)
-        for _ in range(passed_over):
+        for _ in range(counted):
             text.count((1, 1, 100, 100, 0, 100 * ns, ""))
     record = text.snapshot(0)
     assert record.step_times.p50_ns == pytest.approx(210, abs=15)  # though fewer of those with a time

@@ -80,7 +80,7 @@ def test_a_line_counts_in_all_loops_without_compilation():
     whole = RunPart("run", "rnn.py", 100)
     parts = [
         whole,
-        RunPart("code", "making code", 60, 60, 0, SourceRecord("rnn.py", 3), loop=1),
+        RunPart("code", "compilation", 60, 60, 0, SourceRecord("rnn.py", 3), loop=1),
         RunPart("operation", "tanh(x)", 10, 10, 0, step, loop=1),
         RunPart("operation", "∂x", 15, 15, 0, step, loop=2, rule="gradient"),
         RunPart("operation", "dot(x, W)", 20, 20, 0, SourceRecord("rnn.py", 8), loop=1),

@@ -54,7 +54,7 @@ LINKS = (
     _same("shifted", lambda m, x, w: x - w),
     _same("square", lambda m, x, w: x * x),
 )
-# how bad elements are left out; by the last two only those of the last row, of which the step's rows, or a state, are not read
+# how bad elements are left out; by the last two only those of the last row: its step's rows, or a state, are not read
 KINDS = ("where", "index", "state", "unread rows", "unread state")
 
 

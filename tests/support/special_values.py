@@ -35,7 +35,7 @@ def special_numbers(dtype: str) -> list[Any]:
 
 
 def moderate_numbers(dtype: str) -> list[Any]:
-    """Return numbers of which a few may be added and multiplied in any order without overflow."""
+    """Return numbers; sums and products of a few of them do not overflow in any order."""
     if dtype not in FLOATS:
         return special_numbers(dtype)
     return [

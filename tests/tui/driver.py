@@ -10,7 +10,7 @@ from textual.widgets import Static
 from scanviz.tui.app import ScanvizApp
 from scanviz.tui.model.source import Source
 from scanviz.tui.views import VIEWS
-from tests.support.settled import unseen
+from tests.support.idle import unseen
 from tests.tui.records_for_tui import traced_record
 
 PATIENCE = 120.0  # seconds; far more than is needed

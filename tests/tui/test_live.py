@@ -1,4 +1,4 @@
-"""A script under live observation: real processes, each of which may end or be ended at any time."""
+"""A script under live observation: real processes, which may end or be ended at any time."""
 
 import os
 import signal

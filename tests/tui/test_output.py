@@ -4,7 +4,7 @@ from scanviz.record.model import ProfileRecord
 from scanviz.tui.app import ScanvizApp
 from scanviz.tui.model.source import Source
 from scanviz.tui.views.output import PrintedPane
-from tests.support.settled import unseen
+from tests.support.idle import unseen
 from tests.tui.driver import waits
 
 

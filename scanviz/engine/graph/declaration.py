@@ -228,7 +228,7 @@ class Held(NamedTuple):
     parts : sequence of GraphPart
         In order; ``make`` is given the parts that were made again.
     node_ids : sequence of int
-        Birth ids of other nodes that the op refers to; where these get other ids, ``make`` is given those.
+        Ids of other nodes that the op refers to; ``make`` receives their new ids.
     """
 
     make: Callable[[Any, Sequence[Any], Sequence[int]], Op]

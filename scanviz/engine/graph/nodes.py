@@ -158,7 +158,7 @@ class Apply:
     provenance : Provenance
         Its origin.
     node_id : int
-        Birth id: kept when the node is only rebuilt because something below it changed.
+        Node id: kept when the node is only rebuilt because something below it changed.
     makers : tuple of Apply
         The Applies of its inputs, the last input first, as walks put them on a stack.
     inferred : bool

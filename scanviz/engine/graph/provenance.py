@@ -153,7 +153,7 @@ class Provenance:
     scans : tuple[str, ...]
         Names of the loops around it when it was built, outermost first.
     parents : tuple[int, ...]
-        Birth ids of the nodes a gradient or a rewrite made it from.
+        Node ids of the nodes that a gradient or a rewrite made it from.
     rule : str or None
         Name of the rewrite or gradient rule that made it; None if the user did.
     """

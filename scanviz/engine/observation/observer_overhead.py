@@ -23,7 +23,7 @@ class ObserverOverhead:
     Attributes
     ----------
     ns : int
-        Nanoseconds spent on observing so far: a running total, of which a timed block takes the difference.
+        Running total of nanoseconds spent on observing; a timed block takes the difference of two readings.
     waiting : Probe or None
         The probe of the thread's innermost call, if its begin is not reported yet.
     probes : dict of int to Probe

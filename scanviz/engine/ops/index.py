@@ -314,7 +314,7 @@ STATE_HISTORY = _of_rows(
 def state_history(rows: Variable, initial: Variable, offset: int) -> Variable:
     """Return ``rows`` with the ``offset`` rows that the loop started from in front.
 
-    ``initial`` is one row, or a stack of which the first ``offset`` count.  Where ``rows`` is the result of a loop, its own
+    ``initial`` is one row, or a stack: its first ``offset`` rows count.  Where ``rows`` is the result of a loop, its own
     buffer holds both and nothing is copied (:mod:`scanviz.engine.program.lower`).
     """
     return build_one(Op(STATE_HISTORY, HistoryParameters(offset)), rows, initial)

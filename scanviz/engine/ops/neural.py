@@ -43,7 +43,7 @@ def _lowest(dtype: np.dtype[Any]) -> Any:
 
 
 def _sums(powers: Array, axes: tuple[int, ...]) -> Array:
-    """Return the sums of exponentials of which the largest is 1; 1 too where all are 0, so that nothing is divided by 0."""
+    """Return the sums of exponentials with a maximum of 1; 1 too where all are 0, to avoid division by 0."""
     sums = np.asarray(np.add.reduce(powers, axes, keepdims=True))
     return np.asarray(np.maximum(sums, 1, out=sums))
 

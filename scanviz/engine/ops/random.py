@@ -119,7 +119,7 @@ def _shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
 
 
 def _arity(op: Op) -> tuple[int, int]:
-    """Return how many inputs a draw has: the state, sizes and parameters, of which probabilities of a choice may be missing."""
+    """Return the range of a draw's number of inputs: state, sizes and parameters; probabilities of a choice may be missing."""
     signature = _SIGNATURES[op.declaration.name]
     most = 1 + op.parameters.sizes + len(signature.parameters)
     return most - (signature.name == "choice"), most

@@ -76,7 +76,7 @@ class Instruction(Strict, frozen=True, tag_field="kind", tag="operation"):
     provenance : Provenance
         Its origin: the user's line.
     node_id : int
-        Birth id of the Apply it was made from.
+        Node id of the Apply that it was made from.
     frees : tuple[int, ...]
         Registers that nothing reads after it and no output is: their memory may be let go.
     """
@@ -112,8 +112,8 @@ class StateSlot(Strict, frozen=True):
     Attributes
     ----------
     kind : str
-        ``"sitsot"`` (``outer`` is the one initial row), ``"mitsot"`` (``outer`` has at least ``offset`` rows, of which the
-        first ``offset`` are used), ``"mitmot"`` (``outer`` is the whole buffer).
+        ``"sitsot"`` (``outer`` is the one initial row), ``"mitsot"`` (the first ``offset`` rows
+        of ``outer`` are used), ``"mitmot"`` (``outer`` is the whole buffer).
     reads, writes : tuple of (tap, register)
         The row of a tap at step t is row ``offset + t + tap`` of the state's buffer.
     offset : int
@@ -144,8 +144,8 @@ class StateSlot(Strict, frozen=True):
 class StepOutputSlot(Strict, frozen=True):
     """The value of ``inner`` at step t is row t of ``result`` (None if nothing uses it).
 
-    With ``backwards`` the rows lie in memory from the last to the first, where the tier can do that: the result is a view, of which
-    what is read from the last row on lies in order.  Where nothing else needs the rows of a sequence, ``over`` is its number among
+    With ``backwards`` the rows lie in memory from the last to the first, where the tier can do that.  The result is a view; its
+    rows from the last one on lie in order.  Where nothing else needs the rows of a sequence, ``over`` is its number among
     the loop's: the tier may write each row over the one that the step has read.
     """
 

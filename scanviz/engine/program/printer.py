@@ -65,7 +65,7 @@ class Notes(NamedTuple):
     refused: Callable[[Program, AnyInstruction], str] = lambda program, instruction: ""
 
 
-MOST_NAMES = 4  # registers of which an axis is kept apart, by name
+MOST_NAMES = 4  # names listed for each axis that a step keeps
 MOST_MIXINGS = 3  # instructions that are listed as mixing axes
 WIDEST = 56  # columns of text before the type; what is longer pushes its own line aside
 _INDENT = "  "

@@ -58,7 +58,7 @@ def scan(
     fn : callable
         The step.  Called once, on symbolic variables, in this order: each sequence's taps, each output's taps,
         non-sequences, each in the order given.  Returns outputs (a variable or a list of them), updates (a dict or a
-        list of pairs of shared variables and their new values), and :class:`until` (condition) last, each of which may be missing;
+        list of pairs of shared variables and their new values), and :class:`until` (condition) last.  Each may be missing;
         outputs and updates may come in either order.
     sequences : variable, array, dict or list of these, optional
         Arrays to run over, along the first dimension.  ``dict(input=x, taps=[-2, 0])`` passes ``x[t-2]`` and ``x[t]``.

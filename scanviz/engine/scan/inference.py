@@ -1,6 +1,6 @@
 """Types of a loop: its outer inputs and its results.
 
-The Scan op infers its outputs by it, so every loop is checked when it is built, whoever builds it: ``scan``, a rule or a gradient.
+The Scan op infers its outputs by it, so every loop is checked when ``scan``, a rule or a gradient builds it.
 What does not fit is a mistake inside scanviz here; what a user can do wrong was found before, with the user's names.
 """
 

@@ -1,7 +1,7 @@
 """Symbolic sizes: sums of products of unknown sizes, and the unknowns that they are made of.
 
 A length of rows is affine in unknown sizes, but the number of elements of an array is a product of them, and a cost is a sum of
-such products.  So the one type for sizes is a polynomial, of which an affine size is the usual case.  Its terms are its normal
+such products.  So the one type for sizes is a polynomial; most are affine.  Its terms are its normal
 form: two polynomials are equal for all values of their unknowns exactly if their terms are.
 
 A size is an int or a :class:`Polynomial` of :class:`Unknown` sizes of variables and of :class:`Call`, what is computed of sizes

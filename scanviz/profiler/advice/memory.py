@@ -137,7 +137,7 @@ def copies(place: SourcePlace) -> Iterator[Advice]:
         place,
         "copies",
         f"`{loop.name}` spends {share(copying, place.step_ns())} of a step on storing rows",
-        f"Most of it is `{largest.name}`, of which every row is stored. Where not all of them are needed, return a sum or a part"
+        f"Most of it is `{largest.name}`: every row is stored. Where not all of them are needed, return a sum or a part"
         " from the step, or read its last row alone (`[-1]`): then no more than that is kept. Estimate: storing in usual steps;"
         " touching new memory for the first time comes on top.",
         f"{duration(copying)} of {duration(place.step_ns())} a step, {amount(loop.steps)} steps; `{largest.name}` takes"

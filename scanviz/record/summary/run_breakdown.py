@@ -315,7 +315,7 @@ def _edges(loop: LoopRecord, room: int) -> list[_Tree]:
     recording = min(round(loop.cost_ns), room - code)
     around = max(0, min(loop.setup_ns, room) - code)
     return [
-        _leaf(loop, "code", "making code", code),
+        _leaf(loop, "code", "compilation", code),
         _leaf(loop, "around", "around the steps", min(around, room - code - recording)),
         _leaf(loop, "recording", "recording", recording, True),
     ]

@@ -17,7 +17,7 @@ from scanviz.engine.graph.types import TensorType
 from scanviz.engine.program.instructions import AnyInstruction, Instruction, LoopInstruction, Program
 from scanviz.engine.program.value_names import is_added_cast
 
-Place = tuple[int | None, ...]  # in a value; None along an axis on all of which the numbers may lie
+Place = tuple[int | None, ...]  # in a value; None along an axis where the numbers may lie anywhere
 MOST = 200  # values that are looked at
 
 

@@ -79,7 +79,7 @@ class ProfileView(TabView):
     ABOUT = (
         "Where the time goes: the operations of the loop's step, how a step divides into operations, storing rows and the "
         "loop itself, and the forward loop beside its back-propagation. Of a function: its loops, operations outside of "
-        "them, checks and copies, which add up to it, and below what the whole run was spent on. s sorts by the next "
+        "them, and call overhead, which add up to it, and below what the whole run was spent on. s sorts by the next "
         "column; enter shows the line that built an operation. p shows sizes, arrays filled with a constant, axes for broadcasting "
         "and checks of shapes too, which are one row else. ▶ marks what reads or gives the loop variable that was "
         "chosen in Variables."

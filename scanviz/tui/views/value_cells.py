@@ -142,7 +142,7 @@ def watch_value(expression: str, values: Mapping[str, Any], cut: Collection[str]
     values : mapping of str to numpy.ndarray
         Variables by name.
     cut : collection of str
-        Names of variables of which not all numbers were kept.
+        Names of variables with numbers that were not kept.
 
     Raises
     ------

@@ -28,7 +28,7 @@ STEPS = {
     ),
     "exchanged": (lambda t, b: T.set_subtensor(T.set_subtensor(b[t], b[t // 2])[t // 2], b[t]), [B0]),
     "table": (edit_distance, [T.zeros((51, 21))]),
-    "handed on": (lambda t, b, s: (b, s * 0.5 + b[t]), [B0, S0]),
+    "passed on": (lambda t, b, s: (b, s * 0.5 + b[t]), [B0, S0]),
     "old part": (lambda t, b: (T.set_subtensor(b[1:5], b[2:6]), b[t]), [B0, None]),
 }
 

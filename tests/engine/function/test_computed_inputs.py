@@ -127,7 +127,7 @@ def test_a_gradient_with_respect_to_a_replaced_variable_has_the_replacements_siz
 
 
 @pytest.mark.xfail(
-    reason="the gradient by h takes its size from x, of which h is made; where x is an input too, it has the size of x, not of other"
+    reason="h is made of x, and its gradient takes its size from x; where x is an input too, it has the size of x, not of other"
 )
 def test_a_gradient_has_the_replacements_size_when_the_original_depends_on_an_input(mode):
     x, other = T.vector("x"), T.vector("other")

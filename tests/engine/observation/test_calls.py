@@ -224,17 +224,17 @@ def test_an_unobserved_build_reports_nothing():
 
 
 class Sampling(Listener):
-    """Allows calls to be passed over, and counts those that were."""
+    """Allows calls to be counted only, and adds them up."""
 
     samples = True
 
     def __init__(self):
         super().__init__()
-        self.passed_over = []
+        self.counted = []
 
     def calls_counted(self, function, thread, elapsed_ns, checks_ns, copies_ns, observing_ns, runs):
         assert min(checks_ns, copies_ns, observing_ns) >= 0
-        self.passed_over += elapsed_ns
+        self.counted += elapsed_ns
 
 
 def test_a_counted_call_that_fails_after_its_run_is_reported_as_ended(monkeypatch):
@@ -243,9 +243,9 @@ def test_a_counted_call_that_fails_after_its_run_is_reported_as_ended(monkeypatc
     with observed_by(listener):
         for _ in range(CLOSE_CALLS + 2):
             f(np.ones(3))
-        pass_over(f, 2)
+        count_next(f, 2)
         notify_counted()
-        begun, passed = len(listener.begun), len(listener.passed_over)
+        begun, passed = len(listener.begun), len(listener.counted)
         monkeypatch.setattr(f, "_store", lambda updated, fresh: 1 // 0)
         with pytest.raises(ZeroDivisionError):
             f(np.ones(3))
@@ -253,22 +253,22 @@ def test_a_counted_call_that_fails_after_its_run_is_reported_as_ended(monkeypatc
         f(np.ones(3))
         notify_counted()
     assert passed and len(listener.begun) == len(listener.ended) == begun + 1
-    assert len(listener.passed_over) == passed + 1
+    assert len(listener.counted) == passed + 1
 
 
-def pass_over(f, calls):
-    """Let the next calls of a function be passed over, also where the last one was slow."""
+def count_next(f, calls):
+    """Let the next calls of a function be counted only, also where the last one was slow."""
     f._observed.sampler.left, f._observed.sampler.longest_ns = calls, sys.maxsize
 
 
-def passed_over_by(listener):
-    """Return a function whose next call is passed over."""
+def function_with_next_call_counted(listener):
+    """Return a function whose next call is counted only."""
     out, x = sums()
     f = scanviz.function([x], out)
-    while not listener.passed_over:
+    while not listener.counted:
         f(np.ones(3))
         notify_counted()
-    pass_over(f, 1)
+    count_next(f, 1)
     return f
 
 
@@ -276,7 +276,7 @@ def test_ctrl_c_at_any_place_of_a_counted_call_leaves_no_open_events():
     """It comes where a function begins, or where one of C has ended: then Python asks for signals."""
     listener, places, interrupted = Sampling(), 0, True
     with observed_by(listener):
-        f = passed_over_by(listener)
+        f = function_with_next_call_counted(listener)
         while interrupted:
             places, left, interrupted = places + 1, [places + 1], False
 
@@ -289,7 +289,7 @@ def test_ctrl_c_at_any_place_of_a_counted_call_leaves_no_open_events():
                     raise KeyboardInterrupt
 
             f(np.ones(3))
-            pass_over(f, 2)
+            count_next(f, 2)
             try:
                 sys.setprofile(traced)
                 f(np.ones(3))
@@ -329,7 +329,7 @@ def test_a_detached_observer_is_not_kept_alive():
     def calls():
         listener = Sampling()
         with observed_by(listener):
-            while len(listener.passed_over) < 200:
+            while len(listener.counted) < 200:
                 f(np.ones(3))
             scanviz.scan(lambda x_t: x_t + 1, x)
         return weakref.ref(listener)

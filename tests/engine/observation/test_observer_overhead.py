@@ -26,7 +26,7 @@ class Slow(Observer):
         self.seconds = seconds
         self.calls, self.own = [], []
         self.runs: dict[int, list[tuple[int, int]]] = {}
-        self.passed_over: dict[int, int] = {}
+        self.counted: dict[int, int] = {}
         self.steps: dict[int, list[int]] = {}
         self.outside: list[int] = []
 
@@ -43,7 +43,7 @@ class Slow(Observer):
 
     def loop_counted(self, function: int, runs: Any, control: bool) -> None:
         for loop, count, steps, longest, failed, elapsed_ns, _ in runs:
-            self.passed_over[loop] = self.passed_over.get(loop, 0) + count
+            self.counted[loop] = self.counted.get(loop, 0) + count
             each = [(steps - longest) // max(1, count - 1)] * (count - 1) + [longest]
             if failed:
                 each = [longest] * (count - failed) + [steps - longest * (count - failed)]
@@ -100,7 +100,7 @@ def test_an_observer_without_sampling_gets_the_times_of_all_steps() -> None:
     slow.samples = False
     with observed_by(slow):
         f(np.ones((400, 2)))
-    assert not slow.passed_over and sorted(map(len, slow.steps.values())) == [400, 800]
+    assert not slow.counted and sorted(map(len, slow.steps.values())) == [400, 800]
 
 
 def test_a_failed_counted_run_is_reported_with_its_steps() -> None:
@@ -139,7 +139,7 @@ def test_a_run_with_many_more_steps_than_before_is_observed(planted) -> None:
         f._observed.sampler.left = 0  # the next call is looked at
         f(np.ones(5000))
     (loop,) = slow.runs
-    assert slow.passed_over[loop] and slow.runs[loop][-1][0] == 5000
+    assert slow.counted[loop] and slow.runs[loop][-1][0] == 5000
     assert len(slow.steps[loop]) >= 5000
 
 

@@ -193,7 +193,7 @@ def test_products_of_states_or_outside_loops_get_no_advice() -> None:
 def halves(
     counted: bool = False, wanted: str = "shape", rewrites: str = "all", limit: bool = True
 ) -> ProfileRecord:
-    """Return a profile of a loop with a stop condition or 200 steps, of which hardly more than one row is read."""
+    """Return a profile of a loop with a stop condition or 200 steps; hardly more than one row is read."""
     a, n = T.vector("a"), T.lscalar("n")
 
     def step(x: Any) -> Any:

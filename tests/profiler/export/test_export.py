@@ -110,7 +110,7 @@ def test_measured_frames_are_exact_and_estimated_ones_are_scaled_to_fit():
     [cells] = [each for each in rnn.inside if each.kind == "loop"]
     assert cells.name == "cells" and cells.total_ns == INNER.total_ns
     parts = {each.name: each for each in rnn.inside}
-    assert parts["making code"].total_ns == sum(tier.total_ns for tier in RNN.tiers)
+    assert parts["compilation"].total_ns == sum(tier.total_ns for tier in RNN.tiers)
     dots = [parts[name].total_ns for name in ("dot(x[t], W)", "dot(h[t-1], U)")]
     assert abs(dots[0] / dots[1] - 1500 / 900) < 1e-3
 

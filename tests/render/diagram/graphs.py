@@ -84,7 +84,7 @@ def several_taps(gradient: bool = True, names: tuple[str, ...] = ("x", "y", "W",
 
 
 def dense(count: int, reads: int, seed: int = 0, name: str = "n", level: int = 0) -> GraphSnapshot:
-    """Return a graph of so many operations, each of which reads some earlier ones."""
+    """Return a graph of so many operations that read some earlier ones."""
     rng = random.Random(seed)
     known = [f"{name}{k}" for k in range(4)]
     leaves = leaves_of(known, "float64[]", level)

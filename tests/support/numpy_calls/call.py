@@ -70,7 +70,7 @@ def a_shape(rng: Random, least: int = 0, most: int = 3) -> tuple[int, ...]:
 
 
 def specials(shapes: Sequence[tuple[int, ...]], dtypes: Sequence[str]) -> Fill:
-    """Return a function that fills arrays with special numbers, of which a few may be added and multiplied."""
+    """Return a function that fills arrays with special numbers; a few of them may be added and multiplied."""
     return lambda rng: [
         special_array(rng, dtype, shape, moderate=True) for shape, dtype in zip(shapes, dtypes, strict=True)
     ]

@@ -12,7 +12,7 @@ from scanviz.engine.graph.nodes import Array
 from scanviz.engine.graph.types import FLOATS
 from tests.support.numpy_calls.call import NumpyCall, a_dtype, a_shape, call_of, specials, uniform
 
-# name → how many arguments, between which numbers each has a derivative, and of which it has one
+# name → for each argument the range in which it has a derivative
 _DOMAINS: dict[str, tuple[tuple[float, float], ...]] = {
     "xlogy": ((-2, 2), (0.3, 3)),
     "xlog1py": ((-2, 2), (-0.6, 3)),

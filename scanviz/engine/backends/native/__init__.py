@@ -1,4 +1,4 @@
-"""The native tier: LLVM compiles each loop to one function; operations around loops run on NumPy."""
+"""The native tier: LLVM compiles each loop to one function; operations outside of loops run on NumPy."""
 
 from __future__ import annotations
 

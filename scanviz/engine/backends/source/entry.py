@@ -48,7 +48,7 @@ def written_entry(writer: SourceWriter) -> Entry | None:
 
 
 def is_planned(loop: LoopInstruction, plan: Plan) -> bool:
-    """Return whether a plan knows all rows of a loop, so that none is checked when stored."""
+    """Return whether a plan knows the shapes of all rows of a loop: then no row is checked when stored."""
     inputs = (plan.places[number].shape for number in loop.body.inputs)
     stores = [plan.stores["state", k] for k in range(len(loop.states))]
     stores += [

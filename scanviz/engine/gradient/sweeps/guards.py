@@ -2,8 +2,8 @@
 
 ``where(x > 0, sqrt(x), 0)`` is 0 for all x below 0, and so is its derivative; but the cotangent of the branch that was not
 taken, 0, times the slope of the square root, infinity or NaN, is NaN, which then spreads to everything that x is computed
-from.  The same happens to rows that an index left out, to elements that ``max`` or ``clip`` did not choose, to steps of which
-no result is read.
+from.  The same happens to rows that an index left out, to elements that ``max`` or ``clip`` did not choose, to steps
+without a result that is read.
 So such products are made by ``multiply_no_nan``, which is 0 where the cotangent is.  It costs two ufuncs more, hence it stands
 only where it can matter:
 

@@ -331,7 +331,7 @@ def permutation(state: Words, x: Parameter, dtype: DType = "int64") -> Drawn:
     state : numpy.ndarray
         Generator state, uint64 of shape (4,).
     x : int or array_like
-        How many, or an array of which the first axis is permuted.
+        Number of integers to permute, or an array to permute along its first axis.
     dtype : dtype
         Integer dtype of the result where ``x`` is an int; an array keeps its own.
 

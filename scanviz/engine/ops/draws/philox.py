@@ -23,7 +23,7 @@ checked against the known answers published with Random123.  Not for cryptograph
 
 Few blocks are computed with Python's integers, many consecutive ones by NumPy's own generator of that name, which guarantees the
 same stream for the same key and counter.  Its import takes as long as thousands of blocks, so until then, and for scattered blocks,
-the formula is computed on arrays.  Whoever draws few blocks one after the other gets them from a larger piece computed ahead.
+the formula is computed on arrays.  Few consecutive blocks come from a larger piece computed ahead.
 """
 
 from __future__ import annotations

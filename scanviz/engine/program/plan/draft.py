@@ -2,7 +2,7 @@
 
 The parts of planning (rows, views, buffers) each decide for some registers and read what the ones before them decided; the draft
 is what they hand on.  How far the elements of a view lie apart is NumPy's own answer: the operation's meaning on an array of that
-shape and those strides, of which no element is read.
+shape and those strides; no element is read.
 """
 
 from __future__ import annotations

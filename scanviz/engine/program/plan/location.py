@@ -107,7 +107,7 @@ class StoreKind(Enum):
 
     ``WHOLE``: all of them.  ``TAKEN``: the array that a mitmot starts from, or a copy of it.  ``RING``: the last ones, those
     after the end from the beginning again.  ``PAIR``: two rows that change places.  ``SINGLE``: one row, written over by the
-    operation that reads it last, or handed on as it is.  ``HELD``: one number, a value.  ``NONE``: nothing is kept.
+    operation that reads it last, or passed on unchanged.  ``HELD``: one number, a value.  ``NONE``: nothing is kept.
     """
 
     WHOLE = "whole"
@@ -181,7 +181,7 @@ SHORTEST_OVER = 1 << 16
 def are_worth_over(rows: int, size: int, there: int) -> bool:
     """Return whether writing rows of ``size`` bytes over a sequence of ``there`` rows pays.
 
-    Whoever keeps few of many would keep all.
+    A loop that keeps few of many rows would have to keep all.
     """
     return 2 * rows >= there and size >= SHORTEST_OVER
 

@@ -1,6 +1,6 @@
 """Batched meanings: one operation over all rows at once instead of one a step.
 
-A row ``row(node, inputs, rows)`` of the table gives the output for all rows: ``inputs`` are the variables to compute with, of which
+A row ``row(node, inputs, rows)`` of the table gives the output for all rows.  ``inputs`` are the variables to compute with;
 those marked in ``rows`` have a leading axis more than the node's.  It gives None where this form of the operation has no batched
 meaning.  Operations of families that are imported late have their rows by name.
 """

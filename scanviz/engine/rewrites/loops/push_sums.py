@@ -1,6 +1,6 @@
 """Sums over the steps of a loop: PushOutDot1.
 
-A state that only adds up a term, of which only the last row is read, such as a weight gradient ``dW += x_t.T @ g_t``: a sum of
+The state only adds up a term, and only its last row is read, as of a weight gradient ``dW += x_t.T @ g_t``.  The sum of
 products of matrices is one product of all rows, [x_0; x_1; …]ᵀ [g_0; g_1; …], after the loop.
 
 The rows of one factor are kept anyway, those of the other may be a new result of the loop in place of the sum; their memory

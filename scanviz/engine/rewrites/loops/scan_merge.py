@@ -1,7 +1,7 @@
 """ScanMerge: loops over the same steps become one.
 
-Loops that take the same number of steps, none of which needs another, and that read something in common become one: what they
-compute alike is then computed once.  The joined loop has all their names.  A loop joins the first group that takes as many
+Independent loops that take the same number of steps and read a common input become one, so their common work is
+done once.  The joined loop has all their names.  A loop joins the first group that takes as many
 steps, is to be run the same way, reads one of its inputs and that it does not need; all loops of a level are placed in one walk.
 """
 

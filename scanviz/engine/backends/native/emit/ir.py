@@ -14,7 +14,7 @@ from scanviz.engine.backends.native.emit.store_forwarding import KnownMemory, St
 from scanviz.engine.backends.native.emit.values import Value, constant, is_integer, literal, size_of, type_of
 from scanviz.engine.graph.types import BOOLEAN
 
-PICKED = 32  # the longest value of which lanes are extracted: lanes of longer ones are loaded
+PICKED = 32  # the longest value whose lanes are extracted: lanes of longer ones are loaded
 
 
 @lru_cache(4096)

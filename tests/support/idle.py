@@ -2,7 +2,7 @@
 
 Textual's pilot waits until the process has used next to no processor time for a fiftieth of a second, twice for each key: half of the
 time of these tests, and wrong where the machine is busy with something else.  What an event loop has to do is known: functions that are
-ready, and timers that are nearly over.  The screen is drawn once everything has been said, instead of sixty times a second, and not at
+ready, and timers that are nearly over.  The screen is drawn after all messages, instead of sixty times a second, and not at
 all in an application that is :func:`unseen`: drawing is two fifths of the time of a test that asks widgets what they show.
 """
 
@@ -26,7 +26,7 @@ IN_TURN = (
 )
 
 
-async def settled(min_sleep: float = 0.0, max_sleep: float = PATIENCE) -> None:
+async def idle(min_sleep: float = 0.0, max_sleep: float = PATIENCE) -> None:
     """Wait until nothing is left to do and all of it is drawn, at most ``max_sleep`` seconds; threads are waited for as Textual does."""
     end = time.monotonic() + max_sleep
     app = active_app.get()
@@ -98,5 +98,5 @@ async def _mouse_after_drawing(
 
 textual.screen.Screen._compositor_refresh = _drawn_where_seen
 textual.pilot.Pilot._post_mouse_events = _mouse_after_drawing
-textual.app.wait_for_idle = textual.pilot.wait_for_idle = settled
+textual.app.wait_for_idle = textual.pilot.wait_for_idle = idle
 textual.screen.UPDATE_PERIOD = 0.2

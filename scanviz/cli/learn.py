@@ -7,6 +7,9 @@ and an exercise that is checked. Without a terminal, or with --text, it is print
 Jupyter notebooks that run, draw and check the same; their first cell installs scanviz, from REQUIREMENT if given: a wheel, a
 repository, whatever pip takes.
 
+--slides writes slides.html, which a browser projects and prints, the pictures as SVG files, and slides.pdf if Chromium is
+installed.
+
 for example:
   scanviz learn 1                             open the first lesson
   scanviz learn 3 --write three.py            work in an editor
@@ -18,7 +21,8 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from io import StringIO
 from pathlib import Path
@@ -41,6 +45,7 @@ OPTIONS = (
     Option(("--notebooks",), "FOLDER", "write the lessons, or lesson N, as Jupyter notebooks"),
     Option(("--no-solutions",), "", "leave hints and solutions out of the notebooks"),
     Option(("--install",), "REQUIREMENT", "what their first cell installs (default: this version)"),
+    Option(("--slides",), "FOLDER", "write slides of the lessons, or of lesson N, with their pictures"),
 )
 INDENT = " " * 5
 WIDEST = 100  # columns: longer lines are hard to read
@@ -50,8 +55,10 @@ DIVIDER = "# -- the exercise: complete what follows --\n"
 def main(arguments: list[str]) -> int:
     """Show the lessons and return the exit code: 1 if a checked exercise is wrong."""
     given = parse(arguments, OPTIONS)
+    wanted = [lesson(_number(given.rest))] if given.rest else lessons()
+    if given.slides is not None:
+        return _write_slides(wanted, Path(given.slides))
     if given.notebooks is not None:
-        wanted = [lesson(_number(given.rest))] if given.rest else lessons()
         text_of = partial(notebook_text, solutions=not given.no_solutions, requirement=given.install or "")
         return _write_notebooks(wanted, Path(given.notebooks), text_of)
     if not given.rest:
@@ -118,18 +125,43 @@ def _write(chosen: Lesson, path: Path) -> int:
 def _write_notebooks(wanted: Sequence[Lesson], folder: Path, text_of: Callable[[Lesson, str], str]) -> int:
     from scanviz.lessons.exercise import svg_of
 
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
+    with _new_files("--notebooks"):
         for one in wanted:
-            path = folder / notebook_name(one)
-            path.touch(exist_ok=False)
-            path.write_text(text_of(one, svg_of(one.program, one.picture)), "utf-8")
-            write_text(f"wrote {path}\n", sys.stdout)
+            _write_new(folder / notebook_name(one), text_of(one, svg_of(one.program, one.picture)))
+    return 0
+
+
+def _write_slides(wanted: Sequence[Lesson], folder: Path) -> int:
+    from scanviz.lessons.exercise import svg_of
+    from scanviz.lessons.slides import picture_name, slides, write_pdf
+
+    with _new_files("--slides"):
+        for one in wanted:
+            _write_new(folder / picture_name(one), svg_of(one.program, one.picture))
+        page = folder / "slides.html"
+        _write_new(page, slides(wanted))
+    pdf = write_pdf(page)
+    done = f"wrote {pdf}" if pdf else f"no PDF: Chromium is not installed; print {page} from a browser"
+    write_text(f"{done}\n", sys.stdout)
+    return 0
+
+
+def _write_new(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.touch(exist_ok=False)
+    path.write_text(text, "utf-8")
+    write_text(f"wrote {path}\n", sys.stdout)
+
+
+@contextmanager
+def _new_files(option: str) -> Iterator[None]:
+    """Turn an error of a file into one of the command line."""
+    try:
+        yield
     except OSError as error:
         raise UsageError(
-            f"{error.filename} cannot be written: {error.strerror}; --notebooks takes a folder without these files"
+            f"{error.filename} cannot be written: {error.strerror}; {option} takes a folder without these files"
         ) from None
-    return 0
 
 
 def _check(chosen: Lesson, path: Path) -> int:

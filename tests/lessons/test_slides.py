@@ -1,0 +1,61 @@
+"""Lessons as slides: a page for a browser, the pictures beside it, and a PDF where a browser can print it."""
+
+from __future__ import annotations
+
+import html
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from scanviz.cli import main
+from scanviz.lessons import exercise
+from scanviz.lessons import slides as module
+from scanviz.lessons.slides import picture_name, slides, write_pdf
+from scanviz.lessons.source import Lesson, lesson, lessons
+from tests.lessons.test_lessons import ALL
+from tests.render.page.browser import NAMES
+
+SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"></svg>\n'
+
+
+@pytest.mark.parametrize("one", ALL)
+def test_slides_have_the_question_the_program_its_output_the_picture_and_the_exercise(one: Lesson):
+    page = slides([one])
+    assert page.count("<section>") == 5
+    for part in (one.question, one.program, one.output, one.exercise):
+        assert html.escape(part) in page or html.escape(part, quote=False).replace('"', "&quot;") in page
+    assert f'src="{picture_name(one)}"' in page
+    assert not [given for given in (one.check, *one.hints) if html.escape(given) in page]
+    assert html.escape(one.solution) not in page
+
+
+def test_slides_load_nothing_from_the_network():
+    page = slides(lessons())
+    assert set(re.findall(r'(?:src|href)="([^"]*)"', page)) == {picture_name(one) for one in lessons()}
+    assert "http" not in re.sub(r"<pre>.*?</pre>", "", page, flags=re.DOTALL)
+
+
+def test_slides_are_written_to_new_files_alone(tmp_path: Path, monkeypatch, capsys):
+    monkeypatch.setattr(exercise, "svg_of", lambda *what: SVG)
+    monkeypatch.setattr(module, "BROWSERS", ("no such browser",))
+    folder = tmp_path / "new" / "slides"
+    assert main(["learn", "6", "--slides", str(folder)]) == 0
+    assert {path.name for path in folder.iterdir()} == {"06.svg", "slides.html"}
+    assert "no PDF: Chromium is not installed; print" in capsys.readouterr().out
+    assert (folder / "slides.html").read_text("utf-8") == slides([lesson(6)])
+    assert main(["learn", "6", "--slides", str(folder)]) == 2
+    assert "--slides takes a folder without these files" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_a_browser_prints_each_slide_as_a_page(tmp_path: Path):
+    if not any(map(shutil.which, NAMES)):
+        pytest.skip("no Chromium is installed: a PDF of slides (Debian: apt-get install chromium)")
+    for one in lessons():
+        (tmp_path / picture_name(one)).write_text(SVG, "utf-8")
+    page = tmp_path / "slides.html"
+    page.write_text(slides(lessons()), "utf-8")
+    pdf = write_pdf(page)
+    assert pdf is not None and len(re.findall(rb"/Type /Page\b", pdf.read_bytes())) == 5 * len(lessons())

@@ -76,6 +76,7 @@ def test_the_package_is_marked_as_typed() -> None:
 # imports, and what brings them where it is not a distribution of that name
 BROUGHT_BY = {
     "resvg_py": "resvg-py",
+    "markdown_it": "markdown-it-py",
     "IPython": "ipython",
     "textual_serve": "textual-serve",
     "aiohttp": "textual-serve",

@@ -104,12 +104,12 @@ def list_of_lessons() -> str:
         "For somebody who can program in Python with NumPy, and needs to know nothing else. Each lesson is one question, a program,"
         " its picture, the formal statement and an exercise, in about 20 minutes. They build on one another: begin with the first."
         " Here they can be read; `scanviz learn` in a terminal, or a notebook at the end of each page, runs them and checks what"
-        " you write."
+        " you write. Optional ones are for authors of rewrites."
     )
     questions = "\n".join(
-        f"{one.number}. [{one.title}](lessons/{one.number:02}.md)<br>{one.question}" for one in lessons()
+        f"{one.number}. [{one.entry}](lessons/{one.number:02}.md)<br>{one.question}" for one in lessons()
     )
-    return f"# Ten lessons\n\n{about}\n\n{questions}\n\n```{{toctree}}\n:hidden:\n\n{entries}\n```\n"
+    return f"# Twelve lessons\n\n{about}\n\n{questions}\n\n```{{toctree}}\n:hidden:\n\n{entries}\n```\n"
 
 
 def picture_that_opens(one: Lesson) -> str:

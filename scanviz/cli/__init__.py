@@ -28,7 +28,7 @@ COMMANDS = {
     "rewrites": "show how rewrites changed the graph, and why one did not apply",
     "program": "print the instructions that run",
     "native": "print the machine code of the loops",
-    "learn": "ten lessons on scan, with exercises that are checked",
+    "learn": "twelve lessons on scan, with exercises that are checked",
     "doctor": "show which backends and libraries work here",
 }
 _GROUPS = {  # by the first command of each

@@ -1,4 +1,4 @@
-"""Learn scan in ten lessons: from a for-loop to its gradient, its rewrites, and finding what is slow or NaN.
+"""Learn scan in twelve lessons: from a for-loop to its gradient, its rewrites, and finding what is slow or NaN.
 
 Without a number the lessons are listed. Lesson N opens in the terminal with its text, a program to change, run and step through,
 and an exercise that is checked. Without a terminal, or with --text, it is printed.
@@ -98,10 +98,11 @@ def _listed(columns: int) -> str:
     lines = []
     for one in lessons():
         lines += [
-            f"{one.number:3}  {one.title}",
+            f"{one.number:3}  {one.entry}",
             *wrap(one.question, columns, initial_indent=INDENT, subsequent_indent=INDENT),
         ]
-    return "".join(f"{line}\n" for line in [*lines, "", "scanviz learn 1 opens the first lesson."])
+    last = "scanviz learn 1 opens the first lesson. Optional ones are for authors of rewrites."
+    return "".join(f"{line}\n" for line in [*lines, "", *wrap(last, columns)])
 
 
 def _number(rest: Sequence[str]) -> int:

@@ -32,6 +32,8 @@ class Lesson(Struct, frozen=True):
         From 1.
     title : str
         Its heading, without the number.
+    optional : bool
+        Whether only authors of rewrites need it: its heading ends in "(optional)".
     question : str
         Its question.
     page : str
@@ -48,6 +50,7 @@ class Lesson(Struct, frozen=True):
 
     number: int
     title: str
+    optional: bool
     question: str
     page: str
     program: str
@@ -57,6 +60,17 @@ class Lesson(Struct, frozen=True):
     check: str
     solution: str
     hints: tuple[str, ...]
+
+    @property
+    def entry(self) -> str:
+        """The title in a list of lessons.
+
+        Examples
+        --------
+        >>> lesson(8).entry
+        'Who reaches whom (optional)'
+        """
+        return f"{self.title} (optional)" if self.optional else self.title
 
     @property
     def mode(self) -> tuple[str, ...]:
@@ -87,7 +101,7 @@ def lesson_from(text: str) -> Lesson:
     blocks: dict[str, str] = {}
     for found in _BLOCK.finditer(text):
         blocks.setdefault(found["kind"], found["text"])
-    heading = re.match(r"# (\d+)\. (.*)\n", text)
+    heading = re.match(r"# (\d+)\. (.*?)( \(optional\))?\n", text)
     question = re.search(r"^\*\*(.*?)\*\*$", text, re.MULTILINE | re.DOTALL)
     missing = [
         kind for kind in ("python", "output", "python exercise", *_FOR_THE_CHECK) if kind not in blocks
@@ -101,6 +115,7 @@ def lesson_from(text: str) -> Lesson:
     return Lesson(
         int(heading[1]),
         heading[2],
+        heading[3] is not None,
         question[1].replace("\n", " "),
         _to_read(text),
         blocks["python"],

@@ -14,6 +14,7 @@ def test_learn_lists_lessons_and_prints_one_with_hints_on_request(capsys, monkey
     listed = " ".join(printed.split())
     assert all(one.title in listed and one.question in listed for one in lessons())
     assert max(map(len, printed.splitlines())) <= 80 and "scanviz learn 1 opens" in listed
+    assert "8 Who reaches whom (optional)" in listed
     assert main(["learn", "6"]) == 0
     assert capsys.readouterr().out == lesson(6).page
     assert main(["learn", "6", "--hints"]) == 0
@@ -64,7 +65,7 @@ def test_learn_never_overwrites_a_file(tmp_path, capsys):
     assert "new file" in capsys.readouterr().err
 
 
-def test_an_eleventh_lesson_is_refused(capsys):
-    assert main(["learn", "11"]) != 0
-    assert "1 to 10" in capsys.readouterr().err
+def test_a_thirteenth_lesson_is_refused(capsys):
+    assert main(["learn", "13"]) != 0
+    assert "1 to 12" in capsys.readouterr().err
     assert main(["learn", "six"]) == 2

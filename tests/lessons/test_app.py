@@ -99,7 +99,7 @@ def use(
 def test_a_lesson_is_read_run_solved_with_hints_and_checked():
     async def walk(app: LearnApp, pilot: Pilot[None]) -> None:
         title = str(app.query_one("#title", Static).render())
-        assert "lesson 6 of 10" in title and "Folding" in title
+        assert "lesson 6 of 12" in title and "Folding" in title
         app.query_one("#program", TextArea).focus()  # an editor, which has uses of its own for some keys
         app.query_one("#program", TextArea).load_text("print('changed', 6 * 7)")
         await press(pilot, "f5")

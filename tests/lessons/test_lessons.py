@@ -43,8 +43,10 @@ def check(one: Lesson, answer: str) -> None:
             exec(compile(text, "lesson.py", "exec"), names)
 
 
-def test_there_are_ten_lessons_in_order():
-    assert [one.number for one in lessons()] == list(range(1, 11))
+def test_there_are_twelve_lessons_in_order_two_of_them_optional():
+    assert [one.number for one in lessons()] == list(range(1, 13))
+    assert [one.number for one in lessons() if one.optional] == [7, 8]
+    assert "(optional)" not in lesson(7).title and lesson(7).page.startswith(f"# 7. {lesson(7).entry}\n")
 
 
 @pytest.mark.parametrize("one", ALL)
@@ -149,6 +151,28 @@ def test_the_predicted_cells_are_those_of_the_loop():
     for step, predicted in ((-1, "before"), (0, "after_step_2"), (1, "after_step_1"), (2, "after_step_0")):
         held = rows_held(traces, loop.variables[index], index, step)
         assert held == dict(enumerate(map(float, reversed(names[predicted]))))
+
+
+def test_the_states_kept_by_checkpoints_are_those_that_scanviz_makes_room_for():
+    names: dict[str, Any] = {}
+    exec(lesson(11).solution, names)
+    start, weight = scanviz.tensor.vector("start"), scanviz.tensor.vector("weight")
+    more = set()
+    for steps, every in ((120, 6), (120, 20), (60, 4), (1000, 10)):
+        y, _ = scanviz.scan_checkpoints(
+            lambda y, weight: scanviz.tensor.tanh(y * weight),
+            None,
+            start,
+            weight,
+            n_steps=steps,
+            save_every_N=every,
+            name="y",
+        )
+        f = scanviz.function([start, weight], scanviz.grad(y[-1].sum(), weight))
+        held = f.memory_forecast(np.ones(1000), np.ones(1000)).loops
+        rows = (held["y_outer"] + held["y_inner#2"]) / 8000
+        more.add(rows - names["states_kept"](steps, every))
+    assert len(more) == 1  # besides them, the same few rows for any number of steps
 
 
 def test_an_open_place_is_named_with_its_line():

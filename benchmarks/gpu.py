@@ -18,6 +18,7 @@ import importlib.util
 import json
 import os
 import random
+import signal
 import statistics
 import subprocess
 import sys
@@ -116,6 +117,7 @@ def marked_files() -> list[str]:
 
 def suite(name: str, arguments: list[str], patience: float | None) -> dict[str, Any]:
     """Run a part of the tests, print how it ended, and return that with the end of its output."""
+    print(f"{name:10} {PARTS[name]} …", flush=True)
     begun = time.monotonic()
     status, output = apart(arguments, patience)
     lines = output.strip().splitlines() or ["no output"]
@@ -130,14 +132,15 @@ def apart(arguments: list[str], patience: float | None) -> tuple[int, str]:
     """Run Python in a process of its own and return its exit code and output; it is ended after so many seconds."""
     variables = {**os.environ, "PYTHONPATH": str(REPOSITORY), "OPENBLAS_NUM_THREADS": "1"}
     command = [sys.executable, *arguments]
-    with subprocess.Popen(
-        command, cwd=REPOSITORY, env=variables, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    ) as process:
+    pipes: dict[str, Any] = dict(stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    with subprocess.Popen(command, cwd=REPOSITORY, env=variables, start_new_session=True, **pipes) as process:
         try:
             output, _ = process.communicate(timeout=patience)
-        except subprocess.TimeoutExpired:
-            process.kill()
+        except BaseException as error:
+            os.killpg(process.pid, signal.SIGKILL)  # the processes that it started, too
             output, _ = process.communicate()
+            if not isinstance(error, subprocess.TimeoutExpired):
+                raise
             return 1, f"{output}\nno end after {patience:.0f} s"
     return process.returncode, output
 
@@ -182,6 +185,7 @@ def one(name: str, check: bool) -> dict[str, Any]:
         assert errors[tool] < workload.tolerance, f"{tool} differs by {errors[tool]:.2g}: {name}"
     row: dict[str, Any] = {"workload": name, "target_ms": workload.target, "floor_ms": workload.floor}
     row |= {"error": errors, "missing": [tool for tool in TOOLS if tool not in calls]}
+    row["scanviz_ran"] = importlib.import_module("gpu_programs.scanviz_loops").how(calls["scanviz"])
     if check:
         return row
     times = in_turns(calls)

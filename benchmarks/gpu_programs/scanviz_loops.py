@@ -10,9 +10,18 @@ from scanviz import tensor as T
 MODE = "cupy"
 
 
-def _call(inputs, output, given, **options):
-    f = scanviz.function(inputs, output, mode=MODE, **options)
-    return waiting(f, *given)
+def _call(inputs, output, given):
+    f = scanviz.function(inputs, output, mode=MODE)
+    call = waiting(f, *given)
+    call.function = f
+    return call
+
+
+def how(call):
+    """Return how the loops of a function ran, in words."""
+    return [
+        made.why for runner in call.function.executable.flat.runners.values() for made in runner.all_made()
+    ]
 
 
 def _inputs(*names_and_ndim):

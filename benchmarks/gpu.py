@@ -102,7 +102,7 @@ def commands(seconds: float, jobs: int) -> dict[str, list[str]]:
     in_place = ["-p", f"{TESTS.replace('/', '.')}.real_library", "-m", "not gpu"]
     limits = ["--minutes", str(seconds / 60), "--jobs", str(jobs)]
     return {
-        "tests": [*pytest, "-m", "gpu", "-rP", *marked_files()],
+        "tests": [*pytest, "-m", "gpu", "-rfEP", *marked_files()],
         "stand-in": [*pytest, *in_place, TESTS],
         "laws": ["-m", "tests.laws", "--tier", "cupy", *limits],
     }

@@ -8,6 +8,8 @@ import types
 import cupy
 
 import tests.engine.backends.cupy.fake_cupy as fake
+from scanviz.engine.backends.cupy import fused_loop
+from tests.support.host_kernels import HostLauncher
 
 
 class _DeviceArray(type):
@@ -29,8 +31,9 @@ class RealCupy(types.ModuleType):
 
     extensions = None  # those of cupyx
 
-    def __init__(self):
+    def __init__(self, kernel_launcher=None):
         super().__init__("cupy")
+        self.kernel_launcher = launcher if kernel_launcher else fake._no_kernels
         self.waits = 0
         self.cuda = types.SimpleNamespace(**vars(cupy.cuda) | {"get_current_stream": self._stream})
         self._streams = {}
@@ -41,6 +44,17 @@ class RealCupy(types.ModuleType):
     def _stream(self):
         current = cupy.cuda.get_current_stream()
         return self._streams.setdefault(current.ptr, CountedStream(self, current))
+
+
+def launcher(source, name):
+    """Return what launches a kernel on the device, and counts it."""
+    launch = fused_loop.launcher(cupy, source)
+
+    def counted(*arguments):
+        HostLauncher.launches += 1
+        launch(*arguments)
+
+    return counted
 
 
 class CountedStream:

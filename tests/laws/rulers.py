@@ -96,29 +96,14 @@ def trace_of(seen: SeenLoop) -> TraceRecord:
 @law(sample=40, seen=SEEN)
 def a_row_is_shown_with_its_value_or_as_unknown(seen: SeenLoop) -> None:
     """A ruler shows the true value of a row or marks it unknown; rows touched by a kept step are known."""
-    from scanviz.tui.text.ruler import rows_held
+    from scanviz.render.row_values import rows_held
 
     after, _ = seen.run()
     trace = trace_of(seen)
     for step in range(-1, STEPS):
-        text = rows_held([trace], seen.variable, 0, step)
+        text = {row: value.mean for row, value in rows_held([trace], seen.variable, 0, step).items()}
         assert text == {row: after[step + 1][row] for row in text}, (step, text)
         if step in seen.kept:
             assert set(seen.rows(seen.writes, step)) <= text.keys()
         if step + 1 in seen.kept:
             assert set(seen.rows(seen.reads, step + 1)) <= text.keys()
-
-
-@law(sample=40, seen=SEEN)
-def the_page_and_the_terminal_show_the_same_rows(seen: SeenLoop) -> None:
-    """The page's spans of steps give each row after each step the ruler's value."""
-    from scanviz.render.page.data import spans_of
-    from scanviz.tui.text.ruler import rows_held
-
-    after, _ = seen.run()
-    trace = trace_of(seen)
-    spans = spans_of(trace, seen.variable, 0)
-    for step in range(STEPS):
-        text = {row: mean for row, first, end, mean in spans if first <= step and (end is None or step < end)}
-        assert text == {row: after[step + 1][row] for row in text}, (step, text)
-        assert text == rows_held([trace], seen.variable, 0, step), step

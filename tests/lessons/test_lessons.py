@@ -18,7 +18,7 @@ import scanviz
 from scanviz.lessons.exercise import check_exercise, check_here, draw_in_characters, run_program, with_steps
 from scanviz.lessons.source import Lesson, lesson, lesson_from, lessons
 from scanviz.record.errors import ScanvizValueError
-from scanviz.tui.text.ruler import rows_held
+from scanviz.render.row_values import rows_held
 from tests.lessons.wrong_answers import WRONG_ANSWERS
 
 RESULTS = Path(__file__).parents[2] / "benchmarks" / "results"
@@ -150,7 +150,8 @@ def test_the_predicted_cells_are_those_of_the_loop():
     traces = [trace for trace in record.traces if trace.loop == loop.key]
     for step, predicted in ((-1, "before"), (0, "after_step_2"), (1, "after_step_1"), (2, "after_step_0")):
         held = rows_held(traces, loop.variables[index], index, step)
-        assert held == dict(enumerate(map(float, reversed(names[predicted]))))
+        texts = {row: value.text for row, value in held.items()}
+        assert texts == dict(enumerate(map(str, reversed(names[predicted]))))
 
 
 def test_the_states_kept_by_checkpoints_are_those_that_scanviz_makes_room_for():

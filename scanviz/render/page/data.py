@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import math
 import shlex
-from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -34,64 +33,9 @@ from scanviz.record.traces.blame import chain_of_blame
 from scanviz.record.traces.model import TracedVariableRecord, TraceRecord
 from scanviz.render.buffers import called, later_uses, rows_before, why_kind
 from scanviz.render.diagram.connections import ConnectionMatrix, connection_matrix
+from scanviz.render.row_values import row_spans
 
-# Contents of buffer rows for the page's player: spans of steps after which a row's content is known.
-#
-# A step writes its rows at its end.  Between two writes a row does not change, so one value that was read or written there holds
-# for the whole span.
-
-_MEAN, _NAN, _INF = 2, 3, 4  # columns of statistics
-_HAVE_NO_TAPS = ("sequence", "nitsot")
 _NO_ROWS = np.zeros((0, 0))
-
-Span = tuple[
-    int, int, int | None, float
-]  # row, first step, step before which it ends (None: it does not), mean of the row
-
-
-def spans_of(trace: TraceRecord, variable: LoopVariableRecord, index: int) -> list[Span]:
-    """Return the known content of a loop variable's buffer after each step, NaN for rows with a bad number.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> read, written = np.array([[0.0, 1, 0.25, 0, 0], [0.0, 1, 0.5, 0, 0]]), np.array([[0.0, 1, 0.5, 0, 0], [0.0, 2, 1.5, 0, 0]])
-    >>> variables = (
-    ...     TracedVariableRecord("h[t-1]", "input", 0, -1, statistics=read),
-    ...     TracedVariableRecord("h[t]", "output", 0, 0, statistics=written),
-    ... )
-    >>> h = LoopVariableRecord("sitsot", "h", reads=(-1,), writes=(0,))
-    >>> spans_of(TraceRecord(1, 0, 2, (0, 1), variables=variables), h, 0)
-    [(0, 0, None, 0.25), (1, 0, None, 0.5), (2, 1, None, 1.5)]
-    """
-    before = rows_before(variable)
-    found: dict[tuple[int, int], Span] = {}
-    for row, after, mean in _seen(trace, variable, index, before):
-        writes = sorted(row - before - tap for tap in variable.writes)
-        place = bisect_right(writes, after)
-        first = max(0, writes[place - 1]) if place else 0
-        end = writes[place] if place < len(writes) else None
-        if end is None or end > first:
-            found[row, first] = row, first, end, mean
-    return [found[key] for key in sorted(found)]
-
-
-def _seen(
-    trace: TraceRecord, variable: LoopVariableRecord, index: int, before: int
-) -> Iterator[tuple[int, int, float]]:
-    """Iterate over known rows: the row, the first step after which it is known (-1: initially), and its mean."""
-    for traced in trace.variables:
-        if traced.variable != index or (traced.tap is None and variable.kind not in _HAVE_NO_TAPS):
-            continue
-        shift = 0 if variable.kind in _HAVE_NO_TAPS else (traced.tap or 0) + before
-        for place, at in enumerate(trace.steps):
-            yield at + shift, at if traced.role == "output" else at - 1, _mean(traced, place)
-
-
-def _mean(traced: TracedVariableRecord, place: int) -> float:
-    values = traced.statistics[place]
-    return math.nan if values[_NAN] or values[_INF] else float(values[_MEAN])
-
 
 MOST_NUMBERS = 8  # of a value that the page shows
 MOST_OUTSIDE = 30  # operations outside of loops that stand in the table of the whole run
@@ -242,13 +186,20 @@ def _buffer(variable: LoopVariableRecord) -> dict[str, Any]:
 
 
 def _rows_held(record: ProfileRecord) -> dict[str, list[list[list[Any]]]]:
-    """Return the known content of buffers in the first kept run of each loop, by loop and loop variable."""
+    """Return the known means of rows in the first kept run of each loop, by loop and loop variable.
+
+    A mean stands with its row, the first step after which the row has it, and the step after which it has it no more.
+    """
     loops = {loop.key: loop for loop in record.loops}
     found: dict[str, list[list[list[Any]]]] = {}
     for trace in record.traces:
         if trace.loop in loops and str(trace.loop) not in found:
             found[str(trace.loop)] = [
-                [[*span[:3], *_numbers(span[3:], 5)] for span in spans_of(trace, variable, index)]
+                [
+                    [span.row, max(0, span.first), span.end, *_numbers([span.value.mean], 5)]
+                    for span in row_spans([trace], variable, index)
+                    if span.end is None or span.end > 0
+                ]
                 for index, variable in enumerate(loops[trace.loop].variables)
             ]
     return found

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from textwrap import fill
 
 from msgspec import Struct, field
@@ -14,59 +13,25 @@ from scanviz.record.graphs.graph import LoopVariableRecord
 from scanviz.record.loops import LoopRecord
 from scanviz.record.plain_text import sanitize
 from scanviz.record.summary.glosses import gloss
-from scanviz.record.traces.model import TracedVariableRecord, TraceRecord
+from scanviz.record.traces.model import TraceRecord
 from scanviz.render.buffers import backward_name, called, carried, rows_before, rows_read, rows_written
+from scanviz.render.row_values import number, rows_held
 from scanviz.tui.model.linked_selection import NO_SIGN, SIGN
 from scanviz.tui.model.state import ViewState
 from scanviz.tui.text.colours import CYAN, RED
-from scanviz.tui.text.value_text import number
 
 # What the rows of a buffer hold at a step, as shades: known of steps whose values were kept or computed again.
 
 SHADES = " ░▒▓█"
 NEAR = 128  # steps before and after the one that is looked at: no ruler shows rows of others
-_MEAN, _NAN, _INF = 2, 3, 4  # columns of statistics
-_HAVE_NO_TAPS = ("sequence", "nitsot")
 
 
-def rows_held(
+def means_held(
     traces: Iterable[TraceRecord], variable: LoopVariableRecord, index: int, step: int
 ) -> dict[int, float]:
-    """Return the mean of each known row of a buffer after a step, NaN for rows with NaN or infinities.
-
-    A row is what was last written to it, or read from it; and what a later step reads of it, if no step writes it until then.
-    Step -1 is before the first.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from scanviz.record.traces.model import TracedVariableRecord
-    >>> read, written = np.array([[0.0, 1, 0.25, 0, 0], [0.0, 1, 0.5, 0, 0]]), np.array([[0.0, 1, 0.5, 0, 0], [0.0, 2, 1.5, 0, 0]])
-    >>> variables = (
-    ...     TracedVariableRecord("h[t-1]", "input", 0, -1, statistics=read),
-    ...     TracedVariableRecord("h[t]", "output", 0, 0, statistics=written),
-    ... )
-    >>> h = LoopVariableRecord("sitsot", "h", reads=(-1,), writes=(0,))
-    >>> trace = TraceRecord(1, 0, 2, (0, 1), variables=variables)
-    >>> rows_held([trace], h, 0, -1), rows_held([trace], h, 0, 1)
-    ({0: 0.25}, {0: 0.25, 1: 0.5, 2: 1.5})
-    """
-    now = _moment(step, True)
-    last: dict[int, tuple[int, float]] = {}  # row → the last moment at which it was seen up to now, its mean
-    later: dict[int, tuple[int, float]] = {}  # row → the first moment at which it is read after
-    for row, at, written, mean in _seen(traces, variable, index, step):
-        moment = _moment(at, written)
-        if moment <= now:
-            last[row] = max(last.get(row, (moment, mean)), (moment, mean), key=lambda one: one[0])
-        elif not written:
-            later[row] = min(later.get(row, (moment, mean)), (moment, mean), key=lambda one: one[0])
-    found = {}
-    for row in sorted({*last, *later}):
-        if row in last and not _written_between(variable, row, last[row][0], now):
-            found[row] = last[row][1]
-        elif row in later and not _written_between(variable, row, now, later[row][0]):
-            found[row] = later[row][1]
-    return found
+    """Return the mean of each known row of a buffer after a step, NaN for rows with NaN or infinities."""
+    held = rows_held(traces, variable, index, step, range(step - NEAR, step + NEAR + 1))
+    return {row: value.mean for row, value in held.items()}
 
 
 def are_numbers(traces: Iterable[TraceRecord], index: int) -> bool:
@@ -74,38 +39,6 @@ def are_numbers(traces: Iterable[TraceRecord], index: int) -> bool:
     return all(
         math.prod(seen.shape) == 1 for trace in traces for seen in trace.variables if seen.variable == index
     )
-
-
-def _moment(step: int, written: bool) -> int:
-    """Return the order of a step's reads and writes as a number: a step writes after it has read."""
-    return 2 * step + written
-
-
-def _seen(
-    traces: Iterable[TraceRecord], variable: LoopVariableRecord, index: int, step: int
-) -> Iterator[tuple[int, int, bool, float]]:
-    """Yield known rows: row, step, whether the step wrote it, and its mean."""
-    before = rows_before(variable)
-    for trace in traces:
-        near = range(bisect_left(trace.steps, step - NEAR), bisect_right(trace.steps, step + NEAR))
-        for traced in trace.variables:
-            if traced.variable != index or (traced.tap is None and variable.kind not in _HAVE_NO_TAPS):
-                continue
-            shift = 0 if variable.kind in _HAVE_NO_TAPS else (traced.tap or 0) + before
-            for place in near:
-                at = trace.steps[place]
-                yield at + shift, at, traced.role == "output", _mean(traced, place)
-
-
-def _mean(variable: TracedVariableRecord, place: int) -> float:
-    values = variable.statistics[place]
-    return math.nan if values[_NAN] or values[_INF] else float(values[_MEAN])
-
-
-def _written_between(variable: LoopVariableRecord, row: int, after: int, until: int) -> bool:
-    """Return whether a row is written between two moments."""
-    before = rows_before(variable)
-    return any(after < _moment(row - before - tap, True) <= until for tap in variable.writes)
 
 
 def shades(rows: Mapping[int, float], wanted: Iterable[int]) -> dict[int, str]:
@@ -152,6 +85,7 @@ def rulers(
         Steps of the run; by default those of the longest.
     """
     steps = loop.longest_run if steps is None else steps
+    backwards = loop.gradient_of is not None
     text = Text()
     ordered = sorted(
         ((variable, k) for k, variable in enumerate(loop.variables) if variable.kind in _BUFFERS),
@@ -165,9 +99,8 @@ def rulers(
         )
         text.append(f"  {_kind(variable, width)}", style="not bold dim")
         text.append("\n")
-        text.append_text(
-            ruler(variable, state.step, steps, width, contents(known, variable, index, state.step))
-        )
+        held = contents(known, variable, index, state.step)
+        text.append_text(ruler(variable, state.step, steps, width, held, backwards=backwards))
         text.append("\n")
     return text
 
@@ -190,7 +123,7 @@ class Contents(Struct, frozen=True):
 
 def contents(known: Sequence[TraceRecord], variable: LoopVariableRecord, index: int, step: int) -> Contents:
     """Return the known rows of a loop variable's buffer near a step."""
-    before, after = (rows_held(known, variable, index, at) for at in (step - 1, step))
+    before, after = (means_held(known, variable, index, at) for at in (step - 1, step))
     return Contents(before, after, are_numbers(known, index))
 
 
@@ -201,12 +134,19 @@ def _kind(variable: LoopVariableRecord, width: int) -> str:
 
 
 def ruler(
-    variable: LoopVariableRecord, step: int, steps: int, width: int, held: Contents | None = None
+    variable: LoopVariableRecord,
+    step: int,
+    steps: int,
+    width: int,
+    held: Contents | None = None,
+    *,
+    backwards: bool = False,
 ) -> Text:
     """Return one buffer as a row of cells: ``r`` is read, ``W`` is written, ``B`` both, ``i`` holds an initial row.
 
     Below stands what rows hold, where it is known: the number, if a row is one, else its mean behind a shade.  A buffer to whose
-    rows steps add is shown before the step and after it, and its rows have their names in the time of the loop before.
+    rows steps add is shown before the step and after it, and its rows have their names in the time of the loop before.  With
+    ``backwards`` the last row stands first: rows of a gradient are then in the order of the forward loop.
 
     Examples
     --------
@@ -229,6 +169,7 @@ def ruler(
     room = max(4, (width - 10) // (cell + 1))
     first = max(0, min(min((*reads, *writes), default=0) - 2, total - room))
     rows = range(first, min(total, first + room))
+    rows, end = (rows[::-1], 0) if backwards else (rows, total - 1)
     styles = {row: f"bold {RED}" if row in writes else f"bold {CYAN}" for row in (*reads, *writes)}
     text = Text("    row │")
     for row in rows:
@@ -243,8 +184,8 @@ def ruler(
         )
         text.append(f"{row:>{cell - 1}}{sign}", style=styles.get(row, "dim"))
         text.append("│")
-    if rows.stop < total:
-        text.append(f" … {total - 1}")
+    if rows[-1] != end:
+        text.append(f" … {end}")
     for title, texts in lines:
         _line(text, title, texts, rows, cell, styles)
     for sentence in filter(None, (rows_text(variable, step), carried(variable, step, steps))):

@@ -11,17 +11,13 @@ from rich.text import Text
 
 from scanviz.record.plain_text import sanitize
 from scanviz.record.traces.model import TracedVariableRecord, TraceRecord
+from scanviz.render.row_values import number
 from scanviz.tui.text.colours import CYAN, RED
 
 SHOWN = ("numbers", "over time", "heat map")
 _SHADES = " ░▒▓█"
 _HEIGHTS = "▁▂▃▄▅▆▇█"
 _BESIDE = 46  # columns of a series' name and numbers
-
-
-def number(value: float) -> str:
-    """Return a number in four digits."""
-    return "NaN" if math.isnan(value) else f"{value:.4g}"
 
 
 def value_text(

@@ -15,10 +15,10 @@ from rich.text import Text
 from scanviz.record.loops import LoopRecord
 from scanviz.record.plain_text import sanitize
 from scanviz.record.traces.model import TracedVariableRecord, TraceRecord
+from scanviz.render.row_values import number
 from scanviz.tui.model.linked_selection import NO_SIGN, SIGN, origin
 from scanviz.tui.model.state import ViewState
 from scanviz.tui.text.colours import CYAN, RED
-from scanviz.tui.text.value_text import number
 from scanviz.tui.views.tables import Cell, Column, Row, text_cell
 
 # The scrubber: a line for a run's steps with the cursor and the kept steps; a click goes to a step.

@@ -71,6 +71,7 @@ OPTIONS = (
     Option(("--plumbing",), "", "draw sizes, broadcasts and other plumbing as well"),
     Option(("--before",), "", "draw the graph as built, before rewrites"),
     Option(("--unrolled",), "N", "draw N steps of a loop side by side, its gradient below", _from(1)),
+    Option(("--values",), "", "with --unrolled: write the values of rows and gradients, no times"),
     Option(("--connections",), "[=FROM,TO]", "show which inputs reach which outputs, or one path"),
     Option(
         ("--mappings",),
@@ -83,7 +84,12 @@ OPTIONS = (
     Option(("--seconds",), "N", "time limit of dot (10)", _from(1), 10),
     Option(("--dark",), "", "dark colours, for svg, png, pdf, html and dot"),
     Option(("--ascii",), "", "use only ASCII characters"),
-    Option(("--width",), "N", "width of a picture in characters", _from(20)),
+    Option(
+        ("--width",),
+        "N",
+        "width in characters; of --unrolled as svg, png or html in pixels, with stacked steps",
+        _from(20),
+    ),
     Option(("--force",), "", "replace FILE even if scanviz did not draw it"),
     MODE,
 )
@@ -122,7 +128,9 @@ def main(arguments: list[str]) -> int:
         with contextlib.suppress(BrokenPipeError):
             _deliver(record, given, target, own or stream, stream)
 
-    run_profiled(program, RunOptions(None, False, 8, None, "steps", show))
+    run_profiled(
+        program, RunOptions(None, False, 8, None, "steps", show, values="*" if given.values else None)
+    )
     return 0
 
 
@@ -189,6 +197,8 @@ class _Asked(NamedTuple):
 
 def _made(record: ProfileRecord, given: Given, form: str, out: TextIO) -> tuple[bytes, str, tuple[str, ...]]:
     """Return the file's content, the engine's name and notes."""
+    if given.values and (given.unrolled is None or given.before):
+        raise UsageError("--values needs --unrolled, and no --before")
     other = [f"--{name}" for name in NO_LOOPS_CLOSED if getattr(given, name) not in (None, False)]
     for name in ("closed", "open"):
         if other and getattr(given, name):
@@ -211,6 +221,7 @@ def _made(record: ProfileRecord, given: Given, form: str, out: TextIO) -> tuple[
         width=width,
         ascii_only=given.ascii,
         dark=given.dark,
+        widest=given.width,
     )
     drawing = draw.written(diagram, form, wishes, () if diagram is whole else unfolded(whole, diagram))
     return drawing.data, drawing.engine if form in (*DRAWN[:3], "html") else "", drawing.notes
@@ -259,7 +270,16 @@ def _diagram(asked: _Asked) -> Diagram:
     record = None if given.before else asked.record
     if given.unrolled is not None:
         most = MOST_IN_ALL if folds(asked.form, given) else MOST_STEPS
-        return unrolled(graph, scan, given.unrolled, record, plumbing=plumbing, most=most, built=built)
+        return unrolled(
+            graph,
+            scan,
+            given.unrolled,
+            record,
+            plumbing=plumbing,
+            most=most,
+            built=built,
+            values=given.values,
+        )
     key = None if record is None else function.key
     return diagram_of(
         graph, record=record, function=key, depth=given.depth, closed=closed, scan=scan, plumbing=plumbing

@@ -15,7 +15,7 @@ from msgspec import Struct, field
 
 from scanviz.record.plain_text import sanitize
 from scanviz.render.diagram.model import Change, Cluster, Diagram, Edge, Node
-from scanviz.render.labels import cluster_lines, kind_name, short, signed, time_text
+from scanviz.render.labels import cluster_lines, kind_name, short, signed, time_text, with_value
 from scanviz.render.rails import fitting, lanes_of, rail_rows, reading_order, without
 
 WIDEST_RAILS = (
@@ -283,7 +283,10 @@ class _Lines:
         return way
 
     def _label(self, node: Node) -> str:
-        parts = [signed(short(node.label), self.changes.get(node.id, node.change))]
+        label = with_value(short(node.label), node.value)
+        parts = [signed(label, self.changes.get(node.id, node.change))]
+        if node.kind == "cell" and node.note:
+            parts.append(f"({short(node.note)})")
         if node.loop_kind and node.kind == "port":
             side = {"in": "into", "out": "out of"}.get(node.side, "of")
             counts = node.loop_kind == "n_steps"  # no step reads it: it is the number of steps

@@ -44,6 +44,8 @@ class DrawOptions(Struct, frozen=True):
         Whether that has characters of ASCII alone.
     dark : bool
         Whether a picture is in the colours of the dark, whatever its reader prefers.
+    widest : float or None
+        Width in pixels beyond which steps side by side are drawn below each other.
     """
 
     types: bool = False
@@ -52,6 +54,7 @@ class DrawOptions(Struct, frozen=True):
     width: int = 100
     ascii_only: bool = False
     dark: bool = False
+    widest: float | None = None
 
 
 def written(
@@ -100,7 +103,13 @@ def written(
             return _page(diagram, options, unfolded)
         case _:
             return drawn(
-                diagram, form, options.engine, options.seconds, types=options.types, dark=options.dark
+                diagram,
+                form,
+                options.engine,
+                options.seconds,
+                types=options.types,
+                dark=options.dark,
+                widest=options.widest,
             )
     return Drawing(text.encode("utf-8", "backslashreplace"), "", diagram.notes)
 
@@ -109,7 +118,7 @@ def _page(diagram: Diagram, options: DrawOptions, unfolded: Sequence[tuple[str, 
     """Return a page with a picture, and the folded parts below it."""
 
     def drawing_of(one: Diagram) -> Drawing:
-        return drawn(one, types=options.types, dark=options.dark)
+        return drawn(one, types=options.types, dark=options.dark, widest=options.widest)
 
     drawing = drawing_of(diagram)
     more = "".join(

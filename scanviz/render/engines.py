@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import re
 import shutil
 import subprocess
@@ -20,6 +21,7 @@ from scanviz.render.diagram.summary import summarised
 from scanviz.render.dot import to_dot
 from scanviz.render.labels import element_id
 from scanviz.render.layout.layered import layered
+from scanviz.render.layout.stacked import stacked
 from scanviz.render.layout.time_parts import has_time
 from scanviz.render.marks import marked
 from scanviz.render.svg import to_svg
@@ -67,6 +69,7 @@ def drawn(
     largest: int = LARGEST,
     dark: bool = False,
     chips: bool = True,
+    widest: float | None = None,
 ) -> Drawing:
     """Draw a picture.
 
@@ -88,6 +91,8 @@ def drawn(
         Whether the picture is dark, whatever the reader prefers.
     chips : bool
         Whether weights and other inputs of a large picture stand beside each of their readers.
+    widest : float, optional
+        Width in pixels beyond which steps side by side are drawn below each other.
 
     Raises
     ------
@@ -113,7 +118,11 @@ def drawn(
     if len(diagram.edges) > MOST_LINES:
         note = f"{MOST_LINES:,} of {len(diagram.edges):,} lines are drawn"
         diagram = replace(diagram, edges=diagram.edges[:MOST_LINES], notes=(*diagram.notes, note))
-    svg = to_svg(diagram, layered(diagram, types), types=types)
+    placed = layered(diagram, types)
+    narrow = widest if has_time(diagram) and placed.width > (widest or math.inf) else None
+    if narrow is not None:
+        diagram, placed = stacked(diagram, types, narrow)
+    svg = to_svg(diagram, placed, types=types, widest=narrow)
     data, notes = converted((darkened(svg) if dark else svg).encode(), form)
     return Drawing(marked(data, form), OWN, (*diagram.notes, *notes))
 

@@ -55,6 +55,11 @@ def time_text(part: Node | Cluster) -> str:
     return duration(part.time_ns) + share
 
 
+def with_value(label: str, value: str) -> str:
+    """Return a label with the value in a run behind it."""
+    return f"{label} = {short(value)}" if value else label
+
+
 def signed(label: str, change: str) -> str:
     """Return a label with the sign of its change in front."""
     return f"{CHANGE_SIGNS[change]} {label}" if change in CHANGE_SIGNS else label
@@ -65,7 +70,9 @@ def node_lines(node: Node, types: bool) -> list[str]:
     whole = (
         node.band is None or node.operations is not None
     )  # a formula stands for operations that are not drawn
-    lines = [signed(short(node.label, LONGEST if whole else LONGEST_IN_TIME), node.change)]
+    label = signed(short(node.label, LONGEST if whole else LONGEST_IN_TIME), node.change)
+    below = node.value.startswith("(")  # an array
+    lines = [with_value(label, "" if below else node.value), *([short(node.value)] if below else [])]
     if node.kind == "port" and node.loop_kind and node.loop_kind != "n_steps":
         lines.append(kind_name(node.loop_kind))
     if node.note:
@@ -111,8 +118,9 @@ def node_title(node: Node) -> str:
     loop_kind = f" ({kind_name(node.loop_kind)})" if node.loop_kind else ""
     changed = [f"{node.change} by the rewrite"] if node.change else []
     place = [f"{sanitize(node.source)}: {sanitize(node.text).strip()}"] if node.source else []
+    name = sanitize(node.text if node.kind == "cell" and node.text else node.label)
     lines = [
-        f"{what}{loop_kind}: {sanitize(node.text if node.kind == 'cell' and node.text else node.label)}",
+        f"{what}{loop_kind}: {with_value(name, node.value)}",
         sanitize(node.note),
         sanitize(node.type),
         time_text(node),

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from html import escape
+from textwrap import wrap
 
 from scanviz.render.colours import (
     CHANGES,
@@ -59,13 +60,14 @@ _SLIDE, _MOST_SCALE = (
     1100.0,
     2.2,
 )  # how wide a picture is whose title has its usual size, and how much larger one may be
+TITLE = 13.0  # size of its letters, about
 _PLUS = 4.0  # radius of the sign of a sum
 _ROUND = {"input": 9, "inner_input": 9, "inner_output": 9, "output": 9, "shared": 4, "until": 3}
 _DASHED = ("constant", "summary")
 _THICK = {"inner_output": 1.8, "port": 1.6, "output": 2.4}
 
 
-def to_svg(diagram: Diagram, placed: Placed, *, types: bool = False) -> str:
+def to_svg(diagram: Diagram, placed: Placed, *, types: bool = False, widest: float | None = None) -> str:
     """Return a placed picture as SVG.
 
     Parameters
@@ -76,6 +78,8 @@ def to_svg(diagram: Diagram, placed: Placed, *, types: bool = False) -> str:
         Positions of its parts.
     types : bool
         Whether dtypes and shapes are written on nodes.
+    widest : float, optional
+        Width to which the title, the notes and the legend are broken.
 
     Examples
     --------
@@ -86,8 +90,9 @@ def to_svg(diagram: Diagram, placed: Placed, *, types: bool = False) -> str:
     >>> 'id="a"' in text, "&lt;exp&gt;" in text
     (True, True)
     """
-    body = "\n".join(markup for _, markup in svg_parts(diagram, placed, types))
-    return document(diagram.title, svg_head(diagram), body, placed)
+    parts = [markup for _, markup in svg_parts(diagram, placed, types)]
+    body = "\n".join([*parts, *(_titles_left(diagram, placed) if placed.titles_left else ())])
+    return document(diagram.title, svg_head(diagram, widest), body, placed)
 
 
 def document(title: str, head: list[tuple[str, float]], body: str, placed: Placed, more: float = 0.0) -> str:
@@ -135,7 +140,7 @@ def svg_parts(diagram: Diagram, placed: Placed, types: bool = False) -> Iterator
     """Return the parts of a picture in drawing order: the id of a loop, node or edge, and its markup."""
     for cluster in diagram.clusters:
         if cluster.id in placed.boxes:
-            yield cluster.id, _cluster(cluster, placed.boxes[cluster.id])
+            yield cluster.id, _cluster(cluster, placed.boxes[cluster.id], not placed.titles_left)
     for number, (edge, flow) in enumerate(zip(diagram.edges, _flows(diagram), strict=True)):
         if number in placed.routes:
             yield number, _edge(number, edge, placed.routes[number], types, flow)
@@ -177,16 +182,28 @@ def rect(box: Box, paint: Paint, *, radius: float = 0, extra: str = "") -> str:
     )
 
 
-def _cluster(cluster: Cluster, box: Box) -> str:
+def _cluster(cluster: Cluster, box: Box, titled: bool) -> str:
     paint = Paint(CLUSTER.fill, CHANGES.get(cluster.change, CLUSTER.line))
-    lines = cluster_lines(cluster)
-    words = [text_at(box.centre, box.y + 15, lines[0], extra=' font-weight="bold"')]
-    words += [
-        text_at(box.centre, box.y + 15 + SMALL_LINE * k, line, size=SMALL, colour=FAINT)
-        for k, line in enumerate(lines[1:], 1)
-    ]
+    words = _cluster_words(cluster, box.centre, box.y, "middle") if titled else ""
     shape = rect(box, paint, radius=8, extra=' stroke-width="1.4"')
-    return f'<g id="{_text(element_id(cluster.id))}" class="sv-cluster">{_title(cluster_title(cluster))}{shape}{"".join(words)}</g>'
+    return f'<g id="{_text(element_id(cluster.id))}" class="sv-cluster">{_title(cluster_title(cluster))}{shape}{words}</g>'
+
+
+def _cluster_words(cluster: Cluster, x: float, y: float, anchor: str, extra: str = "") -> str:
+    first, *more = cluster_lines(cluster)
+    bold = f' font-weight="bold"{extra}'
+    return text_at(x, y + 15, first, anchor=anchor, extra=bold) + "".join(
+        text_at(x, y + 15 + SMALL_LINE * k, line, anchor=anchor, size=SMALL, colour=FAINT, extra=extra)
+        for k, line in enumerate(more, 1)
+    )
+
+
+def _titles_left(diagram: Diagram, placed: Placed) -> Iterator[str]:
+    """Iterate over the titles of loops, to be drawn over the lines that pass them."""
+    halo = f' stroke="{CLUSTER.fill}" stroke-width="4" paint-order="stroke"'
+    for cluster in diagram.clusters:
+        box = placed.boxes[cluster.id]
+        yield _cluster_words(cluster, box.x + 7.0, box.y, "start", halo)
 
 
 def _node(node: Node, placed: Placed, types: bool, warm: float | None) -> str:
@@ -282,7 +299,7 @@ def _tip(points: list[Point], colour: str) -> str:
 
 def title_row(title: str) -> tuple[str, float]:
     """Return a title for the head of a picture, and its approximate width."""
-    width = text_width(title[:90], 13)
+    width = text_width(title[:90], TITLE)
     return text_at(width / 2, 11, short(title, 90), extra=' font-weight="bold"'), width
 
 
@@ -292,9 +309,28 @@ def words_row(words: str) -> tuple[str, float]:
     return text_at(width / 2, 11, short(words, 160), size=SMALL, colour=FAINT), width
 
 
-def svg_head(diagram: Diagram) -> list[tuple[str, float]]:
-    """Return the title, the notes and the legend as rows with their widths."""
-    return [title_row(diagram.title), *map(words_row, diagram.notes), *map(swatches, legend_rows(diagram))]
+def svg_head(diagram: Diagram, widest: float | None = None) -> list[tuple[str, float]]:
+    """Return the title, the notes and the legend as rows with their widths, broken where they are wider."""
+    rows = legend_rows(diagram)
+    if widest is None:
+        return [title_row(diagram.title), *map(words_row, diagram.notes), *map(swatches, rows)]
+    letters = int(widest / text_width("n", SMALL))
+    return [
+        *map(title_row, wrap(diagram.title, int(widest / text_width("n", TITLE)))),
+        *(words_row(line) for note in diagram.notes for line in wrap(note, letters)),
+        *(swatches(part) for row in rows for part in _broken(row, widest)),
+    ]
+
+
+def _broken(row: Sequence[LegendItem], widest: float) -> Iterator[list[LegendItem]]:
+    """Iterate over the lines of a row of the legend."""
+    line: list[LegendItem] = []
+    for item in row:
+        if line and swatches([*line, item])[1] > widest:
+            yield line
+            line = []
+        line.append(item)
+    yield line
 
 
 def swatches(items: Sequence[LegendItem]) -> tuple[str, float]:

@@ -25,6 +25,8 @@ from scanviz.render.engines import DOT, LARGEST, OWN, CannotDrawError, drawn
 from scanviz.render.labels import legend_rows
 from scanviz.render.layout.layered import layered
 from scanviz.render.layout.ordering import acyclic, crossings, layers_of, ordered
+from scanviz.render.layout.stacked import stacked
+from scanviz.render.layout.timeline import timeline
 from scanviz.render.marks import MARK
 from scanviz.render.svg import to_svg
 from scanviz.testing import random_loops
@@ -333,3 +335,25 @@ def test_types_are_written_on_request():
     typed = replace(SMALL, nodes=tuple(replace(node, type="float64[?]") for node in SMALL.nodes))
     assert "float64[?]" in texts_of(drawn(typed, engine="own", types=True).data)
     assert "float64[?]" not in texts_of(drawn(typed, engine="own").data)
+
+
+def test_steps_are_stacked_where_they_would_be_too_wide():
+    picture = taps_pictures()["unrolled"]
+    wide = timeline(picture)
+    narrow, placed = stacked(picture, False, 358.0)
+    assert placed.width < wide.width / 2
+    for prefix in ("", "back/"):
+        tops = [placed.boxes[f"{prefix}step {step}"] for step in range(3)]
+        assert all(above.bottom < below.y for above, below in pairwise(tops))
+    lowest = max(placed.boxes[f"step {step}"].bottom for step in range(3))
+    assert all(placed.boxes[f"back/step {step}"].y > lowest for step in range(3))
+    ends = {node.id: node for node in narrow.nodes} | {p.id: n for n in narrow.nodes for p in n.ports}
+    assert all(ends[edge.source].band == ends[edge.target].band for edge in narrow.edges)
+    assert {node.label for node in narrow.nodes} == {node.label for node in picture.nodes}
+
+
+def test_a_stacked_picture_is_no_wider_than_its_notes_and_legend_are_broken():
+    picture = taps_pictures()["unrolled"]
+    wide, narrow = (xml_of(drawn(picture, widest=widest).text) for widest in (None, 358.0))
+    assert float(narrow.get("width")) <= 400 < float(wide.get("width"))
+    assert float(xml_of(drawn(picture, widest=5000.0).text).get("width")) == float(wide.get("width"))

@@ -155,7 +155,8 @@ def add_buffer(side: Side, drawn: Drawn, index: int, variable: LoopVariableRecor
     first, last = min(*around, 0), max(*writes, *reads, 0) + side.steps - 1
     if variable.kind in ("sitsot", "mitsot", "carry", "nitsot"):
         last = side.steps - 1
-    for row in range(first, last + 1):
+    rows = range(first, last + 1)
+    for row in rows[::-1] if side.of else rows:  # in the order of the forward loop
         result = variable.kind == "nitsot"
         column = side.step_column(row) if result else side.cell_column(variable.kind, row)
         _cell(side, drawn, index, variable, row, _cell_label(side, variable, row), column, None)

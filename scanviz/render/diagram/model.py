@@ -112,6 +112,8 @@ class Node(Struct, frozen=True):
         None for anything else.
     note : str
         Small text below the label.
+    value : str
+        Its value in a run, in short.
     hottest : float or None
         The largest ``share`` of a single operation in a closed loop.
     """
@@ -137,6 +139,7 @@ class Node(Struct, frozen=True):
     band: int | None = None
     operations: int | None = None
     note: str = ""
+    value: str = ""
     op: str = ""
     constants: tuple[str | None, ...] = ()
     hottest: float | None = None

@@ -17,6 +17,7 @@ from scanviz.record.graphs.plumbing import plumbing as plumbing_of_step
 from scanviz.record.loops import LoopRecord
 from scanviz.record.model import ProfileRecord
 from scanviz.render.diagram.build import plumbing_note, unknown_loop, whole_picture
+from scanviz.render.diagram.cell_values import traces_of_run, with_cell_values
 from scanviz.render.diagram.cells import SequenceRows, Side, rows_of_sequences
 from scanviz.render.diagram.folding import close_loops, with_nodes
 from scanviz.render.diagram.heat import HeatMap, function_of
@@ -36,6 +37,7 @@ def unrolled(
     plumbing: bool = False,
     most: int = MOST_STEPS,
     built: GraphSnapshot | None = None,
+    values: bool = False,
 ) -> Diagram:
     """Return the first steps of a loop side by side.
 
@@ -55,11 +57,13 @@ def unrolled(
         Most steps: 8 if all of them are drawn.
     built : GraphSnapshot, optional
         The graph before its rewrites, with the tensors that sequences were cut from.
+    values : bool
+        Whether rows have the values of the run, instead of times.
 
     Raises
     ------
     ScanvizValueError
-        If there is no such loop, or there are too many steps.
+        If there is no such loop, there are too many steps, or the run's values were not kept.
     """
     if not 1 <= steps <= most:
         raise ScanvizValueError(
@@ -79,25 +83,40 @@ def unrolled(
     below = _gradient(picture, box, records)
     before = _times_before(loop.loop, loops[below.id].loop if below is not None else None)
     rows = rows_of_sequences(built or graph)
-    drawn = draw(Side("", loop.loop, loop.step, box, _alone(picture, box), steps, before, 0, rows), None)
-    parts = [(drawn, times)]
+    forward = Side("", loop.loop, loop.step, box, _alone(picture, box), steps, before, 0, rows)
+    drawn = draw(forward, None)
+    parts = [(forward, drawn, times)]
     if below is not None:
         side = _gradient_side(picture, loops, (box, below), steps, before, drawn.next_row + 1, rows)
-        parts.append((draw(side, drawn), records.get(below.loop) if below.loop is not None else None))
+        parts.append((side, draw(side, drawn), records.get(below.loop) if below.loop is not None else None))
         last = f"step {steps - 1}" if steps > 1 else "the step"
         notes.append(f"{below.label} goes back over them, and begins with {last}; + adds to what is there")
-    unread = list(dict.fromkeys(name for part, _ in parts for name in part.unread))
+    unread = list(dict.fromkeys(name for _, part, _ in parts for name in part.unread))
     if unread:
         notes.append(f"not drawn, for no step reads it: {', '.join(unread)}")
     hidden = 0 if plumbing else sum(len(plumbing_of_step(loops[one.id].step)) for one in (box, below) if one)
     if hidden:
         notes.append(plumbing_note(hidden))
     shown = f"{steps} step{'s' if steps > 1 else ''} of {box.label}"
+    kept = record.traces if record is not None else ()
+    run = traces_of_run(kept, box.loop)
+    if values and not run:
+        raise ScanvizValueError(
+            f"no values of {box.label} were kept", fix="record them: scanviz profile --values SCRIPT"
+        )
+    nodes = []
+    for side, part, of in parts:
+        traces = traces_of_run(kept, side.box.loop, run[0].run if run else None)
+        nodes += with_cell_values(part, side, of, traces) if values and of is not None else part.nodes
     return Diagram(
         f"{graph.title}: {shown}" if graph.title else shown,
-        tuple(node for part, _ in parts for node in part.nodes),
-        tuple(cluster for part, of in parts for cluster in _timed(part.clusters, of)),
-        tuple(edge for part, _ in parts for edge in part.edges),
+        tuple(nodes),
+        tuple(
+            cluster
+            for _, part, of in parts
+            for cluster in (part.clusters if values else _timed(part.clusters, of))
+        ),
+        tuple(edge for _, part, _ in parts for edge in part.edges),
         (f"a run of {shown}, in the order of time", *notes),
     )
 

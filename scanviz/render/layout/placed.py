@@ -103,12 +103,15 @@ class Placed(Struct):
         Paths of edges, by number in the picture.
     width, height : float
         Size of the whole.
+    titles_left : bool
+        Whether titles of loops stand at the left, over the lines that come from above.
     """
 
     boxes: dict[str, Box] = field(default_factory=dict)
     routes: dict[int, list[Point]] = field(default_factory=dict)
     width: float = 0.0
     height: float = 0.0
+    titles_left: bool = False
 
 
 LETTER, SMALL = 11.0, 8.5  # sizes of text

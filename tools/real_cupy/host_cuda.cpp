@@ -64,9 +64,11 @@ static void run_fibers(dim3 block) {
     makecontext(&fibers[t], fiber_body, 0);
   }
   in_fiber = true;
-  for (bool left = true; left;) {
+  bool backwards = false;  // every second time, so that fewer missing barriers pass unseen
+  for (bool left = true; left; backwards = !backwards) {
     left = false;
-    for (current = 0; current < threads; ++current) {
+    for (unsigned k = 0; k < threads; ++k) {
+      current = backwards ? threads - 1 - k : k;
       if (ended[current]) continue;
       host_threadIdx = thread_of(current, block);
       swapcontext(&scheduler, &fibers[current]);

@@ -158,7 +158,7 @@ def compile_with_cache(
 def compile_program(source: bytes, program: int) -> int:
     """Compile a program that was given to NVRTC itself, as scanviz does with its kernels of whole loops."""
     try:
-        code, log, status = image(source.decode(), ["-DSCANVIZ_HOST"]), b"", 0
+        code, log, status = image(source.decode()), b"", 0
     except RuntimeError as error:
         code, log, status = b"", str(error).encode(), COMPILATION_ERROR
     NVRTC.host_nvrtc_result(ctypes.c_void_p(program), code, log)

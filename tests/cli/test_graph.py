@@ -118,7 +118,7 @@ def test_graph_draws_unrolled_steps_connections_and_mappings(folder):
     assert "--whole" not in drawn.stderr  # which is refused:
     whole = scanviz(folder, "graph", "--unrolled", "30", "--whole", "-o", "steps.svg", "kept.scanviz")
     assert whole.returncode == 2 and "1 to 8" in whole.stderr
-    valued = scanviz(folder, "graph", "--unrolled", "2", "--values", "script.py")
+    valued = scanviz(folder, "graph", "--unrolled", "4", "--values", "script.py")
     for text in ("h[0] = (3,) 0.", "∂h before = (3,) 1 1 1  (from the cost: (3,) 1 1 1)"):
         assert text in valued.stdout
     assert "µs" not in valued.stdout

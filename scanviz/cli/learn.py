@@ -15,6 +15,7 @@ for example:
   scanviz learn 3 --write three.py            work in an editor
   scanviz learn 3 --check three.py
   scanviz learn --notebooks homework --no-solutions
+  scanviz learn 3 --level harder --write three.py
 """
 
 from __future__ import annotations
@@ -28,9 +29,10 @@ from io import StringIO
 from pathlib import Path
 from textwrap import wrap
 
-from scanviz.cli.options import Option, UsageError, parse
+from scanviz.cli.options import Option, UsageError, one_of, parse
 from scanviz.lessons.notebook import notebook_name, notebook_text
 from scanviz.lessons.source import Lesson, lesson, lessons
+from scanviz.lessons.teaching import LEVELS, at_level, notes
 from scanviz.profiler.report.text import wants_color
 from scanviz.record.errors import CannotReadError
 from scanviz.record.plain_text import write_text
@@ -40,6 +42,8 @@ USAGE = "learn [options] [N]"
 OPTIONS = (
     Option(("--text",), "", "print the lesson"),
     Option(("--hints",), "", "print its hints as well"),
+    Option(("--notes",), "", "print its notes for teachers: misconceptions, solutions, other exercises"),
+    Option(("--level",), "LEVEL", "take the easier or the harder exercise", one_of(*LEVELS)),
     Option(("--write",), "FILE", "write the program and the exercise to a new file"),
     Option(("--check",), "FILE", "check the exercise in a file made by --write"),
     Option(("--notebooks",), "FOLDER", "write the lessons, or lesson N, as Jupyter notebooks"),
@@ -55,7 +59,10 @@ DIVIDER = "# -- the exercise: complete what follows --\n"
 def main(arguments: list[str]) -> int:
     """Show the lessons and return the exit code: 1 if a checked exercise is wrong."""
     given = parse(arguments, OPTIONS)
-    wanted = [lesson(_number(given.rest))] if given.rest else lessons()
+    wanted = [
+        at_level(one, given.level or "")
+        for one in ([lesson(_number(given.rest))] if given.rest else lessons())
+    ]
     if given.slides is not None:
         return _write_slides(wanted, Path(given.slides))
     if given.notebooks is not None:
@@ -64,21 +71,21 @@ def main(arguments: list[str]) -> int:
     if not given.rest:
         write_text(_listed(shutil.get_terminal_size().columns), sys.stdout)
         return 0
-    chosen = lesson(_number(given.rest))
+    (chosen,) = wanted
     if given.write is not None:
         return _write(chosen, Path(given.write))
     if given.check is not None:
         return _check(chosen, Path(given.check))
-    if given.text or given.hints or not (sys.stdin.isatty() and sys.stdout.isatty()):
+    if given.text or given.hints or given.notes or not (sys.stdin.isatty() and sys.stdout.isatty()):
         hints = "".join(f"- {hint}\n" for hint in chosen.hints) if given.hints else ""
-        text = chosen.page + hints
+        text = notes(chosen).page if given.notes else chosen.page + hints
         if sys.stdout.isatty():
             text = _rendered(text, min(WIDEST, shutil.get_terminal_size().columns))
         write_text(text, sys.stdout, colours=True)
         return 0
     from scanviz.lessons.app import LearnApp
 
-    LearnApp(chosen.number).run()
+    LearnApp(chosen.number, chosen.level).run()
     return 0
 
 
@@ -119,7 +126,8 @@ def _write(chosen: Lesson, path: Path) -> int:
         raise UsageError(
             f"{path} cannot be written: {error.strerror}; --write takes the name of a new file"
         ) from None
-    write_text(f"wrote {path}; scanviz learn {chosen.number} --check {path} checks it\n", sys.stdout)
+    level = f" --level {chosen.level}" if chosen.level else ""
+    write_text(f"wrote {path}; scanviz learn {chosen.number}{level} --check {path} checks it\n", sys.stdout)
     return 0
 
 

@@ -30,6 +30,7 @@ from scanviz.lessons.exercise import (
 )
 from scanviz.lessons.player import KEYS, LessonHelp, Player
 from scanviz.lessons.source import Lesson, lessons
+from scanviz.lessons.teaching import at_level
 from scanviz.record.errors import ScanvizValueError
 from scanviz.record.model import ProfileRecord
 from scanviz.record.plain_text import plain_lines, sanitize
@@ -63,6 +64,8 @@ class LearnApp(TerminalApp):
     ----------
     number : int
         The lesson to begin with.
+    level : str
+        ``"easier"`` or ``"harder"`` for another form of the exercises.
     """
 
     CSS_PATH: ClassVar[Any] = ["../tui/app.tcss", "app.tcss"]
@@ -87,9 +90,10 @@ class LearnApp(TerminalApp):
     draw = staticmethod(draw_in_characters)
     record = staticmethod(with_steps)
 
-    def __init__(self, number: int) -> None:
+    def __init__(self, number: int, level: str = "") -> None:
         super().__init__()
         self.number = number
+        self.level = level
         self.written: dict[int, tuple[str, str]] = {}  # program and answer, by lesson
         self.hints_given: dict[int, int] = {}
         self.stop: Stop = "text"
@@ -105,7 +109,7 @@ class LearnApp(TerminalApp):
     @property
     def lesson(self) -> Lesson:
         """The lesson that is shown."""
-        return lessons()[self.number - 1]
+        return at_level(lessons()[self.number - 1], self.level)
 
     def compose(self) -> ComposeResult:
         """Lay the screen out."""
@@ -155,7 +159,8 @@ class LearnApp(TerminalApp):
 
     def _write_title(self) -> None:
         """Show the lesson's title and the present part."""
-        title = Text(f"lesson {self.number} of {len(lessons())} · {self.lesson.title} ", no_wrap=True)
+        level = f" ({self.level})" if self.level else ""
+        title = Text(f"lesson {self.number} of {len(lessons())}{level} · {self.lesson.title} ", no_wrap=True)
         for stop in STOPS:
             title.append(" ", style="not bold")
             title.append(stop, style="reverse" if stop == self.stop else "not bold")

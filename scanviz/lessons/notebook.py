@@ -28,7 +28,8 @@ def notebook_name(lesson: Lesson) -> str:
     >>> notebook_name(lesson(6))
     '06_folding_the_backward_walk.ipynb'
     """
-    return f"{lesson.number:02}_{re.sub(r'[^a-z0-9]+', '_', lesson.title.lower()).strip('_')}.ipynb"
+    words = re.sub(r"[^a-z0-9]+", "_", f"{lesson.title} {lesson.level}".lower()).strip("_")
+    return f"{lesson.number:02}_{words}.ipynb"
 
 
 def notebook(
@@ -54,6 +55,7 @@ def notebook(
     ['install', 'question', 'program', 'after', 'picture', 'formally', 'exercise', 'check', 'more']
     """
     wanted = requirement or f"scanviz=={sys.modules['scanviz'].__version__}"
+    level = f', "{lesson.level}"' if lesson.level else ""
     before, _, rest = lesson.page.partition(f"```python\n{lesson.program}```\n")
     _, _, rest = rest.partition(f"```output\n{lesson.output}```\n")
     drawn, heading, rest = rest.partition("## Formally\n")
@@ -67,7 +69,7 @@ def notebook(
         _text("formally", heading + formally),
         _code("exercise", lesson.exercise),
         *([_text("hints", hints_that_open(lesson))] if solutions else []),
-        _code("check", f"check({lesson.number}, globals())"),
+        _code("check", f"check({lesson.number}, globals(){level})"),
         _text("more", without_terminal(more).replace("## See it\n", COMMANDS, 1)),
     ]
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}

@@ -46,6 +46,8 @@ class Lesson(Struct, frozen=True):
         Code to complete, code that raises an AssertionError for a wrong answer, and a right answer.
     hints : tuple of str
         From the gentle to the plain.
+    level : str
+        ``"easier"`` or ``"harder"`` for another form of the exercise; empty for the lesson's own.
     """
 
     number: int
@@ -60,6 +62,7 @@ class Lesson(Struct, frozen=True):
     check: str
     solution: str
     hints: tuple[str, ...]
+    level: str = ""
 
     @property
     def entry(self) -> str:
@@ -98,9 +101,7 @@ def lesson_from(text: str) -> Lesson:
     >>> lesson(6).title, len(lesson(6).hints)
     ('Folding the backward walk', 4)
     """
-    blocks: dict[str, str] = {}
-    for found in _BLOCK.finditer(text):
-        blocks.setdefault(found["kind"], found["text"])
+    blocks = blocks_of(text)
     heading = re.match(r"# (\d+)\. (.*?)( \(optional\))?\n", text)
     question = re.search(r"^\*\*(.*?)\*\*$", text, re.MULTILINE | re.DOTALL)
     missing = [
@@ -124,8 +125,18 @@ def lesson_from(text: str) -> Lesson:
         blocks["python exercise"],
         blocks["python check"],
         blocks["python solution"],
-        tuple(_HINT.findall(text)),
+        hints_of(text),
     )
+
+
+def blocks_of(text: str) -> dict[str, str]:
+    """Return the first fenced block of each kind in a text."""
+    return {found["kind"]: found["text"] for found in reversed(list(_BLOCK.finditer(text)))}
+
+
+def hints_of(text: str) -> tuple[str, ...]:
+    """Return the hints of a text."""
+    return tuple(_HINT.findall(text))
 
 
 def _to_read(text: str) -> str:

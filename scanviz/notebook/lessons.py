@@ -7,6 +7,7 @@ from typing import Any
 
 from scanviz.lessons.exercise import check_here, svg_of
 from scanviz.lessons.source import lesson
+from scanviz.lessons.teaching import at_level
 
 
 class LessonPicture:
@@ -37,7 +38,7 @@ def picture(number: int, program: str = "") -> LessonPicture:
     return LessonPicture(svg_of(program or one.program, one.picture))
 
 
-def check(number: int, names: Mapping[str, Any]) -> None:
+def check(number: int, names: Mapping[str, Any], level: str = "") -> None:
     """Print whether a lesson's exercise is right, with help if it is wrong.
 
     Parameters
@@ -46,6 +47,8 @@ def check(number: int, names: Mapping[str, Any]) -> None:
         The lesson.
     names : mapping
         Definitions so far: ``globals()``.
+    level : str
+        ``"easier"`` or ``"harder"`` for another form of the exercise.
 
     Examples
     --------
@@ -53,7 +56,7 @@ def check(number: int, names: Mapping[str, Any]) -> None:
     >>> check(6, {"before": [0, 0, 0, 1, 1], **names})
     Not yet: after step 2, cell ∂y[-2] is still open
     """
-    outcome = check_here(lesson(number), names)
+    outcome = check_here(at_level(lesson(number), level), names)
     print("Right." if outcome.right else f"Not yet: {outcome.problem}")
 
 

@@ -5,6 +5,7 @@ import re
 from scanviz.cli import main
 from scanviz.cli.learn import DIVIDER
 from scanviz.lessons.source import lesson, lessons
+from scanviz.lessons.teaching import at_level, notes
 
 
 def test_learn_lists_lessons_and_prints_one_with_hints_on_request(capsys, monkeypatch):
@@ -69,3 +70,21 @@ def test_a_thirteenth_lesson_is_refused(capsys):
     assert main(["learn", "13"]) != 0
     assert "1 to 12" in capsys.readouterr().err
     assert main(["learn", "six"]) == 2
+
+
+def test_another_form_of_an_exercise_is_written_and_checked(tmp_path, capsys):
+    for level in ("easier", "harder"):
+        form, file = at_level(lesson(2), level), tmp_path / f"{level}.py"
+        assert main(["learn", "2", "--level", level, "--write", str(file)]) == 0
+        assert f"scanviz learn 2 --level {level} --check " in capsys.readouterr().out
+        text = file.read_text("utf-8")
+        assert text.endswith(DIVIDER + form.exercise)
+        assert main(["learn", "2", "--level", level, "--check", str(file)]) == 1
+        file.write_text(text.replace(form.exercise, form.solution), "utf-8")
+        assert main(["learn", "2", "--level", level, "--check", str(file)]) == 0
+    assert main(["learn", "2", "--level", "hard"]) == 2
+
+
+def test_notes_for_teachers_are_printed(capsys):
+    assert main(["learn", "2", "--notes"]) == 0
+    assert capsys.readouterr().out == notes(lesson(2)).page

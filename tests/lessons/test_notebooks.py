@@ -14,6 +14,7 @@ from scanviz.cli import main
 from scanviz.lessons import exercise
 from scanviz.lessons.notebook import notebook_name, notebook_text
 from scanviz.lessons.source import Lesson, lesson, lessons
+from scanviz.lessons.teaching import at_level
 from scanviz.notebook import lessons as in_cells
 from tests.lessons.test_lessons import ALL, run_program_of
 
@@ -54,6 +55,17 @@ def test_a_notebook_without_solutions_keeps_the_exercise_and_its_check(one: Less
     assert not [given for given in (*one.hints, one.solution, "Solution", "Hint") if given.strip() in every]
     answered = [line.strip() for line in one.exercise.splitlines() if "..." in line]
     assert answered and all(line in text["exercise"] for line in answered)
+
+
+def test_a_notebook_of_another_form_checks_that_form(capsys):
+    form = at_level(lesson(2), "harder")
+    assert notebook_name(form) == "02_a_buffer_and_its_ruler_harder.ipynb"
+    text, names = sources(read(form)), dict(run_program_of(form)[1])
+    assert text["exercise"] == form.exercise.strip() and form.solution in text["hints"]
+    for answer, message in ((form.exercise, "Not yet: "), (form.solution, "Right.")):
+        exec(answer, names)
+        exec(text["check"], {**names, "check": in_cells.check, "globals": lambda: names})
+        assert capsys.readouterr().out.startswith(message)
 
 
 def test_a_notebook_first_installs_this_version_or_what_is_requested():

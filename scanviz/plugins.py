@@ -5,8 +5,8 @@ A distribution names what it adds in its ``pyproject.toml``::
     [project.entry-points."scanviz.rewrites"]
     swish_of_sigmoid = "swish_tools.rules"
 
-Reading what is installed takes longer than importing scanviz, and installing a package changes nothing that another program
-computes: so nothing is looked up before a name is asked for that scanviz itself does not have, or a list of all is.
+Reading the list of installed packages takes longer than importing scanviz, and an installed package must change no program that
+does not use it.  So entry points are read only for a name that scanviz itself lacks, or for a list of all names.
 """
 
 from collections.abc import Iterator

@@ -1,9 +1,9 @@
 """Read a lesson: Markdown with fenced blocks for its program, its picture and its exercise.
 
 The first ``python`` block is the program, ``output`` what it prints, ``picture`` the options of ``scanviz graph`` that draw it.
-``python exercise`` is what a learner completes, ``python check`` raises an AssertionError with a word of help where that is
-wrong, ``python solution`` is one that is right; lines that begin with ``- Hint:`` are hints, from the gentle to the plain;
-``sh`` says what to run to see more.
+A learner completes ``python exercise``; ``python check`` raises an AssertionError with a word of help where it is wrong, and
+``python solution`` is a right one.  Lines that begin with ``- Hint:`` are hints, from the gentle to the plain.  ``sh`` has
+commands that show more.
 """
 
 from __future__ import annotations

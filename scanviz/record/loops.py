@@ -1,8 +1,8 @@
 """Loops as records: variables, mappings and operations of a loop, and the times of its runs.
 
-A loop's times come from three kinds of steps: most are timed as a whole; in a sample of them each operation is timed too; and a few
-run without any stamp, so that the price of stamps is known and taken off.  The typical step is the median of the whole steps,
-and its parts are medians over the sample, scaled to sum to it exactly.
+A loop's times come from three kinds of steps.  Most are timed as a whole.  In a sample of them each operation is timed too.  A
+few run without any stamp: they give the price of stamps, which is taken off.  The typical step is the median of the whole
+steps, and its parts are medians over the sample, scaled to sum to it exactly.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Sanitise text on its way to a terminal: texts of scripts, records and file names.
 
-Twice.  Views pass texts of a record through :func:`sanitize`, so that these have the width of the layout.
-Whatever goes to a stream goes there through :func:`write_text` (or :func:`write_json`), which lets nothing pass but letters,
-line ends and tabs, and colours where a view has put some; a test looks that nothing else writes to standard output or standard
-error.  The terminal application's drawings go through a filter at the same place (``tui/terminal.py``).
+Twice.  Views pass texts of a record through :func:`sanitize`, so that these have the width of the layout.  All output to
+streams passes :func:`write_text` (or :func:`write_json`): it keeps letters, line ends, tabs and the colours of views.  A test
+checks that nothing else writes to standard output or standard error.  The terminal application's drawings go through a filter
+at the same place (``tui/terminal.py``).
 """
 
 from __future__ import annotations

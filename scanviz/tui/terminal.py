@@ -3,10 +3,11 @@
 Views write unsafe characters out (:func:`scanviz.record.plain_text.sanitize`), so that they are seen and have a width.  The filter
 here drops the ones that a view forgets, from every line of every widget, notices and titles included.
 
-Textual writes in a thread of its own, from a queue of thirty texts.  Where the terminal goes first (a closed window, ``tmux
-kill-server``), writing fails, that thread ends, and putting the thirty-first text into the queue blocks forever: the application
-can then neither hear the signal that ends it nor leave by itself.  Usually that signal is SIGHUP.  Under ``nohup`` it is ignored,
-and the application looks every second whether its terminal is still there: else the reading thread would run in a busy loop.
+Textual writes in a thread of its own, from a queue of thirty texts.  If the terminal goes first (a closed window, ``tmux
+kill-server``), writing fails and that thread ends.  Putting the thirty-first text into the queue then blocks forever, and the
+application can neither receive the signal that ends it nor leave by itself.  Usually that signal is SIGHUP.  Under ``nohup`` it
+is ignored, and the application looks every second whether its terminal is still there: else the reading thread would run in a
+busy loop.
 """
 
 from __future__ import annotations

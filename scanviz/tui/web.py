@@ -1,9 +1,9 @@
 """The application in a browser, by textual-serve: ``scanviz tui --web``, only for this machine and holders of the address.
 
-A profile shows code and data, and a visit starts the script, so a port of 127.0.0.1 that answers everybody is not enough:
+A profile shows code and data, and a visit starts the script.  A port of 127.0.0.1 that answers everybody is not safe enough:
 other users of the machine reach it, and so does any page that is open in the browser.  The address therefore holds a token,
-which becomes a cookie that no other site's requests carry; connections are taken only with it, from our own page and under
-our own name.
+which becomes a cookie that no other site's requests carry; connections are taken only with it, from our own page and under our
+own name.
 """
 
 from __future__ import annotations

@@ -1,16 +1,20 @@
 """Derivatives of eigenvalues and vectors, orthogonal factors, singular values, pseudoinverses and exponentials.
 
-Sources: for ``eigh`` Giles, "An extended collection of matrix derivative results for forward and reverse mode algorithmic
-differentiation" (2008), 3.1; for ``svd`` Townsend, "Differentiating the singular value decomposition" (2016); for ``qr`` Walter
-and Lehmann, "Algorithmic differentiation of linear algebra functions" (2010), and, of more columns than rows, Roberts and Roberts,
-"QR and LQ decomposition matrix backpropagation algorithms" (2020); for ``pinv`` and ``lstsq`` Golub and Pereyra, "The
-differentiation of pseudo-inverses and nonlinear least squares problems" (1973); for ``expm`` the exponential of a block matrix,
-as in Al-Mohy and Higham, "Computing the Fréchet derivative of the matrix exponential" (2009), 1.
+Sources:
 
-Vectors that belong to equal eigenvalues or singular values may be turned into one another, and so may those of a singular value
-of 0 with vectors that are not computed: they have no derivative, and what depends on one is not finite.  That of the values alone
-is.  ``eigh`` reads one triangle of a matrix that is taken to be symmetric: its derivative is that along symmetric changes, and
-symmetric.  Derivatives of ``pinv`` and ``lstsq`` are those while the rank stays.
+- ``eigh``: Giles, "An extended collection of matrix derivative results for forward and reverse mode algorithmic
+  differentiation" (2008), 3.1;
+- ``svd``: Townsend, "Differentiating the singular value decomposition" (2016);
+- ``qr``: Walter and Lehmann, "Algorithmic differentiation of linear algebra functions" (2010);
+- ``qr`` of more columns than rows: Roberts and Roberts, "QR and LQ decomposition matrix backpropagation algorithms" (2020);
+- ``pinv`` and ``lstsq``: Golub and Pereyra, "The differentiation of pseudo-inverses and nonlinear least squares problems" (1973);
+- ``expm``, by the exponential of a block matrix: Al-Mohy and Higham, "Computing the Fréchet derivative of the matrix
+  exponential" (2009), 1.
+
+Vectors of equal eigenvalues or singular values may be turned into one another, and so may those of a singular value of 0 with
+vectors that are not computed.  They have no derivative: gradients that depend on one are not finite.  Derivatives of the values
+alone are.  ``eigh`` reads one triangle of a matrix that is taken to be symmetric: its derivative is that along symmetric
+changes, and symmetric.  Derivatives of ``pinv`` and ``lstsq`` are those while the rank stays.
 """
 
 from __future__ import annotations

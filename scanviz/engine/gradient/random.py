@@ -1,15 +1,15 @@
 """Derivatives of random draws, one row a distribution: how values move with each parameter, or why they do not.
 
-Uniform, normal, lognormal, exponential, laplace and gumbel values are drawn as smooth functions of their parameters and of noise
-that does not depend on them (``low + (high - low) * noise``, ``loc + scale * noise``, ``scale * noise``), so they have derivatives
-with respect to the parameters: reparametrisation (Kingma and Welling, "Auto-encoding variational Bayes", 2014, section 2.4).
-So has a gamma draw with respect to its scale.  The noise is drawn again, from the same state with standard parameters, where
-the derivative needs it: found out from the values it would be 0/0 where ``scale`` is 0 or ``low`` is ``high``, and rounded away
-where ``scale`` is small beside ``loc``.
+Uniform, normal, lognormal, exponential, laplace and gumbel draws are smooth functions of their parameters and of independent
+noise: ``low + (high - low) * noise``, ``loc + scale * noise``, ``scale * noise``.  So they have derivatives with respect to the
+parameters: reparametrisation (Kingma and Welling, "Auto-encoding variational Bayes", 2014, section 2.4).  So has a gamma draw
+with respect to its scale.  A derivative that needs the noise draws it again, from the same state with standard parameters.
+Computed from the values, the noise would be 0/0 where ``scale`` is 0 or ``low`` is ``high``, and rounded away where ``scale``
+is small beside ``loc``.
 
-The others choose: among whole numbers, or by rejection; they have no derivative, and say so wherever what is differentiated
-depends on the value drawn (:mod:`scanviz.engine.gradient.sweeps.choices`).  Nothing has a derivative with respect to a random state
-or a whole parameter, such as the number of trials.
+The others choose among whole numbers, or by rejection.  They have no derivative: a gradient that depends on the value drawn is
+an error (:mod:`scanviz.engine.gradient.sweeps.choices`).  Nothing has a derivative with respect to a random state or a whole
+parameter, such as the number of trials.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The axes of inputs that an operation's result keeps, for the field ``axes`` of declarations.
 
-``{0: 1, 2: 0}`` of an axis of a result: its element i is made of element i along axis 1 of input 0, and of element i along axis 0
-of input 2; of all other inputs anything may count.  An axis of an input that no axis of a result goes along is mixed.  Sizes that
-are not known, None, are taken for equal where they meet.
+For an axis of a result, ``{0: 1, 2: 0}`` means: element i depends on element i along axis 1 of input 0, on element i along axis
+0 of input 2, and on any elements of all other inputs.  An axis of an input that no axis of a result goes along is mixed.  Sizes
+that are not known, None, are taken for equal where they meet.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A graph as a flat table, for pickling: no recursion, however deep the graph is.
 
-One table holds the nodes of a graph and of the steps of its loops, at every level: loops share nodes of their steps and loop
-variables (a gradient makes its forward loop again, with more results), and share them still when they are loaded.  Nodes get new
-ids in the old order, and what refers to a node by its id refers to the new one.
+One table holds the nodes of a graph and of the steps of its loops, at every level.  Loops share nodes of their steps and loop
+variables, since a gradient makes its forward loop again with more results; loaded loops share them too.  Nodes get new ids in
+the old order, and references by id change with them.
 
 Leaves stay objects of their own, so that one input or shared variable in several pickled graphs stays one when they are
 pickled together.

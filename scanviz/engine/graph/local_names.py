@@ -1,9 +1,8 @@
 """Names of variables from the user's functions: ``gates = T.dot(x, W)`` is shown as ``gates``.
 
-When a step has been called, the local variables of the functions that built it are read: the frames that made nodes are known
-from looking for the user's line, and a frame that is held keeps its local variables after its function has returned.  So no
-trace or profile function is set, which would be in the way of debuggers and of tools that measure coverage, and nothing is
-done while the step is built.
+After the call of a step, the local variables of the functions that built it are read.  The search for the user's line knows the
+frames that made nodes, and a frame that is held keeps its local variables after its function has returned.  So nothing is done
+while the step is built, and no trace or profile function disturbs debuggers and coverage tools.
 
 A variable gets the name that it has in the outermost of these functions, which is where the user put a helper's result; of two
 names there the one that was bound first.  A name that is bound twice is the last value's, as in Python.  Members of a list,

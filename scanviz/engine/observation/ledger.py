@@ -1,8 +1,8 @@
 """Count the bytes that the engine holds in a call, now and at the peak.
 
-The ledger counts results of instructions outside of loops while they are alive (an array with views once, at its whole size); and
-while a loop runs, its rows, its buffers and the arrays that a step allocates.  It does not count the arguments, constants, copies
-that machine code makes of strided rows, and NumPy's temporaries inside one operation.
+The ledger counts results of instructions outside of loops while they are alive; an array with views counts once, at its whole
+size.  While a loop runs, it counts the loop's rows, its buffers and the arrays that a step allocates.  It does not count the
+arguments, constants, copies that machine code makes of strided rows, and NumPy's temporaries inside one operation.
 
 Only a few calls of a function have a ledger (:class:`Weighing`): it costs 1–2 µs per instruction.
 """

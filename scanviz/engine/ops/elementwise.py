@@ -1,8 +1,8 @@
 """Elementwise operations: one scalar function applied to each element of inputs that broadcast together.
 
-Each is declared once by :func:`~scanviz.engine.ops.elementwise_declaration.elementwise`: the NumPy ufunc that is its meaning and
-gives it its name (or a function that takes ``out`` as its last positional argument like one), its formula in the scalar language, a
-line of documentation, and what is known of it.
+Each is declared once by :func:`~scanviz.engine.ops.elementwise_declaration.elementwise`, with its formula in the scalar
+language, a line of documentation and its facts.  Its meaning and name are those of a NumPy ufunc, or of a function that takes
+``out`` as its last positional argument like one.
 """
 
 from __future__ import annotations

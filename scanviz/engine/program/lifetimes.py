@@ -4,8 +4,8 @@ A register's memory is needed until the last instruction that reads it or anythi
 from ops whose declaration says so, from branches, whose results may be one of their inputs, and from loops that work in an
 array they were given.
 
-A loop may take over the buffer of a mitmot that was made for it and that nothing else needs: the buffer that a backward loop starts
-from is made of the cotangent of rows just before it, and copying it would double the memory and cost as much as many steps.
+A loop may take over the buffer of a mitmot that was made for it and that nothing else needs.  A backward loop starts from such
+a buffer, made of the cotangent of rows just before it.  A copy would double the memory and cost as much as many steps.
 """
 
 from __future__ import annotations

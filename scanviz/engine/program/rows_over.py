@@ -1,16 +1,16 @@
 """Write rows of a loop over rows of a sequence that nothing else needs.
 
-Back through time a loop reads rows that were kept for it, each once, and gives as many rows of gradients.  Where the rows that it
-reads are needed by nobody after, each row of the result may lie where the row was that the step has read: that is half the
-memory, and no line of it has to be fetched to be written.
+Back through time a loop reads rows that were kept for it, each once, and gives as many rows of gradients.  If nothing needs the
+rows later, each row of the result may replace the row that its step has read.  That halves the memory, and no cache line is
+fetched only to be written.
 
-Here it is found which rows nobody else needs.  Whether a step is done with a row when it writes its result depends on what is
-done as one, and is planned when shapes are met (:mod:`scanviz.engine.program.plan.result_placement`); how arrays lie in memory is
-looked at when the loop runs (:class:`scanviz.engine.runtime.row_storage.OutputRows`).
+This module finds the rows that nothing else needs.  Planning for known shapes decides whether a step has finished with a row
+when it writes its result (:mod:`scanviz.engine.program.plan.result_placement`).  The run checks the layout of arrays in memory
+(:class:`scanviz.engine.runtime.row_storage.OutputRows`).
 
-A gradient goes back through time, so its first row is that of the last step.  Where what reads its rows does so from the last one
-on, the loop lays them down backwards (:func:`laid_backwards`): else all rows would be copied before a product with those of the
-forward loop, which wants both in one order and in one piece.
+A gradient goes back through time, so its first row is that of the last step.  If its reader starts at the last row, the loop
+stores the rows backwards (:func:`laid_backwards`).  Otherwise all rows would be copied before a product with those of the
+forward loop, which needs both in one order and in one piece.
 
 Which way rows lie is known of a Program without any shape (:func:`rows_turned`): loops lay rows one after another, and a view of
 rows turns them round or leaves some out at an end.  What NumPy computes of an array whose axes were permuted lies as that does,

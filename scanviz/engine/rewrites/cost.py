@@ -1,8 +1,8 @@
 """Costs of a graph: operations, floating-point operations, bytes moved and bytes of rows kept, as far as sizes are known.
 
 Sizes that are known only when a function runs stay symbols, named in the user's words (``x.shape[0]``), so a cost is a
-polynomial in them; two graphs of one function name them alike, and their costs can be compared.  A loop's step counts as
-often as the loop takes steps, with ``until`` as often as it may.
+polynomial in them.  Two graphs of one function name them alike, so their costs can be compared.  A loop's step counts as often
+as the loop takes steps, with ``until`` as often as it may.
 
 Counts are those of the declarations (:mod:`scanviz.engine.cost`), a view has none.  A sum is kept as terms of polynomials: what the
 nodes of one graph cost becomes what those of the next cost by the nodes that changed.
@@ -185,8 +185,8 @@ class Scope:
     def inside(self, view: ScanView) -> Scope:
         """Return the step of a loop in this graph.
 
-        A loop that a rewrite has given another step is the one that was met before with the same variables over the same values:
-        whatever is known of sizes and costs in it still holds, and only what is new in it is looked at.
+        A loop with another step than before is recognised by the same variables over the same values.  Its known sizes and
+        costs still hold, so only the new part of its step is inspected.
         """
         known, given = self._inside.get(view.node.node_id), _given(view)
         if known is None or not known.is_like(view, given):

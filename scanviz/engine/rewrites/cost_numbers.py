@@ -1,10 +1,9 @@
 """Costs in numbers: those of a graph after each rewrite, with the sizes of a call.
 
-Costs are sums of products of named sizes (:mod:`scanviz.engine.rewrites.cost`).  What a name stands for is written in sizes of a
-function's inputs, without a variable, so no array is kept alive; a size that a graph computes is followed back to the inputs, and
-whole numbers of other dtypes than sizes have are followed through their operations.  So the costs of graphs that never ran are
-known too.  What depends on values of arrays, such as a number of chosen elements, has no number; neither has a name that stands
-for two things that differ.
+Costs are sums of products of named sizes (:mod:`scanviz.engine.rewrites.cost`).  The meaning of a name is written in sizes of a
+function's inputs, without a variable, so no array is kept alive.  A size that a graph computes is followed back to the inputs,
+through operations on whole numbers of any dtype.  So the costs of graphs that never ran are known too.  What depends on values
+of arrays, such as a number of chosen elements, has no number; neither has a name that stands for two things that differ.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """RewriteHistory: every application of a rule to a function's graph, and the graph at any version.
 
-What is kept is the graph at the beginning and one line an application.  Rules are deterministic and take node ids of their
-own run, so the graph after any application, what was refused and why, and what each application cost or saved are found by
-doing it again when someone asks: a function that nobody asks pays nothing.
+The history keeps the graph at the beginning and one line per application.  Rules are deterministic and take node ids of their
+own run.  So a second run, on demand, finds the graph after any application, all refusals with their reasons, and the cost or
+saving of each application.  A function without such a demand pays nothing.
 """
 
 from __future__ import annotations

@@ -2,10 +2,10 @@
 
 A function's graph is one level; the step of each loop in it is another, inside.
 
-What pays for NumPy may cost compiled code more than it saves.  Machine code and kernels of a GPU keep elementwise work, draws,
-lookups and views in the step, where they cost a few instructions a number and no memory; NumPy pays a call for each in every step,
-and has them of all rows at once.  Which tier runs a loop follows from the loop and its function's
-tier alone, before anything runs: :meth:`TargetTier.why_numpy` is the one place that says so.
+A change that saves time on NumPy may cost compiled code more than it saves.  Elementwise work, draws, lookups and views stay in
+the step of machine code and of kernels: they take a few instructions per number and no memory.  NumPy pays a call for each in
+every step, so they are moved out and run over all rows at once.  The loop and its function's tier alone determine the loop's
+tier, before anything runs (:meth:`TargetTier.why_numpy`).
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Rules: rewrites as data, and the list of all of them.
 
-A rule looks at a node (or at a whole graph) and answers with a :class:`Match`, which says what is to be replaced by what,
-with a :class:`Refusal`, which says in words which precondition failed, or with None where it is not meant for such a
-node.  It never edits anything.  Rules run in *phases*; within a phase in the order of :data:`RULES`, again and again until
-none of them changes anything (:mod:`scanviz.engine.rewrites.pipeline`).
+A rule looks at a node or at a whole graph and never edits anything.  It returns a :class:`Match` with the replacements, a
+:class:`Refusal` with the precondition that failed, in words, or None where it is not meant for such a node.  Rules run in
+*phases*; within a phase in the order of :data:`RULES`, again and again until none of them changes anything
+(:mod:`scanviz.engine.rewrites.pipeline`).
 """
 
 from __future__ import annotations

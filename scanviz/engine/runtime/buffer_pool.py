@@ -1,9 +1,9 @@
 """A pool of memory for long arrays, reused once no array refers to it any more.
 
-The rows of a loop are new arrays in every call, since the caller may keep them.  Fresh memory of the system has no pages yet: the
-first write to each page faults and fills it with zeros, which takes longer than many a step.  So long arrays are views of *lent*
-memory: the last array that refers to it (a row that the user kept, a view of that) keeps it lent, and after that the memory waits
-for the next request of the same size.
+The rows of a loop are new arrays in every call, since the caller may keep them.  Fresh memory of the system has no pages yet:
+the first write to each page faults and fills it with zeros, which takes longer than many a step.  So long arrays are views of
+*lent* memory.  An array that refers to it (a row that the user kept, a view of that) keeps it lent.  After the last such array,
+the memory waits for the next request of the same size.
 
 Waiting memory is bounded (``scanviz.config.kept_memory``); the oldest is released first.  While ``tracemalloc`` traces, nothing is
 lent: it then sees the real use.

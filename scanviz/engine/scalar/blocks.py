@@ -1,8 +1,9 @@
 """Typed expressions: blocks of lines, each an operation on numbered values of known dtypes; printers print these.
 
-A block is what :func:`typed` makes of expressions and the dtypes of their arguments.  Equal operations on equal operands are one
-line (there are no effects, so each is computed once), operands come before what reads them, and what a loop's step computes of
-nothing that the loop carries stands before the loop.  Blocks are plain data: they compare, hash and print equal in every process.
+A block is what :func:`typed` makes of expressions and the dtypes of their arguments.  Equal operations on equal operands are
+one line: there are no effects, so each is computed once.  Operands come before their readers, and operations of a loop's step
+that read nothing that the loop carries come before the loop.  Blocks are plain data: they compare, hash and print equal in
+every process.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """``scan``: a step function and its arguments become a Scan in the graph.
 
-The way: canonical arguments → ``fn`` called once on symbolic slices → types of states agreed → captured variables found →
-loop variables → one Apply; or, where one step is known when building, the step itself in the outer graph.
+The way: canonical arguments → ``fn`` called once on symbolic slices → types of states agreed → captured variables found → loop
+variables → one Apply.  A loop of one known step becomes the step itself in the outer graph.
 """
 
 from __future__ import annotations

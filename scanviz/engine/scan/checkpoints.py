@@ -1,9 +1,9 @@
 """``scan_checkpoints``: a loop whose gradient keeps every N-th state and computes the rest again.
 
-The loop becomes a loop of chunks: an outer Scan whose step is an inner Scan over N steps.  What the outer loop keeps for
-its gradient is one state a chunk; the inner loop is marked ``recompute``, so the backward step of the outer loop runs it
-again and goes back through it at once (:mod:`scanviz.engine.gradient.loops.residuals`).  Memory falls from n rows to n/N + N
-rows, least for N about √n, and each step is computed twice.  Steps that do not fill a chunk are a loop of their own behind.
+The loop becomes a loop of chunks: an outer Scan whose step is an inner Scan over N steps.  For its gradient the outer loop
+keeps one state per chunk.  The inner loop is marked ``recompute``: the backward step of the outer loop runs it again and goes
+back through it at once (:mod:`scanviz.engine.gradient.loops.residuals`).  Memory falls from n rows to n/N + N rows, least for N
+about √n, and each step is computed twice.  Steps that do not fill a chunk are a loop of their own behind.
 
 Source: one level of the schedule in Chen, Xu, Zhang, Guestrin, "Training deep nets with sublinear memory cost" (2016).
 """

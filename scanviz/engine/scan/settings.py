@@ -1,7 +1,7 @@
 """Options of a loop besides its computation, and the loops it stands for.
 
-A backward loop knows the loop that it is the back-propagation of, and a loop that rewrites made of several knows those, by the ids
-of their nodes: a loop that is loaded from a pickle refers to the nodes' new ids.
+A backward loop keeps the id of its forward loop's node, and a loop merged by rewrites the ids of the nodes of its parts.  A
+loop that is loaded from a pickle refers to the nodes' new ids.
 """
 
 from __future__ import annotations

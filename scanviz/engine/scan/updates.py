@@ -1,10 +1,10 @@
 """The result of scan: outputs and updates, with an error for use of the pair as a variable.
 
-``h = scan(…)`` without ``return_updates=False`` gives the pair.  It is a tuple, so that it unpacks and indexes as one, but
-``h * 2`` would repeat it and ``T.sum(h)`` would try to stack it; both are errors that say what to write.
+``h = scan(…)`` without ``return_updates=False`` gives the pair.  It is a tuple, so that it unpacks and indexes as one, but ``h
+* 2`` would repeat it and ``T.sum(h)`` would try to stack it; both are errors that name the code to write.
 
-Updates say which shared variables a loop changes, and to what, for ``function(updates=…)``: a dict that checks its keys when they
-are put in, and that is not merged with another which gives the same variable another value.
+Updates map the shared variables that a loop changes to their new values, for ``function(updates=…)``.  They are a dict that
+checks its keys on insertion and refuses a merge with a dict that gives the same variable another value.
 """
 
 from __future__ import annotations

@@ -34,9 +34,9 @@ def check(record: ProfileRecord) -> None:
     Raises
     ------
     ScanvizValueError
-        If a key or the name of an origin is used twice, a function is of none of the origins, a loop belongs to no function or to
-        a loop that does not come before it, a count or time is negative, series rows are not in order, values are of no loop or
-        step, or a repeat does not make sense itself.
+        If a key or the name of an origin is used twice; a function is of none of the origins; or a loop belongs to no
+        function or to a loop that does not come before it.  If a count or time is negative, series rows are not in order,
+        values are of no loop or step, or a repeat is inconsistent itself.
 
     Examples
     --------

@@ -1,9 +1,8 @@
 """The ``.scanviz`` file: a zip of one JSON document, ``.npy`` arrays (one a loop, two a traced variable), Programs and bare arrays.
 
-It is data, never code: no pickle; sizes are checked before anything is read and again while it is (``archive.py``); entries
-are matched against a list of names and never used as paths; headers of arrays are compared, not evaluated.
-Writing goes to a temporary file beside the target, which then takes its place (``writing.py``).
-``docs/reference/profile-format.md`` documents it.
+It is data, never code: no pickle.  Sizes are checked before and during reading (``archive.py``).  Entries are matched against a
+list of names and never used as paths.  Headers of arrays are compared, not evaluated.  Writing goes to a temporary file beside
+the target, which then takes its place (``writing.py``).  ``docs/reference/profile-format.md`` documents it.
 """
 
 from __future__ import annotations

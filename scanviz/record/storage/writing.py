@@ -1,8 +1,8 @@
 """Write output files atomically: under another name beside their place, then moved there in one step.
 
-Nothing that a user made is lost: a write that fails or is interrupted leaves what was there before, and nothing beside it; what
-scanviz did not make is replaced only if that is asked for, and folders, FIFOs and devices never are.  Links are followed, as the
-shell's ``>`` does.  Ctrl+c and termination wait until a file stands in its place (:mod:`scanviz.record.storage.writing`).
+Nothing that a user made is lost.  A write that fails or is interrupted leaves the old file, and nothing beside it.  Files that
+scanviz did not make are replaced only on demand; folders, FIFOs and devices never are.  Links are followed, as the shell's
+``>`` does.  Ctrl+c and termination wait until a file stands in its place (:mod:`scanviz.record.storage.writing`).
 """
 
 from __future__ import annotations

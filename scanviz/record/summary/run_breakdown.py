@@ -53,11 +53,11 @@ class RunPart(Struct, frozen=True):
     Attributes
     ----------
     kind : str
-        ``"run"``: all of it; ``"script"``: the script's own Python, imports and waiting; ``"building"``: of graphs and functions;
-        ``"function"``: calls of one; ``"checks"``, ``"copies"`` and ``"entry"`` of calls; ``"loop"``; ``"operation"``: of a loop's
-        steps or outside of loops; of a loop ``"steps"`` that were not timed in detail, ``"rows"`` that are stored, going
-        ``"round"``, what is ``"around"`` its steps; ``"slow"`` calls, beyond the typical one; making ``"code"``;
-        ``"recording"``.
+        ``"run"``: all of it.  ``"script"``: the script's own Python, imports and waiting.  ``"building"``: of graphs and
+        functions.  ``"function"``: calls of one.  ``"checks"``, ``"copies"``, ``"entry"``: call overhead.  ``"slow"``: calls
+        beyond the typical one.  ``"operation"``: of a loop's steps or outside of loops.  ``"loop"``: all runs of one.  In a
+        loop, ``"steps"``: without detailed times; ``"rows"``: storing them; ``"round"``, ``"around"``: loop overhead in and
+        around steps; ``"code"``: compilation.  ``"recording"``: profiler overhead.
     label : str
         Its name, as recorded.
     total_ns : int

@@ -1,7 +1,7 @@
 """Inputs of calls as data: together with a function's Program, they determine every value of the call.
 
-A loop's states are kept at some of its steps (checkpoints), so that a step is computed from the nearest of them, and results of
-loops where there is room, so that a loop which reads them does not have to wait for another one.
+A loop's states are kept at some of its steps (checkpoints), so that a step is computed from the nearest of them.  Results of
+loops are kept where there is room, so that a loop which reads them need not wait for another one.
 """
 
 from __future__ import annotations

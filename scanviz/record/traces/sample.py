@@ -1,7 +1,7 @@
 """Sample steps in bounded memory: the first, the last, the slowest, and every k-th timed one.
 
-Where steps were timed in blocks, a block stands for its steps, with their average.  k starts at 1 and doubles whenever the
-every-k-th steps fill their room, every second of them being dropped; so they lie evenly over all steps, and the same steps
+Where steps were timed in blocks, a block stands for its steps, with their average.  k starts at 1.  Whenever the every-k-th
+steps fill their room, k doubles and every second of them is dropped.  So they lie evenly over all steps, and the same steps
 give the same sample.
 """
 

@@ -1,8 +1,8 @@
 """A loop drawn step by step: time from left to right, a cell per buffer row, its back-propagation below.
 
-The picture shows a run with the drawn number of steps.  Cells and steps have a place in a grid: a column for each step and one for
-the rows of states between two steps.  Step s of a back-propagation of T steps stands under its forward step T-1-s, and so do the
-cells of its mitmot buffers: cell c holds the gradient of the state's row of step T-1-c, and has the name of that row.
+The picture shows a run with the drawn number of steps.  Cells and steps have a place in a grid: a column for each step and one
+for the rows of states between two steps.  Step s of a back-propagation of T steps stands under its forward step T-1-s.  So do
+the cells of its mitmot buffers: cell c holds the gradient of the state's row of step T-1-c, and has that row's name.
 """
 
 from __future__ import annotations

@@ -14,17 +14,17 @@ written, not read     0                                  (the old row is seen by
 
 with ``G_w = G[offset+t+w]`` as it was before the step.  After the last of them G is the cotangent of the buffer as the loop
 found it.  In reversed time tap k is tap −k, so this is a State again, with reads −(R ∪ W) and writes −(R ∪ W): gradients of
-gradients need no new kind.  The third line is left out where nobody looks at the row again: in a sitsot or mitsot, whose
-write is the row after all it reads, so that its adjoint has writes −R alone.  Rows of such an adjoint that belong to
-steps (all but the ``offset`` rows of the initial state) hold what was left in them and are never read.
+gradients need no new kind.  The third line is left out where no step reads the row again.  That holds for a sitsot or mitsot:
+it writes the row after all that it reads, so its adjoint has writes −R alone.  Rows of such an adjoint that belong to steps
+(all but the ``offset`` rows of the initial state) hold what was left in them and are never read.
 
 What a step read must be known when the backward loop is there.  A row that was read at tap k is still in the buffer at the
 end if no tap w ≤ k is written: then no later step, nor this one, replaced it (:func:`survives`).  Other rows are kept as a
 result of their own.
 
-With ``truncate_gradient`` the steps before the last k are not gone through: what they read and wrote counts as constant,
-but for rows of a mitmot that they alone wrote, which keep their cotangent.  (A backward loop does its k steps at most
-anyway, so ``scan`` never gets there; a mitmot built by hand can.)
+With ``truncate_gradient`` the sweep stops after the last k steps.  Rows of earlier steps count as constant, except rows of a
+mitmot that they alone wrote: these keep their cotangent.  (Only a mitmot built by hand has such rows: a backward loop of
+``scan`` takes at most k steps.)
 
 Both tables were checked against unrolled graphs at orders one to three with non-linear steps and random taps
 (``tests/engine/gradient/loops/test_adjoint.py``).

@@ -1,9 +1,9 @@
 """Derivatives between loop variables, in one step and over all, and random choices in a step.
 
-The value pattern of :mod:`scanviz.engine.scan.layout` says what can change what; the differentiable pairs leave out what has no
-derivative: integers, shapes, indices, conditions, random states.  A draw chooses where a parameter of one step depends on an
-outer input with a derivative (the closure over differentiable pairs), and the value, which flows on through states of any dtype
-(the closure over pairs of values), goes into a result.
+The value pattern of :mod:`scanviz.engine.scan.layout` has the pairs of values where one can change the other.  The
+differentiable pairs are those with a derivative: no integers, shapes, indices, conditions, random states.  A draw is a choice
+under two conditions: its parameter depends on an outer input through differentiable pairs, and its value reaches a result
+through pairs of values, by states of any dtype.
 """
 
 from __future__ import annotations

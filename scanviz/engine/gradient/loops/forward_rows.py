@@ -1,7 +1,7 @@
 """Rows of a forward loop for its backward loop, and the gradients of the forward loop's inputs.
 
-Step s of the backward loop belongs to step ``n - 1 - s`` of the forward one, so all rows are reversed: those of
-sequences and results are views, those of a cotangent are the upper part of a mitmot's buffer, where they are written over.
+Step s of the backward loop belongs to step ``n - 1 - s`` of the forward one, so all rows are reversed.  Rows of sequences and
+results are views.  Rows of a cotangent are the upper part of a mitmot's buffer, where they are written over.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """Loop-invariant values of a step: their derivative is computed once, outside of the loop.
 
-A step that makes its weights positive, ``T.dot(h, T.softplus(W))``, computes the same at every step.  With ``V = softplus(W)``, all
-steps' contributions to the cotangent of ``W`` are one linear map of theirs to the cotangent of ``V``; so the backward loop adds up
-what arrives at ``V``, and the sum is pulled back to ``W`` when the loop is over.  The values of ``V`` are computed before
-the loop, as :mod:`scanviz.engine.rewrites.loops.push_before` does for the forward loop: they are kept once, not for every step.
+A step that makes its weights positive, ``T.dot(h, T.softplus(W))``, computes the same at every step.  With ``V = softplus(W)``,
+one linear map turns every step's contribution to the cotangent of ``V`` into that to the cotangent of ``W``.  So the backward
+loop adds up contributions to ``V``, and the sum is pulled back to ``W`` after the loop.  The values of ``V`` are computed
+before the loop, as :mod:`scanviz.engine.rewrites.loops.push_before` does for the forward loop: they are kept once, not for
+every step.
 
 Left in the step is what is a cheap look at a non-sequence, such as its transpose, and what a branch may leave out.  A loop of no
 steps computes the rest all the same.

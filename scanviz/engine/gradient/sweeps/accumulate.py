@@ -1,8 +1,8 @@
 """Adding the cotangents that meet in one variable.
 
-Parts of an array that were read by index come back as zeros with the part added in; several of these become one array of
-zeros with all parts added in, instead of a sum of arrays that are mostly zeros. Slices that follow one another from the first
-row of an axis to its last are joined.
+The cotangent of a part that was read by index is an array of zeros with the part added in.  Several of these become one array
+of zeros with all parts added in, instead of a sum of arrays that are mostly zeros.  Slices that follow one another from the
+first row of an axis to its last are joined.
 """
 
 from __future__ import annotations

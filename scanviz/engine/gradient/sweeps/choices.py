@@ -1,11 +1,11 @@
 """Draws of discrete values, such as a poisson number: results computed from one have no derivative by its parameters.
 
-The values are whole numbers, and whole numbers have no derivative, so a gradient would simply stop there, and what a cost owes to
-the parameter by way of the draw would be missing without a word.  Instead the parameter's derivative is Undefined wherever what is
-differentiated depends on the *value* that was drawn, whatever dtypes lie between: through casts, arithmetic, comparisons, loops.
-Selections do not count: an index, the condition of ``where`` or ``ifelse``, a size, a stop condition; they are constants to a
-gradient wherever they come from, so ``log(p)[category]`` has the derivative that a score function needs.  Nor does a value count
-that went through ``disconnected_grad`` or ``zero_grad``.
+The values are whole numbers, which have no derivative.  A gradient would simply stop there, and the influence of the parameter
+on the cost by way of the draw would be missing without a word.  Instead the parameter's derivative is Undefined wherever what
+is differentiated depends on the *value* that was drawn, whatever dtypes lie between: through casts, arithmetic, comparisons,
+loops.  Selections do not count: an index, the condition of ``where`` or ``ifelse``, a size, a stop condition.  They are
+constants to a gradient wherever they come from, so ``log(p)[category]`` has the derivative that a score function needs.  Nor
+does a value count that went through ``disconnected_grad`` or ``zero_grad``.
 """
 
 from __future__ import annotations

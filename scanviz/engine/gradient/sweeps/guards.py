@@ -1,11 +1,10 @@
 """Guards: a cotangent that is exactly zero stays zero where the slope is not finite.
 
-``where(x > 0, sqrt(x), 0)`` is 0 for all x below 0, and so is its derivative; but the cotangent of the branch that was not
-taken, 0, times the slope of the square root, infinity or NaN, is NaN, which then spreads to everything that x is computed
-from.  The same happens to rows that an index left out, to elements that ``max`` or ``clip`` did not choose, to steps
-without a result that is read.
-So such products are made by ``multiply_no_nan``, which is 0 where the cotangent is.  It costs two ufuncs more, hence it stands
-only where it can matter:
+``where(x > 0, sqrt(x), 0)`` is 0 for all x below 0, and so is its derivative.  But the branch that was not taken has the
+cotangent 0, and the square root a slope of infinity or NaN.  Their product is NaN, which spreads to everything that x is
+computed from.  The same happens to rows that an index left out, to elements that ``max`` or ``clip`` did not choose, to steps
+without a result that is read.  So such products are made by ``multiply_no_nan``, which is 0 where the cotangent is.  It costs
+two ufuncs more, hence it stands only where it can matter:
 
 - at *steep* operations always: a finite value with an infinite slope, as of ``sqrt`` at 0;
 - under a selection (a variable is *chosen* from if its cotangent may hold zeros, because what is computed from it was selected
@@ -16,8 +15,8 @@ Operations that surely have neither, such as ``sqrt(x**2 + 1)`` or a division by
 prove a value positive or not negative.  A positive number that a user wrote down counts as such (``x**2 + 1e-6``), however small;
 so does a size. Inputs are taken to be finite.
 
-In forward mode the selection comes after the slope and takes what is finite, so there steep operations are guarded and,
-after what may have an infinite slope, products with slopes that are exactly 0, such as those of a mask.
+In forward mode the selection comes after the slope and takes finite values.  So steep operations are guarded, and so are
+products with slopes that are exactly 0, such as those of a mask, behind an operation that may have an infinite slope.
 """
 
 from __future__ import annotations

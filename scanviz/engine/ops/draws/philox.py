@@ -1,7 +1,7 @@
 """Philox 4x64-10: the counter-based generator behind every random number of scanviz.
 
-A block of four 64-bit words is a pure function of a 128-bit key and a 256-bit place, so a draw can be computed in any order, on
-any backend and in any thread, and gives the same bits.  Nothing is hidden: a *state* is a plain array.
+A block of four 64-bit words is a pure function of a 128-bit key and a 256-bit place.  So a draw gives the same bits in any
+order, on any backend and in any thread.  Nothing is hidden: a *state* is a plain array.
 
 State
     ``uint64`` array of shape (4,): ``key0, key1, index0, index1``, least significant word first.  States are values: nothing here

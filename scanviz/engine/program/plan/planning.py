@@ -1,12 +1,16 @@
 """Planning: one pass over a Program gives every register its place, and the same for the loops and branches inside.
 
-A result is placed, in this order, in a row of a state or output, in a buffer that others use before and after it, nowhere (sizes
-known beforehand, single numbers, what only its own group reads), in an array of an input that it may write over, in a view of an
-input; what is left gets an array of its own at every step.
+A result gets the first of these places that is possible:
 
-What stays the same from step to step is taken once before the loop: a slice of a buffer at fixed places, which is one array for the
-whole run, and of what is computed of non-sequences and constants views, sizes and numbers in another dtype, which cost more to make
-than to keep.
+1. a row of a state or output;
+2. a buffer that others use before and after it;
+3. none: sizes known beforehand, single numbers, results that only their own group reads;
+4. the array of an input that it may write over;
+5. a view of an input;
+6. an array of its own at every step.
+
+Values that stay the same from step to step are computed once before the loop.  They are slices of a buffer at fixed places, one
+array for the whole run; and views, sizes and casts of non-sequences and constants, which cost more to make than to keep.
 """
 
 from __future__ import annotations

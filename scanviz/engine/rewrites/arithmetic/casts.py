@@ -1,7 +1,7 @@
 """Casts that change nothing, casts of casts, and casts of constants.
 
-A cast of a cast is one where the first loses nothing (every value of its input has an exact one in the dtype between), or
-where all three dtypes are integers and the last is no wider than the one between: they wrap around alike.  Floats that
+A cast of a cast is one cast where the first loses nothing: every value of its input has an exact one in the dtype between.  So
+it is where all three dtypes are integers and the last is no wider than the one between: they wrap around alike.  Floats that
 become integers in the end are left alone: numbers out of range are undefined there, and may differ with the way taken.
 """
 

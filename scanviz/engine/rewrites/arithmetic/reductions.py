@@ -1,7 +1,7 @@
 """Sums to a shape, which undo broadcasting.
 
-``sum_to_shape`` is its input where that surely has the shape, a plain sum where it is known which axes go, and one instead of two
-where sizes were broadcast from the one that is wanted in the end.
+``sum_to_shape`` becomes its input where that surely has the shape, and a plain sum where the summed axes are known.  Two of
+them become one where the sizes between were broadcast from the final shape.
 """
 
 from __future__ import annotations

@@ -21,11 +21,11 @@ def vmap(
 ) -> Callable[..., Any]:
     """Return a function that applies ``fn`` to every row of its arguments, as operations over all rows at once.
 
-    ``fn`` is called once, with variables of one dimension less.  What it computes is built anew over the whole arguments: an
-    operation becomes one over all rows, a loop one loop whose states have all rows.  What has no such form (an ``ifelse`` whose
-    condition differs from row to row, a few rare operations) is done in a loop over the rows; all of it, where rows have values
-    of different shapes, as those of a loop that ends by a condition.  Result ``[i]`` is always ``fn`` of the arguments' rows
-    ``i``; a draw gives the same numbers in each.
+    ``fn`` is called once, with variables of one dimension less.  Its graph is built anew over the whole arguments: an
+    operation becomes one over all rows, a loop one loop whose states have all rows.  Operations without such a form (an
+    ``ifelse`` whose condition differs from row to row, a few rare ones) run in a loop over the rows.  The whole function
+    does, where rows have values of different shapes, as those of a loop that ends by a condition.  Result ``[i]`` is always
+    ``fn`` of the arguments' rows ``i``; a draw gives the same numbers in each.
 
     Parameters
     ----------

@@ -7,8 +7,8 @@ What is done:
   difference: ``x[::-1][::-1]`` is ``x`` and ``x[::-1][0]`` is ``x[-1]``, whatever the number of rows;
 - an index that picks everything, ``x[:]``, is left out.
 
-A row of a slice that leaves out others, ``x[1:][-1]`` or ``x[:-1][0]``, is a row of the whole only where the slice surely has it:
-of one row, ``x[1:]`` has none, and the index is an error that must not become a value.
+A row of a slice that leaves out others, ``x[1:][-1]`` or ``x[:-1][0]``, is a row of the whole only where the slice surely has
+it.  If x has one row, ``x[1:]`` has none, and the index is an error that must not become a value.
 """
 
 from __future__ import annotations

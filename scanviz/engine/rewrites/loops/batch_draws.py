@@ -1,9 +1,9 @@
 """Random draws that leave a loop: the numbers of all steps as one draw before it, which the loop reads as a sequence.
 
 The draws of a step take a fixed stride of the generator (:mod:`scanviz.engine.rewrites.loops.step_draws`), so step ``t`` begins
-``t`` strides after the first.  One draw of as many rows as there are steps, each as long as a stride, holds the very numbers that
-the loop would have drawn: those of a step's draw lie in its row, behind what stands for the draws before it.  What a row holds
-besides is thrown away.  The state after the large draw is the state after all steps.
+``t`` strides after the first.  One draw with a row per step, each as long as a stride, holds the very numbers that the loop
+would have drawn.  The numbers of a step lie in its row, in the order of its draws.  The rest of a row is thrown away.  The
+state after the large draw is the state after all steps.
 
 It is written with the draws and indices that there are, so every tier has it; draws of one distribution that share a state are
 one large draw once equal operations are merged.

@@ -3,11 +3,11 @@
 A loop checks the lengths of its sequences.  A rule that moves work out of it, or leaves a sequence out, keeps that check: it
 reads the sequence by :func:`rows_of_steps`, and refuses where nobody else would look (:func:`unread_sequence`).
 
-Operations are *heavy* (products of matrices, solves, reductions, lookups), *views* (free) or *light* (elementwise).  On NumPy one
-call over all rows is much faster than one a step of heavy operations, and of light ones on short rows; long rows are better used
-while they are in the cache.  Machine code makes no calls: of all rows at once only products with an array that stays the same are
-faster, because they read that array once, and functions of single numbers such as exp, which it computes of several numbers in
-the time of one (1.8 times).
+Operations are *heavy* (products of matrices, solves, reductions, lookups), *views* (free) or *light* (elementwise).  On NumPy
+one call over all rows is much faster than one per step for heavy operations, and for light ones on short rows.  Long rows are
+better used while they are in the cache.  Machine code makes no calls, so only two kinds of operations are faster over all rows
+at once: products with an array that stays the same, which they read once, and functions such as exp on single numbers (1.8
+times).
 """
 
 from __future__ import annotations

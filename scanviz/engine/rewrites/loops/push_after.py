@@ -1,8 +1,8 @@
 """Work that leaves a loop for the graph after it: PushOutScanOutput.
 
-Results that nothing in the loop reads, such as ``y_t = softmax(h_t @ V)``, are computed of all rows of ``h`` at once; and
-rows that are there anyway are summed after the loop instead of in it.  The rows that are needed are there already, or the
-loop gives them as results in place of what it gave (:mod:`scanviz.engine.rewrites.loops.rows_around`).
+Results that nothing in the loop reads, such as ``y_t = softmax(h_t @ V)``, are computed for all rows of ``h`` at once.  Rows
+that are stored anyway are summed after the loop instead of in it.  The rows that are needed are there already, or the loop
+gives them as results in place of what it gave (:mod:`scanviz.engine.rewrites.loops.rows_around`).
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Work that leaves a loop for the graph before it: PushOutNonSeqScan and PushOutSeqScan.
 
-What a step computes of its non-sequences alone is the same at every step: it is computed once, before the loop.  What it
-computes of its sequences (and non-sequences) alone is computed of all rows at once, as one batched operation
-(:mod:`scanviz.engine.rewrites.batching`), and the loop reads its rows, where that is faster on the tier that runs the loop
-(:mod:`scanviz.engine.rewrites.level`).  Only what every step computes is moved, never what a branch of an ``ifelse`` may leave
-out.  A loop of no steps then computes it all the same.
+Operations on non-sequences alone give the same at every step: they run once, before the loop.  Operations on sequences (and
+non-sequences) alone run over all rows at once, each as one batched operation (:mod:`scanviz.engine.rewrites.batching`); the
+loop reads the rows.  They are moved only where that is faster on the tier that runs the loop
+(:mod:`scanviz.engine.rewrites.level`).  Only operations of every step are moved, never those that a branch of an ``ifelse`` may
+leave out.  They then also run for a loop of no steps.
 """
 
 from __future__ import annotations

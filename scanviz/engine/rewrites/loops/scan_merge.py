@@ -1,8 +1,8 @@
 """ScanMerge: loops over the same steps become one.
 
-Independent loops that take the same number of steps and read a common input become one, so their common work is
-done once.  The joined loop has all their names.  A loop joins the first group that takes as many
-steps, is to be run the same way, reads one of its inputs and that it does not need; all loops of a level are placed in one walk.
+Independent loops that take the same number of steps and read a common input become one, so their common work is done once.  The
+joined loop has all their names.  A loop joins the first group with as many steps, the same mode and a common input, unless it
+needs a result of the group.  All loops of a level are placed in one walk.
 """
 
 from __future__ import annotations

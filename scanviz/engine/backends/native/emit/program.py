@@ -1,8 +1,8 @@
 """Write a program group by group: the step of a loop, or one side of a branch.
 
 A chain of elementwise operations is written as one loop.  Inner loops and branches are written in place.  An operation without
-native code is *called out*: the code calls a Python function (:mod:`scanviz.engine.backends.native.run.callouts`) with the number
-of the instruction and the addresses of its inputs and outputs, which takes a microsecond or two beside the operation itself.
+native code is *called out*: the code calls a Python function (:mod:`scanviz.engine.backends.native.run.callouts`) with the
+number of the instruction and the addresses of its inputs and outputs.  That takes 1–2 µs beside the operation itself.
 """
 
 from __future__ import annotations

@@ -81,7 +81,7 @@ def free_place(path: Path, *, force: bool, ours: Callable[[Path], bool], what: s
     Parameters
     ----------
     path : Path
-        Where.
+        The path of the file.
     force : bool
         Whether any file may be replaced; folders and devices never are.
     ours : callable

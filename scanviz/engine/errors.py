@@ -43,7 +43,8 @@ class ScanvizError(Exception):
     what : str
         The mistake, in the user's own names; the first line of the message.
     where : object, optional
-        Where: anything whose ``str`` is ``file:line`` (a :class:`~scanviz.engine.graph.provenance.SourceLine`).
+        The place of the mistake: an object whose ``str`` is ``file:line``, such as a
+        :class:`~scanviz.engine.graph.provenance.SourceLine`.
     step : int, optional
         Step of the loop at which it happened, counted from 0.
     expected, found : object, optional

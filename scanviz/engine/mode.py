@@ -25,7 +25,7 @@ class Mode:
     ScanvizValueError
         If there is no rule or tag of a name.
     ScanvizTypeError
-        If an argument is given that there is not, such as Theano's ``linker``: it says what to write.
+        For an unknown argument, such as Theano's ``linker``; the message names the replacement.
 
     Examples
     --------

@@ -171,7 +171,7 @@ class Observer:
     def loop_counted(self, function: int, runs: Sequence[Run], control: bool) -> None:
         """Unobserved runs: counted, not timed step by step.
 
-        ``control`` says whether they ran inside steps of a control block.
+        ``control`` is True if they ran inside steps of a control block.
         """
 
 

@@ -130,7 +130,7 @@ def keyword_answer(error: BaseException, names: Mapping[str, object]) -> str | N
     Parameters
     ----------
     error : exception
-        What ends a program.
+        The error that ends a program.
     names : mapping
         Of the frame that made the call: only functions of scanviz that can be reached from there are meant.
 

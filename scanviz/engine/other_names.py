@@ -1,7 +1,7 @@
 """Names of NumPy, Theano, PyTensor, JAX and PyTorch that are called otherwise here, or written with an operator.
 
-A name that is not there is an ``AttributeError``, which says what to write where it is one of these.  They are no
-aliases: one thing has one name, and a script that is read again years later reads as NumPy does.
+A name that is not there is an ``AttributeError``, which names the replacement of one of these.  They are no aliases: one thing
+has one name, and a script that is read again years later reads as NumPy does.
 
 Rows are by module, or by the class whose objects have no such attribute.  A name that a variable does not have is looked up in the
 rows of ``scanviz.tensor``, too, where ``a`` stands for the variable.

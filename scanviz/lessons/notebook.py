@@ -46,7 +46,7 @@ def notebook(
     solutions : bool
         Whether hints and solution are in it.
     requirement : str
-        What its first cell installs; by default this version, whose lessons the check knows.
+        The requirement that its first cell installs; by default this version, whose lessons the check knows.
 
     Examples
     --------

@@ -1,9 +1,9 @@
 """Numbers about loops and operations, declared once: meaning, unit, aggregation and views.
 
-The engine notifies a number by its name (:meth:`scanviz.engine.observe.Observer.measured`), the recorder aggregates it as its
-declaration says, and the record keeps it under that name in ``measures`` of a loop or an operation.  Files and checks
-know no names; reports, the terminal application, the page, tables and comparisons read this table.  So a new number is its producer
-and one line here.  Fields of records are declared too.
+The engine notifies a number by its name (:meth:`scanviz.engine.observe.Observer.measured`), the recorder aggregates it by its
+declaration, and the record keeps it under that name in ``measures`` of a loop or an operation.  Files and checks know no names;
+reports, the terminal application, the page, tables and comparisons read this table.  So a new number is its producer and one
+line here.  Fields of records are declared too.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ class Measure(Struct, frozen=True):
     aggregate : str
         Aggregation of a value with the one before: ``"sum"``, ``"max"`` or ``"last"``.
     views : tuple of str
-        Where it is shown beside the tables of the exports, which have all.  Of a loop: in its ``"heading"`` (report, terminal
-        application, page), among the ``"facts"`` of a loop beside its gradient, and to ``"compare"`` two runs by.  Of an
-        operation, a column of its tables wherever one of them has it, with ``"heading"``.
+        Views that show it, beside the tables of the exports, which have all.  For a loop: its ``"heading"`` (report, terminal
+        application, page), the ``"facts"`` of a loop beside its gradient, and ``"compare"`` for two runs.  For an operation,
+        ``"heading"``: a column of its tables wherever one of them has it.
     field : str
         The field of the record that holds it, with dots; empty for one in ``measures``.
     whole : bool

@@ -260,9 +260,9 @@ class ProfileRecord(Strict, Shown, frozen=True):
     arguments : tuple of str
         Its arguments.
     detail : str
-        How closely loops were looked at: ``"steps"`` (each step, and each operation in a sample of them), ``"ops"``
-        (each operation of every step) or ``"values"`` (every call was computed once more on the reference tier, and every
-        value looked at; times are those of the first).
+        The level of detail.  ``"steps"``: each step, and each operation in a sample of them.  ``"ops"``: each operation of
+        every step.  ``"values"``: each value, from a second computation of every call on the reference tier; times are those
+        of the first.
     wall_ns : int
         From the start of the recording to its end.
     outcome : OutcomeRecord

@@ -63,7 +63,7 @@ class Histogram:
     def add(self, times: Samples, weights: Samples | None = None) -> None:
         """Count durations in nanoseconds; negative ones, from a clock that went back, count as 0.
 
-        ``weights`` says how often each is counted, once by default.
+        ``weights`` has the count of each, 1 by default.
         """
         if not len(times):
             return

@@ -33,7 +33,7 @@ MOST_LINES = 4_000  # that our own layout leads past one another in a few second
 
 
 class CannotDrawError(Exception):
-    """The engine cannot draw; the message says what to do."""
+    """The engine cannot draw; the message names the remedy."""
 
 
 class Drawing(Struct, frozen=True):

@@ -188,7 +188,7 @@ def _plural(one: Callable[..., Variable], word: str) -> Callable[..., list[Varia
 
     make.__name__ = make.__qualname__ = word
     make.__doc__ = (
-        f"Return several variables as ``{one.__name__}`` makes them: one a name, or as many as an int says."
+        f"Return several variables as ``{one.__name__}`` makes them: one per name, or an int number of them."
     )
     return make
 

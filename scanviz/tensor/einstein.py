@@ -39,7 +39,7 @@ def einsum(*operands: Any, dtype: object = None, optimize: Any = False) -> Varia
         at last, if wanted, a list for the result.  A letter that is not in the result is summed over; without ``->`` the
         result has the letters that stand once, in the order of the alphabet.  ``...`` stands for axes that broadcast.
     dtype : dtype, optional
-        What is computed in; by default the common dtype, in which small integers may wrap around, as in NumPy.
+        The dtype of the computation; by default the common dtype, in which small integers may wrap around, as in NumPy.
     optimize : bool, "greedy", "optimal" or path
         In which order more than two operands are multiplied; by default NumPy's greedy order.  It changes rounding only.
 

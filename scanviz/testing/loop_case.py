@@ -29,7 +29,7 @@ class Reading(NamedTuple):
     name : str
         In words.
     symbolic, plain : callable
-        What is read of the variable, and of the array, that holds the rows.
+        Functions from the variable, and from the array, that holds the rows to the part that is read.
     rows : int
         Least number of rows; with fewer, all rows are read.
     runs : bool
@@ -82,7 +82,7 @@ class SequenceCase(Struct, frozen=True):
 class OutputCase(Struct, frozen=True):
     """An output: its expression in the step, its shape, and its initial rows and taps if it is fed back.
 
-    ``from_zeros`` says that the initial rows are zeros which the graph makes, in the shape of an input: how most sums begin.
+    With ``from_zeros`` the graph makes the initial rows, zeros in the shape of an input: most sums begin so.
     """
 
     value: RandomExpression
@@ -102,7 +102,7 @@ class LoopCase(Struct, frozen=True):
     row : tuple of int
         The shape that all rows have together when they broadcast; each may have fewer dimensions, or size 1 along some.
     sequences, outputs : list
-        What it runs over and gives.
+        Its sequences and its outputs.
     constants : list of array
         Non-sequences.
     captured : array or None
@@ -120,7 +120,7 @@ class LoopCase(Struct, frozen=True):
     go_backwards : bool
         As given to scan.
     nested : RandomExpression or None
-        What a loop inside the step computes from its state and the first argument; its last value joins the arguments.
+        The next state of a loop inside the step, from its state and the first argument; its last value joins the arguments.
     """
 
     dtype: str
@@ -240,7 +240,7 @@ class LoopCase(Struct, frozen=True):
     ) -> tuple[list[Array], Array | None]:
         """Return the loop's results and the shared variable's new value, computed by a tier.
 
-        ``reading`` says what is read of each result, which has ``count`` rows.
+        ``reading`` makes the wanted part of each result, which has ``count`` rows.
         """
         results, updates, inputs, state = self.build(**options)
         wanted = [reading.of(result, count) for result in results]

@@ -1,7 +1,7 @@
 """The operations of random expressions, each with its symbolic and its NumPy meaning.
 
-They keep values bounded, so that long loops neither overflow nor drift apart by rounding, but for sums, which say that they
-grow.  Their arguments may differ in shape as long as they broadcast together; what they give broadcasts with them again.
+They keep values bounded, so that long loops neither overflow nor drift apart by rounding, but for sums, which are marked as
+growing.  Their arguments may differ in shape as long as they broadcast together; what they give broadcasts with them again.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Operation(NamedTuple):
     arity : int
         Number of arguments.
     symbolic, plain : callable
-        What it gives of variables, and of arrays.
+        The operation on variables, and on arrays.
     smooth : bool
         Whether it has derivatives of any order everywhere.
     continuous : bool

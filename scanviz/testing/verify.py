@@ -60,7 +60,7 @@ def verify_grad(
     build : callable
         ``build(*variables)`` returns a floating variable or a list of them.
     points : sequence of array_like
-        Where: one value a variable.  Integers and booleans are passed as they are, and not moved.
+        The point: one value per variable.  Integers and booleans are passed as they are, and not moved.
     rng : numpy.random.Generator, optional
         Chooses the directions; by default always the same.
     step, tolerance : float, optional

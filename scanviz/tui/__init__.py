@@ -1,5 +1,5 @@
 """The terminal application: walk through a loop, from a saved profile or while its script runs.
 
-``state`` says what is looked at and how keys move it, without Textual; ``app`` shows it; each file of ``views`` is one tab.  Every
+``state`` holds the selection and how keys move it, without Textual; ``app`` shows it; each file of ``views`` is one tab.  Every
 view reads the record and the state, and changes nothing but the state.
 """

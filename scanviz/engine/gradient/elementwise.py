@@ -60,8 +60,8 @@ def derivatives(
 ) -> None:
     """Give an op its derivative with respect to each input; None for zero.
 
-    ``steep`` says of a node whether a slope may be infinite where its value is finite, ``poles`` whether its value may not be
-    finite; see :mod:`scanviz.engine.gradient.sweeps.guards`.
+    ``steep(node)``: a slope may be infinite where its value is finite; ``poles(node)``: its value may not be finite; see
+    :mod:`scanviz.engine.gradient.sweeps.guards`.
     """
     if steep is not None:
         STEEP[declaration] = steep

@@ -70,7 +70,7 @@ def grad(
     Parameters
     ----------
     cost : Variable or None
-        A floating scalar; None where ``known_grads`` says all.
+        A floating scalar; None where ``known_grads`` suffices.
     wrt : Variable, list, tuple or dict of Variable
         Inputs, shared variables or anything on the way.
     consider_constant : variable or list, optional
@@ -95,7 +95,7 @@ def grad(
     ScanvizTypeError
         If the cost is no floating scalar, or ``wrt`` holds what has no derivative at all, such as a constant.
     DisconnectedInputError
-        If the cost is not connected to a variable; the message says where the way breaks.
+        If the cost is not connected to a variable; the message names the place where the way breaks.
     UndefinedGradientError
         If an operation on the way has no derivative; the message names it.
 

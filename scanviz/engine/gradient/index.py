@@ -1,6 +1,6 @@
 """Derivatives of indexing: the cotangent of a read element goes back to its position.
 
-Where one assignment names a place twice, the array holds what was put there last, as NumPy says; so the derivative goes to that
+Where one assignment names a place twice, the array holds what was put there last, as in NumPy; so the derivative goes to that
 element of the value and to no other.  Indices, masks and slices have no derivative.
 """
 

@@ -7,7 +7,7 @@ Instead of a variable, a pullback may return for an input:
 
 - ``None``: the derivative is zero there (``floor``, or no cotangent arrives);
 - :class:`Undefined`: there is no derivative, and why (a draw that is no smooth function of its parameter);
-- nothing at all, where a row in :data:`CONNECTIONS` says that an output does not depend on the *values* of an input in a
+- nothing at all, where an output, by a row in :data:`CONNECTIONS`, does not depend on the *values* of an input in a
   way that has a derivative: a shape, an index, a random state.  Without a row, every output depends on every input.
 
 Decorators write rows of common kinds: operations with one output, of one input, linear, passing a value on.  Sweeps ask a row only
@@ -43,9 +43,9 @@ class Undefined(Struct, frozen=True):
     where : SourceLine or None
         The user's line of the operation.
     instead : str
-        What to write instead, where there is more to say than to take it as constant.
+        The code to write instead, where that is more than to take it as constant.
     through : Variable or None
-        What has no derivative, where it is known.
+        The variable without a derivative, where it is known.
     """
 
     why: str

@@ -47,7 +47,7 @@ def but(named: str, stays: str = "") -> Axes:
     named : str
         The parameter.
     stays : str
-        The parameter that says whether they stay, with size 1; by default they stay as they are, mixed.
+        The parameter that keeps them, with size 1; by default they stay as they are, mixed.
     """
 
     def rule(op: Op, given: Shapes, made: Shapes) -> Sequence[Sequence[Along]]:

@@ -1,8 +1,8 @@
 """Facts about an operation that other layers rely on, for any inputs: fields of its declaration.
 
 Rules, plans and derivatives ask these facts and never for a list of operations of their own, so that an operation which is
-declared tomorrow is treated rightly by what was written yesterday.  The defaults say nothing: an operation about which nothing
-is known is computed where it stands, as often as it stands there.
+declared tomorrow is treated rightly by what was written yesterday.  The defaults promise nothing: an operation about which
+nothing is known is computed where it stands, as often as it stands there.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Facts(Struct, frozen=True):
     always_view : bool
         Whether its result is a view of input ``declaration.views`` for sure; without it, it may be one.
     never_view : bool
-        Whether its result is new memory for sure, although ``declaration.views`` says that results of its kind may be views.
+        Whether its result is new memory for sure, although results of its kind may be views by ``declaration.views``.
     overwrites : int
         Number of first inputs that the result may overwrite without changing its value; :data:`ALL_INPUTS` for any.
     overlaps : int
@@ -85,9 +85,9 @@ class Facts(Struct, frozen=True):
     effect : bool
         Whether running it does something beside giving its result, such as printing: it is run as often as it stands in the graph.
     axes : callable or None
-        ``axes(op, given, made)``, with the shapes of inputs and outputs, says for each output and each of its axes which axes of
-        inputs it goes along: element i there is made of element i there, and of inputs that are not named as a whole.  None where
-        every axis of every input is mixed (:mod:`scanviz.engine.graph.axes`).
+        ``axes(op, given, made)``, with the shapes of inputs and outputs, gives for each output and each of its axes the axes
+        of inputs it goes along: element i there is made of element i there, and of inputs that are not named as a whole.
+        None where every axis of every input is mixed (:mod:`scanviz.engine.graph.axes`).
     placed : callable or None
         ``placed(op)`` gives axes that its result goes along although it counts where an element stands there: some of the
         elements alone would be others.  None where there is none.

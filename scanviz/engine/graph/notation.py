@@ -1,8 +1,8 @@
 """Write expressions as mathematics: ``1 - h²``, ``f * c + i * tanh(gates[:, 192:])``.
 
-An operation's declaration says how it is written over operands that are written already: as a call unless it has a symbol, or a
-notation of its own from this file.  Parentheses stand where the order of precedence (that of Python) asks for them.  Operations
-that only make shapes fit are not written inside of others: ``b`` spread over rows is ``b``.
+An operation's declaration defines its notation over written operands: as a call unless it has a symbol, or a notation of its
+own from this file.  Parentheses stand where the order of precedence (that of Python) asks for them.  Operations that only make
+shapes fit are not written inside of others: ``b`` spread over rows is ``b``.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class WrittenTerm(NamedTuple):
     precedence : int
         Of its outermost operation.
     rank : int or None
-        Number of dimensions of its value, where it is known; an operation's own notation need not say it.
+        Number of dimensions of its value, where it is known; an operation's own notation need not give it.
     """
 
     text: str
@@ -176,7 +176,7 @@ class Shorthand(NamedTuple):
 
 
 def written(op: Op, operands: Sequence[WrittenTerm]) -> WrittenTerm:
-    """Return an operation over operands as its declaration says.
+    """Return an operation over operands in the notation of its declaration.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Errors for Python protocols that a symbolic variable cannot answer, with what to write instead.
 
 A variable has no value while a graph is built, so it is neither true nor false, has no length known to Python and is no number.
-Each function below returns the error for one such question, with the user's line and what that line should say.
+Each function below returns the error for one such question, with the user's line and the line to write instead.
 """
 
 from __future__ import annotations

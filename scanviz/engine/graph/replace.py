@@ -1,7 +1,8 @@
 """Rebuild a graph with variables replaced; the original graph is unchanged.
 
-Every change of a graph comes down to this: rules, gradients, ``clone`` and a function's ``givens`` say which variable stands for
-which.  Nodes above a replaced variable are made anew, with their ids; all others are shared between the graph before and after.
+Every change of a graph comes down to this: rules, gradients, ``clone`` and a function's ``givens`` map variables to
+replacements.  Nodes above a replaced variable are made anew, with their ids; all others are shared between the graph before and
+after.
 """
 
 from __future__ import annotations

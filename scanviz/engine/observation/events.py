@@ -74,8 +74,8 @@ class StepSeries(Struct):
     copy_ns : numpy.ndarray or None
         int64, shape (intervals,): nanoseconds spent copying results into the rows kept; given with ``op_ns``.
     op_stamps : sequence of float or None
-        How many stamps the time of each instruction holds: a part of one where several are done as one, none where it has no time
-        of its own; None where each holds one.
+        Number of stamps in the time of each instruction: a part of one where several are done as one, 0 where it has no time
+        of its own.  None where each holds one.
     span_ns : int
         Nanoseconds of all these steps, those without a time included; by default the sum of the times.
     entry_ns : int

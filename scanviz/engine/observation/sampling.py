@@ -257,7 +257,7 @@ def scheduled(
 ) -> Iterator[tuple[Variant, int, int]]:
     """Iterate over (variant, first step, end) for a run of at most ``steps`` steps, moving ``schedule`` on.
 
-    ``samples`` says whether only a sample of the steps has timed operations, else all have, except for a few plain ones.
+    With ``samples`` only a sample of the steps has timed operations, else all have, except for a few plain ones.
 
     Examples
     --------

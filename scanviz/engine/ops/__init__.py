@@ -1,7 +1,7 @@
 """Operations, one file per family; importing a file declares its operations, and asking for all imports all.
 
-A declaration says what an operation means on NumPy arrays and what types and shapes it gives.  Its derivative, its batched form
-and its code for a backend stand in the file of the same family in those packages.  :mod:`~scanviz.engine.ops.support` has what
+A declaration defines an operation's meaning on NumPy arrays, and its types and shapes.  Its derivative, its batched form and
+its code for a backend stand in the file of the same family in those packages.  :mod:`~scanviz.engine.ops.support` has what
 families share; :mod:`~scanviz.engine.ops.elementwise` is the family to read first.
 """
 

@@ -246,7 +246,7 @@ def grad_clip(value: Any, lower_bound: float, upper_bound: float) -> Variable:
     Parameters
     ----------
     value : array_like
-        What passes.
+        The value that passes.
     lower_bound, upper_bound : float
         The interval.
 

@@ -4,8 +4,8 @@ Their results are the value itself, copied: no view, so that a plan never takes 
 sets them apart is the fact ``effect``: they are computed as often as they stand in the graph, where they stand, whatever rules
 do to the rest.  Only what is needed for a result is computed at all: a ``Print`` whose value nobody reads prints nothing.
 
-Loops whose steps print announce themselves and each step (:func:`running_loop`), so that a line says at which step it was written;
-all others leave that alone and pay nothing for it.
+Loops whose steps print announce themselves and each step (:func:`running_loop`), so that a line names its step; all others
+leave that alone and pay nothing for it.
 """
 
 from __future__ import annotations

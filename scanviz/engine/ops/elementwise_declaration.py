@@ -1,8 +1,8 @@
 """Declarations of elementwise operations: NumPy meaning, formula, dtypes and facts.
 
 Dtypes are NumPy 2's: the ufunc itself is asked, and Python numbers are weak (``float32 * 2.0`` stays float32).  A declaration
-can be called on variables, arrays and numbers.  The formula says what one element is, in the scalar language, for all who write
-code of their own; where there is no ufunc and no function, it is the meaning too.
+can be called on variables, arrays and numbers.  The formula defines one element, in the scalar language, for all who write code
+of their own; where there is no ufunc and no function, it is the meaning too.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ class ElementwiseDeclaration(Declaration):
         A ufunc, or a function with ``out`` as last positional argument, whose name it takes; or its name alone, where the
         formula is the meaning.
     formula : Formula or callable
-        What one element is, over arguments computed in the dtypes that the rule says; or what gives it for the name of the
-        operation, when it is first asked for.
+        The formula of one element, over arguments in the dtypes of the rule; or a function from the name of the operation to
+        it, called at first use.
     doc : str
         One line.
     name : str, optional
@@ -67,7 +67,7 @@ class ElementwiseDeclaration(Declaration):
         Another dtype rule: ``result(*kinds)`` gives the dtypes of the inputs as computed with, and then of the output.  A kind is a
         dtype or, for a weak Python number, its type.
     facts : Facts, optional
-        What is known of it; by default what is known of an elementary function.
+        Its facts; by default those of an elementary function.
     truths : int, optional
         The input from which on truth values are compared or chosen from; None where they are an accident.
 

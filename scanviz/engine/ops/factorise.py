@@ -420,8 +420,8 @@ def solve(a: Any, b: Any, *, assume_a: Literal["gen", "pos"] = "gen") -> Variabl
     b : array_like
         A vector of shape ``(n,)``, or matrices of shape ``(..., n, k)`` whose batch broadcasts with that of ``a``.
     assume_a : {"gen", "pos"}
-        What is known of ``a``: nothing, or that it is symmetric and positive definite; then only its lower triangle
-        is read and it takes half the time.
+        The form of ``a``: general, or symmetric and positive definite; then only its lower triangle is read and it takes half
+        the time.
 
     Returns
     -------

@@ -130,7 +130,7 @@ def _perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
     try:
         return (source[numpy_index(op.parameters, values[1:])],)
     except IndexError as error:
-        raise ScanvizIndexError(str(error)) from None  # NumPy tells index, axis and size; the tiers add names
+        raise ScanvizIndexError(str(error)) from None  # NumPy names index, axis and size
 
 
 def _notation(op: Op, operands: Sequence[notation.WrittenTerm]) -> notation.WrittenTerm:

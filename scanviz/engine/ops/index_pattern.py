@@ -1,8 +1,8 @@
 """Index expressions as a pattern known when building and integer inputs known at run time.
 
-``x[i, 1:n, None, ::2]`` becomes one entry a part; an entry says what it is, and which of its numbers are inputs.
-Constant integers stay in the pattern, so that it can be read and shapes be inferred.  Which axes of the result go along which of
-the array follows from it too.
+``x[i, 1:n, None, ::2]`` becomes one entry a part; an entry has its kind, and the inputs among its numbers.  Constant integers
+stay in the pattern, so that it can be read and shapes be inferred.  Which axes of the result go along which of the array
+follows from it too.
 """
 
 from __future__ import annotations

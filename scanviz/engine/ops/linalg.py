@@ -275,7 +275,7 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Variable:
     a, b : array_like
         Tensors.
     axes : int or pair of (sequences of) int
-        How many of the last axes of ``a`` go with the first of ``b``; or which of ``a`` with which of ``b``.
+        Number of last axes of ``a`` that go with the first of ``b``; or the axes of ``a`` and those of ``b``.
 
     Returns
     -------
@@ -398,7 +398,7 @@ def of_matrices(
     share : Fraction
         Floating-point operations, as a share of n³.
     failure : str
-        What to say where NumPy finds no result; which matrix of a batch it is, is added.
+        The message where NumPy finds no result; the position in a batch is added.
     """
 
     def perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:

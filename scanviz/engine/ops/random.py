@@ -275,7 +275,7 @@ def draw(
     Parameters
     ----------
     declaration : Declaration
-        Which distribution.
+        The distribution.
     state : Variable
         The random state to draw from.
     size : ints, scalars, a shape, or None
@@ -285,8 +285,7 @@ def draw(
     dtype : dtype
         Of the values.
     batch : sequence of (variable, int)
-        Where ``size`` is None: variables whose shape, less so many last axes, is broadcast; all parameters if
-        empty.
+        Variables whose shapes, less so many last axes, are broadcast, if ``size`` is None; all parameters if empty.
     """
     inputs = [as_variable(parameter) for parameter in parameters]
     if size is None:

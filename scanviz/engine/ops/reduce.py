@@ -138,7 +138,7 @@ def normal_axes(axis: Any, ndim: int, what: str) -> tuple[int, ...]:
     Raises
     ------
     ScanvizTypeError, ScanvizValueError
-        If an axis is no integer, does not exist or is named twice; ``what`` says for which operation.
+        If an axis is no integer, does not exist or is named twice; ``what`` names the operation.
     """
     if axis is None:
         return tuple(range(ndim))

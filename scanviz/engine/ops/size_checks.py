@@ -165,7 +165,7 @@ def _fits(given: Sequence[int], wanted: Sequence[int], spreads: bool) -> bool:
 
 
 def in_shape_of_state(xp: Any, parameters: StateParameters, values: Sequence[Any]) -> Any:
-    """Return a value in the shape that the other values say, by the functions of an array library ``xp``."""
+    """Return a value in the shape given by the other values, by the functions of an array library ``xp``."""
     value, *sizes = values
     given, wanted = np.shape(value), tuple(int(size) for size in sizes)
     if given == wanted:
@@ -205,11 +205,11 @@ def state_shape(
     Parameters
     ----------
     value : Variable
-        What was computed.
+        The computed value.
     sizes : sequence of int64 scalars
         Those of the state's initial row.
     state, loop : str
-        What to call them in a message.
+        Their names in a message.
     spreads : bool
         Whether a value of fewer dimensions, or of size 1 along some, is spread; else it is an error as any other shape.
     """
@@ -301,7 +301,7 @@ def first_rows(
     steps : Variable
         int64 scalar: the loop's number of steps.
     sequence, loop : str
-        What to call them in a message.
+        Their names in a message.
     where : SourceLine or None
         The loop's line.
     """

@@ -241,7 +241,7 @@ def bincount(x: Any, weights: Any = None, minlength: Any = 0) -> Variable:
     Returns
     -------
     Variable
-        Vector as long as its largest number says: int64, or float64 of weights.  It has a derivative with respect to weights.
+        Vector of a length of the largest number + 1: int64, or float64 of weights.  It has a derivative with respect to weights.
 
     Raises
     ------

@@ -92,7 +92,7 @@ def step_axes(loop: LoopInstruction, shapes: Sequence[ConcreteShape] | None = No
 
     def axes(number: int) -> list[Axis]:
         several = [k for k in range(rank_of(body, number)) if known[number][k] != 1]
-        return [Axis(number, k) for k in several]  # of one row there is nothing to say
+        return [Axis(number, k) for k in several]  # axes of size 1 are not listed
 
     around = [axis for number in _around(loop) for axis in axes(number)]
     states = [axes(state.writes[0][1]) for state in loop.states]

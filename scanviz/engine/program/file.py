@@ -221,7 +221,7 @@ class _Hooks:
         raise MisfitError(f"a Program in a file holds no {type(value).__name__}")
 
     def _written_op(self, op: Op) -> Any:
-        if op.declaration is SCAN or op.parameters is None:  # a loop's instruction says what its step is
+        if op.declaration is SCAN or op.parameters is None:  # a loop's instruction has its step
             return op.name, None, None
         kind = type(op.parameters)
         if _class_of_parameters(kind.__name__) is not kind:

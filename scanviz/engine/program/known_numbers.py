@@ -227,7 +227,7 @@ class CallMet(Struct):
     def work(self) -> list[Work | None]:
         """Return the work of instructions outside of loops, or None if it is unknown or differs between the calls.
 
-        Times of instructions are sums over all calls, which the work of one call says nothing about.
+        Times of instructions are sums over all calls; the work of one call does not match them.
         """
         if self.shapes is None:
             return [None] * len(self.program.instructions)

@@ -1,8 +1,8 @@
 """Lifetimes of registers, and the memory that they may share.
 
-A register's memory is needed until the last instruction that reads it or anything that may be a view of it.  Views come
-from ops whose declaration says so, from branches, whose results may be one of their inputs, and from loops that work in an
-array they were given.
+A register's memory is needed until the last instruction that reads it or anything that may be a view of it.  Views come from
+ops with views by declaration, from branches, whose results may be one of their inputs, and from loops that work in an array
+they were given.
 
 A loop may take over the buffer of a mitmot that was made for it and that nothing else needs.  A backward loop starts from such
 a buffer, made of the cotangent of rows just before it.  A copy would double the memory and cost as much as many steps.

@@ -50,13 +50,13 @@ class Notes(NamedTuple):
     Attributes
     ----------
     place : callable
-        ``place(program, register)`` says where a register lives.
+        ``place(program, register)`` gives the place of a register.
     groups : callable
         ``groups(program)`` gives the instructions that are done as one, in order; nothing where each is done alone.
     shapes : callable
         ``shapes(loop)`` gives the shapes of its step's inputs, None where they are not known.
     refused : callable
-        ``refused(program, instruction)`` says which tiers cannot run it, and why; nothing where all can.
+        ``refused(program, instruction)`` gives the tiers that cannot run it, with reasons; empty where all can.
     """
 
     place: Callable[[Program, int], str] = lambda program, number: ""

@@ -1,7 +1,7 @@
 """The files that rules are written in, which register them when they are imported, and the list of all rules.
 
-A new file of rules is one line here; in which order rules are tried says ``ORDER`` in :mod:`scanviz.engine.rewrites.rule`.
-This file is imported when the first graph is rewritten.
+A new file of rules is one line here; ``ORDER`` in :mod:`scanviz.engine.rewrites.rule` is the order of rules.  This file is
+imported when the first graph is rewritten.
 """
 
 from __future__ import annotations

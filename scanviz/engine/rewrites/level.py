@@ -40,8 +40,8 @@ class TargetTier(Struct, frozen=True):
     tier : str
         Its name.
     code_of : callable
-        ``code_of(tier)`` returns what says why an operation has no code in a tier's compiled loops, None where it has.  It returns
-        None for a tier that compiles no loops here.
+        ``code_of(tier)`` returns a function of an operation: the reason why it has no code in the tier's compiled loops, None
+        where it has.  For a tier that compiles no loops here it returns None.
     """
 
     tier: str = "numpy"

@@ -1,9 +1,9 @@
 """The pipeline: rules applied by phases, each phase to a fixpoint, with a record of every application.
 
-Phases run in the order of :data:`scanviz.engine.rewrites.rule.PHASES`, and again until none of them changes anything;
-in a phase the rules are tried in turn until none of them does.  Graphs are
-never edited: each application gives a new one, and the old one stays as it was.  Rules that undo one another would go on for
-ever; what comes back to a graph it has had before stops there and says which rules it was.
+Phases run in the order of :data:`scanviz.engine.rewrites.rule.PHASES`, and again until none of them changes anything; in a
+phase the rules are tried in turn until none of them does.  Graphs are never edited: each application gives a new one, and the
+old one stays as it was.  Rules that undo one another would go on for ever; a run that comes back to an earlier graph stops
+there and names the rules.
 
 Doing it again gives the same graphs with the same node ids (:func:`scanviz.engine.graph.nodes.node_ids_of`), so nothing but
 the beginning need be kept: :mod:`scanviz.engine.rewrites.history` rebuilds any version when it is asked for.

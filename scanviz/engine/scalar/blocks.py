@@ -49,11 +49,11 @@ class Block(NamedTuple):
     Attributes
     ----------
     arguments : int
-        How many values are given; they have the first numbers.
+        Number of given values; they have the first numbers.
     dtypes : tuple of str
         The dtype of each value.
     lines : tuple of Statement
-        What is computed, in order.
+        The computations, in order.
     results : tuple of int
         The values that are wanted.
     """
@@ -70,7 +70,7 @@ def typed(results: Sequence[Expression], arguments: Sequence[str], want: str | N
     Parameters
     ----------
     results : sequence of Expression
-        What is wanted.
+        The expressions to compute.
     arguments : sequence of str
         The dtypes of arguments 0, 1, ….
     want : str, optional

@@ -24,9 +24,9 @@ class Expression:
         A primitive's name, or ``"argument"``, ``"constant"``, ``"limit"``, ``"like"``, ``"cast"``, ``"bits"``, ``"from_bits"``,
         ``"select"``, ``"when"``, ``"table"``, ``"carried"``, ``"loop"``, ``"call"``, ``"item"``.
     inputs : tuple of Expression
-        What it is applied to.
+        Its operands.
     data : hashable
-        What else it is made of: a number, a dtype, a name, the parts of a loop.
+        Its other data: a number, a dtype, a name, the parts of a loop.
     free : frozenset of str
         Names of carried values of loops around it that it depends on.
     weak : bool
@@ -136,7 +136,7 @@ class ScalarFunction:
     arguments : tuple of str
         The dtypes of its arguments.
     results : tuple of Expression
-        What it gives, over the arguments alone.
+        Its results, over the arguments alone.
     """
 
     __slots__ = ("arguments", "name", "results")
@@ -246,7 +246,7 @@ def loop(
     step : mapping
         The same names → values after a step, of the same dtypes.
     limit : int
-        The most steps taken; after them the loop ends whatever ``going`` says.
+        The most steps taken; after them the loop ends whatever ``going`` is.
     """
     names = tuple(start)
     if set(step) != set(names):

@@ -27,8 +27,8 @@ class Formula(NamedTuple):
     mixed : tuple of Expression
         For int64 beside uint64, and the other way round, which NumPy compares without a cast.
     ulp : float
-        How many places in the last digit of the largest among operands and result it may differ from the NumPy meaning,
-        where primitives are NumPy's.
+        Largest difference from the NumPy meaning, where primitives are NumPy's: in units of the last digit of the largest
+        among operands and result.
     """
 
     floating: Expression | None = None

@@ -41,8 +41,8 @@ class ScanArgs(Struct, frozen=True):
     Lists of mitmots and mitsots hold one list a loop variable; taps are tuples in the same order.  "shared" are the
     carries; ``outer_in_nit_sot`` are lengths.  ``node`` is the loop.
 
-    An edit gives the ScanArgs of a new loop; nothing changes in the one before.  ``results`` says which of its results stand
-    for those of the loop that was edited first: ``scanviz.clone(outputs, args.results)`` puts the new loop into a graph.
+    An edit gives the ScanArgs of a new loop; nothing changes in the one before.  ``results`` names its results that stand for
+    those of the loop that was edited first: ``scanviz.clone(outputs, args.results)`` puts the new loop into a graph.
 
     Examples
     --------
@@ -180,7 +180,7 @@ class ScanArgs(Struct, frozen=True):
         initial : array_like
             Its first row, or as many as the deepest tap needs, oldest first.
         reads : Variable, or dict of int to Variable
-            What the step reads of it: the row before, or by tap, as ``{-2: a, -1: b}``.
+            The rows that the step reads: the row before, or by tap, as ``{-2: a, -1: b}``.
         value : Variable
             The row that the step gives.
         """

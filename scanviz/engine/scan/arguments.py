@@ -264,7 +264,7 @@ def number_of_steps(sequences: Sequence[SequenceArgument], n_steps: Any, name: s
     Raises
     ------
     ScanvizValueError
-        If nothing says how many, the number is negative, or a sequence is known to be too short.
+        If the number is unknown or negative, or a sequence is known to be too short.
     ScanvizTypeError
         If ``n_steps`` is no integer.
     """

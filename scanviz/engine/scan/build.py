@@ -102,7 +102,7 @@ def scan(
     Raises
     ------
     ScanvizError
-        For arguments that do not fit together; the message names them and says what to write.
+        For arguments that do not fit together; the message names them and the code to write.
 
     Examples
     --------

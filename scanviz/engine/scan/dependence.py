@@ -119,8 +119,8 @@ def outputs_of(nodes: Collection[Apply]) -> list[Variable]:
 def needed_variables(view: ScanView, is_read: Callable[[Variable], bool]) -> set[LoopVariable]:
     """Return the loop variables that are needed: after the loop, by its stop condition, or by another needed one.
 
-    ``is_read`` says of a result whether anything after the loop needs it.  If any is needed, so are those
-    whose step prints or checks something.
+    ``is_read(result)`` is True if anything after the loop needs it.  If any is needed, so are those whose step prints or
+    checks something.
     """
     op = view.op
     owner = op.once(_owners)

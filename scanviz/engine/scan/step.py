@@ -114,7 +114,7 @@ class StepInputs(Struct, frozen=True):
     Attributes
     ----------
     step : OpenStep
-        What the variables remember to be of.
+        The step of the variables.
     slices : list of dict
         For each sequence: tap → variable.
     reads : list of dict
@@ -123,7 +123,7 @@ class StepInputs(Struct, frozen=True):
         The non-sequences themselves: what the step makes of them can be differentiated with respect to them, through work done
         before the loop too.  Loop inputs take their places when the step is built.
     constant_names : list of (str or None)
-        What to call each of them: its own name, else that of the parameter of ``fn`` that receives it.
+        Name of each: its own, else that of the parameter of ``fn`` that receives it.
     sequence_names, output_names : list of str
         Names of sequences, and of outputs.
     """
@@ -295,12 +295,12 @@ def check_signature(
     passed : sequence of (str, str)
         Name of each argument, and the argument of scan it comes from: ``("x[t]", "sequences")``.
     where : SourceLine or None
-        Where ``fn`` is defined.
+        The line that defines ``fn``.
 
     Raises
     ------
     ScanvizTypeError
-        That lists parameters beside arguments, and says which argument of scan would add or remove one.
+        That lists parameters beside arguments, and names the argument of scan that would add or remove one.
     """
     try:
         signature = inspect.signature(fn)

@@ -92,8 +92,8 @@ def updates_error() -> ScanvizTypeError:
 class Updates(dict[SharedVariable, Variable]):
     """New values of shared variables, to be given to ``function(updates=…)``.
 
-    A dict that takes only shared variables as keys and refuses to be added to one that says otherwise about the same
-    variable.  ``updates[w]`` is symbolic and can be computed with.
+    A dict that takes only shared variables as keys and refuses to be added to one with another value for the same variable.
+    ``updates[w]`` is symbolic and can be computed with.
 
     Examples
     --------

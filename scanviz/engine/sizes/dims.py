@@ -175,7 +175,7 @@ class Dims:
     def slice_length(self, size: Dim, start: Dim, stop: Dim, step: Dim, given: tuple[bool, bool]) -> Dim:
         """Return how many elements ``[start:stop:step]`` picks of ``size``.
 
-        ``given`` says whether start and stop were written at all; a written one may still be unknown (None).
+        ``given`` holds whether start and stop were written; a written one may still be unknown (None).
         """
         if not step or size is None or (given[0] and start is None) or (given[1] and stop is None):
             return None

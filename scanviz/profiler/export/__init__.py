@@ -124,7 +124,7 @@ def export(record: ProfileRecord, name: str) -> dict[str, bytes]:
 
 
 class MissingLibraryError(Exception):
-    """A format needs a package that is not installed; the message says how to install it."""
+    """A format needs a package that is not installed; the message has the command to install it."""
 
 
 __all__ = ["FORMATS", "Format", "MissingLibraryError", "PluginFailure", "export", "format_named", "formats"]

@@ -152,7 +152,7 @@ class StepTimes:
             tier.inside_steps += steps
             tier.inside_ns += elapsed_ns
 
-    # what a record says
+    # the figures of a record
 
     @property
     def part_of(self) -> str:

@@ -33,7 +33,7 @@ class RewritesOptions(NamedTuple):
     step : int or None
         The change to show line by line.
     style : str
-        ``"unified"``, ``"side-by-side"``, ``"tree"`` or ``"costs"``; empty where nothing was said.
+        ``"unified"``, ``"side-by-side"``, ``"tree"`` or ``"costs"``; empty for the default.
     everything : bool
         Whether rules that refused are listed too.
     why : str or None

@@ -20,7 +20,7 @@ class NodeNames:
     Parameters
     ----------
     occurrences : mapping of Apply to int
-        Which of the nodes with its node id an Apply is, where it is not the first.
+        Position of an Apply among the nodes with its node id, where it is not the first.
     """
 
     def __init__(self, occurrences: Mapping[Apply, int]) -> None:

@@ -82,7 +82,7 @@ def folded_rows(owner: FunctionRecord | LoopRecord, candidates: Collection[int])
     Parameters
     ----------
     owner : FunctionRecord or LoopRecord
-        Whose operations are listed.
+        The owner of the listed operations.
     candidates : collection of int
         Result of :func:`plumbing_operations` for its graph.
     """

@@ -25,7 +25,7 @@ class RewriteRecord(Strict, frozen=True):
     index : int
         Its number, from 0.
     phase : str
-        When it was applied.
+        The phase of its application.
     rule : str
         Its name.
     where : str

@@ -37,7 +37,7 @@ class GraphWriter:
     title : str
         Name of the function.
     occurrences : mapping of Apply to int
-        Which of the nodes with its node id an Apply is, where it is not the first.
+        Position of an Apply among the nodes with its node id, where it is not the first.
     """
 
     def __init__(

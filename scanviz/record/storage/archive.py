@@ -129,7 +129,7 @@ def _check(archive: zipfile.ZipFile, name: str, limits: Limits) -> None:
 
 
 def _unpacked(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, limit: int) -> bytes:
-    """Return an entry's bytes, at most as many as the limit, whatever its header says."""
+    """Return an entry's bytes, at most as many as the limit, whatever its header claims."""
     with archive.open(entry) as stream:
         data = stream.read(limit + 1)
     if len(data) > limit:

@@ -29,7 +29,7 @@ def check_place(path: Path, ours: Callable[[Path], bool] | None, what: str, fix:
     Parameters
     ----------
     path : Path
-        Where.
+        The path of the file.
     ours : callable, optional
         Whether a file there is one that scanviz made and may be replaced; None if any may.
     what : str

@@ -284,7 +284,7 @@ def _without_loops(
 ) -> list[_Tree]:
     """Return operations; branches without the time of loops inside them, which are parts of their own.
 
-    A record does not say which loop is in which branch, so all are taken off all alike.
+    A record does not assign loops to branches, so all are taken off all alike.
     """
     linked = {operation.loop for operation in operations}
     hidden = _time_of(tree for tree in loops if tree.part.loop not in linked)

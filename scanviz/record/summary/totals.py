@@ -35,7 +35,7 @@ class PartTotal(Struct, frozen=True):
     Attributes
     ----------
     title : str
-        Which parts.
+        Title of the parts.
     total_ns : int
         Their own times.
     """

@@ -1,7 +1,8 @@
 """Origins of numbers, traced back through Programs to the caller's values or to steps of loops.
 
-A place says where in a value the numbers lie.  It is known of the row that a step of a loop reads, follows the axes that operations
-go along, and is asked of operations that only show their input's numbers.  So ``x[::-1]`` at step 3 of 10 is row 6 of ``x``.
+A place is the position of numbers in a value.  It is known of the row that a step of a loop reads, follows the axes that
+operations go along, and is asked of operations that only show their input's numbers.  So ``x[::-1]`` at step 3 of 10 is row 6
+of ``x``.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ class Beat(Struct, frozen=True):
     Attributes
     ----------
     wall_ns : int
-        When, since the script began.
+        Time since the script began.
     steps, calls : int
         Counts of all loops, and of all functions.
     """

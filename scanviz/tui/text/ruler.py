@@ -76,7 +76,7 @@ def rulers(
     Parameters
     ----------
     loop, state
-        What is looked at.
+        The selected loop and state.
     width : int
         Columns.
     known : sequence of TraceRecord

@@ -195,7 +195,7 @@ class TabView(Widget):
         """Request another tab, with a state."""
         self.post_message(self.Entered(title, state))
 
-    # searching: a table shows the rows that match alone; elsewhere a view says what its rows are, and n and N go through them
+    # searching: a table shows the rows that match alone; elsewhere a view defines its rows, and n and N go through them
 
     def table(self) -> SortedTable | None:
         """Return the table that ``/`` filters, or None."""

@@ -129,7 +129,7 @@ LARGEST_POWER = 64
 
 
 class WatchError(ValueError):
-    """The expression cannot be evaluated; the message says why."""
+    """The expression cannot be evaluated, for the reason in the message."""
 
 
 def watch_value(expression: str, values: Mapping[str, Any], cut: Collection[str] = ()) -> str:

@@ -1,8 +1,7 @@
 """Divide the axes of a loop's step into those that no operation mixes, and those inside a row.
 
 Along the first, parts of the step are independent: each gets a thread, or a block of threads where the step has other axes too.
-Axes of registers that go along with one another are one axis of the kernel; :attr:`~scanviz.engine.graph.facts.Facts.axes` says
-which do.
+Axes of registers that go along with one another, by :attr:`~scanviz.engine.graph.facts.Facts.axes`, are one axis of the kernel.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ class KernelArguments:
     parameters : list of str
         Their declarations.
     numbers : int
-        How many sizes and strides are passed.
+        Number of passed sizes and strides.
     before : list of str
         Statements that name them.
     """

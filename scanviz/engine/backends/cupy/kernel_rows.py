@@ -46,7 +46,7 @@ class StepNode:
     kind : str
         ``"map"``, ``"fold"``, ``"store"`` or ``"wait"``.
     register : int
-        What it fills or stores.
+        The register that it fills or stores.
     inside : tuple of int
         Sizes of the axes inside a row.
     lines : callable

@@ -160,7 +160,7 @@ def _write_fair(words: Words, span: Words, out: Words) -> bool:
 
 
 def _try_again(state: Words, low: Words, span: Words, start: int, found: Words) -> None:
-    """Write integers from ``start`` on anew where ``low``, the low 64 bits of products, says that words are unfair."""
+    """Write integers from ``start`` on anew where ``low``, the low 64 bits of products, marks unfair words."""
     unfair = (~span + np.uint64(1)) % np.maximum(span, np.uint64(1))  # 2**64 % span
     pending = np.flatnonzero(low < unfair)
     for lane in itertools.count(1):

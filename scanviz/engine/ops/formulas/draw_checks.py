@@ -82,7 +82,7 @@ CHECKED = tuple(_SAMPLERS)
 
 
 def check_of(op: Op) -> tuple[Check, str | None]:
-    """Return what says whether the parameters of a draw are surely in range, and the dtype of parameters that it takes.
+    """Return the test whether the parameters of a draw are surely in range, and the dtype of its arguments.
 
     The dtype is None where it is that of the formula.
     """

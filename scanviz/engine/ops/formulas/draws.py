@@ -1,7 +1,7 @@
 """Draws in the scalar language: from the words of Philox to numbers, rejection included.
 
 Everything here is an expression over words, parameters and, where an attempt may fail, the generator's state and the element's
-number, with the generator in front (:func:`draw_block`), for backends that write code of their own.  NumPy's draws say the same
+number, with the generator in front (:func:`draw_block`), for backends that write code of their own.  NumPy's draws do the same
 with arrays (:mod:`~scanviz.engine.ops.draws.distributions` and its neighbours), where sources and conventions stand too.
 """
 
@@ -187,10 +187,10 @@ class Draw(NamedTuple):
     block : Block
         Over what random numbers are made of, and then the parameters of each element that it gives, one element after the other.
     elements : int
-        How many elements it gives: numbers ``elements * number`` and following.
+        Number of elements that it gives: those from ``elements * number`` on.
     words : str or None
-        Where each element is made of a word of its own: their dtype, and the block begins with these words.  None where the block
-        makes words itself, of the four words of the state and the number of a Philox block or element (all uint64).
+        Dtype of the words, where each element is made of one: the block begins with them.  None where the block makes words
+        itself, of the four words of the state and the number of a Philox block or element (all uint64).
     """
 
     block: Block

@@ -106,7 +106,7 @@ class BufferLayout(NamedTuple):
     arena : int
         Bytes of all buffers.
     outputs : tuple of shape or None
-        Of each step output the shape of its rows; None where none are kept, or the first row that is stored says it.
+        Of each step output the shape of its rows; None where none are kept, or the first stored row has it.
     over : tuple of int or None
         Of each step output the sequence whose rows it may be written over.
     mismatch : tuple or None

@@ -175,7 +175,7 @@ def view_of(draft: Draft, instruction: Instruction, strides: Strides) -> tuple[i
     draft : Draft
         Shapes and sizes.
     instruction : Instruction
-        One whose declaration says that its result may share the memory of an input.
+        One whose result may share the memory of an input, by its declaration.
     strides : tuple of int or None
         Those of the source.
     """
@@ -188,7 +188,7 @@ def view_of(draft: Draft, instruction: Instruction, strides: Strides) -> tuple[i
     if is_whole(draft, instruction):
         return 0, strides
     itemsize = np.dtype(kind.dtype).itemsize
-    if declaration is RESHAPE:  # of what lies in order it is a view; elsewhere that is NumPy's to say
+    if declaration is RESHAPE:  # of rows in order it is a view; elsewhere NumPy decides
         return (0, packed(wanted, itemsize)) if strides == packed(shape, itemsize) else None
     given = [_number(draft, other) for other in others]
     if not sure or any(number is None for number in given):

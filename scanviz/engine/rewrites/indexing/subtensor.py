@@ -81,7 +81,7 @@ def _picks_all(node: Apply, level: Level) -> bool:
     return True
 
 
-SizeOf = Callable[[int], Any]  # the size of an axis of the whole, asked for where it has a say
+SizeOf = Callable[[int], Any]  # the size of an axis of the whole, asked for only where it matters
 NOT_MERGED = Refusal("the merged slice depends on the number of rows", 1)
 
 
@@ -205,7 +205,7 @@ def one_slice(first: slice, second: slice, sizes: Sequence[int]) -> Numbers | No
 def one_row(first: slice, index: int, sizes: Sequence[int]) -> int | Refusal | None:
     """Return the index of a slice's row in the whole, of as many rows as each of some sizes.
 
-    Where there is such an index for large sizes alone, a refusal says how many rows it needs.
+    Where there is such an index for large sizes alone, a refusal names the needed number of rows.
 
     Examples
     --------

@@ -189,7 +189,7 @@ def is_function(node: Apply) -> bool:
 def becomes_one(node: Apply, varies: Callable[[Variable], bool]) -> bool:
     """Return whether an operation of all rows is one product, or one solution, with an array that is the same at every step.
 
-    ``varies`` says of a variable whether it changes from step to step.
+    ``varies(variable)`` is True if it changes from step to step.
 
     A product of two matrices, the first of more than a few rows as far as is known, reads the second once for many rows anyway.
     """

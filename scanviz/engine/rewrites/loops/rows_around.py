@@ -1,6 +1,6 @@
 """Rows of a loop's variables outside of it: those it has, and those it must return additionally.
 
-Rules that move work out of a loop say which variables of the step they need for all steps.  Before it there are the rows of
+Rules that move work out of a loop name the variables of the step that they need for all steps.  Before it there are the rows of
 sequences.  After it there are those of results that are kept whole too; for others the loop gets a new result, whose memory is
 the price.
 """

@@ -6,7 +6,7 @@
 - States and results that nobody reads, in the loop or after it, are not computed.
 - States that start alike and go on alike are one state, and results that are the same are one result.
 
-A sequence that is not read still says how long it must be: it stays where that is not known to be long enough.
+The length of an unread sequence is still checked, so the sequence stays unless it is known to be long enough.
 """
 
 from __future__ import annotations

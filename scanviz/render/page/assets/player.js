@@ -40,7 +40,7 @@ function playerView() {
     aboutValues(traces, bad, blame), blame, box);
 }
 
-/** What is known of values, where no chain of blame tells more. */
+/** What is known of values, where there is no chain of blame. */
 function aboutValues(traces, bad, blame) {
   if (blame) return null;
   if (!traces.length) return element("p", { class: "todo" }, "No values of this loop were recorded. To see them: ", element("code", {}, data.record_values));

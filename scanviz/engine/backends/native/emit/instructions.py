@@ -1,6 +1,6 @@
 """Write single instructions and elementwise chains; the table of native code by operation.
 
-:mod:`scanviz.engine.backends.native_support` says which operations have native code.
+:mod:`scanviz.engine.backends.native_support` lists the operations with native code.
 """
 
 from __future__ import annotations

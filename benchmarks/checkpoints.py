@@ -2,9 +2,9 @@
 
     python benchmarks/checkpoints.py [--quick] [--json FILE]
 
-The loops have 64 units and 100 000 steps: one with an elementwise step, one with a matrix product in it.  Memory is the
-peak of a call beyond what was held before it, as tracemalloc sees it (NumPy tells it of every array), less the results that
-the call returns; inputs are held before it.  Values are compared first; times are medians of rounds taken in turn.
+The loops have 64 units and 100 000 steps: one with an elementwise step, one with a matrix product in it.  Memory is the peak of
+a call beyond what was held before it, as tracemalloc sees it (NumPy reports every array to it), less the results that the call
+returns; inputs are held before it.  Values are compared first; times are medians of rounds taken in turn.
 """
 
 from __future__ import annotations

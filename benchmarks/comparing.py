@@ -202,7 +202,7 @@ def line(row: dict[str, Any]) -> str:
             f"with itself, {some}: {row['wrong']} found a difference (goal: {WRONG:.0%}),"
             f" {row['no_verdict']} without a verdict: {verdict}"
         )
-    text = "" if row["ratio"] is None else f", told ×{row['ratio']:.3f}"
+    text = "" if row["ratio"] is None else f", reported ×{row['ratio']:.3f}"
     return (
         f"{row['what']} (CPU time ×{row['cpu_ratio']:.3f}{text}), {some}: loop found {row['loop']}, line {row['line']};"
         f" another line {row['another_line']}: {verdict}"

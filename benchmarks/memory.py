@@ -2,9 +2,9 @@
 
     python benchmarks/memory.py [--quick] [--json FILE]
 
-For each loop the peak of a run beyond what was held before it, as tracemalloc sees it (NumPy tells it of every array), for
-1000 steps and for 100 000 (10 000 with ``--quick``); then how far the whole process grew meanwhile, and, with wide rows, the peak
-in rows: a step that made a new array for each operation would need as many rows as it has operations.
+For each loop the peak of a run beyond what was held before it, as tracemalloc sees it (NumPy reports every array to it), for
+1000 steps and for 100 000 (10 000 with ``--quick``); then how far the whole process grew meanwhile, and, with wide rows, the
+peak in rows: a step that made a new array for each operation would need as many rows as it has operations.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a process holds, as the system counts it: what a forecast tells, and no more after ten thousand calls or functions.
+"""What a process holds, as the system counts it: the bytes of a forecast, and no more after ten thousand calls or functions.
 
     python benchmarks/memory_outside.py [--only WORD …] [--json FILE]      # Linux, three minutes
 

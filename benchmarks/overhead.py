@@ -2,13 +2,13 @@
 
     python benchmarks/overhead.py [--quick] [--json FILE]
 
-Rows are of the NumPy tier unless they say native.  Steps of 1, 5 and 20 µs are that long on this machine: how wide their vectors
-are is found at the start, by the CPU time of plain calls.
-Times are of the thread's CPU clock, so that what else runs on the machine does not count.  *Stated* is the slowdown that the
-profile tells: of the loop, or of the whole run where calls or nested loops are measured, for that is what takes longer; it
-is of the wall clock and wants a quiet machine.  A row says *untrue* where it is off by more than a third of what is added.
-For the first call *stated* is what the profile shows of it, as a multiple of the first call of the same function without a profile.
-Start-up is a process that does next to nothing, under python, cProfile and scanviz.
+Rows are of the NumPy tier unless they are marked native.  Steps of 1, 5 and 20 µs are that long on this machine: the width of
+their vectors is found at the start, by the CPU time of plain calls.  Times are of the thread's CPU clock, so that what else
+runs on the machine does not count.  *Stated* is the slowdown in the profile: of the loop, or of the whole run where calls or
+nested loops are measured, for that is what takes longer; it is of the wall clock and wants a quiet machine.  A row is marked
+*untrue* where it is off by more than a third of what is added.  For the first call *stated* is what the profile shows of it, as
+a multiple of the first call of the same function without a profile.  Start-up is a process that does next to nothing, under
+python, cProfile and scanviz.
 """
 
 from __future__ import annotations

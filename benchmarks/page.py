@@ -1,8 +1,8 @@
 """The page of a profile: how large it is, how long writing it takes, and how soon a browser shows it.
 
-Goals: under 2 MB for the LSTM training example; open in under a second for a record of a million steps.  Opening is measured in a
-headless Chromium from the start of the navigation to the end of the first drawing of a view (the page's own ``loadEventEnd``), for
-each view; without Chromium only sizes and writing are measured, and the result says so.
+Goals: under 2 MB for the LSTM training example; open in under a second for a record of a million steps.  Opening is measured in
+a headless Chromium from the start of the navigation to the end of the first drawing of a view (the page's own
+``loadEventEnd``), for each view; without Chromium only sizes and writing are measured, and the result notes it.
 
     python benchmarks/page.py [--steps 1000000] [--rounds 5] [--json FILE]
 """

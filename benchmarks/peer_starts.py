@@ -13,7 +13,7 @@ of ours is sooner than the first, nor than the second where machine code must be
 
 *Held* is the most memory that the process had beyond that with its inputs alone, after all calls: packages, code and arrays,
 but not the pages of libraries' files.
-Goal: what the forecast says that a call takes, results included, and 64 MB.
+Goal: the forecast of a call, results included, and 64 MB.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Who may import whom, as DESIGN.md says: upper layers import lower ones, never the reverse.
+"""Imports between layers, as in DESIGN.md: upper layers import lower ones, never the reverse.
 
 Imports are read from the source, so one hidden in a function, under ``if TYPE_CHECKING`` or in
 ``import_module("...")`` counts like any other.  Layers are listed from top to bottom; modules of one row know nothing
@@ -162,7 +162,7 @@ def parts_of(source: str) -> list[ast.AST]:
 def imports_of(
     source: str, module: str, is_package: bool, modules: Collection[str]
 ) -> Iterator[tuple[int, str]]:
-    """Yield (line, full name) of each module that `source` imports; `modules` tells a submodule from an attribute."""
+    """Yield (line, full name) of each module that `source` imports; `modules` distinguishes submodules from attributes."""
     for node in parts_of(source):
         match node:
             case ast.Import():

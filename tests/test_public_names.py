@@ -18,7 +18,7 @@ OFFERING = [
 
 
 def modules():
-    """Public packages that say what they offer, and the modules among what they offer."""
+    """Public packages with ``__all__``, and the modules among their names."""
     found = {name: importlib.import_module(name) for name in OFFERING}
     for module in list(found.values()):
         for name in module.__all__:

@@ -62,7 +62,7 @@ def test_a_lesson_has_its_picture_its_hints_and_its_solution(tool):
 
 
 def help_of(words, *, env, **_):
-    """Return what a command line that asks for help says, without a process of its own."""
+    """Return the help of a command line, without a process of its own."""
     out = io.StringIO()
     with mock.patch.dict(os.environ, env), contextlib.redirect_stdout(out):
         assert main(words[3:]) == 0

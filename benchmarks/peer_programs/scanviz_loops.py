@@ -1,4 +1,4 @@
-"""In scanviz, as one would write it first: nothing is taken out of the step by hand.  ``MODE`` says on which tier."""
+"""In scanviz, as one would write it first: nothing is taken out of the step by hand.  ``MODE`` is the tier."""
 
 from __future__ import annotations
 

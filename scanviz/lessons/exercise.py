@@ -39,8 +39,8 @@ PROGRAM, ANSWER, CHECK = "the program", "your answer", "the check"
 LESSON = "the lesson"  # its own program, behind which the check runs
 _NAMED = re.compile(rf"({PROGRAM}|{ANSWER}):(\d+): ")
 _PLACE = re.compile(r"^\S+:\d+: ")
-# Runs a learner's parts in one namespace and the check in another, and prints the result in the last line of standard output:
-# the place of an error is the innermost line of a learner's own, whichever part called it.
+# Runs a learner's parts in one namespace and the check in another, and prints the result in the last line of standard output.
+# The place of an error is the learner's innermost line, whichever part called it.
 _RUNNER = """
 import json, sys, traceback
 parts, own, mark, behind = json.load(sys.stdin)

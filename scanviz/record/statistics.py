@@ -1,10 +1,9 @@
 """Durations in bounded memory: a histogram with logarithmic buckets.
 
-A duration's bucket is its power of two and the next six binary digits, so buckets are at most 1.6 % wide and a percentile
+A duration's bucket is its power of two and the next six binary digits.  So buckets are at most 1.6 % wide, and a percentile
 read from their middle is off by at most 0.8 %.  The bucket's number is read straight from the bits of the duration as a
-float64: no logarithm is computed.  Only the stretch of buckets that was met is held, some eight kilobytes for times
-between 100 ns and 10 ms.  Histograms of threads or runs are merged by adding them.  Source of the idea: Gil Tene's
-HdrHistogram.
+float64: no logarithm is computed.  Only the stretch of buckets that was met is held, some eight kilobytes for times between 100
+ns and 10 ms.  Histograms of threads or runs are merged by adding them.  Source of the idea: Gil Tene's HdrHistogram.
 """
 
 from __future__ import annotations

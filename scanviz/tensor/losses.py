@@ -1,6 +1,6 @@
 """Losses of neural networks, and classes as vectors: the part of ``T.nnet`` that compares.
 
-Losses take 0 log 0 as 0, its limit, so a probability of exactly 0 or 1 is no NaN where it is right; the losses on logits never
+Losses take 0 log 0 as 0, its limit, so a probability of exactly 0 or 1 is no NaN where it is right.  The losses on logits never
 form a probability at all.
 """
 

@@ -1,7 +1,7 @@
 """Arrays made larger at their edges, under NumPy's name.
 
-Constants are joined before and after; every other mode takes rows by an index that runs beyond the edges and is folded back,
-so derivatives and sizes that are not known follow from ``concatenate`` and ``take``.
+Constants are joined before and after.  Every other mode takes rows by an index that runs beyond the edges and is folded back.
+So derivatives and unknown sizes follow from ``concatenate`` and ``take``.
 """
 
 from __future__ import annotations

@@ -114,15 +114,15 @@ def test_all_rules_are_listed(tmp_path):
 
 def test_unknown_names_are_reported_with_the_known_ones(script):
     assert command("profile", "-q", "rnn.py", cwd=script).returncode == 0
-    for option, says in (
+    for option, message in (
         ("--scan=rn", "no loop named 'rn'; did you mean rnn?; loops: rnn, grad_of_rnn"),
         ("--function=tra", "no function named 'tra'; did you mean train?; functions: train"),
     ):
         of_file = command("rewrites", option, "rnn.scanviz", cwd=script)
-        assert of_file.returncode == 2 and says in of_file.stderr and not of_file.stdout
+        assert of_file.returncode == 2 and message in of_file.stderr and not of_file.stdout
         of_script = command("rewrites", option, "rnn.py", cwd=script)
         assert of_script.returncode == 0 and of_script.stdout == "ran (3,)\n"
-        assert of_script.stderr.strip() == f"scanviz: there is {says}"
+        assert of_script.stderr.strip() == f"scanviz: there is {message}"
 
 
 def test_costs_before_and_after_are_shown_in_named_sizes(script):

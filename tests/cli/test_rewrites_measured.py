@@ -67,12 +67,12 @@ def test_a_script_without_functions_is_reported(run, option):
 
 
 def test_unknown_names_are_an_error_and_check_nothing(run):
-    for option, says in (
+    for option, message in (
         ("--function=tra", "no function named 'tra'; did you mean train?; functions: train"),
         ("--scan=rn", "no loop named 'rn'; did you mean rnn?; loops: rnn, grad_of_rnn"),
     ):
         done = run("--verify", option, "rnn.py")
-        assert done.returncode == 2 and done.stderr.strip() == f"scanviz: there is {says}"
+        assert done.returncode == 2 and done.stderr.strip() == f"scanviz: there is {message}"
 
 
 def test_verification_can_be_restricted_to_one_rule_or_loop(run):

@@ -95,7 +95,7 @@ def in_thread():
 
 def hooked():
     before = sys.excepthook
-    sys.excepthook = lambda *told: (print("mine", file=sys.stderr), before(*told))
+    sys.excepthook = lambda *error: (print("mine", file=sys.stderr), before(*error))
     identity()
 
 globals()[sys.argv[1]]()

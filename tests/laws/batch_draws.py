@@ -57,7 +57,7 @@ class _Drawn:
 
 @dataclasses.dataclass(frozen=True)
 class _DrawingLoop:
-    """A loop that draws: its steps, whether a call says how many, whether a loop is around it, or it may end early."""
+    """A loop that draws: its steps, whether a call gives their number, whether a loop is around it, or it may end early."""
 
     draws: tuple[_Drawn, ...]
     steps: int

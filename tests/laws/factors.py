@@ -1,7 +1,7 @@
 """Laws of linear systems and factors of matrices in steps: as accurate as LAPACK on every tier, refused where it refuses.
 
-How accurate a solution is says what it leaves over of its system (J. H. Wilkinson, *Rounding Errors in Algebraic Processes*, 1963):
-that holds of matrices in whatever condition.
+The residual of its system measures the accuracy of a solution (J. H. Wilkinson, *Rounding Errors in Algebraic Processes*,
+1963): that holds of matrices in whatever condition.
 """
 
 from __future__ import annotations

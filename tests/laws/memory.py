@@ -208,7 +208,7 @@ class Chunked(NamedTuple):
     chunk: int | Literal["auto"]
     by: Literal[
         "sequence", "constant", "number"
-    ]  # what says how many steps there are; a number is an input, and so is the chunk then
+    ]  # the number of steps; a number is an input, and so is the chunk then
     width: int
     gradient: bool
 

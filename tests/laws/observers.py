@@ -1,7 +1,7 @@
 """Laws of events: a run has failed if an error ended it, wherever the call was made from.
 
-The loops follow a table from row to row, so that an entry outside of the table ends a run at a step that a plain Python
-loop tells; no rewrite can move that out of the loop.
+The loops follow a table from row to row, so that an entry outside of the table ends a run at a step that a plain Python loop
+finds too; no rewrite can move that out of the loop.
 """
 
 from __future__ import annotations

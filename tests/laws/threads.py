@@ -54,7 +54,7 @@ Example = Callable[[Runner], None]
 
 @dataclass(frozen=True)
 class Schedule:
-    """Turns of two runs: the first anywhere, the second at what the first saw shared if ``at`` says which of that."""
+    """Turns of two runs: the first anywhere, the second at shared data that the first saw, by its number ``at``."""
 
     first: tuple[int, ...]
     second: tuple[int, ...]

@@ -1,7 +1,7 @@
 """Laws of the typical step: its parts sum to it exactly, and what stamps and recording cost is found and taken off.
 
-The instrument of the second law is a loop that was never run: its times are made of what its parts take, what each kind of stamp
-costs and what now and then interrupts it, so that what a record must say of it is known.
+The instrument of the second law is a loop that was never run: its times are made of what its parts take, what each kind of
+stamp costs and what now and then interrupts it, so that the right record of it is known.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """A tier that runs Programs from their bytes and plans alone: the measure of whether both suffice for an emitter.
 
-Each run of a loop has one arena of bytes; every register is an address in it, with the shape and strides that the plan says, and
-only what the plan calls fresh is allocated.  No shape or dtype is inferred: they are compared with what plan and registers promise.
-Memory is filled with junk before it is written, unless the plan says that it takes over what is read, and after its last use.
+Each run of a loop has one arena of bytes; every register is an address in it, with the shape and strides of the plan, and only
+what the plan calls fresh is allocated.  No shape or dtype is inferred: they are compared with what plan and registers promise.
+Memory is filled with junk before it is written, unless by the plan it takes over the array that is read, and after its last
+use.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ class ArenaTier:
 
     def availability(self) -> Availability:
         """Return that it works: it needs NumPy alone."""
-        return Availability(True, "NumPy, every register at the address that the plan says")
+        return Availability(True, "NumPy, every register at its address in the plan")
 
     def compile(self, program: Program) -> ArenaExecutable:
         """Return what runs a program in arenas."""

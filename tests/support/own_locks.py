@@ -1,8 +1,8 @@
 """Locks of this package, made such that a thread which would wait for one lets the others run first.
 
-A thread that waits for a lock is in the hands of the operating system, which wakes it when it likes.  Who wants to say which thread
-runs when (:mod:`tests.support.by_turns`) needs locks that ask: in the block of :func:`own_locks` the modules of this package make
-such ones, and those that stand in modules already are such ones.  In threads that say nothing they are what they were.
+A thread that waits for a lock is in the hands of the operating system, which wakes it when it likes.  A fixed order of threads
+(:mod:`tests.support.by_turns`) needs locks that ask: in the block of :func:`own_locks` the modules of this package make such
+ones, and those that stand in modules already are such ones.  In other threads they are the usual ones.
 """
 
 from __future__ import annotations

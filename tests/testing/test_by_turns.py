@@ -1,4 +1,4 @@
-"""Threads that take turns: the order that a schedule says, locks that make nobody hang, lines that touch what threads share."""
+"""Threads that take turns: the order of a schedule, locks that make nobody hang, lines that touch what threads share."""
 
 import threading
 

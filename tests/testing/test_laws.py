@@ -1,4 +1,4 @@
-"""Every law holds of a small sample; the command that searches for hours finds what breaks one, and says how to see it again."""
+"""Every law holds of a small sample; the command that searches for hours finds a broken one, and prints how to repeat it."""
 
 import subprocess
 import sys

@@ -98,7 +98,7 @@ async def test_three_questions_are_answered_within_two_keys_of_the_first_screen(
         assert any(end in row and "%" in row for row in rows_of(app))
         await press(pilot, "enter")
         assert app.view.TITLE == "Source" and app.view.table().chosen == str(hottest.source)
-        # 2. what rewriting did is a sentence of the first screen; one key tells it of each loop and each rule
+        # 2. what rewriting did is a sentence of the first screen; one key shows it for each loop and each rule
         await press(pilot, "1")
         assert "Rewriting cut" in screen_of(app)
         await press(pilot, "5")

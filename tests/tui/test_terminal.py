@@ -78,7 +78,7 @@ def test_a_terminal_is_lost_when_its_other_end_closes():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("hang_up", [signal.SIG_DFL, signal.SIG_IGN], ids=["told", "under nohup"])
+@pytest.mark.parametrize("hang_up", [signal.SIG_DFL, signal.SIG_IGN], ids=["with a signal", "under nohup"])
 def test_an_application_ends_when_its_terminal_is_lost(tmp_path, hang_up):
     script = tmp_path / "long.py"
     script.write_text("import time\nfor k in range(4000): print(k, flush=True); time.sleep(0.1)\n")

@@ -1,7 +1,7 @@
 """``grad``: the derivative of one number with respect to anything it is computed from.
 
-Here are the questions of users: which arguments are taken, what is given for an input that the cost does not depend on or that has
-no derivative, and the errors that name it.  The derivative itself is :func:`scanviz.engine.gradient.sweeps.reverse.pull_back`.
+This module checks arguments and handles inputs that the cost does not depend on, or that have no derivative, with errors that
+name them.  The derivative itself is :func:`scanviz.engine.gradient.sweeps.reverse.pull_back`.
 """
 
 from __future__ import annotations

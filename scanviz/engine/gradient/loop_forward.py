@@ -1,8 +1,8 @@
 """Forward mode through a loop: each value's tangent is carried beside it.
 
-The loop gets, for each loop variable that a tangent reaches, one more of the same kind: a sequence of tangents beside a
-sequence, a state of tangents with the same taps beside a state.  Values and tangents of one step come from the same step,
-so nothing is kept from step to step that the loop would not keep anyway, and a stop condition ends both.
+For each loop variable that a tangent reaches, the loop gets one more of the same kind.  A sequence of tangents stands beside a
+sequence, a state of tangents with the same taps beside a state.  Values and tangents of one step come from the same step, so
+nothing is kept from step to step that the loop would not keep anyway, and a stop condition ends both.
 """
 
 from __future__ import annotations

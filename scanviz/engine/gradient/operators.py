@@ -1,7 +1,7 @@
 """A Jacobian times a vector, without the Jacobian: from the left ``Lop`` and ``vjp``, from the right ``Rop`` and ``jvp``.
 
-``vjp`` and ``jvp`` give the value too.  They take a graph, as ``Lop`` and ``Rop`` do, or a function of variables, which is
-differentiated with respect to its arguments alone: it is called with variables of its own, replaced afterwards by those given.
+``vjp`` and ``jvp`` give the value too.  They take a graph, as ``Lop`` and ``Rop`` do, or a function of variables.  A function
+is differentiated with respect to its arguments alone: it is called with new variables, which the given ones replace later.
 """
 
 from __future__ import annotations

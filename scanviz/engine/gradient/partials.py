@@ -1,7 +1,7 @@
 """Partial derivatives of elementwise operations: those written by hand, and those that follow from formulas.
 
-``partial(t, *inputs, output)`` is ``t`` times the partial derivative, None where that is zero everywhere.  One is written by hand
-for what has no formula but itself (``exp``, ``add``), and where the derived one would read more values than the hand-written one,
+``partial(t, *inputs, output)`` is ``t`` times the partial derivative, None where that is zero everywhere.  Operations without a
+formula in others (``exp``, ``add``) have one written by hand.  So do those where the derived one would read more values,
 compute more, or differ where there is no derivative (:mod:`scanviz.engine.gradient.elementwise`).  All others are derived: the
 chain rule over the lines of the formula, from the result back to the arguments, each line an operation of the graph.
 """

@@ -1,8 +1,8 @@
 """Facts about an operation that other layers rely on, for any inputs: fields of its declaration.
 
-Rules, plans and derivatives ask these facts and never for a list of operations of their own, so that an operation which is
-declared tomorrow is treated rightly by what was written yesterday.  The defaults promise nothing: an operation about which
-nothing is known is computed where it stands, as often as it stands there.
+Rules, plans and derivatives use these facts, never a list of operations of their own.  So they treat an operation that is
+declared later correctly.  The defaults promise nothing: an operation about which nothing is known is computed where it stands,
+as often as it stands there.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Tables of one meaning of many operations: a pullback, a batched form, code for a backend.
 
-Rows are keyed by declaration and stand in the file of the operation's family in the layer that has the meaning, which is imported
-when an operation of its family is first asked for.
+Rows are keyed by declaration and stand in the file of the operation's family, in the layer that has the meaning.  The file is
+imported at the first request for an operation of its family.
 """
 
 from __future__ import annotations

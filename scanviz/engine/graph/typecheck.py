@@ -1,8 +1,8 @@
 """Check that a graph is sound: every node's outputs have the types its op infers, and nothing is free.
 
 A node whose types were inferred when it was built has them for good, for neither it nor what it reads ever changes; those that
-were given types are asked.  It runs after each phase of rewrites and before a function's graph is lowered, so a rule that breaks a
-graph is found where it did so and not where the program fails.
+were given types are asked.  It runs after each phase of rewrites and before a function's graph is lowered.  So a rule that
+breaks a graph is found at once, not where the program fails.
 """
 
 from __future__ import annotations

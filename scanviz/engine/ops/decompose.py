@@ -1,9 +1,9 @@
 """Decomposing matrices: eigenvalues, orthogonal factors and singular values; pseudoinverses, least squares, exponentials.
 
-Leading axes are batches, as in NumPy, but for least squares.  Integers are computed as float64; float16 is refused, since LAPACK
-has none.  Counts of operations are those of Golub and Van Loan, "Matrix Computations", 4th ed., 5.2, 8.3 and 8.6, for square
-matrices; of the exponential those of the Padé approximant of degree 13 (Higham, "The scaling and squaring method for the matrix
-exponential revisited", 2005).
+Leading axes are batches, as in NumPy, but for least squares.  Integers are computed as float64; float16 is refused, since
+LAPACK has none.  Counts of operations are those of Golub and Van Loan, "Matrix Computations", 4th ed., 5.2, 8.3 and 8.6, for
+square matrices.  Those of the exponential belong to the Padé approximant of degree 13 (Higham, "The scaling and squaring method
+for the matrix exponential revisited", 2005).
 """
 
 from __future__ import annotations

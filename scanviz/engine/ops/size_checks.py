@@ -1,8 +1,8 @@
 """Sizes that are checked when they are met: promised ones, and those that a loop looks at where something stands in its place.
 
-A step whose result has another shape than the state is an error of the loop, and so are a sequence that is too short and a negative
-number of steps.  Where a step stands without its loop, the sum of all its terms does, or work that left the loop reads a sequence,
-the same is found here, with the loop's own error.
+A step whose result has another shape than the state is an error of the loop, and so are a sequence that is too short and a
+negative number of steps.  Rules replace loops by their step or by a sum of all terms, and move work that reads a sequence out
+of the loop.  There these checks raise the loop's own error.
 """
 
 from __future__ import annotations

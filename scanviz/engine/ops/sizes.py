@@ -1,7 +1,7 @@
 """Sizes as graphs and graphs as sizes: recognize size arithmetic in integer graphs, and build variables that compute sizes.
 
-A size (:mod:`scanviz.engine.sizes.dims`) is compared without building anything; a variable is built of it only where a graph
-reads it (:func:`as_size`), and one that was read from a graph is that graph again.
+A size (:mod:`scanviz.engine.sizes.dims`) is compared without building anything.  Only where a graph reads it, a variable is
+built of it (:func:`as_size`); a size that was read from a graph becomes that graph again.
 """
 
 from __future__ import annotations

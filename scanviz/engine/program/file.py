@@ -1,8 +1,8 @@
 """Programs as bytes: a zip of JSON and raw arrays, read without running anything that stands in it.
 
-What a Program computes is written, with its names and the user's lines with their texts, since reading a Program opens no other
-file.  Keys of loops, ids of nodes, and the graph that a loop was lowered from belong to one process and are not written: a Program
-that was read runs and prints, and has no graph to show.
+The file has the computation of a Program, its names and the user's lines with their texts: reading a Program opens no other
+file.  Keys of loops, ids of nodes, and the graph that a loop was lowered from belong to one process and are not written.  So a
+Program that was read runs and prints, and has no graph to show.
 
 The structural hash leaves more out: it is equal for Programs that compute the same in the same way, in every process.  Operations,
 types, constants, slots and wishes about memory and tiers count; names of registers and loops and lines of the user do not.

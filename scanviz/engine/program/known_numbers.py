@@ -1,7 +1,7 @@
 """Facts about a Program before a call: shapes, numbers that follow from inputs, and arguments of earlier calls.
 
-A plan knows shapes alone, since it serves calls with any numbers.  What a call will hold also follows from numbers: from a number
-of steps, and from single numbers computed of sizes and numbers by operations without an effect, such as the rounded root of a
+A plan knows shapes alone, since it serves calls with any numbers.  The memory of a call also depends on numbers: on numbers of
+steps, and on single numbers that operations without an effect compute of sizes and numbers, such as the rounded root of a
 length.  So do the bytes of arrays that steps make anew: the ledger of a run and the forecast of a call count them alike.
 """
 

@@ -194,11 +194,11 @@ class _Printer:
         yield from self.instructions(body, depth + 2)
         if loop.until is not None:
             yield TextLine(depth + 2, f"until {self.name(body, loop.until)}")
-        for result, number, says in _results(loop):
+        for result, number, note in _results(loop):
             label = self.name(program, result) if result is not None else "nothing"
             text = f"{label} from {self.name(body, number)}"
             yield TextLine(
-                depth + 1, text, str(program.registers[result].type) if result is not None else "", says
+                depth + 1, text, str(program.registers[result].type) if result is not None else "", note
             )
 
     def axes(self, loop: LoopInstruction, depth: int) -> Iterator[TextLine]:

@@ -1,9 +1,9 @@
 """The work of instructions for the shapes of a plan: floating-point operations, bytes, and an estimate of step times.
 
 Bytes are those that have to move whatever the code is: every array that an instruction reads counts once, every array that it
-writes once.  A view moves nothing, one number moves nothing, and neither does what is never in memory: a result inside of a group
-that is done as one, a size that follows from the shapes.  An axis along which an array is repeated (stride 0) counts as one
-element, an index reads what it picks, and an assignment into an array that nothing else needs writes its part alone.
+writes once.  Views and single numbers move nothing.  Nor do values that are never in memory: results inside of a group that is
+done as one, sizes that follow from the shapes.  An axis along which an array is repeated (stride 0) counts as one element.  An
+index reads what it picks.  An assignment into an array that nothing else needs writes its part alone.
 
 Operations are those of the declarations (:mod:`scanviz.engine.cost`), where floating-point numbers are taken or given.
 

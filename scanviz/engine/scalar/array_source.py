@@ -1,8 +1,8 @@
 """Blocks on arrays: a straight line of array functions, NumPy's or those of a module like it, one call for each line.
 
-A loop runs over the elements that are not done: those for which its condition has become false drop out of the arrays, so an
-attempt that most elements accept costs the next one little.  Functions that a table of intrinsics knows are called, others are
-computed by their bodies.
+A loop runs over the elements that are not done.  Elements for which its condition has become false drop out of the arrays:
+after an attempt that most elements accept, the next one costs little.  Functions that a table of intrinsics knows are called,
+others are computed by their bodies.
 """
 
 from __future__ import annotations

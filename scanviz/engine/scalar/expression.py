@@ -1,8 +1,8 @@
 """Expressions of the scalar language as they are written: trees of operations on arguments and constants, without dtypes.
 
-``x * x + 1`` over the argument ``x`` is data, no Python function: it is given dtypes by
-:func:`~scanviz.engine.scalar.blocks.typed`, and a number that is written in it takes the dtype of what stands beside it.
-Operators build arithmetic and comparisons; ``equal`` is a function because ``==`` compares expressions.
+``x * x + 1`` over the argument ``x`` is data, no Python function.  :func:`~scanviz.engine.scalar.blocks.typed` gives it dtypes;
+a number that is written in it takes the dtype of its neighbour.  Operators build arithmetic and comparisons; ``equal`` is a
+function because ``==`` compares expressions.
 """
 
 from __future__ import annotations

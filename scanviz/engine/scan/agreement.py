@@ -1,7 +1,7 @@
 """Check that a state's initial value and its step result agree in dtype and shape.
 
-Nothing is cast in silence but up: a step that returns a smaller dtype than its state starts with is cast to that, floats to floats
-and whole numbers to whole numbers, truth values among these.  Any other dtype is an error that shows the line and the cast.
+Only a cast to a larger dtype is silent.  A step that returns a smaller dtype than its state starts with is cast to that dtype:
+floats to floats, and integers and bools to integers.  Any other dtype is an error that shows the line and the cast.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Dependence within a step: nodes computed from given variables alone, and nodes needed for given results.
 
-What is computed of non-sequences alone is the same at every step: rules of the family ``push_before`` compute it once before the
-loop, and the gradient takes its derivative once after it (:mod:`scanviz.engine.gradient.loops.invariants`).  Of its sequences
-too, it is known for all steps before the first.
+Nodes computed from non-sequences alone are the same at every step.  Rules of the family ``push_before`` compute them once
+before the loop, and the gradient takes their derivative once after it (:mod:`scanviz.engine.gradient.loops.invariants`).  Nodes
+computed from sequences too are known for all steps before the first.
 
 A result that nobody reads needs nothing, and what only it needs is not needed either: a draw whose numbers go nowhere, a state that
 only feeds itself.

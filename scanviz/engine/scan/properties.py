@@ -1,8 +1,8 @@
 """Theano's accessors of a Scan by kind of loop variable, such as ``inner_nitsot_outs`` and ``mitmot_out_taps``.
 
-``reference/004_scan_internals_aesara.txt`` promises them on the op under the name ``ScanPropertiesMixin``.  Each takes a
-list in the documents' order (:mod:`scanviz.engine.scan.layout`) and returns the part of one kind; without an argument
-the inner ones use the loop's own variables, and the outer ones take the loop's Apply.  All are derived from the loop variables.
+``reference/004_scan_internals_aesara.txt`` promises them on the op under the name ``ScanPropertiesMixin``.  Each takes a list
+in the documents' order (:mod:`scanviz.engine.scan.layout`) and returns the part of one kind.  Without an argument the inner
+ones use the loop's own variables; the outer ones take the loop's Apply.  All are derived from the loop variables.
 """
 
 from __future__ import annotations

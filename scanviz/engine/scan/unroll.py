@@ -1,9 +1,8 @@
 """Unroll a loop of one step: the step itself in the outer graph.
 
 ``scan`` does so where it knows when building that there is one step, and the rule :mod:`scanviz.engine.rewrites.loops.inline`
-where that is found out later.  What the loop would have checked stays checked: the shape of a state by an operation in its place;
-where a sequence may be too short that no result depends on (:func:`~scanviz.engine.scan.unroll.unchecked_sequence`), the loop
-stays.
+where that is found out later.  The checks of the loop remain.  An operation checks the shape of a state.  If a sequence that no
+result depends on may be too short (:func:`~scanviz.engine.scan.unroll.unchecked_sequence`), the loop stays.
 """
 
 from __future__ import annotations
@@ -86,8 +85,8 @@ def unchecked_sequence(
 ) -> Sequence | None:
     """Return a sequence whose length only the loop would check and that may be too short, or None.
 
-    A loop looks at the length of each of its sequences, a step only at rows that a result depends on, or the condition to end
-    where one is given: it is not computed if the step stands without its loop.
+    A loop checks the length of each of its sequences.  An unrolled step reads only the rows that a result depends on, or the
+    stop condition: it is not computed if the step stands without its loop.
     """
     listed = list(variables)
     results = [value for variable in listed for value in inner_outputs(variable)]

@@ -1,10 +1,10 @@
 """Match functions, loops and operations of two runs, although the code was edited in between.
 
-Functions are matched first, then the loops in each, then their operations.  Matching has three steps: by the same name, or the
-same expression on a line of the same text; by the same expression on any line of any file; by order in the graph.  The last step
-uses the alignment of S. Needleman and C. Wunsch (Journal of Molecular Biology 48, 1970).  So an operation matches at its place
-although its inputs or line were edited, and a single operation in the place of another has replaced it.  Remaining loops and
-functions match if most of their operations are the same.
+Functions are matched first, then the loops in each, then their operations.  Matching has three steps.  The first goes by the
+same name, or the same expression on a line of the same text; the second by the same expression on any line; the third by order
+in the graph.  The last step uses the alignment of S. Needleman and C. Wunsch (Journal of Molecular Biology 48, 1970).  So an
+operation matches at its place although its inputs or line were edited, and a single operation in the place of another has
+replaced it.  Remaining loops and functions match if most of their operations are the same.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The origin of a node: the chain of rewrites behind it, down to the user's line.
 
-The node is selected by its name, by its name before a rule rebuilt it (``h`` for ``h~2``), by the name of a loop or of a loop's
-result, or by a line of the script.
+The node is selected by its name, its name before a rule rebuilt it (``h`` for ``h~2``), the name of a loop or of its result, or
+a line of the script.
 """
 
 from __future__ import annotations

@@ -260,8 +260,8 @@ class PlacedScan(NamedTuple):
 def cell_name(name: str, tap: int, reads: Iterable[tuple[int, str]]) -> str:
     """Return the name, in a step, of a tap's row: the same in every view.
 
-    A loop of back-propagation goes through its buffers in its own time, and names their rows in the time of the loop that it is the
-    gradient of: its own tap +1 is the row ``∂h[t-1]``.  Rows that it writes have the names of rows that it reads.
+    A loop of back-propagation goes through its buffers in its own time, and names their rows in the time of its forward loop:
+    its own tap +1 is the row ``∂h[t-1]``.  Rows that it writes have the names of rows that it reads.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Names of nodes and variables that stay the same in all versions of a graph.
 
-A node is known by its node id, which it keeps when it is only rebuilt.  It is called by the user's name for its value, or by a
-number given when it is first met; so the same node has the same name in every version, and in every process.
+A node is known by its node id, which it keeps when it is only rebuilt.  Its name is the user's name for its value, or a number
+given at its first appearance.  So a node has one name in every version and every process.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Plumbing of a graph: operations that a reader may skip, such as sizes and checks.
 
-Sizes (``x.shape[0]``, and integers computed of sizes alone), arrays filled with a constant of some size, axes of size 1 that are
-added for broadcasting, checks of a shape, and ``sum_to_shape`` where the types show no axis that it could sum over.  Values
+Plumbing are sizes (``x.shape[0]``, and integers computed of sizes alone), arrays filled with a constant, axes of size 1 added
+for broadcasting, and checks of a shape.  So is ``sum_to_shape`` where the types show no axis that it could sum over.  Values
 named in the user's code and outputs of a graph are no plumbing; nor is a row of a list that takes noticeable time.
 
 Pictures and lists leave plumbing out until they are asked for it, and count it.

@@ -1,8 +1,8 @@
 """The chain of blame of a NaN or an infinity among kept values: from the step that shows it to its cause.
 
 Each link is a step of a loop, or a row of the function's inputs.  The chain goes from a loop to the loop that it reads (the
-forward loop of a gradient), to the one around it or inside its step, and through work that was moved out of a loop.  The
-function's Program determines where numbers came from (:mod:`scanviz.record.traces.origins`).
+forward loop of a gradient), or to the one around it or inside its step.  It also goes through work that was moved out of a
+loop.  The function's Program determines where numbers came from (:mod:`scanviz.record.traces.origins`).
 """
 
 from __future__ import annotations

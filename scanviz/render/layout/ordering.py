@@ -1,9 +1,9 @@
 """Layers and orders of a graph with integer nodes: the first half of a layered layout.
 
 The steps are those of Sugiyama, Tagawa and Toda ("Methods for visual understanding of hierarchical system structures", 1981).
-Edges that close a cycle are reversed.  Each node gets the layer of its longest path, and each edge a joint in every layer that it
-passes.  Layers are then ordered by the medians of neighbours, as by Gansner, Koutsofios, North and Vo ("A technique for drawing
-directed graphs", 1993), a fixed number of times, so that the time is bounded by the size.
+Edges that close a cycle are reversed.  Each node gets the layer of its longest path, and each edge a joint in every layer that
+it passes.  Layers are then ordered by the medians of neighbours, as by Gansner, Koutsofios, North and Vo ("A technique for
+drawing directed graphs", 1993).  That is done a fixed number of times, which bounds the time by the size.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@ function that uses the draw gives new numbers.  Used inside of ``scan``, the sta
 step and its update is among the loop's updates.
 
 Draw number ``k`` of a stream, counted from 0 in order of creation, starts from ``spawn(seed_state(seed), k)``
-(:mod:`scanviz.engine.ops.draws.philox`): the states' keys differ, so draws never meet, and a stream's k-th draw is
-the same whatever the others draw.
+(:mod:`scanviz.engine.ops.draws.philox`).  The states' keys differ, so draws never meet, and a stream's k-th draw does not
+depend on the others.
 
 The generator is Philox 4x64-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011).  The
 draws from a state handled by hand are in :mod:`scanviz.tensor.random.draws`, and their names are here too.

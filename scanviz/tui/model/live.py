@@ -1,7 +1,7 @@
 """A script in its own process, followed through two files: its record and its output.
 
-Nothing joins the two processes but these files.  If the application ends or dies, the script runs on and saves its profile; if the
-script ends or dies, the application stays on the last record, and saves it where the script could not.
+Nothing joins the two processes but these files.  If the application ends or dies, the script runs on and saves its profile.  If
+the script ends or dies, the application stays on the last record, and saves it where the script could not.
 """
 
 from __future__ import annotations

@@ -269,7 +269,7 @@ def test_both_sides_of_a_measured_rule_run_on_the_functions_current_tier(monkeyp
 
 
 @pytest.mark.parametrize(
-    ("measured", "says"),
+    ("measured", "message"),
     [
         (effect(0.4, 0.6), "makes this function 2.0 times slower"),
         (effect(0.6, 1.1), ""),
@@ -277,7 +277,7 @@ def test_both_sides_of_a_measured_rule_run_on_the_functions_current_tier(monkeyp
         (effect(1.0, 1.2, 10 << 20, 5 << 20, (0.5, 0.5)), ""),
     ],
 )
-def test_a_harmful_rule_is_named_with_the_mode_that_excludes_it(measured, says):
+def test_a_harmful_rule_is_named_with_the_mode_that_excludes_it(measured, message):
     lines = [line.text for line in ablated_lines(iter([measured]), 120, [])]
     found = [line for line in lines if "excluding('r')" in line]
-    assert len(found) == bool(says) and all(says in line for line in found)
+    assert len(found) == bool(message) and all(message in line for line in found)

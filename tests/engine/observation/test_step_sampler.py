@@ -46,7 +46,7 @@ def test_steps_of_8_microseconds_and_more_all_have_a_time(
         part = schedule.part(10**9)
         steps[part.variant] += part.steps
         parts += 1
-        assert part.steps * step_ns < 500_000_000, "who watches is told while it goes on"
+        assert part.steps * step_ns < 500_000_000, "observers receive events during the run"
     whole = sum(steps.values())
     assert steps["plain"] < 0.02 * whole and 100 < steps["ops"] < 0.02 * whole
     assert parts * 5 * PART_NS <= 0.01 * whole * step_ns

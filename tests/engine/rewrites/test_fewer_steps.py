@@ -63,7 +63,7 @@ def taken(inputs, wanted, *values, mode="numpy", updates=None):
     return Taken(inputs, wanted, mode, updates)(*values)
 
 
-def says(wanted, inputs):
+def notes(wanted, inputs):
     f = scanviz.function(inputs, wanted, on_unused_input="ignore")
     return [rewrite.message for rewrite in f.rewrites if rewrite.rule == "fewer_steps"]
 
@@ -237,10 +237,12 @@ def test_values_of_a_branch_not_taken_are_not_computed_for_the_bound():
 
 def test_the_effect_of_the_rule_is_described():
     n = T.lscalar("n")
-    assert says([powers(n)[2]], [n]) == ["`powers` takes at most 3 steps: no later row is read"]
-    assert says([powers(n)[:-10]], [n]) == ["`powers` takes 10 steps fewer: its last rows are not read"]
-    assert says([powers(20)[-10]], []) == ["`powers` takes 9 steps fewer: its last rows are not read"]
-    assert says([powers(n)[-10]], [n]) == ["`powers` takes no step after the last row that `wanted[0]` needs"]
+    assert notes([powers(n)[2]], [n]) == ["`powers` takes at most 3 steps: no later row is read"]
+    assert notes([powers(n)[:-10]], [n]) == ["`powers` takes 10 steps fewer: its last rows are not read"]
+    assert notes([powers(20)[-10]], []) == ["`powers` takes 9 steps fewer: its last rows are not read"]
+    assert notes([powers(n)[-10]], [n]) == [
+        "`powers` takes no step after the last row that `wanted[0]` needs"
+    ]
     assert reasons("fewer_steps", powers(20)[19]) == ["`powers` takes 20 steps, and the last is read"]
     assert "may read the last row of `p`" in refusals([powers(n)[-1]], RULE, [n])
 

@@ -175,7 +175,7 @@ def test_a_selection_is_written_as_words():
     unsafe = [rule for rule in all_rules() if rules.UNSAFE in rule.tags]
     assert not any(Selection("all").has(each) for each in unsafe)
     assert all(Selection("all").including(rules.UNSAFE).has(each) for each in unsafe)
-    for wrong, says in [
+    for wrong, message in [
         ("", "cannot be empty"),
         ("all,-nonsense", "no rewrite or tag named 'nonsense'"),
         ("all,-PushOutSeq", "PushOutSeqScan"),
@@ -183,7 +183,7 @@ def test_a_selection_is_written_as_words():
         ("fast_run", "'all'"),  # Theano's optimizers, not names that happen to look alike
         ("fast_compile", "'none'"),
     ]:
-        with pytest.raises(ScanvizError, match=says):
+        with pytest.raises(ScanvizError, match=message):
             as_selection(wrong)
     assert repr(Mode("numpy", "none")) == "Mode('numpy', rewrites='none')"
     assert Mode("numpy", "none") != Mode("numpy") == Mode("numpy", "all")

@@ -1,7 +1,7 @@
 """Random numbers in a kernel: the same words of Philox as on the CPU, and the same formulas.
 
 A kernel gets the state at its first step.  Each draw of a step begins a fixed number of blocks after it, and each step as many
-blocks after the one before, so no state is kept: words are computed of the step's and the element's number.
+blocks after the one before.  So no state is kept: words follow from the numbers of the step and the element.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 The value pattern of :mod:`scanviz.engine.scan.layout` has the pairs of values where one can change the other.  The
 differentiable pairs are those with a derivative: no integers, shapes, indices, conditions, random states.  A draw is a choice
-under two conditions: its parameter depends on an outer input through differentiable pairs, and its value reaches a result
+under two conditions.  Its parameter depends on an outer input through differentiable pairs, and its value reaches a result
 through pairs of values, by states of any dtype.
 """
 

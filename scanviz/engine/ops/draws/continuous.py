@@ -7,17 +7,17 @@ laplace, gumbel
     By the inverse of the distribution function, u in (0, 1) of one 64-bit word each: ``loc ± scale * log1p(-2 |u - 1/2|)`` and
     ``loc - scale * log(-log(u))``.
 gamma
-    Marsaglia and Tsang, "A simple method for generating gamma variables" (2000), in float64; element i uses
-    block i.  Lane 0 holds the uniform that turns gamma(k + 1) into gamma(k) for k < 1, of word 0; lane j = 1, 2, …
-    holds attempt j: the normal's radius of word 0, its angle of word 1, the deciding uniform of word 2.
+    Marsaglia and Tsang, "A simple method for generating gamma variables" (2000), in float64; element i uses block i.  Word 0
+    of lane 0 is the uniform that turns gamma(k + 1) into gamma(k) for k < 1.  Lane j = 1, 2, … has attempt j: word 0 is the
+    normal's radius, word 1 its angle, word 2 the deciding uniform.
 beta, dirichlet
     Ratios of gammas, by their logarithms, so that small parameters do not end in 0/0.  Element i of beta takes the blocks 2 i
     and 2 i + 1; component c of the i-th of dirichlet's vectors takes block ``i * components + c``.
 truncated_normal
-    By rejection, element i of block i, attempt j of its lane j: of normals where the interval holds 0 and is wide, of an
-    exponential beyond a where it begins far from 0, of a uniform where it is narrow; the number is of word 0, the angle of a
-    normal of word 1, the deciding uniform of word 2.  Source: C. P. Robert, "Simulation of truncated normal variables",
-    Statistics and Computing 5 (1995).
+    By rejection: element i uses block i, attempt j its lane j.  Candidates are normals where the interval holds 0 and is
+    wide, exponentials where it begins far from 0, uniforms where it is narrow.  Word 0 is the number, word 1 the angle of a
+    normal, word 2 the deciding uniform.  Source: C. P. Robert, "Simulation of truncated normal variables", Statistics and
+    Computing 5 (1995).
 """
 
 from __future__ import annotations

@@ -1,14 +1,13 @@
 """Discrete distributions of one word an element: integers, bernoulli and categorical; choices and permutations.
 
-The conventions are those of :mod:`~scanviz.engine.ops.draws.distributions`.  Integers and bernoulli are equal on
-every backend to the last bit; categorical draws compare a uniform with sums of probabilities, added from left
-to right in float64, and are equal where these sums are.
+The conventions are those of :mod:`~scanviz.engine.ops.draws.distributions`.  Integers and bernoulli are equal on every backend
+to the last bit.  Categorical draws compare a uniform with sums of probabilities, added from left to right in float64, and are
+equal where these sums are.
 
 integers
-    D. Lemire, "Fast random integer generation in an interval" (2019), exactly unbiased: element i takes
-    64-bit word i; with ``span = high - low`` it is ``low + (word * span >> 64)``, unless ``word * span %
-    2**64 < 2**64 % span``, when the word at the same place in the next lane is tried (once in 2**64 / span
-    elements).
+    D. Lemire, "Fast random integer generation in an interval" (2019), exactly unbiased.  Element i takes 64-bit word i and is
+    ``low + (word * span >> 64)`` with ``span = high - low``.  If ``word * span % 2**64 < 2**64 % span`` (once in 2**64 / span
+    elements), the word at the same place in the next lane is tried.
 bernoulli
     ``u < p``, u in [0, 1) of 64-bit word i.
 categorical

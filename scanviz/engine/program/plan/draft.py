@@ -111,8 +111,8 @@ class Draft(Struct):
     def may_take_over(self, number: int, old: int) -> bool:
         """Return whether a result may be written over a register: its group reads that last, and allows it.
 
-        Every instruction of the group that reads it must be one that may write over that input, and none may read a view of it:
-        but one that changes the register itself may read a view as an input that may overlap it.
+        Every instruction of the group that reads it must be one that may write over that input, and none may read a view of
+        it.  One exception: an instruction that changes the register itself may read a view as an input that may overlap it.
         """
         time = self.time[self.made[number]]
         if self.needed.get(old, -1) != time or old in self.given_up:

@@ -137,8 +137,8 @@ def _values_needed(draft: Draft, number: int) -> int:
 def _place_in_mitmot(draft: Draft, k: int, slot: StateSlot) -> None:
     """Let operations write straight into rows of a mitmot, where the row as it was is needed by nothing later.
 
-    The row that is written may have been read in the same step: then the operation must be one that may write over it, and the last
-    that needs what was read, or a view of it.
+    If the step read that row before, the operation must be one that may write over it, and the last that needs the row or a
+    view of it.
     """
     reads = dict(slot.reads)
     for tap, number in slot.writes:

@@ -212,7 +212,7 @@ def one_row(first: slice, index: int, sizes: Sequence[int]) -> int | Refusal | N
     >>> one_row(slice(1, None), 2, range(20)), one_row(slice(None, None, -1), 0, range(20))
     (3, -1)
     >>> one_row(slice(1, None), -1, range(20)).why
-    'it is not known that there are 2 rows, which the index needs'
+    'the array may have fewer than 2 rows, which the index needs'
     """
     if not sizes:
         return None

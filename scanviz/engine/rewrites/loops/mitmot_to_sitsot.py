@@ -2,8 +2,8 @@
 
 Back through time a state's cotangents lie in a buffer with a row for each step: what arrives there from outside, and what the
 step after it has added.  Where the cost reads the last row alone, ``h[-1]``, nothing but zeros arrives at all others; where it
-reads none, as of the cell of an LSTM, at any.  So each cell holds, when it is read, what the step before wrote, and when it is
-added to, zero: the state reads its row before (tap -1) and writes a row, as a sitsot does.  That saves the buffer, and filling it
+reads none, as of the cell of an LSTM, at any.  So a cell holds zero when it is added to, and the value of the step before when
+it is read: the state reads its row before (tap -1) and writes a row, as a sitsot does.  That saves the buffer, and filling it
 with zeros.  Where rows arrive at all steps from outside, they are read as a sequence, and what steps add is passed on.
 
 All buffers of a loop are looked at before it is rebuilt: a loop of many states has as many of them.

@@ -250,8 +250,8 @@ _LONG_ROWS = "only elementwise operations on long rows remain; they run faster i
 def _worth_moving(movable: Sequence[Apply], rows: Rows, on_numpy: bool) -> list[Apply]:
     """Return the nodes worth moving, and the nodes that these need.
 
-    On NumPy a view of a row that is moved anyway, or of a sequence, goes along, for it is a call in each step; machine code has
-    it for nothing, and copies rows that do not lie in order.
+    On NumPy a view of a sequence, or of a row that is moved anyway, is moved too: it costs a call in each step.  In machine
+    code it is free, and rows that are not contiguous would be copied.
     """
     inside = set(movable)
     made = {output for node in movable for output in node.outputs}

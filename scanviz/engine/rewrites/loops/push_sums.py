@@ -3,9 +3,9 @@
 The state only adds up a term, and only its last row is read, as of a weight gradient ``dW += x_t.T @ g_t``.  The sum of
 products of matrices is one product of all rows, [x_0; x_1; …]ᵀ [g_0; g_1; …], after the loop.
 
-The rows of one factor are kept anyway, those of the other may be a new result of the loop in place of the sum; their memory
-is the price, limited by :mod:`scanviz.engine.rewrites.loops.loop_facts`.  The initial value is added, and a loop that
-may end early stays one: then there are as many rows as there were steps.
+The rows of one factor are kept anyway; those of the other may be a new result of the loop in place of the sum.  Their memory is
+the price, limited by :mod:`scanviz.engine.rewrites.loops.loop_facts`.  The initial value is added, and a loop that may end
+early stays one: then there are as many rows as there were steps.
 
 A term may have fewer dimensions than the state, or size 1 along some: each step spreads it over the state, so the sum of all
 is spread in the end.  Where it is not known that the term fits the state, that is checked, with the loop's own error.

@@ -1,7 +1,7 @@
 """ScanSaveMem and count_steps: of a loop's result, keep only the rows that someone reads.
 
-A result that is only ever read as ``out[-k]`` or ``out[-k:]`` with known k (or as its last row, by an update) needs its last rows
-alone: the loop then runs in a ring of them.  ``out[-k]`` stays ``out[-k]``: the number of rows kept changes, in the Scan, and
+If a result is only read as ``out[-k]`` or ``out[-k:]`` with known k, or as its last row by an update, only its last rows are
+needed.  The loop then runs in a ring of them.  ``out[-k]`` stays ``out[-k]``: the number of rows kept changes, in the Scan, and
 never an index.  A loop that ends by a condition counts its steps where only the length of a result is read.
 
 Who reads which rows: a :class:`Read` is an index with its bounds as sizes.  Of n rows ``out[-10]`` needs the first n - 9, and is

@@ -238,7 +238,7 @@ def test_threads_wake_on_another_cpu_and_may_then_use_all(monkeypatch):
 def test_querying_the_processor_keeps_the_interpreter_lock():
     asks = workers._processor()
     if asks is None:
-        pytest.skip("this system does not tell the processor of a thread")
+        pytest.skip("this system does not report the processor of a thread")
     assert asks() in os.sched_getaffinity(0)
     assert asks._flags_ & FUNCFLAG_PYTHONAPI, "a busy thread of Python would have the lock for milliseconds"
 

@@ -172,7 +172,7 @@ _INSTEAD = {
     "cxx": "nothing: machine code needs no compiler",
     "openmp": "config.native.threads",
     "linker": "config.mode",
-    "update": "nothing: floats are float64, or what config.floatX says",
+    "update": "nothing: floats are float64, or of the dtype in config.floatX",
     "warn": "nothing: leave it out",
     "allow_gc": "config.scan.allow_gc",
     "cast_policy": "nothing: dtypes are NumPy's",

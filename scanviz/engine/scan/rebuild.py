@@ -1,8 +1,8 @@
 """Rebuild a loop with loop variables changed, removed or added.
 
-Rules, gradients and edits say what is other than before, by loop variable; :func:`rebuilt_loop` makes the new Apply and says which
-old results have become which.  Loop variables that do not change stay the same objects, so that two loops made of one loop are
-known to belong together (:mod:`scanviz.engine.rewrites.loops.residuals`).
+Rules, gradients and edits give the changes by loop variable; :func:`rebuilt_loop` makes the new Apply and maps old results to
+new ones.  Loop variables that do not change stay the same objects, so that two loops made of one loop are known to belong
+together (:mod:`scanviz.engine.rewrites.loops.residuals`).
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Profiles in the formats of other tools: one file a format, one line each in ``FORMATS``.
 
-A format turns a record into named pieces of bytes and touches no file; the command writes them.  What has only totals and a
-sample of steps cannot show when something happened, so formats with a time axis lay times out to scale and say so
-(``frames.py``, ``timeline.py``).
+A format turns a record into named pieces of bytes and touches no file; the command writes them.  Totals and a sample of steps
+have no points in time, so formats with a time axis lay times out to scale, with a note (``frames.py``, ``timeline.py``).
 """
 
 from __future__ import annotations

@@ -89,7 +89,7 @@ def test_a_printed_operation_is_the_numpy_meaning(operations, declaration):
         if declaration.name == "erfinv":
             kept &= operands[0] != 0  # SciPy's of -0.0 is 0.0, CUDA's -0.0
         if declaration.name == "gammaln":
-            kept &= ~(np.abs(operands[0]) == 5e-324)  # of which SciPy's is inf
+            kept &= ~(np.abs(operands[0]) == 5e-324)  # SciPy's result is inf
         operands = [operand[kept] for operand in operands]
         computed, block = declaration.block(*dtypes)
         with np.errstate(all="ignore"):

@@ -2,6 +2,7 @@
 
 They lie in docs/_generated/ and are not kept: pages of the lessons with their pictures, of operations and rewrites from their
 registries, of the fields of a profile from docstrings, of the command line from its help, and of the API from docstrings.
+Pictures and films of docs/rewrites/ lie there too, drawn from the program of each page.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -20,6 +22,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 sys.path.insert(0, str(ROOT / "tools"))
 
+from guide_pictures import program  # noqa: E402
 from profile_format import tables  # noqa: E402
 
 import scanviz  # noqa: E402
@@ -37,6 +40,7 @@ from scanviz.lessons.source import Lesson, lessons  # noqa: E402
 
 DOCS = ROOT / "docs"
 WRITTEN = DOCS / "_generated"
+FILMS = WRITTEN / "site" / "films"  # Sphinx copies docs/_generated/site/ as it is
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}  # what lies here, whatever is installed
 MODULES = {
     "scanviz": "The names that most programs need.",
@@ -58,6 +62,8 @@ MODULES = {
 # An option of a command's help with its value, and its description.
 OPTION = re.compile(r"  ((?:-\w, )?--[\w-]+(?:\[\S*\])?(?: [A-Z]\S*)?) +(.*)")
 
+GUIDE = re.compile(r"`docs/(\w+)\.md`")  # as lessons name one
+
 # Columns of the table of operations, by declaration; native code of loops and branches is no row of a table.
 MEANINGS = (
     lambda one: one in PULLBACKS,
@@ -72,6 +78,7 @@ def write_pages() -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, "utf-8")
     draw_pictures()
+    draw_rewrites()
 
 
 def pages() -> Iterable[tuple[Path, str]]:
@@ -88,6 +95,7 @@ def lesson_pages() -> Iterable[tuple[Path, str]]:
     """A page a lesson, with its picture, and hints that open one by one."""
     for one in lessons():
         text = one.page.replace("## Formally", f"{picture_that_opens(one)}\n\n## Formally", 1)
+        text = GUIDE.sub(r"[\1](../../\1.md)", text)
         ways = (
             f"`scanviz learn {one.number}` runs and checks it in the terminal, beside its steps;"
             f" {{download}}`the notebook <{notebook_name(one)}>` does in Jupyter."
@@ -124,6 +132,24 @@ def draw_pictures() -> None:
         svg = svg_of(one.program, one.picture)
         (WRITTEN / "lessons" / f"{one.number:02}.svg").write_text(svg, "utf-8")
         (WRITTEN / "lessons" / notebook_name(one)).write_text(notebook_text(one, svg), "utf-8")
+
+
+def draw_rewrites() -> None:
+    """Draw the program of each rewrite's page before and after its rule, and film it."""
+    for page in sorted((DOCS / "rewrites").glob("*.md")):
+        script = program(page)
+        draw(script, WRITTEN / "rewrites" / f"{page.stem}.svg", "--diff", page.stem)
+        draw(script, FILMS / f"{page.stem}.html", "--film")
+
+
+def draw(script: str, target: Path, *options: str) -> None:
+    """Draw the graph of a program into a file."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile("w", suffix=".py", encoding="utf-8") as file:
+        file.write(script)
+        file.flush()
+        command = [sys.executable, "-m", "scanviz", "graph", *options, "-o", str(target), file.name]
+        subprocess.run(command, env=ENVIRONMENT, check=True, capture_output=True)
 
 
 def operations() -> str:

@@ -46,7 +46,7 @@ def difference(before: GraphSnapshot, after: GraphSnapshot, *, plumbing: bool = 
     """
     nothing = HeatMap(None, None)
     new = whole_picture(after, nothing, folded=not plumbing)
-    old = with_loops_of(whole_picture(before, nothing, folded=not plumbing), new)
+    old = _ports_apart(with_loops_of(whole_picture(before, nothing, folded=not plumbing), new), new)
     clusters = overlaid(old.clusters, new.clusters)
     moves = _moves(old, new)
     boxes = {cluster.id: cluster.label for cluster in (*old.clusters, *new.clusters)}
@@ -88,6 +88,13 @@ def with_loops_of(old: Diagram, new: Diagram) -> Diagram:
         return name
 
     return with_names(old, renamed)
+
+
+def _ports_apart(old: Diagram, new: Diagram) -> Diagram:
+    """Return a picture with new ids for ports that another picture labels differently: `h` is not `h (last row)`."""
+    labels = {node.id: node.label for node in new.nodes if node.kind == "port"}
+    others = {node.id for node in old.nodes if labels.get(node.id, node.label) != node.label}
+    return with_names(old, lambda name: f"{name} before" if name in others else name)
 
 
 def _moves(old: Diagram, new: Diagram) -> list[tuple[Node, Node]]:

@@ -110,3 +110,13 @@ def test_unrelated_graphs_make_a_valid_difference(seed):
     picture = difference(dense(50, 3, seed), dense(60, 2, seed + 10))
     assert_sound(picture)
     assert any(node.change == "added" for node in picture.nodes)
+
+
+def test_a_port_that_keeps_fewer_rows_is_drawn_before_and_after():
+    x = T.vector("x")
+    record = history([scanviz.scan(lambda x_t, h: x_t + h, x, 0.0, name="total")[0][-1]])
+    [k] = [k for k, application in enumerate(record.applications) if application.rule == "ScanSaveMem"]
+    picture = difference(record.snapshot(k), record.snapshot(k + 1))
+    ports = {node.label: node.change for node in picture.nodes if node.kind == "port" and node.change}
+    assert ports == {"h": "removed", "h (last row)": "added"}
+    assert_sound(picture)

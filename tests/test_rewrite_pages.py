@@ -1,0 +1,59 @@
+"""Pages of docs/rewrites/: one for each rewrite of the documents, with all its parts, and counts that the command prints.
+
+That their programs run and print their output is seen in tests/test_docs.py, as for every page.
+"""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.cli.commands import command
+from tests.test_docs import blocks
+
+ROOT = Path(__file__).resolve().parent.parent
+NINE = (
+    "remove_constants_and_unused_inputs_scan", "PushOutNonSeqScan", "PushOutSeqScan", "PushOutScanOutput",
+    "PushOutDot1", "ScanInplaceOptimizer", "ScanSaveMem", "ScanMerge", "scan_merge_inouts",
+)  # fmt: skip
+PAGES = sorted((ROOT / "docs" / "rewrites").glob("*.md"))
+PARTS = ["## Before and after", "## Gain", "## Refusal", "## Question"]
+NUMBER = r"[\d,.]+(?: [KMG]?i?B)?"
+COUNT = re.compile(rf"{NUMBER} → {NUMBER} (?:operations|floating-point|read|rows)")
+named = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+
+
+def test_each_of_the_nine_rewrites_has_a_page_and_a_row_of_the_guide():
+    assert {page.stem for page in PAGES} == set(NINE)
+    guide = (ROOT / "docs" / "rewrites.md").read_text("utf-8")
+    assert all(f"| [`{rule}`](rewrites/{rule}.md) |" in guide and f"\nrewrites/{rule}\n" in guide for rule in NINE)  # fmt: skip
+
+
+@named
+def test_a_page_is_short_and_has_all_its_parts(page):
+    text, rule = page.read_text("utf-8"), page.stem
+    title, question = text.split("\n\n", 2)[:2]
+    assert title.startswith(f"# {rule}: ") and question.endswith("?")
+    assert re.findall(r"^## .*$", text, re.MULTILINE) == PARTS
+    assert f'src="../films/{rule}.html"' in text and text.count("<details><summary>Answer") == 1
+    program = next(blocks(text)).text
+    assert len([line for line in program.splitlines() if line]) <= 11
+    assert f'\nrule = "{rule}"\n' in f"\n{text}"
+    prose = re.sub(r"^```.*?^```$|<[^>]*>", "", text, flags=re.MULTILINE | re.DOTALL)
+    assert len(prose.split()) <= 250
+
+
+@named
+def test_counts_and_pictures_of_a_page_are_those_of_its_program(page, tmp_path):
+    text = page.read_text("utf-8")
+    (tmp_path / "page.py").write_text(next(blocks(text)).text, "utf-8")
+    printed = " ".join(command("rewrites", "page.py", cwd=tmp_path).stderr.split())
+    (counted,) = re.findall(r"^- Counted: (.*)$", text, re.MULTILINE)
+    counts = COUNT.findall(counted)
+    assert counts or page.stem == "ScanInplaceOptimizer"
+    assert all(f" {count}" in printed for count in counts), counts
+    if f"![Before and after {page.stem}](../_generated/rewrites/{page.stem}.svg)" in text:
+        drawn = command("graph", "--diff", page.stem, "page.py", cwd=tmp_path).stdout
+        assert re.search(r"[●◆] .*[+−~] ", drawn)
+    else:
+        assert page.stem == "ScanInplaceOptimizer"  # the graph stays, the Program changes

@@ -29,8 +29,11 @@ from io import StringIO
 from pathlib import Path
 from textwrap import wrap
 
+from msgspec.structs import replace
+
 from scanviz.cli.options import Option, UsageError, one_of, parse
-from scanviz.lessons.notebook import notebook_name, notebook_text
+from scanviz.lessons.exercise import ANSWER, Outcome, check_exercise
+from scanviz.lessons.notebook import answer_in, notebook_name, notebook_text
 from scanviz.lessons.source import Lesson, lesson, lessons
 from scanviz.lessons.teaching import LEVELS, at_level, notes
 from scanviz.profiler.report.text import wants_color
@@ -45,7 +48,7 @@ OPTIONS = (
     Option(("--notes",), "", "print its notes for teachers: misconceptions, solutions, other exercises"),
     Option(("--level",), "LEVEL", "take the easier or the harder exercise", one_of(*LEVELS)),
     Option(("--write",), "FILE", "write the program and the exercise to a new file"),
-    Option(("--check",), "FILE", "check the exercise in a file made by --write"),
+    Option(("--check",), "FILE", "check the exercise in a file made by --write, or in a notebook"),
     Option(("--notebooks",), "FOLDER", "write the lessons, or lesson N, as Jupyter notebooks"),
     Option(("--no-solutions",), "", "leave hints and solutions out of the notebooks"),
     Option(("--install",), "REQUIREMENT", "what their first cell installs (default: this version)"),
@@ -174,8 +177,6 @@ def _new_files(option: str) -> Iterator[None]:
 
 
 def _check(chosen: Lesson, path: Path) -> int:
-    from scanviz.lessons.exercise import ANSWER, check_exercise
-
     try:
         with open_file(path) as stream:
             text = stream.read().decode("utf-8").replace("\r\n", "\n")
@@ -183,14 +184,24 @@ def _check(chosen: Lesson, path: Path) -> int:
         raise UsageError(str(error)) from None
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{path} cannot be read: {error}") from None
+    if path.suffix == ".ipynb":
+        return _report(check_exercise(chosen, _answer_in(path, text)))
     program, divider, answer = text.partition(DIVIDER)
     outcome = check_exercise(chosen, answer if divider else text, program if divider else "")
-    if outcome.right:
-        write_text("right\n", sys.stdout)
-        return 0
-    problem = outcome.problem
     if outcome.line is not None:  # as the file counts its lines
         before = f"{program}{divider}".count("\n") if divider and outcome.part == ANSWER else 0
-        problem = f"{path}:{outcome.line + before}, in {outcome.part}: {outcome.message}"
-    write_text(f"not yet: {problem}\n", sys.stdout)
-    return 1
+        place = f"{path}:{outcome.line + before}, in {outcome.part}: "
+        outcome = replace(outcome, message=f"{place}{outcome.message}", line=None)
+    return _report(outcome)
+
+
+def _report(outcome: Outcome) -> int:
+    write_text("right\n" if outcome.right else f"not yet: {outcome.problem}\n", sys.stdout)
+    return 0 if outcome.right else 1
+
+
+def _answer_in(path: Path, text: str) -> str:
+    try:
+        return answer_in(text)
+    except ValueError as error:
+        raise UsageError(f"{path} cannot be read: {error}") from None

@@ -83,6 +83,23 @@ def notebook_text(lesson: Lesson, svg: str = "", *, solutions: bool = True, requ
     return json.dumps(made, indent=1, ensure_ascii=False) + "\n"
 
 
+def answer_in(text: str) -> str:
+    """Return the code that a learner wrote in a notebook: its code cells, without magics and the cells for picture and check.
+
+    Raises
+    ------
+    ValueError
+        If the text is no notebook.
+    """
+    try:
+        cells = json.loads(text)["cells"]
+        sources = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    except (KeyError, TypeError) as error:
+        raise ValueError(f"it is no notebook: {error}") from None
+    own = [one for one in sources if not re.match(r"check\(|from scanviz\.notebook", one.lstrip())]
+    return re.sub(r"^[%!].*\n?", "", "\n\n\n".join(own), flags=re.MULTILINE)
+
+
 def without_terminal(text: str) -> str:
     r"""Return a text without the terminal's keys: each paragraph ends before the first sentence that names one.
 

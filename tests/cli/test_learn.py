@@ -1,9 +1,11 @@
 """``scanviz learn`` without a terminal: listed, printed, written to a file, checked."""
 
+import json
 import re
 
 from scanviz.cli import main
 from scanviz.cli.learn import DIVIDER
+from scanviz.lessons.notebook import notebook
 from scanviz.lessons.source import lesson, lessons
 from scanviz.lessons.teaching import at_level, notes
 
@@ -88,3 +90,20 @@ def test_another_form_of_an_exercise_is_written_and_checked(tmp_path, capsys):
 def test_notes_for_teachers_are_printed(capsys):
     assert main(["learn", "2", "--notes"]) == 0
     assert capsys.readouterr().out == notes(lesson(2)).page
+
+
+def test_the_exercise_in_a_notebook_is_checked(tmp_path, capsys):
+    for level in ("", "harder"):
+        form, file = at_level(lesson(2), level), tmp_path / f"{level or 'own'}.ipynb"
+        words = ["learn", "2", *(["--level", level] if level else []), "--check", str(file)]
+        book = notebook(form, solutions=False)
+        for answer, code, printed in ((form.exercise, 1, "not yet: "), (form.solution, 0, "right")):
+            (cell,) = [cell for cell in book["cells"] if cell["id"] == "exercise"]
+            cell["source"] = ["!ls\n", *answer.splitlines(keepends=True)]
+            file.write_text(json.dumps(book), "utf-8")
+            assert main(words) == code
+            assert capsys.readouterr().out.startswith(printed)
+    for text in ("no JSON", "[]", "{}"):
+        file.write_text(text, "utf-8")
+        assert main(words) == 2
+        assert "cannot be read" in capsys.readouterr().err

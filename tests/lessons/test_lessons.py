@@ -238,7 +238,7 @@ def test_an_error_met_by_the_check_names_the_line_that_made_it():
     outcome = check_exercise(one, one.solution.replace("rows - (", "row - ("))
     assert outcome.problem.startswith("line 5 of your answer: NameError")
     one = lesson(1)
-    text = check_exercise(one, one.solution.replace("lambda x_t, old:", "lambda x_t:")).problem
+    text = check_exercise(one, one.solution.replace("lambda u_t, x_tm1:", "lambda u_t:")).problem
     assert text.startswith(
         "line 3 of your answer: ScanvizTypeError: the step function `<lambda>` takes 1 argument"
     )

@@ -116,7 +116,7 @@ def test_an_open_place_is_named_for_any_error_it_causes(number: int, capsys):
 def test_an_error_of_scanviz_hides_the_file_of_the_cell(capsys):
     one = lesson(1)
     names = dict(run_program_of(one)[1])
-    exec(compile(one.solution.replace("lambda x_t, old:", "lambda x_t:"), "/tmp/cell.py", "exec"), names)
+    exec(compile(one.solution.replace("lambda u_t, x_tm1:", "lambda u_t:"), "/tmp/cell.py", "exec"), names)
     in_cells.check(1, names)
     assert capsys.readouterr().out.startswith(
         "Not yet: ScanvizTypeError: the step function `<lambda>` takes 1"

@@ -369,6 +369,8 @@ class LearnApp(TerminalApp):
     def _write_message(self) -> None:
         """Write the message as wide as its pane."""
         log, (sentence, printed) = self.query_one("#message", RichLog), self._message
+        if log.size.width:  # Textual sends no Resize to what it shows first after another pane was scrolled
+            log.on_resize(Resize(log.size, log.virtual_size))
         log.clear()
         if sentence:
             log.write(plain_lines(sentence))

@@ -361,6 +361,21 @@ def test_an_editor_is_reset_to_the_lesson_and_the_reset_undone():
     use(6, walk)
 
 
+def test_messages_are_shown_after_the_text_was_scrolled():
+    async def run() -> None:
+        app = Lessons(1)
+        async with app.run_test(size=(80, 24)) as pilot:  # drawn, as for a learner
+            await pilot.pause()
+            await pilot.press("pagedown")
+            await app.animator.wait_until_complete()
+            await pilot.pause()
+            await press(pilot, "f4")
+            await press(pilot, "f6")
+            assert "still open" in message_of(app)
+
+    asyncio.run(run())
+
+
 def test_messages_have_the_lines_they_need_and_the_editors_the_rest():
     async def walk(app: LearnApp, pilot: Pilot[None]) -> None:
         log = app.query_one("#message", RichLog)

@@ -90,8 +90,8 @@ def test_the_picture_of_a_program_is_drawn(number: int):
 
 
 def test_a_picture_of_a_missing_loop_is_an_error_without_a_traceback():
-    with pytest.raises(ScanvizValueError, match=r"^there is no loop named 'account'"):
-        draw_in_characters("missing", lesson(1).picture, 100)
+    with pytest.raises(ScanvizValueError, match=r"^there is no loop named 'smooth'"):
+        draw_in_characters("missing", lesson(4).picture, 100)
 
 
 def test_the_steps_of_a_program_are_kept():

@@ -184,7 +184,7 @@ def test_the_backward_cells_are_stepped_through_beside_the_text():
             cells.append([[int(cell) for cell in line] for line in lines])
             if key:
                 await press(pilot, key)
-        before, first, second, third = [1, 0, 0, 0, 0], [1, 2, 3, 0, 0], [1, 2, 7, 6, 0], [1, 2, 7, 20, 21]
+        before, first, second, third = [0, 0, 0, 0, 1], [0, 0, 3, 2, 1], [0, 6, 7, 2, 1], [21, 20, 7, 2, 1]
         assert cells == [[before, first], [first, second], [second, third], [first, second]]
         assert "∂y[2]" in rulers(app)
         await press(pilot, "f")

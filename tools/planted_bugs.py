@@ -25,7 +25,7 @@ BROKEN = ("NameError", "ImportError", "ModuleNotFoundError")
 
 def planted(bug: dict, tree: Path) -> None:
     """Write a copy of the package and of its laws, with a bug put back, into ``tree``."""
-    for name in ("scanviz", "tests/laws", "tests/support"):
+    for name in ("scanviz", "tests/laws", "tests/support", "tests/engine/backends/cupy"):
         shutil.copytree(ROOT / name, tree / name, ignore=shutil.ignore_patterns("__pycache__"))
     for edit in bug["edit"]:
         path = tree / edit["file"]

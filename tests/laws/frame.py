@@ -128,8 +128,8 @@ def gradients(cost: Variable, wrt: Sequence[Variable]) -> list[Variable]:
 
 
 @contextmanager
-def constants_set(module: ModuleType, names: Mapping[str, float]) -> Iterator[None]:
-    """Give constants of a module other values, so low that examples of a few numbers reach them."""
+def constants_set(module: ModuleType | type, names: Mapping[str, float]) -> Iterator[None]:
+    """Give constants of a module or a class other values, so low that examples of a few numbers reach them."""
     before = {name: getattr(module, name) for name in names}
     for name, value in names.items():
         setattr(module, name, value)

@@ -166,10 +166,7 @@ class _Writer(Slots):
 
     def _stop(self) -> Iterator[str]:
         if self.loop.until is not None:
-            if any(along is not None for along in self.given.along(self.loop.until)):
-                raise NotFusedError("the stop condition is no single number")
-            condition = self.rows.element(self.loop.until, self.rows.loop_index(self.loop.until))
-            yield f"if ({condition}) {{ ++t; stopped = true; break; }}"
+            yield "if (stop) { ++t; stopped = true; break; }"
 
     def _report(self) -> Iterator[str]:
         if self.loop.until is not None:

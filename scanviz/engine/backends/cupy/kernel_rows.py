@@ -21,7 +21,6 @@ from scanviz.engine.scalar.cuda_source import TYPES, CudaFunctions
 
 Index = tuple[str, ...]  # the place along each axis of a register
 Text = Callable[[Index], str]
-FEW = 16  # so many results are each computed by the whole block, more by a thread each
 MOST_THREADS = 256
 ROWS_PRELUDE = """\
 template <class T, T (*op)(T, T)> __device__ inline T sv_over_block(T x, T* all) {

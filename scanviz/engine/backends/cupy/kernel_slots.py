@@ -214,6 +214,10 @@ class Slots:
 
     def write_slots(self) -> None:
         """Write and carry on the results of a step."""
+        if self.loop.until is not None:
+            if any(along is not None for along in self.given.along(self.loop.until)):
+                raise NotFusedError("the stop condition is no single number")
+            self.rows.store_number(self.loop.until, lambda text: [f"const bool stop = {text};"])
         for k, state in enumerate(self.loop.states):
             if state.kind == "mitmot":
                 self._write_mitmot(k, state)

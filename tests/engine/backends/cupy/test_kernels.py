@@ -102,6 +102,9 @@ ROWS = {
     "elements by numbers": lambda: loop(lambda p, h: h * 0.5 + h[p], sequences=P, outputs_info=ROW),
     "a sum over the first axis": lambda: loop(lambda h: h * 0.5 + h.sum(axis=0), outputs_info=H, n_steps=N),
     "a stop condition of a norm": lambda: ended(lambda h: (h * 0.5, scanviz.until((h**2).sum() < 1e-3)), ROW),
+    "a stop condition of one of many": lambda: ended(
+        lambda h: (h * 0.5, scanviz.until(T.concatenate([h < 1e-3, h > 9])[0])), ROW
+    ),
     "an outer product of two states": lambda: loop(
         lambda a, b: (a * 0.5, b + 1, T.outer(a, b)), outputs_info=[ROW, W[0], None], n_steps=N
     ),

@@ -61,6 +61,13 @@ def test_a_lesson_has_its_picture_its_hints_and_its_solution(tool):
     assert listed.count("\nlessons/") == 12  # for the sidebar
 
 
+def test_each_lesson_has_a_page_of_notes_for_teachers(tool):
+    pages = {path.name: text for path, text in tool.notes_pages()}
+    assert set(pages) == {"notes.md", *(f"{one.number:02}.md" for one in lessons())}
+    assert all(f"\nnotes/{one.number:02}\n" in pages["notes.md"] for one in lessons())
+    assert all("## Misconceptions" in pages[f"{one.number:02}.md"] for one in lessons())
+
+
 def help_of(words, *, env, **_):
     """Return the help of a command line, without a process of its own."""
     out = io.StringIO()

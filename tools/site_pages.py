@@ -37,6 +37,7 @@ from scanviz.engine.rewrites.rule import PHASES  # noqa: E402
 from scanviz.lessons.exercise import svg_of  # noqa: E402
 from scanviz.lessons.notebook import hints_that_open, notebook_name, notebook_text  # noqa: E402
 from scanviz.lessons.source import Lesson, lessons  # noqa: E402
+from scanviz.lessons.teaching import notes  # noqa: E402
 
 DOCS = ROOT / "docs"
 WRITTEN = DOCS / "_generated"
@@ -84,6 +85,7 @@ def write_pages() -> None:
 def pages() -> Iterable[tuple[Path, str]]:
     """Iterate over the pages that are written, with their places."""
     yield from lesson_pages()
+    yield from notes_pages()
     yield WRITTEN / "operations.md", operations()
     yield WRITTEN / "rewrites.md", rewrites()
     yield WRITTEN / "fields.md", fields()
@@ -99,6 +101,7 @@ def lesson_pages() -> Iterable[tuple[Path, str]]:
         ways = (
             f"`scanviz learn {one.number}` runs and checks it in the terminal, beside its steps;"
             f" {{download}}`the notebook <{notebook_name(one)}>` does in Jupyter."
+            " Options `--level easier` and `--level harder` give other exercises."
         )
         check = f"{ways}\n\n{hints_that_open(one)}\n"
         yield WRITTEN / "lessons" / f"{one.number:02}.md", text.replace("## See it", f"{check}## See it", 1)
@@ -118,6 +121,21 @@ def list_of_lessons() -> str:
         f"{one.number}. [{one.entry}](lessons/{one.number:02}.md)<br>{one.question}" for one in lessons()
     )
     return f"# Twelve lessons\n\n{about}\n\n{questions}\n\n```{{toctree}}\n:hidden:\n\n{entries}\n```\n"
+
+
+def notes_pages() -> Iterable[tuple[Path, str]]:
+    """A page a lesson with its notes for teachers, and their list."""
+    for one in lessons():
+        yield WRITTEN / "notes" / f"{one.number:02}.md", notes(one).page
+    entries = "\n".join(f"notes/{one.number:02}" for one in lessons())
+    about = (
+        "Of each lesson the misconceptions that its check answers, the solution, and an easier and a harder exercise."
+        " `scanviz learn N --notes` prints them. [Teaching with scanviz](../teaching.md) has plans for a class."
+    )
+    yield (
+        WRITTEN / "notes.md",
+        f"# Notes for teachers\n\n{about}\n\n```{{toctree}}\n:maxdepth: 1\n\n{entries}\n```\n",
+    )
 
 
 def picture_that_opens(one: Lesson) -> str:

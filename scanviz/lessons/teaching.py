@@ -118,4 +118,5 @@ def _page(lesson: Lesson, text: str) -> str:
     text = text.replace("```python solution\n", "Solution:\n\n```python\n")
     text = re.sub(r"^```python (?:easier|harder)\n", "```python\n", text, flags=re.MULTILINE)
     solved = f"## Solution of the exercise\n\n```python\n{lesson.solution}```\n\n"
+    text = re.sub(r"\A# .*", f"# {lesson.number}. {lesson.title}: notes for teachers", text)
     return text.replace("## Easier\n", f"{solved}## Easier\n", 1)

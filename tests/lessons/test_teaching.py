@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
-from scanviz.lessons.source import Lesson
+from scanviz.lessons.source import Lesson, lesson
 from scanviz.lessons.teaching import at_level, notes
 from scanviz.record.errors import ScanvizValueError
 from tests.lessons.test_lessons import ALL, check
@@ -64,6 +65,15 @@ def test_there_are_two_other_forms():
 @pytest.mark.parametrize("one", ALL)
 def test_notes_show_solutions_and_no_check(one: Lesson):
     page = notes(one).page
-    assert page.startswith(f"# {one.number}. {one.title}\n")
+    assert page.startswith(f"# {one.number}. {one.title}: notes for teachers\n")
     for form in (one, at_level(one, "harder")):
         assert form.solution in page and form.check not in page
+
+
+def test_the_teachers_page_quotes_misconceptions_of_the_notes():
+    page = (Path(__file__).parents[2] / "docs" / "teaching.md").read_text("utf-8")
+    quoted = re.findall(r"^- Lesson (\d+): \*(.*)\*$", page, re.MULTILINE)
+    assert len(quoted) >= 8
+    for number, thought in quoted:
+        assert thought in [each.thought for each in notes(lesson(int(number))).misconceptions]
+    assert len(re.sub(r"\||---", " ", page).split()) <= 900

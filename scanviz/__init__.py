@@ -14,7 +14,7 @@ array([1., 3., 6.])
 
 from __future__ import annotations
 
-from scanviz import starting  # noqa: F401  # isort: skip  # ctrl+c may come any moment
+from scanviz import startup  # noqa: F401  # isort: skip  # ctrl+c may come any moment
 
 # isort: split
 import importlib

@@ -33,7 +33,7 @@ LAYERS = (
     ("compat",),
     ("tensor",),
     ("engine",),
-    ("starting", "finding", "plugins", "child_process"),
+    ("startup", "plugins", "child_process"),
 )
 ENGINE_LAYERS = (
     ("measurement",),

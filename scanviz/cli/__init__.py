@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 
 from scanviz.record.plain_text import cannot_write, write_text
-from scanviz.starting import interrupts_are_raised
+from scanviz.startup import interrupts_are_raised
 
 COMMANDS = {
     "profile": "show where its loops spend their time",

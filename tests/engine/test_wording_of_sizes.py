@@ -21,7 +21,7 @@ def short():
     return scanviz.function([v], h)(np.ones(1))
 
 
-def later(taps):
+def mitsot_loop(taps):
     return scanviz.scan(lambda a, b: a + b, outputs_info={"initial": v, "taps": taps}, n_steps=3)
 
 
@@ -33,8 +33,8 @@ def later(taps):
             ["expected: 2 rows", "found:    1 row\n", "write:    initial rows for"],
         ),
         (short, ["found:    1 row\n"]),
-        (lambda: later([1, -1]), ["taps=[1, -1]", "write:    taps=[-1]"]),
-        (lambda: later([0]), ["write:    taps=[-1] for the step before"]),
+        (lambda: mitsot_loop([1, -1]), ["taps=[1, -1]", "write:    taps=[-1]"]),
+        (lambda: mitsot_loop([0]), ["write:    taps=[-1] for the step before"]),
         (lambda: scanviz.function([v], v)(np.ones((2, 2))), ["expected: 1 dimension\n"]),
         (
             lambda: scanviz.function([T.matrix("m")], T.ones(2), on_unused_input="ignore")(1.0),

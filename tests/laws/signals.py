@@ -81,9 +81,9 @@ def a_signal_loses_no_profile(
 
 
 def _came_before_scanviz(errors: str) -> bool:
-    """Return whether a traceback ends before ``scanviz.starting`` has run, the first of ours that does."""
+    """Return whether a traceback ends before ``scanviz.startup`` has run, the first of ours that does."""
     files = (Path(file) for file in re.findall(r'File "([^"]+)"', errors))
-    return {file.name for file in files if "scanviz" in file.parts} <= {"__init__.py", "starting.py"}
+    return {file.name for file in files if "scanviz" in file.parts} <= {"__init__.py", "startup.py"}
 
 
 def _interrupted(

@@ -283,7 +283,7 @@ def test_the_tree_and_the_summary_of_a_function_name_its_origin() -> None:
     assert "from" not in function_summary(alone).plain
 
 
-ALONE = """
+SEPARATE_IMPORTS = """
 import importlib, sys
 for name in sys.argv[1:]:
     for known in [each for each in sys.modules if each.startswith("scanviz.tui")]:
@@ -296,6 +296,10 @@ def test_each_module_can_be_imported_first():
     names = [package.name for package in pkgutil.walk_packages(scanviz.tui.__path__, "scanviz.tui.")]
     assert "scanviz.tui.asking" in names
     done = subprocess.run(
-        [sys.executable, "-c", ALONE, *names], capture_output=True, text=True, timeout=300, check=False
+        [sys.executable, "-c", SEPARATE_IMPORTS, *names],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -127,7 +127,7 @@ class Operations(StepRows):
         axis = 0
         for entry in pattern.entries:
             if entry.kind == "newaxis":
-                parts.append(_passed_over)
+                parts.append(_skipped)
                 continue
             size = shape[axis]
             if entry.kind == "integer":
@@ -384,7 +384,7 @@ def _broadcast(index: Index, shape: Sequence[int]) -> Index:
     return tuple("0" if size == 1 else place for size, place in zip(shape, places, strict=True))
 
 
-def _passed_over(left: Iterator[str]) -> str:
+def _skipped(left: Iterator[str]) -> str:
     next(left)
     return ""
 

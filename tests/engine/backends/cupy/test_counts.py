@@ -30,7 +30,7 @@ class Counts(NamedTuple):
     waits: float = 0
 
 
-class Counted(NamedTuple):
+class CountedLoop(NamedTuple):
     """A loop, by how its function is built and called for a number of steps, and the most that it may take.
 
     ``step`` is for each step of single calls, ``call`` for a call whose steps are one kernel; None if they never are.
@@ -79,67 +79,67 @@ def vector_and_steps(xp, steps):
 
 
 LOOPS = {
-    "tanh(x + a h)": Counted(
+    "tanh(x + a h)": CountedLoop(
         scanned(lambda r, h: T.tanh(r + 0.9 * h), X, H, sequences=X, outputs_info=H), rows, Counts(3)
     ),
-    "tanh(x + h W)": Counted(
+    "tanh(x + h W)": CountedLoop(
         scanned(
             lambda r, h, w: T.tanh(r + T.dot(h, w)), X, H, W, sequences=X, outputs_info=H, non_sequences=W
         ),
         rows_and_matrix,
         Counts(2),
     ),
-    "gradient of tanh(x + h W)": Counted(gradient, rows_and_matrix, Counts(4), Counts(7)),
-    "sigmoid(x + h)": Counted(
+    "gradient of tanh(x + h W)": CountedLoop(gradient, rows_and_matrix, Counts(4), Counts(7)),
+    "sigmoid(x + h)": CountedLoop(
         scanned(lambda r, h: T.sigmoid(r + h), X, H, sequences=X, outputs_info=H), rows, Counts(2)
     ),
-    "softmax(x + h)": Counted(
+    "softmax(x + h)": CountedLoop(
         scanned(lambda r, h: T.softmax(r + h), X, H, sequences=X, outputs_info=H), rows, Counts(9)
     ),
-    "h % 3 + h // x": Counted(
+    "h % 3 + h // x": CountedLoop(
         scanned(lambda r, h: h % 3.0 + h // r, X, H, sequences=X, outputs_info=H), rows, Counts(3)
     ),
-    "h + a sum of all": Counted(
+    "h + a sum of all": CountedLoop(
         scanned(lambda r, h: r + 0.1 * T.sum(h), X, H, sequences=X, outputs_info=H), rows, Counts(3)
     ),
-    "two taps": Counted(
+    "two taps": CountedLoop(
         scanned(
             lambda a, b: 0.5 * a + 0.25 * b, X, N, outputs_info=dict(initial=X, taps=[-2, -1]), n_steps=N
         ),
         lambda xp, steps: (xp.asarray(np.ones((2, WIDTH))), np.int64(steps)),
         Counts(3),
     ),
-    "the last row alone": Counted(
+    "the last row alone": CountedLoop(
         lambda: scanviz.function(
             [H, N], scanviz.scan(lambda h: 0.5 * h, outputs_info=H, n_steps=N)[0][-1], mode="cupy"
         ),
         vector_and_steps,
         Counts(1),
     ),
-    "until a sum is small": Counted(
+    "until a sum is small": CountedLoop(
         scanned(lambda h: (h * 0.999, scanviz.until(h.sum() < -1)), H, N, outputs_info=H, n_steps=N),
         vector_and_steps,
         Counts(3, to_host=1, waits=1),
         Counts(1, to_host=1, waits=1),
     ),
-    "h[i] + 1": Counted(
+    "h[i] + 1": CountedLoop(
         scanned(lambda h, i: h[i] + 1, H, N, PLACES, outputs_info=H, non_sequences=PLACES, n_steps=N),
         lambda xp, steps: (*vector_and_steps(xp, steps), xp.arange(WIDTH)),
         Counts(2),
         None,
     ),
-    "a number of the device": Counted(
+    "a number of the device": CountedLoop(
         scanned(lambda s: 3.7 * s * (1 - s), S, N, outputs_info=S, n_steps=N),
         lambda xp, steps: (xp.asarray(np.float64(0.3)), np.int64(steps)),
         Counts(3),
     ),
-    "a number of the host": Counted(
+    "a number of the host": CountedLoop(
         scanned(lambda s: 3.7 * s * (1 - s), S, N, outputs_info=S, n_steps=N),
         lambda xp, steps: (np.float64(0.3), np.int64(steps)),
         Counts(3),
         Counts(2, to_host=1, waits=1),  # numbers of the host in, and out
     ),
-    "draws": Counted(drawing, vector_and_steps, Counts(1, to_device=1)),
+    "draws": CountedLoop(drawing, vector_and_steps, Counts(1, to_device=1)),
 }
 
 

@@ -18,7 +18,7 @@ from scanviz.engine.backends.native.emit.instructions import (
 from scanviz.engine.backends.native.emit.ir import Value, constant
 from scanviz.engine.backends.native.emit.places import CONSTANT, ArrayPlace, must_fit
 from scanviz.engine.backends.native.kernels.formulas import cast
-from scanviz.engine.backends.native.kernels.products import Matrix, inner_product, panels, product
+from scanviz.engine.backends.native.kernels.products import Matrix, column_blocks, inner_product, product
 from scanviz.engine.graph.types import BOOLEAN
 from scanviz.engine.ops.linalg import BATCHED_DOT, DOT, MATMUL, TENSORDOT
 from scanviz.engine.program.instructions import Instruction, dtype_of, is_scalar
@@ -139,14 +139,14 @@ def _multiply(step: Step, a: ArrayPlace, b: ArrayPlace, target: ArrayPlace) -> N
     if second.columns == 1 and len(b.shape) == 1:
         _times_vector(step, first, second, into, lanes, dtype)
     else:
-        product(step.code, first, in_panels(step, b, second, dtype, lanes), into, lanes)
+        product(step.code, first, packed_matrix(step, b, second, dtype, lanes), into, lanes)
 
 
 def _times_vector(step: Step, first: Matrix, second: Matrix, into: Matrix, lanes: int, dtype: str) -> None:
     """Write a matrix times a vector: by rows, or vectorised over rows if columns are contiguous or packed."""
     size = np.dtype(first.operand.place.dtype).itemsize
     right = Matrix(first.operand, first.columns, first.rows, first.along, first.down)
-    right = in_panels(step, first.operand.place, right, dtype, lanes)
+    right = packed_matrix(step, first.operand.place, right, dtype, lanes)
     if right.packed or first.down == size != first.along or first.rows <= FEW:
         # a transposed matrix: computed as the vector times the matrix in memory order
         left = Matrix(second.operand, 1, second.rows, 0, second.down)
@@ -163,7 +163,7 @@ def _times_vector(step: Step, first: Matrix, second: Matrix, into: Matrix, lanes
 SMALLEST = 16  # matrices of fewer elements are not packed
 
 
-def in_panels(step: Step, place: ArrayPlace, matrix: Matrix, dtype: str, lanes: int) -> Matrix:
+def packed_matrix(step: Step, place: ArrayPlace, matrix: Matrix, dtype: str, lanes: int) -> Matrix:
     """Pack the second matrix of a product, if it is loop invariant and not small.
 
     Parameters
@@ -194,7 +194,7 @@ def _pack(step: Step, matrix: Matrix, memory: Operand, dtype: str, lanes: int) -
     """Write the packing of a matrix; it runs once, so few lines matter more than speed."""
     code, size = step.code, np.dtype(dtype).itemsize
     source = Operand(matrix.operand.place, step.operand(matrix.operand.place).address)
-    for start, end, registers, width in panels(matrix.columns, lanes):
+    for start, end, registers, width in column_blocks(matrix.columns, lanes):
         for column in code.over(start, end, registers * width):
             for row in code.over(0, matrix.rows):
                 begin = code.add(code.times(column, matrix.along), code.times(row, matrix.down))

@@ -32,7 +32,7 @@ SMALL_MATRIX = 16  # the most elements of a matrix whose rows are gathered from 
 class Matrix(NamedTuple):
     """A matrix in memory: address, sizes, bytes between rows and between columns.
 
-    ``packed`` is the number of lanes of its panels, 0 in NumPy's order of memory.
+    ``packed`` is the number of lanes of its column blocks, 0 in NumPy's order of memory.
     """
 
     operand: Operand
@@ -57,12 +57,12 @@ class Columns(NamedTuple):
     lanes: int
 
 
-def panels(columns: int, lanes: int) -> Iterator[tuple[int, int, int, int]]:
+def column_blocks(columns: int, lanes: int) -> Iterator[tuple[int, int, int, int]]:
     """Iterate over columns in blocks of one size: (first column, end, registers of each block, lanes of a register).
 
     Examples
     --------
-    >>> list(panels(150, 8))
+    >>> list(column_blocks(150, 8))
     [(0, 128, 8, 8), (128, 144, 2, 8), (144, 148, 1, 4), (148, 150, 1, 2)]
     """
     for start, count, width in pieces(columns, lanes):
@@ -93,7 +93,7 @@ def product(code: Code, first: Matrix, second: Matrix, target: Matrix, lanes: in
     if not wide:
         _by_sums(code, first, second, target, lanes, target.operand.place.dtype)
         return
-    for start, end, registers, width in panels(target.columns, second.packed or lanes):
+    for start, end, registers, width in column_blocks(target.columns, second.packed or lanes):
         for column in code.over(start, end, registers * width):
             _Panel(code, first, second, target, Columns(column, registers, width)).write()
 

@@ -185,7 +185,7 @@ def _check(chosen: Lesson, path: Path) -> int:
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{path} cannot be read: {error}") from None
     if path.suffix == ".ipynb":
-        return _report(check_exercise(chosen, _answer_in(path, text)))
+        return _check_notebook(chosen, path, text)
     program, divider, answer = text.partition(DIVIDER)
     outcome = check_exercise(chosen, answer if divider else text, program if divider else "")
     if outcome.line is not None:  # as the file counts its lines
@@ -200,8 +200,13 @@ def _report(outcome: Outcome) -> int:
     return 0 if outcome.right else 1
 
 
-def _answer_in(path: Path, text: str) -> str:
+def _check_notebook(chosen: Lesson, path: Path, text: str) -> int:
     try:
-        return answer_in(text)
+        answer = answer_in(text)
     except ValueError as error:
         raise UsageError(f"{path} cannot be read: {error}") from None
+    outcome = check_exercise(chosen, answer)
+    if outcome.line is not None and outcome.part == ANSWER:  # cells have no line numbers of the whole
+        line = answer.splitlines()[outcome.line - 1].strip()
+        outcome = replace(outcome, message=f"{outcome.message} (at `{line}`)", line=None)
+    return _report(outcome)

@@ -92,12 +92,16 @@ def test_notes_for_teachers_are_printed(capsys):
     assert capsys.readouterr().out == notes(lesson(2)).page
 
 
+WRONG = "not yet: NameError: name 'missing' is not defined (at `found = missing`)"
+
+
 def test_the_exercise_in_a_notebook_is_checked(tmp_path, capsys):
     for level in ("", "harder"):
         form, file = at_level(lesson(2), level), tmp_path / f"{level or 'own'}.ipynb"
         words = ["learn", "2", *(["--level", level] if level else []), "--check", str(file)]
         book = notebook(form, solutions=False)
-        for answer, code, printed in ((form.exercise, 1, "not yet: "), (form.solution, 0, "right")):
+        cases = ((form.exercise, 1, "not yet: "), (form.solution, 0, "right"), ("found = missing", 1, WRONG))
+        for answer, code, printed in cases:
             (cell,) = [cell for cell in book["cells"] if cell["id"] == "exercise"]
             cell["source"] = ["!ls\n", *answer.splitlines(keepends=True)]
             file.write_text(json.dumps(book), "utf-8")

@@ -143,7 +143,7 @@ PULLBACK: dict[str, Callable[[Node, Any], list[Any]]] = {
     "sum": lambda node, g: [apply("fill", g, node.inputs[0])],
     "from row": lambda node, g: [apply("rows before", g, parameter=node.parameter)],
     "buffer": lambda node, g: [{node.parameter: g}],
-    "loop": lambda node, g: loop_pullback(node, g),
+    "loop": lambda node, g: input_cotangents(node, backward_loop(node, g)),
 }
 
 
@@ -229,27 +229,34 @@ def scan(
     ]
 
 
-def loop_pullback(node: Node, cotangents: dict[int, Node]) -> list[Node | None]:
-    """Return the cotangents of a loop's inputs, computed by a loop that walks back over the same rows."""
+def pull_step(loop: Loop, incoming: Sequence[Node]) -> list[Node | None]:
+    """Return the cotangents of what one step was given, from those of what it gave."""
+    cotangents: dict[Node, Node] = {}
+    for output, g in zip(loop.outputs, incoming, strict=True):
+        cotangents[output] = cotangents[output] + g if output in cotangents else g
+    return pull(cotangents, loop.inputs)
+
+
+def backward_step(loop: Loop) -> tuple[tuple[Node, ...], tuple[Node, ...]]:
+    """Return inputs and outputs of the step that walks back: its outputs are new cotangents."""
+    complete = [[variable("cotangent of a row written") for _ in each.writes] for each in loop.buffers]
+    so_far = [[variable("cotangent so far of a row read") for _ in each.reads] for each in loop.buffers]
+    cells = [one for both in zip(complete, so_far, strict=True) for rows in both for one in rows]
+    parts = pull_step(loop, list(chain(*complete)))
+    sums = [old if part is None else old + part for old, part in zip(chain(*so_far), parts, strict=False)]
+    rows_read, weights = loop.inputs[: len(sums)], loop.inputs[len(sums) :]
+    of_weights = zip(weights, parts[len(sums) :], strict=True)
+    collected = [apply("zeros", weight) if part is None else part for weight, part in of_weights]
+    return (*rows_read, *cells, *weights), (*sums, *collected)
+
+
+def backward_loop(node: Node, cotangents: dict[int, Node]) -> Node:
+    """Return the loop that walks back over the rows of a loop, from the cotangents of its buffers."""
     loop: Loop = node.parameter
     if loop.backwards:
         raise NotImplementedError("the gradient of a gradient: scanviz has it, this page stops here")
-    count = len(loop.buffers)
-    shared = node.inputs[count:]
-    rows_read = loop.inputs[: len(loop.inputs) - len(shared)]
-    weights = loop.inputs[len(rows_read) :]
-    values = [apply("buffer", node, parameter=k) for k in range(count)]
-
-    # The step: from the cotangents of the rows that the forward step wrote, parts for all that it was given.
-    complete = [[variable("cotangent of a row written") for _ in each.writes] for each in loop.buffers]
-    so_far = [[variable("cotangent so far of a row read") for _ in each.reads] for each in loop.buffers]
-    gradients = [one for both in zip(complete, so_far, strict=True) for rows in both for one in rows]
-    parts = pull_step(loop, list(chain(*complete)))
-    sums = [old if part is None else old + part for old, part in zip(chain(*so_far), parts, strict=False)]
-    of_weights = zip(weights, parts[len(rows_read) :], strict=True)
-    collected = [apply("zeros", weight) if part is None else part for weight, part in of_weights]
-
-    # Its buffers, in three groups: what the forward step read; the cotangents; the parts for non-sequences.
+    shared = node.inputs[len(loop.buffers) :]
+    values = [apply("buffer", node, parameter=k) for k in range(len(loop.buffers))]
     reading = [(Buffer(each.reads, ()), values[k]) for k, each in enumerate(loop.buffers) if each.reads]
     cells = [
         (Buffer(each.writes + each.reads, each.reads), cotangents.get(k, apply("zeros", values[k])))
@@ -258,26 +265,21 @@ def loop_pullback(node: Node, cotangents: dict[int, Node]) -> list[Node | None]:
     empty = apply("constant", parameter=np.zeros(0))
     collecting = [(Buffer((), (0,), grows=True), empty) for _ in shared]
     buffers, starts = zip(*reading, *cells, *collecting, strict=True)
-    inputs, outputs = (*rows_read, *gradients, *weights), (*sums, *collected)
-    back = Loop(buffers, inputs, outputs, loop.n_steps, backwards=True)
+    back = Loop(buffers, *backward_step(loop), loop.n_steps, backwards=True)
+    return Node("loop", (*starts, *shared), back)
 
-    # Its results: initial rows and sequences get their cells, non-sequences the sum of what was collected.
-    done = Node("loop", (*starts, *shared), back)
+
+def input_cotangents(node: Node, back: Node) -> list[Node | None]:
+    """Return the cotangents of a loop's inputs, from the buffers of its backward loop."""
+    loop: Loop = node.parameter
+    first = sum(bool(each.reads) for each in loop.buffers)
     found: list[Node | None] = []
-    for k, each in enumerate(loop.buffers, start=len(reading)):
-        whole = apply("buffer", done, parameter=k)
+    for k, each in enumerate(loop.buffers, start=first):
+        whole = apply("buffer", back, parameter=k)
         found.append(apply("to row", whole, parameter=each.writes[0]) if each.grows else whole)
-    for k in range(len(reading) + count, len(buffers)):
-        found.append(apply("sum of rows", apply("buffer", done, parameter=k)))
+    for k in range(first + len(loop.buffers), len(back.parameter.buffers)):
+        found.append(apply("sum of rows", apply("buffer", back, parameter=k)))
     return found
-
-
-def pull_step(loop: Loop, incoming: Sequence[Node]) -> list[Node | None]:
-    """Return the cotangents of what one step was given, from those of what it gave."""
-    cotangents: dict[Node, Node] = {}
-    for output, g in zip(loop.outputs, incoming, strict=True):
-        cotangents[output] = cotangents[output] + g if output in cotangents else g
-    return pull(cotangents, loop.inputs)
 
 
 def substituted(outputs: Sequence[Node], replaced: dict[Node, Node]) -> list[Node]:

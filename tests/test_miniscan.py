@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -155,3 +156,14 @@ def test_the_file_equals_the_code_of_its_page():
     page, file = ((ROOT / "docs" / f"miniscan.{ending}").read_text("utf-8") for ending in ("md", "py"))
     assert tangle.tangled(page) == file, "python tools/tangle.py writes docs/miniscan.py anew"
     assert len(file.splitlines()) < 330
+
+
+def test_the_page_gives_its_own_length_and_reading_time():
+    page, file = ((ROOT / "docs" / f"miniscan.{ending}").read_text("utf-8") for ending in ("md", "py"))
+    prose = re.sub(r"^```.*?^```$|<[^>]*>", "", page, flags=re.MULTILINE | re.DOTALL)
+    words, lines = len(prose.split()), sum(bool(line) for line in file.splitlines())
+    assert f"{round(words, -2):,} words and {round(lines, -1)} lines of code" in page
+    minutes = " ".join(page.split())
+    assert (
+        f": {words / 200:.0f} minutes for the words, at 200 a minute, {lines / 5:.0f} minutes for" in minutes
+    )

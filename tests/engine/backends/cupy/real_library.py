@@ -31,9 +31,9 @@ class RealCupy(types.ModuleType):
 
     extensions = None  # those of cupyx
 
-    def __init__(self, kernel_launcher=None):
+    def __init__(self, kernel_launcher=fake._no_kernels):
         super().__init__("cupy")
-        self.kernel_launcher = launcher if kernel_launcher else fake._no_kernels
+        self.kernel_launcher = launcher if kernel_launcher is HostLauncher else kernel_launcher
         self.waits = 0
         self.cuda = types.SimpleNamespace(**vars(cupy.cuda) | {"get_current_stream": self._stream})
         self._streams = {}

@@ -40,6 +40,7 @@ TESTS = "tests/engine/backends/cupy"
 PARTS = {
     "tests": "those marked gpu",
     "stand-in": "tests of the stand-in for CuPy, with CuPy in its place",
+    "machine-code": "kernels compiled by NVRTC for two generations of GPUs",
     "laws": "laws that are tried on one tier of several",
     "benchmark": "seven loops, compared and timed",
 }
@@ -104,6 +105,7 @@ def commands(seconds: float, jobs: int) -> dict[str, list[str]]:
     return {
         "tests": [*pytest, "-m", "gpu", "-rfEP", *marked_files()],
         "stand-in": [*pytest, *in_place, TESTS],
+        "machine-code": [*pytest, f"{TESTS}/test_machine_code.py"],
         "laws": ["-m", "tests.laws", "--tier", "cupy", *limits],
     }
 
@@ -119,7 +121,10 @@ def suite(name: str, arguments: list[str], patience: float | None) -> dict[str, 
     """Run a part of the tests, print how it ended, and return that with the end of its output."""
     print(f"{name:10} {PARTS[name]} …", flush=True)
     begun = time.monotonic()
-    status, output = apart(arguments, patience)
+    host = (
+        {"HOST_CUPY": "off"} if name == "machine-code" else {}
+    )  # NVRTC itself, in the environment of tools/real_cupy
+    status, output = apart(arguments, patience, **host)
     lines = output.strip().splitlines() or ["no output"]
     seconds = time.monotonic() - begun
     if status:
@@ -128,9 +133,9 @@ def suite(name: str, arguments: list[str], patience: float | None) -> dict[str, 
     return {"part": name, "passed": not status, "seconds": round(seconds), "output": lines[-KEPT_LINES:]}
 
 
-def apart(arguments: list[str], patience: float | None) -> tuple[int, str]:
+def apart(arguments: list[str], patience: float | None, **variables: str) -> tuple[int, str]:
     """Run Python in a process of its own and return its exit code and output; it is ended after so many seconds."""
-    variables = {**os.environ, "PYTHONPATH": str(REPOSITORY), "OPENBLAS_NUM_THREADS": "1"}
+    variables |= {**os.environ, **variables, "PYTHONPATH": str(REPOSITORY), "OPENBLAS_NUM_THREADS": "1"}
     command = [sys.executable, *arguments]
     pipes: dict[str, Any] = dict(stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     with subprocess.Popen(command, cwd=REPOSITORY, env=variables, start_new_session=True, **pipes) as process:

@@ -20,6 +20,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 CUPY, CYTHON = "14.2.0", "3.2.4"  # the Cython that the wheel of this CuPy was made with
 HEADERS = ("nvidia-cuda-runtime", "nvidia-cuda-crt", "nvidia-cuda-cccl", "nvidia-cuda-profiler-api")
+NVRTC = "nvidia-cuda-nvrtc"  # for tests of machine code alone, which leave host_cupy out
 CUDA = "13.0.*"
 SOURCES = sorted(path for path in HERE.iterdir() if path.suffix in (".cpp", ".h"))
 LIBRARIES = {
@@ -28,6 +29,7 @@ LIBRARIES = {
     "cusparse": "libcusparse.so.12",
     "curand": "libcurand.so.10",
 }
+START = 'import os; os.environ.get("HOST_CUPY") == "off" or __import__("host_cupy")'
 NOT_SUPPORTED = {"cu": 801, "nvrtc": 3, "cublas": 15, "cusolver": 15, "cusparse": 10, "curand": 202}
 CYTHON_CONSTANTS = {
     "CUPY_CUDA_VERSION": 13000,
@@ -87,9 +89,10 @@ class Environment:
             start.unlink()  # CuPy is not there, or not whole, while pip works
         if not self.python.exists():
             ran([sys.executable, "-m", "venv", str(self.folder / "venv")])
-        headers = [] if os.environ.get("CUDA_PATH") else [f"{name}=={CUDA}" for name in HEADERS]
+        headers = () if os.environ.get("CUDA_PATH") else HEADERS
         pip = [str(self.python), "-m", "pip", "--disable-pip-version-check", "-q"]
-        ran([*pip, "install", f"cupy-cuda13x=={CUPY}", f"Cython=={CYTHON}", *headers, *requirements()])
+        of_cuda = [f"{name}=={CUDA}" for name in (NVRTC, *headers)]
+        ran([*pip, "install", f"cupy-cuda13x=={CUPY}", f"Cython=={CYTHON}", *of_cuda, *requirements()])
         if not list(self.folder.glob("cupy-*.tar.gz")):
             source = ["download", "--no-deps", "--no-binary", "cupy", f"cupy=={CUPY}", "-d", str(self.folder)]
             ran([*pip, *source], CUPY_INSTALL_USE_STUB="1")  # none of its extension modules is built
@@ -171,7 +174,7 @@ class Environment:
         if not (kept := self.host / "host_cupy.py").exists() or kept.read_text() != text:
             kept.write_text(text)
         purelib = next((self.folder / "venv" / "lib").glob("python*/site-packages"))
-        (purelib / "host_cupy.pth").write_text(f"{self.host}\nimport host_cupy\n")
+        (purelib / "host_cupy.pth").write_text(f"{self.host}\n{START}\n")
 
     def cuda(self) -> Path:
         """Return the folder whose ``include`` has CUDA's headers."""

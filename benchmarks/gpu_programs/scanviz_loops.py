@@ -6,6 +6,7 @@ import scanviz
 from gpu_programs.cupy_loops import to_device, to_host, waiting  # noqa: F401  # to_host is asked of each file
 from gpu_programs.reference import CLOSE, RATE, SHARE
 from scanviz import tensor as T
+from scanviz.engine.backends.source.runners import all_made
 
 MODE = "cupy"
 
@@ -19,9 +20,7 @@ def _call(inputs, output, given):
 
 def how(call):
     """Return how the loops of a function ran, in words."""
-    return [
-        made.why for runner in call.function.executable.flat.runners.values() for made in runner.all_made()
-    ]
+    return [made.why for made in all_made(call.function.executable.flat.runners).values()]
 
 
 def _inputs(*names_and_ndim):

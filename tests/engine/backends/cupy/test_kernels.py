@@ -6,9 +6,12 @@ from hypothesis import given, settings
 
 import scanviz
 from scanviz import tensor as T
+from scanviz.engine import observe
 from scanviz.engine.backends.cupy.fused_loop import WHY
 from scanviz.engine.backends.source.runners import all_made
 from scanviz.engine.errors import ScanvizIndexError, ScanvizValueError
+from scanviz.profiler.recording.overhead import FREE
+from scanviz.profiler.recording.recorder import Recorder
 from scanviz.testing import random_loops
 from tests.engine.backends.cupy import stand_in
 from tests.engine.backends.cupy.test_gradients import agree
@@ -283,3 +286,15 @@ def test_a_profile_counts_the_steps_of_a_kernel_and_times_its_run():
     assert (record.runs, record.steps) == (3, 150)
     assert [tier.why for tier in record.tiers] == [WHY]
     assert sum(operation.typical_ns for operation in record.operations) > 0
+
+
+@pytest.mark.xfail(
+    reason="a failed kernel is repeated by single calls, whose steps no record counts", strict=True
+)
+def test_a_failed_run_is_recorded_with_the_steps_before_its_error():
+    function = scanviz.function([P], loop(lambda at: P[at], outputs_info=0, n_steps=2), mode=MODE)
+    recorder = Recorder("steps", calibration=FREE)
+    with observe.observed_by(recorder), pytest.raises(ScanvizIndexError):
+        function([1])
+    (recorded,) = recorder.record().loops
+    assert (recorded.failed_runs, recorded.steps) == (1, 1)

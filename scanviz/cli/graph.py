@@ -1,9 +1,9 @@
 """Draw the graph of a script's function, or of a saved profile, with its loops open.
 
 Without -o the picture is drawn in characters on standard output. The extension of FILE chooses the format: svg, png, pdf, dot,
-html, txt, json (node-link) or graphml; for --film svg or html. A script is profiled first, so that the picture shows where the
-time went; its own output goes to standard error, and the profile is not saved. Options stand before SCRIPT; later words belong to
-the script. scanviz lays pictures out itself; --engine dot asks Graphviz, which alone writes a pdf.
+html, txt, json (node-link) or graphml; for --film svg or html, for --stepper html. A script is profiled first, so that the picture
+shows where the time went; its own output goes to standard error, and the profile is not saved. Options stand before SCRIPT; later
+words belong to the script. scanviz lays pictures out itself; --engine dot asks Graphviz, which alone writes a pdf.
 
 A large picture (svg, png, pdf, html) is folded to a readable size: formulas replace single operations, loops are closed, and the
 middle steps become one box. Notes list the folded parts; --whole draws everything.
@@ -80,6 +80,7 @@ OPTIONS = (
     ),
     Option(("--diff",), "RULE|N", "draw the graph before and after a rewrite in one picture"),
     Option(("--film",), "", "show the rewrites one by one: -o x.html or x.svg"),
+    Option(("--stepper",), "", "show a loop's buffers step by step, with their values: -o x.html"),
     Option(("--engine",), "NAME", "layout engine (auto, dot, own)", one_of("auto", "dot", "own"), "auto"),
     Option(("--seconds",), "N", "time limit of dot (10)", _from(1), 10),
     Option(("--dark",), "", "dark colours, for svg, png, pdf, html and dot"),
@@ -96,8 +97,14 @@ OPTIONS = (
 NO_GRAPHS = "the profile has this function's list of rewrites, but no graphs of them"
 DRAWN = ("svg", "png", "pdf", "dot")
 WRITTEN = ("txt", "json", "graphml", "html")
-FILMED = ("html", "svg")
-NO_LOOPS_CLOSED = ("unrolled", "connections", "mappings", "film")  # pictures without boxes for loops
+PLAYED = {"film": ("html", "svg"), "stepper": ("html",)}
+NO_LOOPS_CLOSED = (
+    "unrolled",
+    "connections",
+    "mappings",
+    "film",
+    "stepper",
+)  # pictures without boxes for loops
 TABLES = ("txt", "svg", "png")  # formats of mappings and connections
 
 
@@ -129,7 +136,10 @@ def main(arguments: list[str]) -> int:
             _deliver(record, given, target, own or stream, stream)
 
     run_profiled(
-        program, RunOptions(None, False, 8, None, "steps", show, values="*" if given.values else None)
+        program,
+        RunOptions(
+            None, False, 8, None, "steps", show, values="*" if given.values or given.stepper else None
+        ),
     )
     return 0
 
@@ -142,16 +152,17 @@ def _target(given: Given) -> DrawTarget:
     UsageError
         If the format is unknown, or the file is not by scanviz.
     """
-    out, film = given.output, given.film
+    out = given.output
+    played = next((name for name in PLAYED if getattr(given, name)), None)
+    forms = (*DRAWN, *WRITTEN) if played is None else PLAYED[played]
     if out is None or out in STANDARD_OUTPUT:
-        if film:
-            raise UsageError("--film needs a file: -o x.html or x.svg")
+        if played is not None:
+            raise UsageError(f"--{played} needs a file: -o {' or '.join(f'x.{form}' for form in forms)}")
         return DrawTarget(None, "txt")
     from scanviz.render.marks import is_picture
 
     path = Path(out).absolute()
     form = path.suffix.removeprefix(".").lower()
-    forms = FILMED if film else (*DRAWN, *WRITTEN)
     if form not in forms:
         known = ", ".join(f".{text}" for text in forms)
         raise UsageError(
@@ -209,6 +220,8 @@ def _made(record: ProfileRecord, given: Given, form: str, out: TextIO) -> tuple[
         return _table(asked), "", ()
     if given.film:
         return _film(asked)
+    if given.stepper:
+        return _stepper(asked)
     from scanviz.render import draw
 
     diagram = whole = _diagram(asked)
@@ -327,6 +340,16 @@ def _film(asked: _Asked) -> tuple[bytes, str, tuple[str, ...]]:
     film = film_of(history, name, plumbing=given.plumbing, chips=True)
     data = film_file(laid_out(film), asked.form, dark=given.dark)
     return data, "", (f"{len(film.frames)} frames", *film.whole.notes)
+
+
+def _stepper(asked: _Asked) -> tuple[bytes, str, tuple[str, ...]]:
+    """Return the page that goes through the steps of a loop."""
+    from scanviz.render.stepper.page import stepper_page
+
+    assert asked.function.graph is not None
+    name = None if asked.loop is None else asked.loop.name
+    page = stepper_page(asked.record, asked.function.graph, name, dark=asked.given.dark)
+    return page.encode("utf-8", "backslashreplace"), "", ()
 
 
 def _table(asked: _Asked) -> bytes:

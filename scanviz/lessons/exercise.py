@@ -303,8 +303,23 @@ def svg_of(program: str, options: Sequence[str]) -> str:
     ScanvizValueError
         If there is none: the program fails.
     """
+    return _drawn(program, options, "svg")
+
+
+def stepper_of(lesson: Lesson) -> str:
+    """Return the page that goes through the steps of a lesson's loop.
+
+    Raises
+    ------
+    ScanvizValueError
+        If there is none: the program fails.
+    """
+    return _drawn(lesson.program, ["--stepper", *lesson.loop], "html")
+
+
+def _drawn(program: str, options: Sequence[str], form: str) -> str:
     with _folder(program) as folder:
-        drawn = folder / "lesson.svg"
+        drawn = folder / f"lesson.{form}"
         done = _command(folder, ["graph", *options, "-o", drawn.name, PROGRAM_FILE])
         if not drawn.exists():
             raise ScanvizValueError(done.stderr.strip() or "the program was not drawn")

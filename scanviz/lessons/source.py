@@ -84,7 +84,21 @@ class Lesson(Struct, frozen=True):
         >>> lesson(6).mode
         ('--mode', 'reference')
         """
-        place = self.picture.index("--mode") if "--mode" in self.picture else len(self.picture)
+        return self._option("--mode")
+
+    @property
+    def loop(self) -> tuple[str, ...]:
+        """Command line options for the mode and the loop, if the picture is of steps.
+
+        Examples
+        --------
+        >>> lesson(6).loop, lesson(7).loop
+        (('--mode', 'reference', '--scan', 'y'), ())
+        """
+        return (*self.mode, *self._option("--scan")) if "--unrolled" in self.picture else ()
+
+    def _option(self, name: str) -> tuple[str, ...]:
+        place = self.picture.index(name) if name in self.picture else len(self.picture)
         return self.picture[place : place + 2]
 
 

@@ -121,7 +121,8 @@ def shown_already(side: Side, index: int, forward: Drawn | None) -> bool:
 
 def add_sequence(side: Side, drawn: Drawn, index: int, variable: LoopVariableRecord) -> None:
     """Draw a row for each step: above the step, or in it for back-propagation."""
-    for step in range(side.steps):
+    steps = range(side.steps)
+    for step in steps[::-1] if side.of else steps:  # in the order of the forward loop
         label = at_time(inner_label(side, variable), side.named_time(step), side.rows)
         cluster = side.path(step) if side.of else None
         _cell(side, drawn, index, variable, step, label, side.step_column(step), cluster)

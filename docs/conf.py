@@ -35,7 +35,7 @@ html_sidebars = {
     ]
 }
 html_static_path = ["_static"]
-html_extra_path = ["_generated/site"]  # films: pages of their own
+html_extra_path = ["_generated/site"]  # films and steppers: pages of their own
 html_css_files = ["scanviz.css"]
 myst_heading_anchors = 3
 numpydoc_show_class_members = False

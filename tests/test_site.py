@@ -49,8 +49,15 @@ def test_every_record_has_a_table_of_its_fields(tool):
     assert "## Profile\n" in text and "## Loop\n" in text and "| `arguments` | list of string |" in text
 
 
-def test_a_lesson_has_its_picture_its_hints_and_its_solution(tool):
+def test_a_lesson_has_its_picture_its_hints_and_its_solution(tool, monkeypatch):
+    monkeypatch.setattr(tool, "stepper_of", lambda one: '{"title":"steps","height":434}')
     pages = {path.name: text for path, text in tool.lesson_pages()}
+    stepped = {
+        name for name, text in pages.items() if f'height="434" src="../../steppers/{name[:2]}.html"' in text
+    }
+    assert {"02.md", "05.md", "06.md", "11.md"} <= stepped and "07.md" not in stepped
+    for name, text in pages.items():
+        assert ("-narrow.svg" in text) == (name in stepped)  # for phones
     text = pages["06.md"]
     assert (
         "```{image} 06.svg\n" in text and ":target: ../../_images/06.svg\n" in text

@@ -7,6 +7,7 @@ Pictures and films of docs/rewrites/ lie there too, drawn from the program of ea
 
 from __future__ import annotations
 
+import functools
 import importlib
 import inspect
 import itertools
@@ -34,14 +35,17 @@ from scanviz.engine.graph.declaration import declarations  # noqa: E402
 from scanviz.engine.rewrites.batching.operations import BATCHING  # noqa: E402
 from scanviz.engine.rewrites.families import all_rules  # noqa: E402
 from scanviz.engine.rewrites.rule import PHASES  # noqa: E402
-from scanviz.lessons.exercise import svg_of  # noqa: E402
+from scanviz.lessons.exercise import stepper_of, svg_of  # noqa: E402
 from scanviz.lessons.notebook import hints_that_open, notebook_name, notebook_text  # noqa: E402
 from scanviz.lessons.source import Lesson, lessons  # noqa: E402
 from scanviz.lessons.teaching import notes  # noqa: E402
 
 DOCS = ROOT / "docs"
 WRITTEN = DOCS / "_generated"
-FILMS = WRITTEN / "site" / "films"  # Sphinx copies docs/_generated/site/ as it is
+FILMS, STEPPERS = (
+    WRITTEN / "site" / name for name in ("films", "steppers")
+)  # Sphinx copies docs/_generated/site/ as it is
+PHONE = "358"  # pixels: 390, less the page's margins
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}  # what lies here, whatever is installed
 MODULES = {
     "scanviz": "The names that most programs need.",
@@ -104,7 +108,8 @@ def lesson_pages() -> Iterable[tuple[Path, str]]:
             " Options `--level easier` and `--level harder` give other exercises."
         )
         check = f"{ways}\n\n{hints_that_open(one)}\n"
-        yield WRITTEN / "lessons" / f"{one.number:02}.md", text.replace("## See it", f"{check}## See it", 1)
+        text = text.replace("## See it", f"{check}## See it", 1)
+        yield WRITTEN / "lessons" / f"{one.number:02}.md", f"---\nhide-toc: true\n---\n\n{text}"
     yield WRITTEN / "lessons.md", list_of_lessons()
 
 
@@ -139,17 +144,47 @@ def notes_pages() -> Iterable[tuple[Path, str]]:
 
 
 def picture_that_opens(one: Lesson) -> str:
-    """Return a lesson's picture, which a click shows as large as the window."""
-    name = f"{one.number:02}.svg"
-    return f"```{{image}} {name}\n:alt: the loop of this lesson\n:target: ../../_images/{name}\n```"
+    """Return a lesson's picture, which a click shows as large as the window; a picture of steps is stacked on a phone."""
+    names = {f"{one.number:02}.svg": "wide-only", f"{one.number:02}-narrow.svg": "narrow-only"}
+    if not one.loop:
+        names = {f"{one.number:02}.svg": ""}
+    pictures = (
+        f"```{{image}} {name}\n:alt: the loop of this lesson\n:target: ../../_images/{name}\n"
+        + (f":class: {only}\n```" if only else "```")
+        for name, only in names.items()
+    )
+    return "\n\n".join([*stepper_in_page(one), *pictures])
+
+
+@functools.cache
+def stepper(one: Lesson) -> str:
+    """Return the stepper of a lesson's loop."""
+    return stepper_of(one)
+
+
+def stepper_in_page(one: Lesson) -> Iterable[str]:
+    """Iterate over the frame of a lesson's stepper, and the link to it; nothing if the lesson has none."""
+    if one.loop:
+        path = f"../../steppers/{one.number:02}.html"
+        given = re.search(r'"height":(\d+)', stepper(one))
+        assert given is not None
+        yield (
+            f'<iframe class="scanviz-stepper" height="{given[1]}" src="{path}" title="the steps of this loop"></iframe>\n'
+            f'<p class="scanviz-stepper"><a href="{path}">The stepper alone</a>, to project or to embed</p>'
+        )
 
 
 def draw_pictures() -> None:
-    """Draw the loop of each lesson beside its page, and write the lesson as a notebook."""
+    """Draw the loop of each lesson beside its page, and write its stepper, and the lesson as a notebook."""
+    STEPPERS.mkdir(parents=True, exist_ok=True)
     for one in lessons():
         svg = svg_of(one.program, one.picture)
         (WRITTEN / "lessons" / f"{one.number:02}.svg").write_text(svg, "utf-8")
         (WRITTEN / "lessons" / notebook_name(one)).write_text(notebook_text(one, svg), "utf-8")
+        if one.loop:
+            narrow = svg_of(one.program, ("--width", PHONE, *one.picture))
+            (WRITTEN / "lessons" / f"{one.number:02}-narrow.svg").write_text(narrow, "utf-8")
+            (STEPPERS / f"{one.number:02}.html").write_text(stepper(one), "utf-8")
 
 
 def draw_rewrites() -> None:

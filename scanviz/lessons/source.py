@@ -84,22 +84,24 @@ class Lesson(Struct, frozen=True):
         >>> lesson(6).mode
         ('--mode', 'reference')
         """
-        return self._option("--mode")
+        place = self.picture.index("--mode") if "--mode" in self.picture else len(self.picture)
+        return self.picture[place : place + 2]
 
     @property
     def loop(self) -> tuple[str, ...]:
-        """Command line options for the mode and the loop, if the picture is of steps.
+        """The options of a picture of steps that choose the loop and the mode; empty for other pictures.
 
         Examples
         --------
         >>> lesson(6).loop, lesson(7).loop
         (('--mode', 'reference', '--scan', 'y'), ())
         """
-        return (*self.mode, *self._option("--scan")) if "--unrolled" in self.picture else ()
-
-    def _option(self, name: str) -> tuple[str, ...]:
-        place = self.picture.index(name) if name in self.picture else len(self.picture)
-        return self.picture[place : place + 2]
+        if "--unrolled" not in self.picture:
+            return ()
+        place = self.picture.index("--unrolled")
+        return tuple(
+            word for word in (*self.picture[:place], *self.picture[place + 2 :]) if word != "--values"
+        )
 
 
 def lesson_from(text: str) -> Lesson:

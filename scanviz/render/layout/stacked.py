@@ -5,6 +5,8 @@ The rows of sequences, and those of the forward loop in back-propagation, stand 
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from msgspec.structs import replace
 
 from scanviz.render.diagram.folding import with_nodes
@@ -44,12 +46,29 @@ def stacked(diagram: Diagram, types: bool, widest: float) -> tuple[Diagram, Plac
         inside = {node.cluster for node in part.nodes}
         clusters = tuple(cluster for cluster in part.clusters if cluster.id in inside)
         nodes = tuple(replace(node, column=None, row=None, band=None) for node in part.nodes)
-        placed = layered(replace(part, nodes=nodes, clusters=clusters), types, widest)
+        part = replace(part, nodes=nodes, clusters=clusters, edges=(*part.edges, *_order(part)))
+        placed = layered(part, types, widest)
         down = whole.height + GAP * bool(band)
         whole.boxes |= {name: box.moved(0.0, down) for name, box in placed.boxes.items()}
-        whole.routes |= {numbers[k]: [(x, y + down) for x, y in way] for k, way in placed.routes.items()}
+        whole.routes |= {
+            number: [(x, y + down) for x, y in placed.routes[k]]
+            for k, number in enumerate(numbers)
+            if k in placed.routes
+        }
         whole.width, whole.height = max(whole.width, placed.width), down + placed.height
     return diagram, whole
+
+
+def _order(part: Diagram) -> list[Edge]:
+    """Return edges from step to step, not to be drawn, where no state joins the steps."""
+    if {edge.source for edge in part.edges if edge.role == "enters"} & {edge.target for edge in part.edges}:
+        return []
+    ends = {node.cluster: node.id for node in part.nodes if node.cluster}
+    homes = {
+        name: node.cluster for node in part.nodes for name in (node.id, *(port.id for port in node.ports))
+    }
+    results = {homes[edge.source]: edge.target for edge in part.edges if edge.role == "leaves"}
+    return [Edge(results.get(one, ends[one]), ends[other]) for one, other in pairwise(ends)]
 
 
 def _with_reads_in_steps(diagram: Diagram) -> Diagram:

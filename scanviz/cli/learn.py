@@ -15,6 +15,7 @@ for example:
   scanviz learn 3 --write three.py            work in an editor
   scanviz learn 3 --check three.py
   scanviz learn --notebooks homework --no-solutions
+  scanviz learn 1 2 5 6 --slides class
   scanviz learn 3 --level harder --write three.py
 """
 
@@ -41,7 +42,7 @@ from scanviz.record.errors import CannotReadError
 from scanviz.record.plain_text import write_text
 from scanviz.record.storage.reading import open_file
 
-USAGE = "learn [options] [N]"
+USAGE = "learn [options] [N ...]"
 OPTIONS = (
     Option(("--text",), "", "print the lesson"),
     Option(("--hints",), "", "print its hints as well"),
@@ -49,10 +50,10 @@ OPTIONS = (
     Option(("--level",), "LEVEL", "take the easier or the harder exercise", one_of(*LEVELS)),
     Option(("--write",), "FILE", "write the program and the exercise to a new file"),
     Option(("--check",), "FILE", "check the exercise in a file made by --write, or in a notebook"),
-    Option(("--notebooks",), "FOLDER", "write the lessons, or lesson N, as Jupyter notebooks"),
+    Option(("--notebooks",), "FOLDER", "write lessons as Jupyter notebooks: lessons N, or all"),
     Option(("--no-solutions",), "", "leave hints and solutions out of the notebooks"),
     Option(("--install",), "REQUIREMENT", "what their first cell installs (default: this version)"),
-    Option(("--slides",), "FOLDER", "write slides of the lessons, or of lesson N, with their pictures"),
+    Option(("--slides",), "FOLDER", "write slides of lessons N, or of all, with their pictures"),
 )
 INDENT = " " * 5
 WIDEST = 100  # columns: longer lines are hard to read
@@ -62,10 +63,8 @@ DIVIDER = "# -- the exercise: complete what follows --\n"
 def main(arguments: list[str]) -> int:
     """Show the lessons and return the exit code: 1 if a checked exercise is wrong."""
     given = parse(arguments, OPTIONS)
-    wanted = [
-        at_level(one, given.level or "")
-        for one in ([lesson(_number(given.rest))] if given.rest else lessons())
-    ]
+    numbers = [_number(word) for word in given.rest]
+    wanted = [at_level(one, given.level or "") for one in (map(lesson, numbers) if numbers else lessons())]
     if given.slides is not None:
         return _write_slides(wanted, Path(given.slides))
     if given.notebooks is not None:
@@ -74,6 +73,8 @@ def main(arguments: list[str]) -> int:
     if not given.rest:
         write_text(_listed(shutil.get_terminal_size().columns), sys.stdout)
         return 0
+    if len(wanted) > 1:
+        raise UsageError("scanviz learn opens one lesson; --slides and --notebooks take several")
     (chosen,) = wanted
     if given.write is not None:
         return _write(chosen, Path(given.write))
@@ -115,10 +116,10 @@ def _listed(columns: int) -> str:
     return "".join(f"{line}\n" for line in [*lines, "", *wrap(last, columns)])
 
 
-def _number(rest: Sequence[str]) -> int:
-    if len(rest) != 1 or not rest[0].isdecimal():
-        raise UsageError(f"scanviz learn takes the number of a lesson, not {' '.join(rest)!r}")
-    return int(rest[0])
+def _number(word: str) -> int:
+    if not word.isdecimal():
+        raise UsageError(f"scanviz learn takes the number of a lesson, not {word!r}")
+    return int(word)
 
 
 def _write(chosen: Lesson, path: Path) -> int:

@@ -47,8 +47,15 @@ def picture_name(lesson: Lesson) -> str:
 
 
 def slides(shown: Sequence[Lesson]) -> str:
-    """Return a page of slides: for each lesson its question, program, picture, formal statement and exercise."""
-    body = "".join(f"<section><main>{text}</main></section>\n" for one in shown for text in _slides_of(one))
+    """Return a page of slides: for each lesson its question, program, picture, formal statement and exercise.
+
+    The number of a lesson is the anchor of its first slide.
+    """
+    body = "".join(
+        f"<section{'' if k else f' id={one.number}'}><main>{text}</main></section>\n"
+        for one in shown
+        for k, text in enumerate(_slides_of(one))
+    )
     head = f'<meta charset="utf-8"><title>scanviz: lessons</title><style>{_STYLE}</style>'
     return (
         f'<!DOCTYPE html>\n<html lang="en"><head>{head}</head>\n<body>\n{body}<script>{_FIT}</script>\n'

@@ -111,3 +111,8 @@ def test_the_exercise_in_a_notebook_is_checked(tmp_path, capsys):
         file.write_text(text, "utf-8")
         assert main(words) == 2
         assert "cannot be read" in capsys.readouterr().err
+
+
+def test_one_lesson_is_opened_at_a_time(capsys):
+    assert main(["learn", "2", "3", "--text"]) == 2
+    assert "--slides and --notebooks take several" in capsys.readouterr().err

@@ -23,7 +23,7 @@ SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"></svg>\n'
 @pytest.mark.parametrize("one", ALL)
 def test_slides_have_the_question_the_program_its_output_the_picture_and_the_exercise(one: Lesson):
     page = slides([one])
-    assert page.count("<section>") == 5
+    assert page.count("<section") == 5 and f"<section id={one.number}>" in page
     for part in (one.question, one.program, one.output, one.exercise):
         assert html.escape(part) in page or html.escape(part, quote=False).replace('"', "&quot;") in page
     assert f'src="{picture_name(one)}"' in page
@@ -41,10 +41,10 @@ def test_slides_are_written_to_new_files_alone(tmp_path: Path, monkeypatch, caps
     monkeypatch.setattr(exercise, "svg_of", lambda *what: SVG)
     monkeypatch.setattr(module, "BROWSERS", ("no such browser",))
     folder = tmp_path / "new" / "slides"
-    assert main(["learn", "6", "--slides", str(folder)]) == 0
-    assert {path.name for path in folder.iterdir()} == {"06.svg", "slides.html"}
+    assert main(["learn", "2", "6", "--slides", str(folder)]) == 0
+    assert {path.name for path in folder.iterdir()} == {"02.svg", "06.svg", "slides.html"}
     assert "no PDF: Chromium is not installed; print" in capsys.readouterr().out
-    assert (folder / "slides.html").read_text("utf-8") == slides([lesson(6)])
+    assert (folder / "slides.html").read_text("utf-8") == slides([lesson(2), lesson(6)])
     assert main(["learn", "6", "--slides", str(folder)]) == 2
     assert "--slides takes a folder without these files" in capsys.readouterr().err
 

@@ -82,7 +82,7 @@ def cards(steps=STEPS, width=WIDTH, rounds=50):
     names = program()
     rng = np.random.default_rng(0)
     values = rng.normal(size=(steps, width)), np.zeros(width), rng.normal(size=(width, width)) / width
-    inputs = [names[name] for name in ("x", "h0", "U")]
+    inputs = [names[name] for name in ("u", "x0", "W")]
     return [card(rule, result, inputs, values, rounds) for rule, (result, refused) in names["cards"].items()]
 
 

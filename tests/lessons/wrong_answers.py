@@ -3,7 +3,7 @@
 One entry a mistake that a learner makes: a word left out, a count from 1, a row too many, two things in each other's place.
 """
 
-ROOT = "T.sqrt(T.maximum(1.0 - 0.5 * v_tm1**2 - pull, 0.0))"
+ROOT = "T.sqrt(T.maximum(1.0 - 0.5 * x_tm1**2 - pull, 0.0))"
 WRONG_ANSWERS = {
     1: (
         ("u_t, x_tm1:", "x_tm1, u_t:", "the value of the sequence first"),
@@ -122,27 +122,27 @@ WRONG_ANSWERS = {
         (', "r0": {"r"}', "", "r0 is missing"),
     ),
     9: (
-        ("T.dot(x_t, W + W) + T.dot(h_tm1, U)", "x_t * (W + W) + h_tm1 * U", "place by place"),
-        ("x_t, W + W", "x_t, W", "not by `W`"),
-        ("T.dot(x_t, W + W) + T.dot(h_tm1, U)", "T.dot(h_tm1, W + W) + T.dot(x_t, U)", "belongs to `x_t`"),
+        ("T.dot(u_t, W + W) + T.dot(x_tm1, V)", "u_t * (W + W) + x_tm1 * V", "place by place"),
+        ("u_t, W + W", "u_t, W", "not by `W`"),
+        ("T.dot(u_t, W + W) + T.dot(x_tm1, V)", "T.dot(x_tm1, W + W) + T.dot(u_t, V)", "belongs to `u_t`"),
         ("T.tanh", "", "the `tanh` is missing"),
-        (" + T.dot(h_tm1, U)", "", "part with the state is missing"),
-        ("T.dot(x_t, W + W) + ", "", "part with `x_t` is missing"),
+        (" + T.dot(x_tm1, V)", "", "part with the state is missing"),
+        ("T.dot(u_t, W + W) + ", "", "part with `u_t` is missing"),
         (
-            "T.dot(x_t, W + W) + T.dot(h_tm1, U)",
-            "T.dot(W + W, x_t) + T.dot(U, h_tm1)",
+            "T.dot(u_t, W + W) + T.dot(x_tm1, V)",
+            "T.dot(W + W, u_t) + T.dot(V, x_tm1)",
             "before the matrix",
         ),
         ("W + W) + T", "W + W) * T", "added, not multiplied"),
         (
-            "T.dot(x_t, W + W) + T.dot(h_tm1, U)",
-            "T.dot(x_t + h_tm1, W + W + U)",
+            "T.dot(u_t, W + W) + T.dot(x_tm1, V)",
+            "T.dot(u_t + x_tm1, W + W + V)",
             "a matrix of its own",
         ),
         ("W + W", "W * W", "what is each number of the product a sum of"),
         (
-            "T.dot(x_t, W + W) + T.dot(h_tm1, U)",
-            "T.dot(T.concatenate([x_t, h_tm1]), T.concatenate([W + W, U]))",
+            "T.dot(u_t, W + W) + T.dot(x_tm1, V)",
+            "T.dot(T.concatenate([u_t, x_tm1]), T.concatenate([W + W, V]))",
             "no rule took",
         ),
     ),
@@ -156,12 +156,12 @@ WRONG_ANSWERS = {
         ("slow_line = 9", "slow_line = 10", "what line 9 has made"),
         ("slow_line = 9", "slow_line = 11", "200 numbers"),
         ("slow_line = 9", "slow_line = 'line 9'", "is to be a number"),
-        (ROOT, "T.sqrt(1.0 - 0.5 * v_tm1**2 - pull)", "*before* its root is taken"),
-        (ROOT, "T.sqrt(abs(1.0 - 0.5 * v_tm1**2 - pull))", "the result is to be 0"),
+        (ROOT, "T.sqrt(1.0 - 0.5 * x_tm1**2 - pull)", "*before* its root is taken"),
+        (ROOT, "T.sqrt(abs(1.0 - 0.5 * x_tm1**2 - pull))", "the result is to be 0"),
         (ROOT, ROOT.replace("0.0", "1.0"), "changes numbers above 0 too"),
-        ("v_tm1 * T.dot(v_tm1, x_t)", "T.dot(v_tm1, x_t)", "times the sum of"),
-        ("v_tm1 * T.dot(v_tm1, x_t)", "T.dot(v_tm1, v_tm1) * x_t", "times the sum of"),
-        ("v_tm1 * T.dot(v_tm1, x_t)", "T.dot(T.outer(v_tm1, v_tm1), x_t)", "40,000 numbers at once"),
+        ("x_tm1 * T.dot(x_tm1, u_t)", "T.dot(x_tm1, u_t)", "times the sum of"),
+        ("x_tm1 * T.dot(x_tm1, u_t)", "T.dot(x_tm1, x_tm1) * u_t", "times the sum of"),
+        ("x_tm1 * T.dot(x_tm1, u_t)", "T.dot(T.outer(x_tm1, x_tm1), u_t)", "40,000 numbers at once"),
     ),
     11: (
         ("steps // every + every", "steps", "these are all states"),

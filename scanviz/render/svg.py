@@ -50,6 +50,7 @@ from scanviz.render.layout.placed import (
     Box,
     Placed,
     Point,
+    below_size,
     is_straight,
     sign,
     way_text,
@@ -219,11 +220,12 @@ def _node(node: Node, placed: Placed, types: bool, warm: float | None) -> str:
     ports = [any(port.side == side for port in node.ports) for side in ("in", "out")]
     middle = box.y + (26.0 if ports[0] else 0.0)
     room = box.height - 26.0 * sum(ports)
-    y = middle + room / 2 - SMALL_LINE * (len(lines) - 1) / 2 + LETTER * 0.36
+    size, height = below_size(node)
+    y = middle + room / 2 - height * (len(lines) - 1) / 2 + LETTER * 0.36
     parts.append(text_at(box.centre, y, lines[0], extra=' font-weight="bold"' if node.kind == "loop" else ""))
     below = small_ink(warm)
     parts += [
-        text_at(box.centre, y + SMALL_LINE * k, line, size=SMALL, colour=below)
+        text_at(box.centre, y + height * k, line, size=size, colour=below)
         for k, line in enumerate(lines[1:], 1)
     ]
     inside = "".join(_port(port, placed.boxes[port.id]) for port in node.ports if port.id in placed.boxes)

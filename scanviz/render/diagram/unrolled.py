@@ -104,6 +104,8 @@ def unrolled(
         raise ScanvizValueError(
             f"no values of {box.label} were kept", fix="record them: scanviz profile --values SCRIPT"
         )
+    if values and run[0].total_steps > steps:
+        notes.append(f"the values are of a run of {run[0].total_steps:,} steps")
     nodes = []
     for side, part, of in parts:
         traces = traces_of_run(kept, side.box.loop, run[0].run if run else None)

@@ -129,6 +129,18 @@ class BoxSize(NamedTuple):
     height: float
 
 
+class TextSize(NamedTuple):
+    """Size of letters, and height of a line."""
+
+    letters: float
+    line: float
+
+
+def below_size(node: Node) -> TextSize:
+    """Return the size of the text below a node's label: values are as large as labels."""
+    return TextSize(LETTER, LINE) if node.value else TextSize(SMALL, SMALL_LINE)
+
+
 def node_size(node: Node, types: bool) -> BoxSize:
     """Return the drawn size of a node.
 
@@ -138,8 +150,9 @@ def node_size(node: Node, types: bool) -> BoxSize:
     22.0
     """
     lines = node_lines(node, types)
-    widest = max(text_width(line, SMALL if k else LETTER) for k, line in enumerate(lines))
-    height = LINE + SMALL_LINE * (len(lines) - 1) + 8.0
+    below = below_size(node)
+    widest = max(text_width(line, below.letters if k else LETTER) for k, line in enumerate(lines))
+    height = LINE + below.line * (len(lines) - 1) + 8.0
     if node.kind != "loop":
         return BoxSize(max(26.0, widest + 2 * PAD), height)
     rows = [ports_width(node, side) for side in ("in", "out")]

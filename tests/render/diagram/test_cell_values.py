@@ -68,7 +68,10 @@ def test_the_cost_enters_the_rows_that_it_reads():
 
 def test_gradients_of_the_first_steps_are_those_of_the_whole_run():
     record, graph = recorded(lambda y: y[-1], steps=6)
-    whole, part = (values_of(unrolled(graph, "y", steps, record, values=True)) for steps in (6, 3))
+    pictures = [unrolled(graph, "y", steps, record, values=True) for steps in (6, 3)]
+    note = "the values are of a run of 6 steps"
+    assert [note in picture.notes for picture in pictures] == [False, True]
+    whole, part = map(values_of, pictures)
     assert part == {label: whole[label] for label in part} and len(part) == 10
 
 

@@ -15,10 +15,19 @@ import numpy as np
 import pytest
 
 import scanviz
-from scanviz.lessons.exercise import check_exercise, check_here, draw_in_characters, run_program, with_steps
+from scanviz.lessons.exercise import (
+    check_exercise,
+    check_here,
+    draw_in_characters,
+    run_program,
+    stepper_of,
+    with_steps,
+)
 from scanviz.lessons.source import Lesson, lesson, lesson_from, lessons
 from scanviz.record.errors import ScanvizValueError
 from scanviz.render.row_values import rows_held
+from scanviz.tui.model.state import start
+from scanviz.tui.text.ruler import rulers
 from tests.lessons.wrong_answers import WRONG_ANSWERS
 
 RESULTS = Path(__file__).parents[2] / "benchmarks" / "results"
@@ -174,6 +183,21 @@ def test_the_states_kept_by_checkpoints_are_those_that_scanviz_makes_room_for():
         rows = (held["y_outer"] + held["y_inner#2"]) / 8000
         more.add(rows - names["states_kept"](steps, every))
     assert len(more) == 1  # besides them, the same few rows for any number of steps
+
+
+def test_the_cells_of_a_gradient_stand_in_one_order_in_text_picture_and_steppers():
+    one = lesson(6)
+    cells = re.findall(r"∂y\[-?\d\]", one.output.splitlines()[0])
+    picture = draw_in_characters(one.program, one.picture, 100)
+    assert re.findall(r"▫[│ ]+(∂y\[-?\d\])", picture) == cells
+    page = re.search(r'"cells":(\["\\u2202y\[.*?"\]),', stepper_of(one))
+    assert json.loads(page[1]) == cells
+    record = with_steps(one.program, one.mode)
+    [loop] = [loop for loop in record.loops if loop.gradient_of is not None]
+    traces = [trace for trace in record.traces if trace.loop == loop.key]
+    ruler = rulers(loop, start(record).at_loop(loop.key), 100, traces).plain
+    [line] = [line for line in ruler.splitlines() if line.lstrip().startswith("cell")]
+    assert re.findall(r"∂y\[-?\d\]", line) == cells
 
 
 def test_an_open_place_is_named_with_its_line():

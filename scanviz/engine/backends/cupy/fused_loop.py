@@ -17,24 +17,18 @@ from scanviz.engine.errors import BackendError
 from scanviz.engine.ops.draws.philox import advance
 from scanviz.engine.program.instructions import is_scalar
 from scanviz.engine.runtime.arena import LoopArena
-from scanviz.engine.runtime.calling import DONE, STOPPED, Outcome, run_plain
+from scanviz.engine.runtime.calling import DONE, STOPPED, Outcome
 from scanviz.engine.runtime.specialised import Specialised, SpecialisedLoop, Tier
 
 if TYPE_CHECKING:
     from scanviz.engine.observation.observer_overhead import ObserverOverhead
-    from scanviz.engine.observation.probe import Probe
     from scanviz.engine.observation.sampling import Variant
     from scanviz.engine.observation.stamps import Stamps
     from scanviz.engine.program.instructions import LoopInstruction
-    from scanviz.engine.program.plan import Plan
     from scanviz.engine.program.shapes import ConcreteShape
 
 WHY = "the whole loop is one CUDA kernel; its steps share the time of a run evenly, operations by their work"
 Launch = Callable[[tuple[int, ...], tuple[int, ...], tuple[Any, ...]], None]
-
-
-class OutOfRangeError(Exception):
-    """A parameter of a draw may be out of range: the loop is to be run by single calls, which find out."""
 
 
 class FusedCode:
@@ -44,8 +38,8 @@ class FusedCode:
     ----------
     loop : LoopInstruction
         The loop.
-    plan : Plan
-        Has the shapes of its registers.
+    single_calls : Specialised
+        The loop by one call for each operation: for steps in which an index or a parameter may be out of range.
     module : DeviceModule
         The array library.
 
@@ -60,8 +54,9 @@ class FusedCode:
         If the loop is no single kernel.
     """
 
-    def __init__(self, loop: LoopInstruction, plan: Plan, module: Any) -> None:
-        self.loop, self.plan, self.module = loop, plan, module
+    def __init__(self, loop: LoopInstruction, single_calls: Specialised, module: Any) -> None:
+        self.loop, self.plan, self.module = loop, single_calls.plan, module
+        self._single_calls = single_calls
         scalars = [is_scalar(loop.body, slot.inner) for slot in loop.non_sequences]
         self._kernels: dict[tuple[bool, ...], tuple[Kernel, Launch]] = {}
         self.text = self._kernel(tuple(scalars))[0].source
@@ -104,6 +99,9 @@ class FusedCode:
         numbers = [rows, *kernel.sizes]
         for argument, value in zip(kernel.arguments, given, strict=True):
             numbers += [value.strides[axis] // value.itemsize for axis in argument.strides]
+        # rows that steps write over: rings, and gradients that steps add to
+        over = [state for state in arena.states if state.form.wraps or state.form.is_mitmot]
+        before = [state.array.copy() for state in over] if kernel.checks else []
         reports = kernel.stops or kernel.checks
         done = [self.module.xp.zeros(3, "int64")] if reports else []
         given = [np.int64(first), np.int64(last), _struct(numbers), *given, *done]
@@ -113,7 +111,9 @@ class FusedCode:
         if reports:
             steps, stopped, failed = fetched(done[0]).tolist()
             if failed:
-                raise OutOfRangeError
+                for state, array in zip(over, before, strict=True):
+                    state.array[...] = array
+                return self._by_single_calls(arena, first, last)
             end = steps if stopped else last
         for k, blocks in kernel.blocks_per_step.items():
             carried[k] = advance(np.asarray(carried[k]), blocks * (end - first))
@@ -123,6 +123,14 @@ class FusedCode:
         elif arena.probe is not None:
             self.module.wait()  # the run is timed as a whole
         return end, STOPPED if stopped else DONE, -1
+
+    def _by_single_calls(self, arena: LoopArena, first: int, last: int) -> Outcome:
+        """Take steps by single calls, which find the error if there is one."""
+        arena.buffers = self._single_calls.buffers.take()
+        done, outcome, instruction = self._single_calls.variant("plain")(arena, first, last)
+        if arena.record is not None:
+            arena.record(done)
+        return done, outcome, instruction
 
     def _value(self, argument: Argument, arena: LoopArena, carried: Sequence[Any]) -> Any:
         """Return an argument of a run."""
@@ -182,12 +190,12 @@ def launcher(xp: Any, source: str) -> Launch:
 class FusedSpecialised(Specialised):
     """A loop as one kernel for one set of shapes; it has no buffers."""
 
-    __slots__ = ("code", "single_calls")
+    __slots__ = ("code",)
     takes_whole_runs = True
 
     def __init__(self, made: Specialised, tier: Tier, code: FusedCode) -> None:
         super().__init__(made.plan, tier, lambda plan, variant: code, WHY)
-        self.code, self.single_calls = code, made
+        self.code = code
         self.memory = self.memory._replace(buffers=(), arena=0)
         self.has_buffers = False
 
@@ -214,21 +222,7 @@ class FusedLoop(SpecialisedLoop):
     ) -> Specialised:
         made = super()._for_shapes(shapes, rows, steps)
         try:
-            return FusedSpecialised(made, self.tier, FusedCode(self.loop, made.plan, self.tier.module))
+            return FusedSpecialised(made, self.tier, FusedCode(self.loop, made, self.tier.module))
         except NotFusedError as why:
             made.why = f"one call for each operation: {why}"
             return made
-
-    def _run(self, values: Sequence[Any], probe: Probe | None) -> list[Any]:
-        try:
-            return super()._run(values, probe)
-        except OutOfRangeError:
-            return self._run_by_single_calls(values)
-
-    def _run_by_single_calls(self, values: Sequence[Any]) -> list[Any]:
-        """Run the loop without its kernel."""
-        arena = LoopArena(self.inputs, values, None)
-        code = self.code_for(arena.shapes, arena.states, None, arena.steps)
-        arena.code = code.single_calls if isinstance(code, FusedSpecialised) else code
-        arena.open(arena.code.memory, arena.code.buffers.take(), arena.code.steps_at_once)
-        return self._results(arena, run_plain(arena, arena.code))

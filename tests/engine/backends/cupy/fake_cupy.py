@@ -112,9 +112,9 @@ def wrapped_index(shape, index):
     rest = len(shape) - sum(axes_of(part) for part in parts)
     found, axis = [], 0
     for part in parts:
+        if isinstance(part, np.ndarray) and part.ndim:
+            part = FakeArray(part)  # CuPy moves it
         array = part.array if isinstance(part, FakeArray) else part
-        if isinstance(part, np.ndarray):
-            raise TypeError("Unsupported type <class 'numpy.ndarray'>")
         if isinstance(part, int | np.integer) and not -shape[axis] <= part < shape[axis]:
             raise IndexError(f"Index {part} is out of bounds for axis {axis} with size {shape[axis]}")
         if isinstance(part, FakeArray) and array.dtype.kind in "iu" and shape[axis]:

@@ -1,5 +1,10 @@
 """Loops as one CUDA kernel, compiled by g++ and run on the stand-in for CuPy: the same source as on a GPU."""
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -12,6 +17,8 @@ from scanviz.engine.backends.source.runners import all_made
 from scanviz.engine.errors import ScanvizIndexError, ScanvizValueError
 from scanviz.profiler.recording.overhead import FREE
 from scanviz.profiler.recording.recorder import Recorder
+from scanviz.profiler.values.replay import Replayer
+from scanviz.record.storage.file import load
 from scanviz.testing import random_loops
 from tests.engine.backends.cupy import stand_in
 from tests.engine.backends.cupy.test_gradients import agree
@@ -211,6 +218,16 @@ def test_an_index_out_of_range_raises_the_error_of_single_calls():
         f(np.zeros(5), np.array([1, 9]))
 
 
+def test_single_calls_begin_again_with_the_rows_of_the_first_step():
+    rows = loop(lambda h: h + h[T.cast(h.sum(), "int64")], outputs_info=ROW, n_steps=8, name="grows")[-1]
+    found = []
+    for mode in ("reference", MODE):
+        with pytest.raises(ScanvizIndexError) as raised:
+            scanviz.function([ROW], rows, mode=mode)(np.full(7, 0.2))
+        found.append(str(raised.value))
+    assert found[0] == found[1] and "at step 3" in found[0]
+
+
 def test_an_index_that_nothing_reads_is_checked():
     f = scanviz.function(
         [ROW, P], loop(lambda p, h: h * 0.5 + h[p][None][:0].sum(), sequences=P, outputs_info=ROW), mode=MODE
@@ -288,9 +305,6 @@ def test_a_profile_counts_the_steps_of_a_kernel_and_times_its_run():
     assert sum(operation.typical_ns for operation in record.operations) > 0
 
 
-@pytest.mark.xfail(
-    reason="a failed kernel is repeated by single calls, whose steps no record counts", strict=True
-)
 def test_a_failed_run_is_recorded_with_the_steps_before_its_error():
     function = scanviz.function([P], loop(lambda at: P[at], outputs_info=0, n_steps=2), mode=MODE)
     recorder = Recorder("steps", calibration=FREE)
@@ -298,3 +312,31 @@ def test_a_failed_run_is_recorded_with_the_steps_before_its_error():
         function([1])
     (recorded,) = recorder.record().loops
     assert (recorded.failed_runs, recorded.steps) == (1, 1)
+
+
+def test_values_of_a_kernels_steps_are_recomputed(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import numpy as np, scanviz\n"
+        "from scanviz import tensor as T\n"
+        "from tests.engine.backends.cupy import stand_in\n"
+        "stand_in.register()\n"
+        "x, h = T.matrix('x'), T.vector('h')\n"
+        "rows, _ = scanviz.scan(lambda x, h: T.tanh(x + h), x, h, name='tanh')\n"
+        "f = scanviz.function([x, h], rows, mode='stand-in-kernels')\n"
+        "f(np.ones((5, 3)), np.zeros(3))\n"
+    )
+    profile = tmp_path / "script.scanviz"
+    root = Path(__file__).parents[4]
+    command = [sys.executable, "-m", "scanviz", "profile", "-q", "--values", "-o", profile, script]
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, env={**os.environ, "PYTHONPATH": str(root)}
+    )
+    assert not done.returncode, done.stderr
+    record = load(profile)
+    (trace,) = record.traces
+    window = Replayer(record).window(trace.loop, 0, 3, 4)
+    rows = np.zeros(3)
+    for _ in range(5):
+        rows = np.tanh(1 + rows)
+    assert any(np.allclose(variable.values[-1], rows) for variable in window.variables)

@@ -7,8 +7,8 @@ and an exercise that is checked. Without a terminal, or with --text, it is print
 Jupyter notebooks that run, draw and check the same; their first cell installs scanviz, from REQUIREMENT if given: a wheel, a
 repository, whatever pip takes.
 
---slides writes slides.html, which a browser projects and prints, the pictures as SVG files, and slides.pdf if Chromium is
-installed.
+--slides writes slides.html, which a browser projects and prints, pictures as SVG files, loops step by step as HTML pages, and
+slides.pdf if Chromium is installed.
 
 for example:
   scanviz learn 1                             open the first lesson
@@ -145,12 +145,14 @@ def _write_notebooks(wanted: Sequence[Lesson], folder: Path, text_of: Callable[[
 
 
 def _write_slides(wanted: Sequence[Lesson], folder: Path) -> int:
-    from scanviz.lessons.exercise import svg_of
-    from scanviz.lessons.slides import picture_name, slides, write_pdf
+    from scanviz.lessons.exercise import stepper_of, svg_of
+    from scanviz.lessons.slides import picture_name, slides, stepper_name, write_pdf
 
     with _new_files("--slides"):
         for one in wanted:
             _write_new(folder / picture_name(one), svg_of(one.program, one.picture))
+            if one.loop:
+                _write_new(folder / stepper_name(one), stepper_of(one))
         page = folder / "slides.html"
         _write_new(page, slides(wanted))
     pdf = write_pdf(page)

@@ -1,4 +1,4 @@
-"""Lessons as slides: one page for a browser, which projects and prints it; the pictures of the loops are SVG files beside it.
+"""Lessons as slides: one page for a browser, which projects and prints it; pictures and steppers of the loops lie beside it.
 
 A slide is 16 units wide and 9 high on any screen and in print; a line of script makes the letters of a full slide smaller.
 """
@@ -46,6 +46,11 @@ def picture_name(lesson: Lesson) -> str:
     return f"{lesson.number:02}.svg"
 
 
+def stepper_name(lesson: Lesson) -> str:
+    """Return the name of the file of a lesson's stepper."""
+    return f"{lesson.number:02}.html"
+
+
 def slides(shown: Sequence[Lesson]) -> str:
     """Return a page of slides: for each lesson its question, program, picture, formal statement and exercise.
 
@@ -69,7 +74,8 @@ def _slides_of(one: Lesson) -> Iterator[str]:
         f"<h1>{html.escape(one.question)}</h1><p>Lesson {one.number} of {len(lessons())}: {html.escape(one.title)}</p>"
     )
     yield f'{title}: the program</h2><div class="both">{_code(one.program)}{_code(one.output)}</div>'
-    yield f'{title}: the loop</h2><img src="{picture_name(one)}" alt="the loop of this lesson">'
+    steps = f' · <a href="{stepper_name(one)}">step by step</a>' if one.loop else ""
+    yield f'{title}: the loop{steps}</h2><img src="{picture_name(one)}" alt="the loop of this lesson">'
     for heading in ("Formally", "Exercise"):
         found = re.search(_SECTION.format(heading), one.page, re.MULTILINE | re.DOTALL)
         yield f"{title}: {heading.lower()}</h2>{_rendered(found[1] if found else '')}"

@@ -12,7 +12,7 @@ import pytest
 from scanviz.cli import main
 from scanviz.lessons import exercise
 from scanviz.lessons import slides as module
-from scanviz.lessons.slides import picture_name, slides, write_pdf
+from scanviz.lessons.slides import picture_name, slides, stepper_name, write_pdf
 from scanviz.lessons.source import Lesson, lesson, lessons
 from tests.lessons.test_lessons import ALL
 from tests.render.page.browser import NAMES
@@ -33,18 +33,22 @@ def test_slides_have_the_question_the_program_its_output_the_picture_and_the_exe
 
 def test_slides_load_nothing_from_the_network():
     page = slides(lessons())
-    assert set(re.findall(r'(?:src|href)="([^"]*)"', page)) == {picture_name(one) for one in lessons()}
+    assert set(re.findall(r'(?:src|href)="([^"]*)"', page)) == {
+        *map(picture_name, lessons()),
+        *(stepper_name(one) for one in lessons() if one.loop),
+    }
     assert "http" not in re.sub(r"<pre>.*?</pre>", "", page, flags=re.DOTALL)
 
 
 def test_slides_are_written_to_new_files_alone(tmp_path: Path, monkeypatch, capsys):
     monkeypatch.setattr(exercise, "svg_of", lambda *what: SVG)
+    monkeypatch.setattr(exercise, "stepper_of", lambda one: f"steps of {one.title}")
     monkeypatch.setattr(module, "BROWSERS", ("no such browser",))
     folder = tmp_path / "new" / "slides"
-    assert main(["learn", "2", "6", "--slides", str(folder)]) == 0
-    assert {path.name for path in folder.iterdir()} == {"02.svg", "06.svg", "slides.html"}
+    assert main(["learn", "6", "7", "--slides", str(folder)]) == 0
+    assert {path.name for path in folder.iterdir()} == {"06.svg", "06.html", "07.svg", "slides.html"}
     assert "no PDF: Chromium is not installed; print" in capsys.readouterr().out
-    assert (folder / "slides.html").read_text("utf-8") == slides([lesson(2), lesson(6)])
+    assert (folder / "slides.html").read_text("utf-8") == slides([lesson(6), lesson(7)])
     assert main(["learn", "6", "--slides", str(folder)]) == 2
     assert "--slides takes a folder without these files" in capsys.readouterr().err
 

@@ -357,3 +357,14 @@ def test_a_stacked_picture_is_no_wider_than_its_notes_and_legend_are_broken():
     wide, narrow = (xml_of(drawn(picture, widest=widest).text) for widest in (None, 358.0))
     assert float(narrow.get("width")) <= 400 < float(wide.get("width"))
     assert float(xml_of(drawn(picture, widest=5000.0).text).get("width")) == float(wide.get("width"))
+
+
+def test_steps_with_a_closed_loop_are_stacked():
+    def inner(row, total):
+        sums, _ = scanviz.scan(lambda element, before: before + element, row, total, name="inner")
+        return sums[-1]
+
+    totals, _ = scanviz.scan(inner, T.matrix("rows"), T.scalar("start"), name="outer")
+    picture, placed = stacked(unrolled(snapshot(totals), "outer", 3), False, 358.0)
+    closed = [placed.boxes[node.id] for node in picture.nodes if node.kind == "loop"]
+    assert len(closed) == 3 and all(above.bottom < below.y for above, below in pairwise(closed))

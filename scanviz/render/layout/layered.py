@@ -82,7 +82,7 @@ class _Layout:
 
     def _edge(self, number: int, edge: Edge) -> None:
         """Assign an edge to the innermost box that contains both of its ends."""
-        source, target = (self.owner.get(text, text) for text in (edge.source, edge.target))
+        source, target = (self._home(end) for end in (edge.source, edge.target))
         if source not in self.parent or target not in self.parent or source == target:
             return
         ways = [self._way(text) for text in (source, target)]
@@ -148,7 +148,7 @@ class _Layout:
         lanes = sum(LANE + width for width in labels)
         near = [k for k, part in enumerate(parts) if k not in first and self._is_leaf(part)]
         aims = {
-            k: self.placed.boxes[self.diagram.edges[k].target].x
+            k: self.placed.boxes[self._home(self.diagram.edges[k].target)].x
             for k, _, b in edges
             if self._is_loop(parts[b])
         }
@@ -187,6 +187,10 @@ class _Layout:
             gaps[level.layer[number[self.owner.get(edge.source, edge.source)]]] = more
             gaps[level.layer[number[self.owner.get(edge.target, edge.target)]] - 1] = more
         level.place(gaps)
+
+    def _home(self, end: str) -> str:
+        """Return the node of an edge's end, which may be a port of it."""
+        return self.owner.get(end, end)
 
     def _is_loop(self, part: str) -> bool:
         """Return whether a part is an open loop, whose ports have their own places."""

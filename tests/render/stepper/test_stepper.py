@@ -5,6 +5,7 @@ import re
 
 import numpy as np
 import pytest
+from hypothesis import assume, given, settings
 from msgspec.structs import replace
 
 import scanviz
@@ -12,8 +13,10 @@ from scanviz import tensor as T
 from scanviz.record.errors import ScanvizValueError
 from scanviz.record.plain_text import sanitize
 from scanviz.render.diagram.unrolled import unrolled
+from scanviz.render.layout.stacked import stacked
 from scanviz.render.stepper.page import MOST_STEPS, stepper_page
-from tests.render.diagram.graphs import run_of_several_taps
+from scanviz.testing import random_loops
+from tests.render.diagram.graphs import assert_sound, run_of_several_taps, with_gradients
 from tests.render.pictures import HOSTILE
 
 
@@ -105,6 +108,24 @@ def test_texts_of_a_record_cannot_become_markup(text):
     assert re.findall(r"<[^ >]+", page) == re.findall(r"<[^ >]+", plain)
     assert data_of(page)["loops"][1]["of"] == data_of(page)["loops"][0]["name"] == sanitize(text)
     assert not re.search("[\x00-\x08\x0b-\x1f\x7f\x9b\u202e\u2066]", page)
+
+
+@settings(max_examples=15)
+@given(random_loops())
+def test_of_any_loop_each_written_row_is_known_in_the_stepper_and_stands_in_the_stacked_picture(case):
+    wanted, inputs = with_gradients(case)
+    f = scanviz.function([each for each, _ in inputs], wanted, mode="reference", on_unused_input="ignore")
+    record = scanviz.trace(f, *(value for _, value in inputs)).record
+    graph = record.functions[0].graph
+    assume(graph.loops and any(trace.loop == graph.loops[0].key for trace in record.traces))
+    for loop in data_of(stepper_page(record, graph))["loops"]:
+        for buffer in loop["buffers"]:
+            for step, cells in enumerate(buffer["writes"]):
+                assert {buffer["cells"][cell] for cell in cells} <= held(buffer, step).keys()
+    picture, placed = stacked(unrolled(graph, None, 3, record, values=True), False, 358.0)
+    assert_sound(picture)
+    assert {node.id for node in picture.nodes} <= placed.boxes.keys()
+    assert set(range(len(picture.edges))) == placed.routes.keys()
 
 
 def test_the_page_needs_no_network():

@@ -22,12 +22,12 @@ _STYLE = """
 :root { color-scheme: light; scroll-snap-type: y mandatory; }
 body { margin: 0; background: #fff; color: #111; font-family: Helvetica, Arial, sans-serif; }
 section { container-type: size; scroll-snap-align: start; height: 100vh; width: min(100vw, 177.77vh); margin: auto; }
-main { box-sizing: border-box; height: 100cqh; padding: 3cqw 4cqw 2cqw; font-size: calc(2.1cqw * var(--fit, 1)); line-height: 1.4;
+main { box-sizing: border-box; height: 100cqh; padding: 2cqw 3cqw 1.5cqw; font-size: calc(2.1cqw * var(--fit, 1)); line-height: 1.4;
   overflow: hidden; display: flex; flex-direction: column; }
 h1 { font-size: 4.2cqw; line-height: 1.2; margin: auto 0 2cqw; } h1 + p { font-size: 2.6cqw; margin-bottom: auto; }
-h2 { font-size: 1.8cqw; font-weight: normal; color: #555; margin: 0 0 1.2cqw; }
+h2 { font-size: 1.8cqw; font-weight: normal; color: #555; margin: 0 0 .8cqw; }
 p, ul, ol { margin: 0 0 .8em; }
-pre { font-size: .8em; line-height: 1.3; background: #f3f3f3; padding: .7em 1em; margin: 0 0 .8em; }
+pre { font-size: .85em; line-height: 1.2; background: #f3f3f3; padding: .7em 1em; margin: 0 0 .8em; }
 td, th { border: 1px solid #999; padding: .1em .6em; text-align: left; } table { border-collapse: collapse; margin-bottom: .8em; }
 .both { display: flex; flex-wrap: wrap; gap: 1cqw; } .both pre { flex: 1 1 auto; margin: 0; }
 img { flex: 1; min-height: 0; width: 100%; object-fit: contain; }
@@ -52,7 +52,7 @@ def stepper_name(lesson: Lesson) -> str:
 
 
 def slides(shown: Sequence[Lesson]) -> str:
-    """Return a page of slides: for each lesson its question, program, picture, formal statement and exercise.
+    """Return a page of slides: for each lesson its question, program, output, picture, formal statement and exercise.
 
     The number of a lesson is the anchor of its first slide.
     """
@@ -73,7 +73,8 @@ def _slides_of(one: Lesson) -> Iterator[str]:
     yield (
         f"<h1>{html.escape(one.question)}</h1><p>Lesson {one.number} of {len(lessons())}: {html.escape(one.title)}</p>"
     )
-    yield f'{title}: the program</h2><div class="both">{_code(one.program)}{_code(one.output)}</div>'
+    yield f"{title}: the program</h2>{_code(one.program)}"  # alone, so that a class can predict what it prints
+    yield f'{title}: what it prints</h2><div class="both">{_code(one.program)}{_code(one.output)}</div>'
     steps = f' · <a href="{stepper_name(one)}">step by step</a>' if one.loop else ""
     yield f'{title}: the loop{steps}</h2><img src="{picture_name(one)}" alt="the loop of this lesson">'
     for heading in ("Formally", "Exercise"):
@@ -82,6 +83,8 @@ def _slides_of(one: Lesson) -> Iterator[str]:
 
 
 def _code(text: str) -> str:
+    """Return code, without every second blank line, so that its letters are large."""
+    text = text.strip().replace("\n\n\n", "\n\n")
     return f"<pre>{html.escape(text)}</pre>"
 
 

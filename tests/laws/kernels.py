@@ -76,7 +76,7 @@ def _is_fused(f: Function) -> bool:
 
 
 @law(
-    sample=20,
+    sample=10,
     case=random_loops(dtypes=EVERY_DTYPE, symbolic_steps=True, constants=True, updates=False),
     rules=st.sampled_from(["none", "all"]),
     seed=_SEEDS,
@@ -93,7 +93,7 @@ def a_loop_as_a_kernel_agrees_with_the_reference(case: LoopCase, rules: str, see
     check_same(found, expected, case.dtype)
 
 
-@law(sample=30, case=random_graphs(12, among=_OPERATIONS, moderate=True), seed=_SEEDS)
+@law(sample=14, case=random_graphs(12, among=_OPERATIONS, moderate=True), seed=_SEEDS)
 def a_random_step_as_a_kernel_agrees_with_the_reference(case: GraphCase, seed: int) -> None:
     """Any operations in a step, on rows that lie in any way, have the results or the error of the reference tier."""
     if not HAS_COMPILER:
@@ -123,7 +123,7 @@ def a_random_step_as_a_kernel_agrees_with_the_reference(case: GraphCase, seed: i
 
 
 @law(
-    sample=12,
+    sample=8,
     draws=st.lists(st.tuples(st.sampled_from(sorted(_DRAWS)), st.integers(0, 1)), min_size=1, max_size=3),
     shape=st.sampled_from([(), (3,), (2, 3), (2, 1)]),
     mixes=st.booleans(),

@@ -18,7 +18,7 @@ from scanviz.render.layout.step_block import PAD, TRACK, StepBlock
 from scanviz.render.layout.time_parts import Lanes, Place, TimeParts
 
 MARGIN = 14.0
-BESIDE = 22.0  # between a step and the lines beside it
+BESIDE, TIGHT = 22.0, 10.0  # between a step and the lines beside it; of rows with values, which are wider
 SLIDE = 1912.0  # how wide a picture is that fits a slide
 _ROOMS = (
     math.inf,
@@ -74,6 +74,7 @@ class _Timeline:
 
     def __init__(self, diagram: Diagram, types: bool, widest: float) -> None:
         self.parts, self.widest = TimeParts(diagram, types), widest
+        self.room = TIGHT if any(node.value for node in diagram.nodes) else BESIDE
         self.placed = Placed()
 
     def whole(self) -> Placed:
@@ -118,7 +119,7 @@ class _Timeline:
                 cells[node.column or 0] = max(cells[node.column or 0], self.parts.sizes[node.id].width)
         used = {column for column, _ in self.tracks} | cells.keys()
         self.beside = {
-            (column, right): BESIDE + TRACK * len(self.tracks[column, right])
+            (column, right): self.room + TRACK * len(self.tracks[column, right])
             for column in used
             if not column % 2
             for right in (False, True)
@@ -153,7 +154,7 @@ class _Timeline:
         column, right = beside
         k = self.tracks[column, right].index(name)
         edge = self.left[column] + (self.widths[column] - self.beside[column, True] if right else 0.0)
-        return edge + BESIDE / 2 + TRACK * k + TRACK / 2
+        return edge + self.room / 2 + TRACK * k + TRACK / 2
 
     def _heights(self) -> None:
         """Place the bands, with room for the rails between them."""

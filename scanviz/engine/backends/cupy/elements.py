@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from scanviz.engine.backends.cupy.kernel_draws import NotFusedError, is_draw, parameters_of
-from scanviz.engine.backends.cupy.kernel_support import GATHERS, MOVES, why_not
+from scanviz.engine.backends.cupy.kernel_support import GATHERS, MOVES, SOFTMAXES, why_not
 from scanviz.engine.graph import axes
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.program.instructions import Instruction, LoopInstruction, Program
@@ -119,7 +119,7 @@ def _join(classes: _Classes, instruction: Instruction) -> None:
             if place < len(values):
                 classes.join((values[place], other), (result, axis))
                 kept.add((place, other))
-        if not along and instruction.op.declaration.name in GATHERS:
+        if not along and instruction.op.declaration.name in (*GATHERS, *SOFTMAXES):
             classes.mix((result, axis))
     for place, shape in enumerate(given):
         for axis in range(len(shape)):

@@ -94,6 +94,9 @@ ROWS = {
     "the gradient of a batch": lambda: scanviz.grad((batch() ** 2).sum(), [H, W]),
     "a matrix first": lambda: loop(lambda h: T.tanh(T.dot(W, h)), outputs_info=ROW, n_steps=N),
     "softmax": lambda: loop(lambda x, h: T.softmax(x + h), sequences=X, outputs_info=ROW),
+    "softmax of a sequence alone": lambda: loop(
+        lambda x, h: T.softmax(x) + h * 0.5, sequences=X, outputs_info=ROW
+    ),
     "log_softmax": lambda: loop(lambda x, h: T.log_softmax(x + T.dot(h, W)), sequences=X, outputs_info=ROW),
     "normalised rows": lambda: loop(
         lambda h: (h - h.mean(axis=1, keepdims=True)) / T.sqrt(h.var(axis=1, keepdims=True) + 0.1) + h * 0.1,

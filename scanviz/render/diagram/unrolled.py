@@ -7,7 +7,7 @@ the cells of its mitmot buffers: cell c holds the gradient of the state's row of
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -16,9 +16,10 @@ from scanviz.record.graphs.graph import GraphSnapshot, PlacedScan, ScanRecord
 from scanviz.record.graphs.plumbing import plumbing as plumbing_of_step
 from scanviz.record.loops import LoopRecord
 from scanviz.record.model import ProfileRecord
+from scanviz.record.traces.model import TraceRecord
 from scanviz.render.diagram.build import plumbing_note, unknown_loop, whole_picture
 from scanviz.render.diagram.cell_values import traces_of_run, with_cell_values
-from scanviz.render.diagram.cells import SequenceRows, Side, rows_of_sequences
+from scanviz.render.diagram.cells import Drawn, SequenceRows, Side, rows_of_sequences
 from scanviz.render.diagram.folding import close_loops, with_nodes
 from scanviz.render.diagram.heat import HeatMap, function_of
 from scanviz.render.diagram.model import Cluster, Diagram, Node
@@ -76,10 +77,12 @@ def unrolled(
     box = _chosen(picture, scan)
     loop, records = loops[box.id], {loop.key: loop for loop in record.loops} if record is not None else {}
     times = records.get(box.loop) if box.loop is not None else None
-    notes = []
-    if times is not None and 0 < times.longest_run < steps:
-        notes.append(f"no run had more than {times.longest_run} steps")
-        steps = times.longest_run
+    run = _kept_run(record, box) if values else []
+    notes, whole = [], run[0].total_steps if values else steps
+    longest = whole if values else times.longest_run if times is not None else 0
+    if 0 < longest < steps:
+        notes.append(f"the run had {longest} steps" if values else f"no run had more than {longest} steps")
+        steps = longest
     below = _gradient(picture, box, records)
     before = _times_before(loop.loop, loops[below.id].loop if below is not None else None)
     rows = rows_of_sequences(built or graph)
@@ -89,7 +92,7 @@ def unrolled(
     if below is not None:
         side = _gradient_side(picture, loops, (box, below), steps, before, drawn.next_row + 1, rows)
         parts.append((side, draw(side, drawn), records.get(below.loop) if below.loop is not None else None))
-        last = f"step {steps - 1}" if steps > 1 else "the step"
+        last = f"step {max(steps, whole) - 1}" if max(steps, whole) > 1 else "the step"
         notes.append(f"{below.label} goes back over them, and begins with {last}; + adds to what is there")
     unread = list(dict.fromkeys(name for _, part, _ in parts for name in part.unread))
     if unread:
@@ -98,29 +101,44 @@ def unrolled(
     if hidden:
         notes.append(plumbing_note(hidden))
     shown = f"{steps} step{'s' if steps > 1 else ''} of {box.label}"
-    kept = record.traces if record is not None else ()
-    run = traces_of_run(kept, box.loop)
-    if values and not run:
-        raise ScanvizValueError(
-            f"no values of {box.label} were kept", fix="record them: scanviz profile --values SCRIPT"
-        )
-    if values and run[0].total_steps > steps:
-        notes.append(f"the values are of a run of {run[0].total_steps:,} steps")
-    nodes = []
-    for side, part, of in parts:
-        traces = traces_of_run(kept, side.box.loop, run[0].run if run else None)
-        nodes += with_cell_values(part, side, of, traces) if values and of is not None else part.nodes
+    first = f"a run of {shown}" if whole <= steps else f"the first {steps} of {whole:,} steps of {box.label}"
     return Diagram(
         f"{graph.title}: {shown}" if graph.title else shown,
-        tuple(nodes),
+        tuple(node for part in parts for node in _nodes(part, record, run)),
         tuple(
             cluster
             for _, part, of in parts
             for cluster in (part.clusters if values else _timed(part.clusters, of))
         ),
         tuple(edge for _, part, _ in parts for edge in part.edges),
-        (f"a run of {shown}, in the order of time", *notes),
+        (f"{first}, in the order of time", *notes),
     )
+
+
+def _kept_run(record: ProfileRecord | None, box: Cluster) -> list[TraceRecord]:
+    """Return the values of the loop's first kept run.
+
+    Raises
+    ------
+    ScanvizValueError
+        If there is none.
+    """
+    run = traces_of_run(record.traces if record is not None else (), box.loop)
+    if not run:
+        raise ScanvizValueError(
+            f"no values of {box.label} were kept", fix="record them: scanviz profile --values SCRIPT"
+        )
+    return run
+
+
+def _nodes(
+    part: tuple[Side, Drawn, LoopRecord | None], record: ProfileRecord | None, run: Sequence[TraceRecord]
+) -> Sequence[Node]:
+    """Return the nodes of a loop, with the values of a run if there is one."""
+    side, drawn, loop = part
+    if record is None or loop is None or not run:
+        return drawn.nodes
+    return with_cell_values(drawn, side, loop, traces_of_run(record.traces, loop.key, run[0].run))
 
 
 def _gradient_side(

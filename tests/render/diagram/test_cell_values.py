@@ -69,10 +69,20 @@ def test_the_cost_enters_the_rows_that_it_reads():
 def test_gradients_of_the_first_steps_are_those_of_the_whole_run():
     record, graph = recorded(lambda y: y[-1], steps=6)
     pictures = [unrolled(graph, "y", steps, record, values=True) for steps in (6, 3)]
-    note = "the values are of a run of 6 steps"
-    assert [note in picture.notes for picture in pictures] == [False, True]
+    notes = [
+        "the first 3 of 6 steps of y, in the order of time",
+        "grad_of_y goes back over them, and begins with step 5; + adds to what is there",
+    ]
+    assert pictures[1].notes[:2] == (*notes,) and pictures[0].notes[0].startswith("a run of 6 steps of y,")
     whole, part = map(values_of, pictures)
     assert part == {label: whole[label] for label in part} and len(part) == 10
+
+
+def test_no_more_steps_are_drawn_than_the_run_had():
+    record, graph = recorded(lambda y: y[-1], steps=2)
+    picture = unrolled(graph, "y", 4, record, values=True)
+    assert values_of(picture).keys() == values_of(unrolled(graph, "y", 2, record)).keys()
+    assert "the run had 2 steps" in picture.notes and all(values_of(picture).values())
 
 
 def test_an_array_stands_below_its_name_by_its_shape_and_first_elements():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -179,10 +180,17 @@ def launcher(xp: Any, source: str) -> Launch:
     if own is not None:
         launch: Launch = own(source, NAME)
         return launch
+    device = xp.cuda.Device()
+    return _loaded(xp, source, device.id, f"sm_{device.compute_capability}")
+
+
+@lru_cache(maxsize=128)
+def _loaded(xp: Any, source: str, device: int, architecture: str) -> Launch:
+    """Return what launches a kernel on the current device; many shapes share one source."""
     from scanviz.engine.backends.cupy import nvrtc
 
     module = xp.cuda.Module()
-    module.load(nvrtc.machine_code(source, f"sm_{xp.cuda.Device().compute_capability}"))
+    module.load(nvrtc.machine_code(source, architecture))
     found: Launch = module.get_function(NAME)
     return found
 

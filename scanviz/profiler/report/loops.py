@@ -280,7 +280,8 @@ def _operation_table(
         numbers = [(one.value(operation), one.unit) for one in more]
         cells += ["" if value is None else quantity(value, unit) for value, unit in numbers]
         rows.append([clipped(f"  {sanitize(operation.label)}", room), *cells])
-    heading, *others = table(rows, 1, width)
+    places = [len(str(operation.source)) + len("    …") for operation in timed[:top] if operation.source]
+    heading, *others = table(rows, 1, width - max(places, default=0))
     lines = [ReportLine(f"{heading}  line", QUIET)]
     for index, (text, operation) in enumerate(zip(others, timed, strict=False)):
         lines.append(

@@ -246,6 +246,20 @@ def test_the_number_that_distinguishes_equal_labels_is_not_cut_off() -> None:
         assert f"…#{k + 1} " in shown
 
 
+@pytest.mark.parametrize("width", [60, 80, 100])
+def test_the_line_of_an_operation_is_not_cut_off(width: int) -> None:
+    label, measures = "dot(exp(one + two), exp(three + four))", {"bytes": 8e3, "flops": 1e3}
+    operations = tuple(
+        replace(
+            operation, label=label, measures=measures, mean_ns=1.5e6, source=replace(RNN.source, line=120 + k)
+        )
+        for k, operation in enumerate(RNN.operations)
+    )
+    shown = render_report(loop_changed(operations=operations), width=width, scan_name="rnn")
+    for k in range(len(operations)):
+        assert f"rnn.py:{120 + k} " in shown
+
+
 def test_colours_are_codes_around_whole_lines() -> None:
     colored = render_report(SMALL, width=90, color=True)
     assert re.sub("\x1b\\[[0-9;]*m", "", colored) == GOLDEN

@@ -97,7 +97,7 @@ def in_words(row: dict[str, Any]) -> str:
         parts.append(f"{name} {found['without_ms']:.3g} → {found['with_ms']:.3g} ms, {words}")
     before, after = (f"{row[key] / 2**20:.2f}" for key in ("without_bytes", "with_bytes"))
     memory = f"{before} MiB as before" if before == after else f"{before} → {after} MiB"
-    return f"- *Gain:* {'; '.join(parts)}. Memory: at most {memory}."
+    return f"- *Gain:* {'; '.join(parts)}. Peak memory: {memory}."
 
 
 def with_gains(text: str, rows: list[dict[str, Any]]) -> str:

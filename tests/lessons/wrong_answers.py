@@ -8,6 +8,7 @@ WRONG_ANSWERS = {
     1: (
         ("0.9 * x_tm1 + 0.1 * u_t", "0.1 * x_tm1 + 0.9 * u_t", "the other way round"),
         ("0.1 * u_t", "u_t", "adds 0.1 of the new value"),
+        ("outputs_info=0.0", "outputs_info=x0", "which have no value here: write numbers"),
         ("0.1 * u_t", "0.1", "whatever the new value is"),
         ("0.9 * x_tm1 + 0.1 * u_t", "(x_tm1 + u_t) / 2", "half of each"),
         ("0.9 * x_tm1", "0.8 * x_tm1", "yours are [0.1, 0.18, 0.144]"),
@@ -48,6 +49,11 @@ WRONG_ANSWERS = {
         ("slope * weight * values[t]", "slope * weight", "the value is missing"),
         ("slope * weight * values[t]", "slope * values[t]", "the weight is missing"),
         ("slope * weight * values[t]", "slope * states[t] * values[t]", "not multiply the state by itself"),
+        ("slope * states[t] * values[t]", "slope * states[t] * value", "not those of another step"),
+        ("slope * weight * values[t]", "slope * weight * values[t - 1]", "not those of another step"),
+        ("slope * states[t] * values[t]", "-slope * states[t] * values[t]", "The sign is wrong"),
+        ("slope * weight * values[t]", "-slope * weight * values[t]", "The sign is wrong"),
+        ("slope * weight * values[t]", "slope + weight * values[t]", "multiplied too, not added to"),
         ("return slope_w, slope", "return slope, slope_w", "returned first"),
     ),
     6: (
@@ -89,6 +95,7 @@ WRONG_ANSWERS = {
         ("first_step = 17", "first_step = ...", "still open"),
         ('"sqrt"', '"..."', "still open"),
         ("slow_line = 9", "slow_line = 11", "200 numbers"),
+        ("slow_line = 9", "slow_line = 5", "is no line of the step"),
         ("slow_line = 9", "slow_line = 'line 9'", "is to be a number"),
         (ROOT, "T.sqrt(1.0 - 0.5 * x_tm1**2 - pull)", "*before* its root is taken"),
         (ROOT, ROOT.replace("0.0", "1.0"), "changes numbers above 0 too"),

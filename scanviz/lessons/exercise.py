@@ -55,7 +55,8 @@ for title, text in parts:
         places = [(frame.filename, frame.lineno) for frame in traceback.extract_tb(error.__traceback__)]
         places += [(error.filename, error.lineno)] if isinstance(error, SyntaxError) else []
         place = next((known for known in reversed(places) if known[0] in own), None)
-        message = str(error).strip() or type(error).__name__
+        message = error.msg if isinstance(error, SyntaxError) else str(error).strip()
+        message = message or type(error).__name__
         kind = "AssertionError" if isinstance(error, AssertionError) else type(error).__name__
         print("\\n" + mark + json.dumps([title, kind, message, place]))
         sys.exit()
@@ -170,14 +171,19 @@ def names_of_check(program: str, exercise: str, given: Mapping[str, Any]) -> dic
     names: dict[str, Any] = {"__name__": "__main__"}
     with redirect_stdout(io.StringIO()), warnings.catch_warnings(action="ignore"):
         exec(compile(program, LESSON, "exec"), names)
+    wanted: set[str] = set()
     for statement in ast.parse(exercise).body:
         if isinstance(statement, ast.FunctionDef):
             defined = {statement.name}
         else:
             stored = (node for node in ast.walk(statement) if isinstance(node, ast.Name))
             defined = {node.id for node in stored if isinstance(node.ctx, ast.Store)}
-        names.update((name, given[name]) for name in defined & given.keys())
-    return names
+        wanted |= defined
+    found = wanted & given.keys()
+    if wanted and not found:
+        missing = ", ".join(f"`{name}`" for name in sorted(wanted))
+        raise AssertionError(f"{missing} is not defined: does the answer belong to another lesson or level?")
+    return names | {name: given[name] for name in found}
 
 
 def check_here(lesson: Lesson, names: Mapping[str, Any]) -> Outcome:

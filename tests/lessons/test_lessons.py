@@ -212,6 +212,16 @@ def test_an_answer_that_cannot_run_is_reported_with_its_line():
     assert not outcome.right and outcome.problem.startswith("line 2 of your answer: ZeroDivisionError")
 
 
+def test_a_syntax_error_has_one_line_number():
+    outcome = check_exercise(lesson(2), "rows = [\n")
+    assert (outcome.line, outcome.message) == (1, "SyntaxError: '[' was never closed")
+
+
+def test_the_answer_to_another_lesson_is_recognized():
+    outcome = check_exercise(lesson(5), lesson(2).solution)
+    assert outcome.message.startswith("`slopes` is not defined: does the answer belong to another lesson")
+
+
 def test_an_error_in_a_changed_program_names_its_line():
     one = lesson(6)
     outcome = check_exercise(one, one.solution, one.program + "f(1)\n")

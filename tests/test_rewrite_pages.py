@@ -49,7 +49,9 @@ def test_a_page_is_short_and_has_all_its_parts(page):
 def test_counts_and_pictures_of_a_page_are_those_of_its_program(page, tmp_path):
     text = page.read_text("utf-8")
     (tmp_path / "page.py").write_text(next(blocks(text)).text, "utf-8")
-    printed = " ".join(command("rewrites", "page.py", cwd=tmp_path).stderr.split())
+    printed = re.sub(
+        r"-\s+|\s+", lambda gap: gap[0].rstrip() or " ", command("rewrites", "page.py", cwd=tmp_path).stderr
+    )
     (counted,) = re.findall(r"^- Counted: (.*)$", text, re.MULTILINE)
     counts = COUNT.findall(counted)
     assert counts or page.stem in STAYS

@@ -65,7 +65,7 @@ def test_very_many_runs_of_a_nested_loop_take_bounded_memory() -> None:
             made.loop_end(1, CELLS, 3, 300, 30, None)
 
     work(1000)
-    assert grown_by(lambda: work(10_000)) < 50_000
+    assert grown_by(lambda: work(10_000)) < 100_000  # arrays made anew included
     work(89_000)
     found = loop(made, CELLS)
     assert (found.runs, found.steps) == (100_000, 300_000)

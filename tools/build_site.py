@@ -57,7 +57,8 @@ def build(site: Path) -> int:
     done = subprocess.run(
         [*command, "-d", str(ROOT / "build" / "doctrees"), str(ROOT / "docs"), str(target)], check=False
     )
-    write_front(site)
+    if target.is_dir():  # not where Sphinx is missing
+        write_front(site)
     return done.returncode
 
 

@@ -39,7 +39,7 @@ from scanviz.render.marks import MARK
 from scanviz.render.row_values import RowValue, row_spans, rows_held
 
 MOST_STEPS = 200  # of a loop
-_HEAD, _BUFFER, _HIGHEST = 210, 112, 720  # pixels: above the buffers, of one, and of a frame around the page
+_HEAD, _BUFFER, _HIGHEST = 230, 112, 720  # pixels, on a phone: above the buffers, of one, of a frame
 
 
 class _Part(NamedTuple):

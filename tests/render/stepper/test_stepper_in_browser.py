@@ -43,3 +43,19 @@ def test_keys_and_buttons_go_through_the_steps_and_back(tmp_path):
         assert browser.evaluate("document.documentElement.scrollWidth") <= 390
         assert not browser.problems()
         assert all(url.startswith("file:") for url in browser.requests())
+
+
+def test_a_frame_of_the_quoted_height_shows_each_step_on_a_phone(tmp_path):
+    required()
+    path = tmp_path / "stepper.html"
+    path.write_text(stepper_page(*recorded()), "utf-8")
+    with Browser() as browser:
+        browser.call(
+            "Emulation.setDeviceMetricsOverride", width=358, height=844, deviceScaleFactor=2, mobile=True
+        )
+        browser.open(path)
+        for key in ("Home", *["ArrowRight"] * 5):
+            browser.press(key)
+            assert browser.evaluate(
+                "document.querySelector('#buffers').getBoundingClientRect().bottom <= given.height"
+            )

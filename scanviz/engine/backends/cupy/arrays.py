@@ -71,7 +71,7 @@ CUPY.row(SPECIFY_SHAPE, shape.BROADCAST_SIZE)(CupyRow(lambda xp, op, values: op.
 # indices
 
 # Dtypes whose additions at repeated places CuPy lacks, and those with the same sums, cut to as many bits.
-WIDER = {"int64": "uint64", "int8": "int32", "int16": "int32", "uint8": "uint32", "uint16": "uint32", "bool": "uint32"}  # fmt: skip
+WIDER = {"int8": "int32", "int16": "int32", "uint8": "uint32", "uint16": "uint32", "bool": "uint32"}  # fmt: skip
 
 
 class IndexWithBounds:

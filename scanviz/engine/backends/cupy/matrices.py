@@ -33,6 +33,19 @@ def reporting(xp: Any, what: str) -> Iterator[None]:
         raise NumericalError(what) from None
 
 
+def refusing(row: CupyRow) -> CupyRow:
+    """Return a row whose errors have NumPy's text, which names the matrix of a batch; NumPy is asked once there is an error."""
+
+    def perform(xp: Any, op: Op, values: Sequence[Any]) -> Sequence[Any]:
+        try:
+            return row.perform(xp, op, values)
+        except NumericalError:
+            op.perform([fetched(value) for value in values])
+            raise  # only CUDA refuses, by its rounding
+
+    return row._replace(perform=perform)
+
+
 def _inv(xp: Any, parameters: Any, x: Any) -> Any:
     with reporting(xp, "the matrix is singular: it has no inverse"):
         return xp.linalg.inv(x)
@@ -91,12 +104,12 @@ def _solve_triangular(xp: Any, op: Op, values: Sequence[Any]) -> Sequence[Any]:
     return (each_pair(xp, lambda a, b: triangular(xp, a, b, lower, transposed, unit), *values),)
 
 
-CUPY.row(ops.INV)(single(_inv))
-CUPY.row(ops.CHOLESKY)(single(lambda xp, p, x: factor_of(xp, x, p.lower)))
+CUPY.row(ops.INV)(refusing(single(_inv)))
+CUPY.row(ops.CHOLESKY)(refusing(single(lambda xp, p, x: factor_of(xp, x, p.lower))))
 CUPY.row(ops.DET)(single(lambda xp, p, x: xp.linalg.det(x)))
 CUPY.row(ops.SLOGDET)(CupyRow(lambda xp, op, values: tuple(xp.linalg.slogdet(values[0]))))
-CUPY.row(ops.SOLVE)(CupyRow(_solve))
-CUPY.row(ops.SOLVE_TRIANGULAR)(CupyRow(_solve_triangular))
+CUPY.row(ops.SOLVE)(refusing(CupyRow(_solve)))
+CUPY.row(ops.SOLVE_TRIANGULAR)(refusing(CupyRow(_solve_triangular)))
 
 
 def _lu_factor(xp: Any, op: Op, values: Sequence[Any]) -> Sequence[Any]:
@@ -133,7 +146,7 @@ def _floating(array: Any) -> Any:
 
 CUPY.row(ops.LU_FACTOR)(CupyRow(_lu_factor))
 CUPY.row(ops.LU_SOLVE)(CupyRow(_lu_solve))
-CUPY.row(ops.CHOLESKY_SOLVE)(CupyRow(_cholesky_solve))
+CUPY.row(ops.CHOLESKY_SOLVE)(refusing(CupyRow(_cholesky_solve)))
 
 
 def _row(declaration: Declaration, failure: str, function: Callable[..., Any]) -> None:
@@ -144,7 +157,7 @@ def _row(declaration: Declaration, failure: str, function: Callable[..., Any]) -
             found = function(xp.linalg, op.parameters, values[0].astype(_floating(values[0]), copy=False))
         return tuple(found) if declaration.outputs > 1 else (found,)
 
-    CUPY.row(declaration)(CupyRow(perform))
+    CUPY.row(declaration)(refusing(CupyRow(perform)))
 
 
 _row(d.EIGH, d.NO_EIGENVALUES, lambda linalg, p, x: linalg.eigh(x, UPLO=p.uplo))

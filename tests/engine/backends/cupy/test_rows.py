@@ -261,6 +261,7 @@ def refused(function, *values):
 
 
 X, PLACES, N = T.matrix("x"), T.lvector("i"), T.lscalar("n")
+BATCH, SECOND_SINGULAR = T.tensor3("x"), [np.stack([np.eye(2), np.zeros((2, 2))])]
 REFUSED = {
     "a number outside": ([X, N], lambda: X[N], [np.eye(3), 7]),
     "a row to assign outside": ([X, N], lambda: T.set_subtensor(X[N], 1.0), [np.eye(3), 7]),
@@ -281,6 +282,14 @@ REFUSED = {
         [X],
         lambda: T.linalg.solve_triangular(X, T.ones(2)),
         [np.array([[1.0, 0], [0, 0]])],
+    ),
+    "an inverse of a batch": ([BATCH], lambda: T.linalg.inv(BATCH), SECOND_SINGULAR),
+    "a system of a batch": ([BATCH], lambda: T.linalg.solve(BATCH, T.ones((2, 1))), SECOND_SINGULAR),
+    "a factor of a batch": ([BATCH], lambda: T.linalg.cholesky(BATCH), SECOND_SINGULAR),
+    "a triangle of a batch": (
+        [BATCH],
+        lambda: T.linalg.solve_triangular(BATCH, T.ones((2, 1))),
+        SECOND_SINGULAR,
     ),
     "a reshape": ([X, N], lambda: X.reshape((N, 2)), [np.eye(3), 4]),
     "a negative size": ([X, N], lambda: T.alloc(X[0, 0], N), [np.eye(3), -1]),

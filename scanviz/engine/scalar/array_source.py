@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -176,7 +176,7 @@ class _Source:
         if op == "multiply_high":
             return _wide_product if dtype == "uint64" else _product_through_64
         if op == "quotient" and KINDS[dtype] == "signed":
-            return _signed_quotient
+            return partial(_signed_quotient, self.target.module)
         name = NAMES.get(op, op)
         return getattr(self.target.module, name) if hasattr(np, name) else _special(op, dtype, self.target)
 
@@ -263,9 +263,9 @@ def _wide_product(a: Any, b: Any) -> Any:
     return a_high * b_high + (middle >> half) + (other >> half)
 
 
-def _signed_quotient(a: Any, b: Any) -> Any:
+def _signed_quotient(xp: Any, a: Any, b: Any) -> Any:
     """Return the quotient of signed integers rounded towards 0."""
-    return np.floor_divide(a - np.fmod(a, b), b)
+    return xp.floor_divide(a - xp.fmod(a, b), b)
 
 
 def _special(name: str, dtype: str, target: Target) -> Callable[..., Any]:

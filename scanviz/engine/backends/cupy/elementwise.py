@@ -24,11 +24,13 @@ from scanviz.engine.scalar.cuda_source import PRELUDE, CudaFunctions
 # ufuncs with another name in CuPy
 RENAMED = {"divide": "true_divide"}
 # Ufuncs that CuPy lacks or gives another meaning, by the kinds of dtypes that they compute in.  It takes floor(x / y) for a rounded
-# quotient, any number for a shift by more bits than there are, and no negative int64 beside uint64 for true.
+# quotient, any number for a shift by more bits than there are, and no negative int64 beside uint64 for true; it divides the least
+# integer by -1, which C++ leaves undefined, and gives 0 for the reciprocal of 0.
 UNLIKE_NUMPY = {
     "positive": "biuf",
-    "floor_divide": "f",
-    "remainder": "f",
+    "floor_divide": "fi",
+    "remainder": "fi",
+    "reciprocal": "iu",
     "left_shift": "iu",
     "right_shift": "iu",
     "logical_and": "b",

@@ -84,10 +84,6 @@ def special_pairs(declaration, dtypes):
     kept = np.ones(pairs[0].shape, bool)
     if declaration.name == "power" and np.result_type(*dtypes).kind in "iu":
         kept &= pairs[1] >= 0
-    if declaration.name in ("floor_divide", "mod") and np.result_type(*dtypes).kind == "i":
-        kept &= pairs[1] != -1  # of the least number no quotient, which stops processors
-    if declaration.name == "reciprocal" and np.dtype(dtypes[0]).kind in "iu":
-        kept &= pairs[0] != 0
     return [each[kept] for each in pairs]
 
 

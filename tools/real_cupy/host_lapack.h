@@ -87,7 +87,7 @@ static void cholesky(bool is_upper, int n, Columns<T> a, int* info) {  // the ot
   auto at = [&](int i, int j) -> T& { return is_upper ? a(j, i) : a(i, j); };
   for (int j = 0; j < n; ++j) {
     for (int k = 0; k < j; ++k) at(j, j) -= at(j, k) * at(j, k);
-    if (!(at(j, j) > 0)) {
+    if (at(j, j) <= 0) {  // NaN goes on, as on a GPU (pytorch/pytorch#64818) and in OpenBLAS
       *info = j + 1;
       return;
     }

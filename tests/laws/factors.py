@@ -6,6 +6,7 @@ The residual of its system measures the accuracy of a solution (J. H. Wilkinson,
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -67,12 +68,9 @@ def _factor(a: Array, b: Array, found: Sequence[Array]) -> None:
 def _determinant(a: Array, b: Array, found: Sequence[Array]) -> None:
     unit = SLACK * a.shape[-1] ** 2 * float(np.finfo(found[0].dtype).eps)
     largest = np.linalg.norm(a, axis=(-2, -1)) ** a.shape[-1]
-    assert np.all(np.abs(found[0] - np.linalg.det(a)) <= unit * largest)
-
-
-def _sign_and_logarithm(a: Array, b: Array, found: Sequence[Array]) -> None:
-    with np.errstate(over="ignore"):
-        _determinant(a, b, [found[0] * np.exp(found[1])])
+    number, *logarithm = (array.astype(float) for array in found)  # float32 does not hold all determinants
+    determinant = number * np.exp(logarithm[0]) if logarithm else number
+    assert np.all(np.abs(determinant - np.linalg.det(a)) <= unit * largest)
 
 
 @dataclass(frozen=True)
@@ -109,7 +107,7 @@ OPERATIONS = {
     "inverse": MatrixOperation(lambda a, b: [T.linalg.inv(a)], _inverse),
     "cholesky": MatrixOperation(lambda a, b: [T.linalg.cholesky(a)], _factor, positive=True),
     "det": MatrixOperation(lambda a, b: [T.linalg.det(a)], _determinant),
-    "slogdet": MatrixOperation(lambda a, b: T.linalg.slogdet(a), _sign_and_logarithm),
+    "slogdet": MatrixOperation(lambda a, b: T.linalg.slogdet(a), _determinant),
     "by factors": MatrixOperation(lambda a, b: [lu_solve(*lu_factor(a), b)], _solved, batch=False),
     "by factors, transposed": MatrixOperation(
         lambda a, b: [lu_solve(*lu_factor(a), b, transposed=True)], _solved_transposed, batch=False
@@ -174,6 +172,22 @@ class MatrixCase:
                 found.flat[rng.integers(found.size)] = rng.choice([0.0, np.inf, np.nan, -0.0])
         return found
 
+    def nearly_singular(self, matrices: Array) -> bool:
+        """Return whether rounding decides if one of the matrices has a factor; a 0 in the diagonal of a triangle is exact."""
+        if self.operation.startswith(("solve lower", "solve upper")) or not np.all(np.isfinite(matrices)):
+            return False
+        sizes = np.linalg.svd(matrices, compute_uv=False)
+        unit = SLACK * self.size * float(np.finfo(self.dtype).eps)
+        return bool(np.any(sizes[..., -1] <= unit * sizes[..., 0]))
+
+    def in_any_order(self, matrices: Array, mine: Array, theirs: Array) -> tuple[Array, Array]:
+        """Return results without those where the order of pivots and sums decides which elements are NaN or infinite."""
+        known = np.isfinite(matrices).all(axis=(-2, -1))
+        if self.kind == "scaled" or self.nearly_singular(matrices):
+            for array in (mine, theirs):
+                known &= np.isfinite(array).reshape(*known.shape, -1).all(axis=-1)
+        return mine[known], theirs[known]
+
     def on(self, tier: str) -> tuple[list[Array], str]:
         """Return a tier's result, or its error's message."""
         given = self.values()
@@ -188,7 +202,6 @@ class MatrixCase:
             return [], str(error)
 
 
-OFTEN_SINGULAR = ("integers", "low rank")
 CASES = st.builds(
     MatrixCase,
     operation=st.sampled_from(sorted(OPERATIONS)),
@@ -201,17 +214,26 @@ CASES = st.builds(
 )
 
 
+def _without_place(text: str) -> str:
+    """Return a message without the step and the matrix of its batch."""
+    return re.sub(r"at step \d+| \(matrix \d+ of the batch\)", "", text)
+
+
 @law(sample=12, case=CASES, tier=TIERS)
 def linear_systems_are_solved_accurately_or_refused(case: MatrixCase, tier: str) -> None:
     """Solutions leave only rounding errors; every tier refuses the matrices that LAPACK refuses, with the same message."""
     wanted, refused = case.on("reference")
     found, text = case.on(tier)
-    if tier == "cupy" and case.kind in OFTEN_SINGULAR and text != refused:
-        return  # cuSOLVER rounds in another order, and rounding decides whether a pivot is 0
-    assert text == refused
     matrices, sides = (array.astype(float) for array in case.values())
+    if tier == "cupy" and text != refused and case.nearly_singular(matrices):
+        if text and refused:
+            assert _without_place(text) == _without_place(refused)
+        return  # CUDA rounds in another order, and rounding decides whether a pivot is 0
+    assert text == refused
     for mine, theirs in zip(found, wanted, strict=True):
         assert mine.dtype == theirs.dtype and mine.shape == theirs.shape
+        if tier == "cupy":
+            mine, theirs = case.in_any_order(matrices, mine, theirs)
         np.testing.assert_array_equal(np.isfinite(mine), np.isfinite(theirs))
         np.testing.assert_array_equal(mine[~np.isfinite(mine)], theirs[~np.isfinite(theirs)])
     if found and all(np.all(np.isfinite(array)) for array in (*found, matrices)):

@@ -165,7 +165,7 @@ def an_index_beyond_its_axis_is_the_error_of_its_step(case: IndexCase, which: in
             return  # arrays that do not broadcast
         else:
             raise AssertionError("an index beyond its axis is no error")
-    if tier == "cupy" and "broadcast" in text[0]:
+    if tier == "cupy" and "broadcast" in text[0] and "out of bounds" in text[1]:
         return  # numbers are looked at before masks are counted
     assert text[0] == text[1], text
     assert "out of bounds" not in text[0] or f"at step {STEPS - 1}" in text[0], text

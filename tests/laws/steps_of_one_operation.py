@@ -28,8 +28,10 @@ OPERATIONS = {made.name: made for made in declarations() if isinstance(made, Ele
 FAILING = [name for name, made in OPERATIONS.items() if Op(made).facts.raises]
 ROWS = ((), (1,), (3,), (2, 9), (0,))
 SEEDS = st.integers(0, 2**32 - 1)
-# CuPy's differences (docs/gpu.md), and the sign of erfinv(-0.0)
-POLES_UNLIKE_NUMPY, ZEROS_UNLIKE_NUMPY = ("betaln",), ("maximum", "minimum", "clip", "erfinv")
+# CuPy's differences (docs/gpu.md): units in the last place of special functions, results where NumPy's are infinite, zeros' signs
+PLACES_OF_CUPY = {"gammaln": 16, "betaln": 16, "gammainc": 32, "gammaincc": 512}
+AT_INFINITIES = {"betaln": np.nan, "gammaln": 744.4400719213812}
+ZEROS_UNLIKE_NUMPY = ("maximum", "minimum", "clip", "erfinv")
 
 
 def _found(
@@ -59,12 +61,15 @@ def _without_halves(exponent: Array) -> None:
 
 
 def _check(name: str, found: Array, expected: Array, what: str, tier: str) -> None:
-    if tier == "cupy" and name in POLES_UNLIKE_NUMPY:
-        poles = ~np.isfinite(expected)
-        found, expected = (np.where(poles, array.dtype.type(0), array) for array in (found, expected))
+    places = 4
+    if tier == "cupy":
+        places = PLACES_OF_CUPY.get(name, places)
+        if name in AT_INFINITIES:
+            other = np.isclose(found, AT_INFINITIES[name], equal_nan=True) & np.isinf(expected)
+            found = np.where(other, expected, found).astype(found.dtype)
     if Op(OPERATIONS[name]).facts.either_zero or (tier == "cupy" and name in ZEROS_UNLIKE_NUMPY):
         found, expected = (array + array.dtype.type(0) for array in (found, expected))
-    assert_within_places(found, expected, what)
+    assert_within_places(found, expected, what, places)
 
 
 @law(
@@ -88,8 +93,9 @@ def an_operation_in_a_step_has_the_same_result_or_error_on_every_tier(
         _without_halves(given[1])
     expected = _found([operation], given, carried, PLAIN)
     found = _found([operation], given, carried, Mode(tier, "none"))
-    if tier == "cupy" and name == "power" and isinstance(expected, ScanvizError):
-        return  # a GPU gives some number
+    if tier == "cupy" and isinstance(expected, ScanvizError) and "negative integer power" in str(expected):
+        assert isinstance(found, list), found  # a GPU gives some number
+        return
     if isinstance(expected, ScanvizError) or isinstance(found, ScanvizError):
         assert type(found) is type(expected), f"{name} of {dtypes}: {found!r}, not {expected!r}"
         assert str(found) == str(expected), f"{name} of {dtypes}"
@@ -121,12 +127,11 @@ def known_operands_agree_with_numpy_beside_all_special_numbers(seed: int, carrie
     calls: dict[str, tuple[str, Callable[..., Variable]]] = {}
     for name in {"power", *rng.sample([name for name, made in OPERATIONS.items() if made.arity == 2], 5)}:
         for number in map(_as_written, special_numbers(other)):
-            if (name, number, tier) == ("power", 0.5, "cupy"):
-                continue  # C's power, not the root
-            calls[f"{name}(x, {number})"] = (
-                name,
-                lambda x, name=name, number=number: OPERATIONS[name](x, number),
-            )
+            if (name, number, tier) != ("power", 0.5, "cupy"):  # C's power, not the root
+                calls[f"{name}(x, {number})"] = (
+                    name,
+                    lambda x, name=name, number=number: OPERATIONS[name](x, number),
+                )
             calls[f"{name}({number}, x)"] = (
                 name,
                 lambda x, name=name, number=number: OPERATIONS[name](number, x),

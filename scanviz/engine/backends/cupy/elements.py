@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from scanviz.engine.backends.cupy.kernel_draws import NotFusedError, is_draw, parameters_of
-from scanviz.engine.backends.cupy.kernel_support import GATHERS, MOVES, SOFTMAXES, why_not
+from scanviz.engine.backends.cupy.kernel_support import How, how_of, why_not
 from scanviz.engine.graph import axes
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.program.instructions import Instruction, LoopInstruction, Program
@@ -103,7 +103,7 @@ def values_of(instruction: Instruction) -> Sequence[int]:
     """Return the inputs whose elements an instruction reads: no sizes, no random states."""
     if is_draw(instruction):
         return parameters_of(instruction)
-    of_first = instruction.op.declaration.name in (*MOVES, "sum_to_shape")
+    of_first = how_of(instruction.op) in (How.MOVED, How.FOLDED)
     return instruction.inputs[:1] if of_first else instruction.inputs
 
 
@@ -119,7 +119,7 @@ def _join(classes: _Classes, instruction: Instruction) -> None:
             if place < len(values):
                 classes.join((values[place], other), (result, axis))
                 kept.add((place, other))
-        if not along and instruction.op.declaration.name in (*GATHERS, *SOFTMAXES):
+        if not along and how_of(instruction.op) in (How.INDEXED, How.JOINED, How.SOFTMAX):
             classes.mix((result, axis))
     for place, shape in enumerate(given):
         for axis in range(len(shape)):

@@ -14,7 +14,7 @@ import numpy as np
 
 from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.types import TensorType
-from scanviz.engine.ops.formulas.draw_checks import CHECKED, check_of
+from scanviz.engine.ops.formulas.draw_checks import SAMPLERS, check_of
 from scanviz.engine.ops.formulas.draws import Draw, draw_block
 from scanviz.engine.ops.formulas.words import BLOCK_AT, STATE
 from scanviz.engine.ops.random import words_of_element
@@ -183,7 +183,7 @@ def is_draw(instruction: AnyInstruction) -> TypeGuard[Instruction]:
 
 def formula_of(op: Op) -> Draw | None:
     """Return the formula of a draw; None if it has none, or its parameters cannot be checked in a kernel."""
-    if op.declaration not in CHECKED:
+    if op.declaration not in SAMPLERS:
         return None
     return draw_block(op.declaration.name.removeprefix("draw_"), op.parameters.dtype)
 

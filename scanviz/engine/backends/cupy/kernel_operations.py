@@ -10,7 +10,7 @@ import numpy as np
 
 from scanviz.engine.backends.cupy.kernel_draws import NotFusedError, is_draw, parameters_of
 from scanviz.engine.backends.cupy.kernel_rows import Index, StepNode, StepRows, digit
-from scanviz.engine.backends.cupy.kernel_support import FOLDS, MOVES, PRODUCTS, SOFTMAXES
+from scanviz.engine.backends.cupy.kernel_support import KERNEL, How, how_of
 from scanviz.engine.graph.types import BOOLEAN
 from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
 from scanviz.engine.ops.index_pattern import INPUT, IndexParameters
@@ -35,23 +35,24 @@ class Operations(StepRows):
         given = instruction.inputs
         if is_draw(instruction):
             self.map(result, lambda index: self._draw(instruction, index))
-        elif name in MOVES:
-            self._see_moved(instruction)
-        elif name == "index":
-            self._see_indexed(instruction)
-        elif name == "concatenate":
-            self._see_joined(instruction)
-        elif name in FOLDS:
-            axes = _folded_axes(name, instruction, self.shape(given[0]), self.shape(result))
-            self._fold(
-                name, result, given[0], axes, keeps=len(self.shape(result)) == len(self.shape(given[0]))
-            )
-        elif name in SOFTMAXES:
-            self._softmax(name, result, given[0], instruction.op.parameters.axes)
-        elif name in PRODUCTS:
-            self._product(name, result, *given)
-        else:
-            self.map(result, lambda index: self._elementwise(instruction, index), is_invariant)
+            return
+        match how_of(instruction.op):
+            case How.MOVED:
+                self._see_moved(instruction)
+            case How.INDEXED:
+                self._see_indexed(instruction)
+            case How.JOINED:
+                self._see_joined(instruction)
+            case How.FOLDED:
+                axes = _folded_axes(name, instruction, self.shape(given[0]), self.shape(result))
+                keeps = len(self.shape(result)) == len(self.shape(given[0]))
+                self._fold(name, result, given[0], axes, keeps)
+            case How.SOFTMAX:
+                self._softmax(name, result, given[0], instruction.op.parameters.axes)
+            case How.PRODUCT:
+                self._product(name, result, *given)
+            case _:
+                self.map(result, lambda index: self._elementwise(instruction, index), is_invariant)
 
     def _elementwise(self, instruction: Instruction, index: Index) -> str:
         result = instruction.outputs[0]
@@ -265,7 +266,8 @@ class Operations(StepRows):
 
     def _combining(self, name: str, dtype: str) -> str:
         """Return the name of the function that combines two terms."""
-        made, function = TYPES[dtype], f"sv_{_COMBINES[name]}_{dtype}"
+        made, combine = TYPES[dtype], KERNEL[name].combine
+        function = f"sv_{combine}_{dtype}"
         if name in ("max", "min"):
             sign = ">" if name == "max" else "<"
             nan = " || b != b" if KINDS[dtype] == "floating" else ""
@@ -273,9 +275,9 @@ class Operations(StepRows):
         elif name in ("all", "any"):
             text = f"a {'&&' if name == 'all' else '||'} b"
         elif dtype == BOOLEAN:
-            text = f"a {'||' if _COMBINES[name] == 'add' else '&&'} b"
+            text = f"a {'||' if combine == 'add' else '&&'} b"
         else:
-            text = primitive(_COMBINES[name], ["a", "b"], dtype)
+            text = primitive(combine, ["a", "b"], dtype)
         self.functions.add(f"__device__ inline {made} {function}({made} a, {made} b) {{ return {text}; }}")
         return function
 
@@ -344,17 +346,6 @@ class Operations(StepRows):
         if dtype == BOOLEAN:
             raise NotFusedError("a product of truth values has no code in a kernel")
         self._folded("sum", result, [length], term)
-
-
-_COMBINES = {
-    "sum": "add",
-    "sum_to_shape": "add",
-    "prod": "multiply",
-    "max": "max",
-    "min": "min",
-    "all": "all",
-    "any": "any",
-}
 
 
 def _neutral(name: str, dtype: str) -> Any:

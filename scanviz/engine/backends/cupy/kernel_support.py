@@ -2,17 +2,65 @@
 
 from __future__ import annotations
 
+from enum import Enum
+from typing import NamedTuple
+
 from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.nodes import Apply
 from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
 
-# their result has the elements of their first input
-MOVES = frozenset({"alloc", "dimshuffle", "reshape", "specify_shape", "state_shape"})
-FOLDS = frozenset({"sum", "prod", "max", "min", "all", "any", "sum_to_shape"})
-SOFTMAXES = frozenset({"softmax", "log_softmax"})
-PRODUCTS = frozenset({"dot", "matmul", "batched_dot"})
-GATHERS = frozenset({"index", "concatenate"})
-_WRITTEN = frozenset({"cast"}) | MOVES | FOLDS | SOFTMAXES | PRODUCTS | GATHERS
+
+class How(Enum):
+    """How an operation is written: a value is moved, indexed or joined where it is read, folded along axes, or computed."""
+
+    MOVED = "its result has the elements of its first input"
+    INDEXED = "index"
+    JOINED = "join"
+    FOLDED = "terms are combined along axes"
+    SOFTMAX = "softmax"
+    PRODUCT = "product"
+    CAST = "cast"
+
+
+class KernelRow(NamedTuple):
+    """The kernel meaning of an operation.
+
+    Attributes
+    ----------
+    how : How
+        How it is written.
+    combine : str
+        The scalar operation that combines the terms of a fold.
+    """
+
+    how: How
+    combine: str = ""
+
+
+KERNEL = {
+    **{
+        name: KernelRow(How.MOVED)
+        for name in ["alloc", "dimshuffle", "reshape", "specify_shape", "state_shape"]
+    },
+    "index": KernelRow(How.INDEXED),
+    "concatenate": KernelRow(How.JOINED),
+    "sum": KernelRow(How.FOLDED, "add"),
+    "sum_to_shape": KernelRow(How.FOLDED, "add"),
+    "prod": KernelRow(How.FOLDED, "multiply"),
+    "max": KernelRow(How.FOLDED, "max"),
+    "min": KernelRow(How.FOLDED, "min"),
+    "all": KernelRow(How.FOLDED, "all"),
+    "any": KernelRow(How.FOLDED, "any"),
+    **{name: KernelRow(How.SOFTMAX) for name in ("softmax", "log_softmax")},
+    **{name: KernelRow(How.PRODUCT) for name in ("dot", "matmul", "batched_dot")},
+    "cast": KernelRow(How.CAST),
+}
+
+
+def how_of(op: Op) -> How | None:
+    """Return how an operation is written; None for an elementwise one, a draw, or one without code."""
+    row = KERNEL.get(op.declaration.name)
+    return None if row is None else row.how
 
 
 def why_no_code(node: Apply) -> str | None:
@@ -20,7 +68,7 @@ def why_no_code(node: Apply) -> str | None:
 
     A product may be too large for a kernel; then each operation of the step is a call, as in NumPy.
     """
-    if node.op.declaration.name in PRODUCTS:
+    if how_of(node.op) is How.PRODUCT:
         return f"`{node.op.name}` may be too large for a kernel"
     return why_not(node.op)
 
@@ -28,11 +76,7 @@ def why_no_code(node: Apply) -> str | None:
 def why_not(op: Op) -> str | None:
     """Return why an operation has no code in a kernel, or None if it has."""
     declaration = op.declaration
-    if (
-        isinstance(declaration, ElementwiseDeclaration)
-        or declaration.name in _WRITTEN
-        or op.facts.size == "is"
-    ):
+    if isinstance(declaration, ElementwiseDeclaration) or declaration.name in KERNEL or op.facts.size == "is":
         return None
     if declaration.name.startswith("draw_"):
         from scanviz.engine.backends.cupy.kernel_draws import formula_of  # few loops draw

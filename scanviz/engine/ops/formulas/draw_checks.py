@@ -63,7 +63,7 @@ class Sampler(NamedTuple):
     within: Check | None = None
 
 
-_SAMPLERS = {
+SAMPLERS = {
     random.UNIFORM: Sampler(lambda low, high: (high - low >= 0) & _finite(high - low) & _finite(low)),
     random.NORMAL: Sampler(_spread),
     random.LOGNORMAL: Sampler(_spread),
@@ -78,7 +78,6 @@ _SAMPLERS = {
     random.POISSON: Sampler(lambda lam: lam >= 0, within=_expected_within),
     random.BINOMIAL: Sampler(lambda n, p: (n >= 0) & (p >= 0) & (p <= 1), within=_tried_within),
 }
-CHECKED = tuple(_SAMPLERS)
 
 
 def check_of(op: Op) -> tuple[Check, str | None]:
@@ -86,7 +85,7 @@ def check_of(op: Op) -> tuple[Check, str | None]:
 
     The dtype is None where it is that of the formula.
     """
-    sampler = _SAMPLERS[op.declaration]
+    sampler = SAMPLERS[op.declaration]
 
     def fits(*parameters: Expression) -> Expression:
         good = sampler.fits(*parameters)

@@ -18,7 +18,7 @@ from scanviz.engine.backends.native.kernels.sort import place_among
 from scanviz.engine.graph.types import BOOLEAN
 from scanviz.engine.ops import random
 from scanviz.engine.ops.draws.parameters import PROBABILITY_TOLERANCE
-from scanviz.engine.ops.formulas.draw_checks import CHECKED, check_of
+from scanviz.engine.ops.formulas.draw_checks import SAMPLERS, check_of
 from scanviz.engine.ops.formulas.draws import draw_block
 from scanviz.engine.ops.random import words_of_element
 from scanviz.engine.program.instructions import Instruction, dtype_of
@@ -54,7 +54,7 @@ def _write_words(step: Step, instruction: Instruction) -> None:
     copy(step, source, target)
 
 
-for _declaration in CHECKED:
+for _declaration in SAMPLERS:
     WRITE.row(_declaration)(_write_draw)
 WRITE.row(random.CATEGORICAL)(_write_category)
 for _declaration in (random.STATE_WORDS, random.WORDS_STATE):

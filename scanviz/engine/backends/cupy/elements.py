@@ -124,6 +124,8 @@ def _join(classes: _Classes, instruction: Instruction) -> None:
     for place, shape in enumerate(given):
         for axis in range(len(shape)):
             if (place, axis) not in kept:
+                if rule is axes.elementwise and shape[axis] != 1:
+                    raise NotFusedError("operands do not broadcast together")  # an error of single calls
                 classes.mix((values[place], axis))
 
 

@@ -14,7 +14,7 @@ from scanviz import tensor as T
 from scanviz.engine import observe
 from scanviz.engine.backends.cupy.fused_loop import WHY
 from scanviz.engine.backends.source.runners import all_made
-from scanviz.engine.errors import ScanvizIndexError, ScanvizValueError
+from scanviz.engine.errors import ScanvizIndexError, ScanvizValueError, ShapeError
 from scanviz.profiler.recording.overhead import FREE
 from scanviz.profiler.recording.recorder import Recorder
 from scanviz.profiler.values.replay import Replayer
@@ -343,3 +343,10 @@ def test_values_of_a_kernels_steps_are_recomputed(tmp_path):
     for _ in range(5):
         rows = np.tanh(1 + rows)
     assert any(np.allclose(variable.values[-1], rows) for variable in window.variables)
+
+
+def test_operands_that_do_not_broadcast_are_refused():
+    x, w = T.vector("x"), T.vector("w")
+    rows, _ = scanviz.scan(lambda a, h: h + w * a, x, np.zeros(2))
+    with pytest.raises(ShapeError, match="do not broadcast"):
+        scanviz.function([x, w], rows, mode=MODE)(np.ones(2), np.ones(3))

@@ -12,6 +12,7 @@ import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from scanviz.lessons.source import Lesson, lessons
 
@@ -105,12 +106,17 @@ def write_pdf(page: Path) -> Path | None:
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         options.append("--no-sandbox")  # Chromium has no sandbox for root
     try:
-        subprocess.run(
-            [browser, *options, f"--print-to-pdf={pdf.resolve()}", page.resolve().as_uri()],
-            capture_output=True,
-            timeout=SECONDS,
-            check=False,
-        )
+        # A profile of its own: an open browser keeps the usual one.  No pipes: processes of a stopped browser hold them open.
+        with TemporaryDirectory(ignore_cleanup_errors=True) as profile:
+            options += [f"--user-data-dir={profile}", f"--print-to-pdf={pdf.resolve()}"]
+            subprocess.run(
+                [browser, *options, page.resolve().as_uri()],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                timeout=SECONDS,
+                check=False,
+            )
     except (OSError, subprocess.TimeoutExpired):
         return None
     return pdf if pdf.exists() else None

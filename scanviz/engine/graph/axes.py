@@ -73,12 +73,23 @@ def reordered(op: Op, given: Shapes, made: Shapes) -> Sequence[Sequence[Along]]:
     return ([{} if axis is None else {0: axis} for axis in op.parameters.order],)
 
 
+def same_ends(old: Shape, new: Shape) -> tuple[int, int]:
+    """Return how many first sizes of two shapes are equal, and how many last ones of the others.
+
+    Examples
+    --------
+    >>> same_ends((2, 3, 4, 5), (2, 12, 5))
+    (1, 1)
+    """
+    most = min(len(old), len(new))
+    first = next((k for k in range(most) if old[k] != new[k]), most)
+    return first, next((k for k in range(most - first) if old[-1 - k] != new[-1 - k]), most - first)
+
+
 def reshaped(op: Op, given: Shapes, made: Shapes) -> Sequence[Sequence[Along]]:
     """Return the first axes up to where sizes differ, and the last ones from where they are equal again."""
     old, new = given[0], made[0]
-    most = min(len(old), len(new))
-    first = next((k for k in range(most) if old[k] != new[k]), most)
-    last = next((k for k in range(most - first) if old[-1 - k] != new[-1 - k]), most - first)
+    first, last = same_ends(old, new)
     found: list[Along] = [{} for _ in new]
     for axis in range(first):
         found[axis] = {0: axis}

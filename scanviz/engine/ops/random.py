@@ -249,6 +249,17 @@ def words_of_element(op: Op) -> int | None:
     return np.dtype(op.parameters.dtype).itemsize // 4 if words == "dtype" else words
 
 
+def blocks_of(op: Op, count: int) -> int:
+    """Return the blocks of the generator that a draw of ``count`` elements takes.
+
+    Examples
+    --------
+    >>> blocks_of(Op(NORMAL, DrawParameters(1, "float64")), 9)
+    3
+    """
+    return -(-count * (words_of_element(op) or 8) // 8)
+
+
 def parameters_by_category(op: Op) -> tuple[bool, ...]:
     """Return of each of a draw's parameters whether its last axis counts categories."""
     signature = _SIGNATURES[op.declaration.name]

@@ -23,7 +23,7 @@ from typing import Literal
 import numpy as np
 from msgspec import Struct
 
-from scanviz.engine.cost import NUMPY_RATES, TierRates, Work
+from scanviz.engine.cost import NUMPY_RATES, TierRates, Work, weights_in
 from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops.assign import ASSIGN
@@ -44,6 +44,14 @@ from scanviz.engine.sizes.dims import Dims
 
 _NO_MEMORY = (Where.LOCAL, Where.NUMBER)
 UNTIL_STEPS = 1_000  # that a loop with a stop condition usually takes at most
+
+
+def shares_of(program: Program, plan: Plan, group: Sequence[int]) -> dict[int, float]:
+    """Return each instruction's share of the time of instructions that run as one, by its work."""
+    work = work_of(program, plan) if len(group) > 1 else [None] * len(program.instructions)
+    weights = weights_in(group, work)
+    total = sum(weights.values())
+    return {index: weight / total for index, weight in weights.items()}
 
 
 def work_of(

@@ -128,7 +128,7 @@ class SlowLine(Struct, frozen=True):
         return spent.most_common(1)[0][0]
 
     def spent_in(self, loop: int | None) -> int:
-        """Return the line's time in each loop, by the loop's key."""
+        """Return the line's time in a loop, or outside of loops."""
         return sum(part.own_ns for part in self.parts if part.loop == loop)
 
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from scanviz.record.graphs.graph import LoopVariableRecord
 from scanviz.record.loops import LoopRecord
 from scanviz.record.traces.model import TraceRecord
 from scanviz.render.buffers import rows_before
@@ -37,7 +36,7 @@ def with_cell_values(drawn: Drawn, side: Side, loop: LoopRecord, traces: Sequenc
     for index, variable in enumerate(loop.variables):
         last, first = (rows_held(traces, variable, index, step) for step in (total - 1, -1))
         for (of, row), name in drawn.cells.items():
-            held = row + ahead + _before(variable)
+            held = row + ahead + rows_before(variable)
             if of == index and held in last:
                 gradient = side.of and variable.name.startswith("∂") and variable.kind in _STATES
                 texts[name] = last[held], first.get(held) if gradient else None
@@ -56,7 +55,3 @@ def with_cell_values(drawn: Drawn, side: Side, loop: LoopRecord, traces: Sequenc
         entering = f"from the cost: {seed.text}" if seed is not None and not seed.is_zero else ""
         found.append(replace(node, value=value.text, note=entering) if value is not None else node)
     return found
-
-
-def _before(variable: LoopVariableRecord) -> int:
-    return 0 if variable.kind in ("sequence", "nitsot") else rows_before(variable)

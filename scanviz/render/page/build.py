@@ -184,7 +184,7 @@ def page(record: ProfileRecord, extras: Extras | None = None) -> str:
         policy=_policy(script),
         style=_asset("page.css") + _dark_pictures(),
         drawings="\n".join([*drawings, *film_drawings]),
-        data=_embedded(data),
+        data=embedded(data),
         script=script,
     )
 
@@ -212,7 +212,7 @@ def _policy(script: str) -> str:
     return f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
 
 
-def _embedded(data: Any) -> str:
+def embedded(data: Any) -> str:
     """Return JSON that is safe inside a script element."""
     text = json.dumps(data, separators=(",", ":"), allow_nan=False)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

@@ -7,7 +7,6 @@ writes them as text, never as markup.
 from __future__ import annotations
 
 import html
-import json
 from collections.abc import Iterator, Sequence
 from importlib import resources
 from string import Template
@@ -36,6 +35,7 @@ from scanviz.render.diagram.model import Cluster, Diagram
 from scanviz.render.diagram.taps import taps
 from scanviz.render.labels import short
 from scanviz.render.marks import MARK
+from scanviz.render.page.build import embedded
 from scanviz.render.row_values import RowValue, row_spans, rows_held
 
 MOST_STEPS = 200  # of a loop
@@ -81,9 +81,7 @@ def stepper_page(
     ).substitute(
         mark=MARK,
         title=html.escape(title),
-        data=json.dumps(given, separators=(",", ":")).replace(
-            "<", "\\u003c"
-        ),  # no end of a script, no comment
+        data=embedded(given),
     )
     return darkened(page) if dark else page
 
@@ -171,7 +169,7 @@ def _buffer(
     names = {node.id: node.label for node in drawn.nodes}
     place = {row: k for k, (of, row) in enumerate(key for key in drawn.cells if key[0] == index)}
     reads, writes = ((0,), ()) if variable.kind == "sequence" else taps(variable)
-    before = 0 if variable.kind in ("sequence", "nitsot") else rows_before(loop.variables[index])
+    before = rows_before(loop.variables[index])
     seeds = (
         rows_held(traces, loop.variables[index], index, -1) if side.of and variable.kind == "mitmot" else {}
     )

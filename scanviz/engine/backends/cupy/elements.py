@@ -42,6 +42,40 @@ class Elements(NamedTuple):
 INSIDE = -1
 
 
+class Registers:
+    """The registers of a step, as they lie along the axes of its kernel.
+
+    Parameters
+    ----------
+    body : Program
+        The step.
+    plan : Plan
+        Has the shapes of its registers.
+    elements : Elements
+        The axes of the kernel.
+    """
+
+    def __init__(self, body: Program, plan: Plan, elements: Elements) -> None:
+        self.body, self.plan, self.elements = body, plan, elements
+
+    def shape(self, register: int) -> Shape:
+        """Return the shape of a register."""
+        return tuple(size or 0 for size in self.plan.places[register].shape or ())
+
+    def along(self, register: int) -> tuple[int | None, ...]:
+        """Return the kernel's axis of each axis of a register; one that nothing needs lies like any."""
+        return self.elements.along.get(register, (None,) * len(self.shape(register)))
+
+    def inside(self, register: int) -> Shape:
+        """Return the sizes of the axes inside a row."""
+        pairs = zip(self.shape(register), self.along(register), strict=True)
+        return tuple(size for size, along in pairs if along == INSIDE)
+
+    def missing(self, register: int) -> list[int]:
+        """Return the kernel's axes that a register lacks."""
+        return [axis for axis in range(len(self.elements.sizes)) if axis not in self.along(register)]
+
+
 def elements_of(loop: LoopInstruction, plan: Plan) -> Elements:
     """Return the axes of a loop's step.
 

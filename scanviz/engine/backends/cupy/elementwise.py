@@ -87,9 +87,8 @@ def _formula(
 ) -> tuple[Callable[..., Any], tuple[str, ...]]:
     """Return the formula of an operation on CuPy's arrays, and the dtypes that it computes in."""
     computed, block = declaration.block(*dtypes)
-    if (
-        hasattr(xp, "ElementwiseKernel") and "float16" not in block.dtypes
-    ):  # CuPy has a type of its own for these
+    # CuPy has a type of its own for float16
+    if hasattr(xp, "ElementwiseKernel") and "float16" not in block.dtypes:
         with suppress(ScanvizNotImplementedError):  # a special function without CUDA code
             return _kernel(xp, declaration.name, block), computed
     return compiled(block, Target(xp, partial(_special, xp), {})), computed

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ from scanviz.engine.backends.cupy.elements import elements_of
 from scanviz.engine.backends.cupy.kernel import NAME, THREADS, Kernel, loop_kernel
 from scanviz.engine.backends.cupy.kernel_arguments import Argument
 from scanviz.engine.backends.cupy.kernel_draws import NotFusedError
-from scanviz.engine.backends.cupy.table import fetched
+from scanviz.engine.backends.cupy.table import fetched, is_device
 from scanviz.engine.errors import BackendError
 from scanviz.engine.ops.draws.philox import advance
 from scanviz.engine.program.instructions import is_scalar
@@ -62,12 +62,13 @@ class FusedCode:
         self._kernels: dict[tuple[bool, ...], tuple[Kernel, Launch]] = {}
         self.text = self._kernel(tuple(scalars))[0].source
 
-    @property
+    @cached_property
     def shares(self) -> list[float]:
-        """The share of each instruction in the time of a step."""
-        from scanviz.engine.backends.cupy.kernel_times import shares_of  # only for observed runs
+        """The share of each instruction in the time of a step; none for those that are not needed."""
+        from scanviz.engine.program.work import shares_of  # only for observed runs
 
-        return shares_of(self.loop.body, self.plan, elements_of(self.loop, self.plan).needed)
+        shares = shares_of(self.loop.body, self.plan, elements_of(self.loop, self.plan).needed)
+        return [shares.get(index, 0.0) for index in range(len(self.loop.body.instructions))]
 
     @property
     def function(self) -> FusedCode:
@@ -88,9 +89,7 @@ class FusedCode:
 
     def __call__(self, arena: LoopArena, first: int, last: int) -> Outcome:
         """Take steps in one launch."""
-        kernel, launch = self._kernel(
-            tuple(not hasattr(type(x), "__cuda_array_interface__") for x in arena.fixed)
-        )
+        kernel, launch = self._kernel(tuple(not is_device(value) for value in arena.fixed))
         rows = prod(kernel.sizes)
         carried = [
             value if k in kernel.blocks_per_step else self.module.xp.asarray(value).copy()
@@ -101,8 +100,12 @@ class FusedCode:
         for argument, value in zip(kernel.arguments, given, strict=True):
             numbers += [value.strides[axis] // value.itemsize for axis in argument.strides]
         # rows that steps write over: rings, and gradients that steps add to
-        over = [state for state in arena.states if state.form.wraps or state.form.is_mitmot]
-        before = [state.array.copy() for state in over] if kernel.checks else []
+        over = (
+            [state for state in arena.states if state.form.wraps or state.form.is_mitmot]
+            if kernel.checks
+            else []
+        )
+        before = [state.array.copy() for state in over]
         reports = kernel.stops or kernel.checks
         done = [self.module.xp.zeros(3, "int64")] if reports else []
         given = [np.int64(first), np.int64(last), _struct(numbers), *given, *done]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from scanviz.engine.backends.cupy.elements import INSIDE, Elements
+from scanviz.engine.backends.cupy.elements import INSIDE, Elements, Registers
 from scanviz.engine.backends.cupy.kernel_rows import Index
 from scanviz.engine.program.instructions import Program, dtype_of
 from scanviz.engine.program.plan import Plan
@@ -35,17 +35,8 @@ class Argument(NamedTuple):
     is_start: bool = False
 
 
-class KernelArguments:
+class KernelArguments(Registers):
     """The arguments of a kernel as they are added, and the names that it gives them.
-
-    Parameters
-    ----------
-    body : Program
-        The step.
-    plan : Plan
-        Has the shapes of its registers.
-    elements : Elements
-        The axes of the kernel.
 
     Attributes
     ----------
@@ -60,7 +51,7 @@ class KernelArguments:
     """
 
     def __init__(self, body: Program, plan: Plan, elements: Elements) -> None:
-        self.body, self.plan, self.elements = body, plan, elements
+        super().__init__(body, plan, elements)
         self.arguments: list[Argument] = []
         self.parameters: list[str] = []
         self.numbers = 1 + len(elements.sizes)
@@ -96,13 +87,6 @@ class KernelArguments:
         self.numbers += 1
         return f"z.of[{self.numbers - 1}]"
 
-    def along(self, register: int) -> tuple[int | None, ...]:
-        """Return the kernel's axes of a register; one that nothing needs lies like any."""
-        found = self.elements.along.get(register)
-        if found is not None:
-            return found
-        return (None,) * len(self.plan.places[register].shape or ())
-
     def count(self, kind: str, number: int) -> str:
         """Add the number of rows of a ring to the arguments and return its name."""
         name = f"{kind}{number}_rows"
@@ -125,21 +109,7 @@ class KernelArguments:
             if along == INSIDE:
                 yield f"({index[axis]}) * {name}_axis{axis}"
 
-    def inside(self, register: int) -> tuple[int, ...]:
-        """Return the sizes of a register's axes inside a row."""
-        shape = self.plan.places[register].shape or ()
-        return tuple(
-            size
-            for size, along in zip(shape, self.along(register), strict=True)
-            if along == INSIDE and size is not None
-        )
-
-    def is_whole(self, register: int) -> bool:
-        """Return whether a register has all axes of the kernel."""
-        return set(range(len(self.elements.sizes))) <= set(self.along(register))
-
     def condition(self, register: int, further: str = "") -> str:
         """Return the condition for a thread to write a value that not every thread has for itself."""
-        missing = [axis for axis in range(len(self.elements.sizes)) if axis not in self.along(register)]
-        conditions = [f"i{axis} == 0" for axis in missing] + ([further] if further else [])
+        conditions = [f"i{axis} == 0" for axis in self.missing(register)] + ([further] if further else [])
         return f"if ({' && '.join(conditions)}) " if conditions else ""

@@ -14,10 +14,10 @@ import numpy as np
 
 from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.types import TensorType
+from scanviz.engine.ops import random
 from scanviz.engine.ops.formulas.draw_checks import SAMPLERS, check_of
 from scanviz.engine.ops.formulas.draws import Draw, draw_block
 from scanviz.engine.ops.formulas.words import BLOCK_AT, STATE
-from scanviz.engine.ops.random import words_of_element
 from scanviz.engine.program.instructions import AnyInstruction, Instruction, LoopInstruction, dtype_of
 from scanviz.engine.program.plan import Plan
 from scanviz.engine.scalar.array_source import on_arrays
@@ -108,7 +108,7 @@ class Draws:
         shape = self.plan.places[draw.outputs[1]].shape
         if shape is None or None in shape:
             raise NotFusedError("the number of random numbers depends on values")
-        return -(-prod(shape) * (words_of_element(draw.op) or 8) // 8)
+        return random.blocks_of(draw.op, prod(shape))
 
     def stream(self, draw: Instruction) -> Stream:
         """Return the state that a draw reads."""
@@ -135,9 +135,7 @@ class Draws:
             word = "sv_word" if formula.words == "uint64" else "sv_half_word"
             given = [f"{word}({state}, {group} * {count} + {k})" for k in range(count)]
         dtypes = [dtype_of(self.body, number) for number in parameters_of(draw)]
-        for _ in range(
-            count
-        ):  # all elements of a group get this element's parameters: the others are not used
+        for _ in range(count):  # all elements of a group get this one's parameters: the others are not used
             given += [
                 converted(text, dtype, block.dtypes[len(given) + k])
                 for k, (text, dtype) in enumerate(zip(parameters, dtypes, strict=True))
@@ -178,7 +176,7 @@ class Draws:
 
 def is_draw(instruction: AnyInstruction) -> TypeGuard[Instruction]:
     """Return whether an instruction draws numbers."""
-    return isinstance(instruction, Instruction) and instruction.op.declaration.name.startswith("draw_")
+    return isinstance(instruction, Instruction) and random.is_draw(instruction.op)
 
 
 def formula_of(op: Op) -> Draw | None:

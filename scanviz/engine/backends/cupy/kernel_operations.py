@@ -11,6 +11,7 @@ import numpy as np
 from scanviz.engine.backends.cupy.kernel_draws import NotFusedError, is_draw, parameters_of
 from scanviz.engine.backends.cupy.kernel_rows import Index, StepNode, StepRows, digit
 from scanviz.engine.backends.cupy.kernel_support import KERNEL, How, how_of
+from scanviz.engine.graph.axes import same_ends
 from scanviz.engine.graph.types import BOOLEAN
 from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
 from scanviz.engine.ops.index_pattern import INPUT, IndexParameters
@@ -56,7 +57,7 @@ class Operations(StepRows):
 
     def _elementwise(self, instruction: Instruction, index: Index) -> str:
         result = instruction.outputs[0]
-        given = [self.element(number, self.beside(number, result, index)) for number in instruction.inputs]
+        given = [self.element(number, self.beside(number, index)) for number in instruction.inputs]
         dtypes = [self.dtype(number) for number in instruction.inputs]
         declaration = instruction.op.declaration
         if not isinstance(declaration, ElementwiseDeclaration) or declaration.name == "cast":
@@ -70,9 +71,7 @@ class Operations(StepRows):
         drawn = draw.outputs[1]
         stream = self.draws.stream(draw)
         state = f"({self.draws.state(draw, self.stream(stream.kind, stream.number))})"
-        parameters = [
-            self.element(number, self.beside(number, drawn, index)) for number in parameters_of(draw)
-        ]
+        parameters = [self.element(number, self.beside(number, index)) for number in parameters_of(draw)]
         fits = self.draws.check(draw, parameters)
         value = self.draws.value(
             draw, state, f"(unsigned long long){self.whole_flat(drawn, index)}", parameters
@@ -100,14 +99,12 @@ class Operations(StepRows):
         elif name == "reshape":
             self.see(result, lambda index: self.element(given, self._reshaped(given, result, index)))
         else:  # broadcast at most
-            self.see(result, lambda index: self.element(given, self.beside(given, result, index)))
+            self.see(result, lambda index: self.element(given, self.beside(given, index)))
 
     def _reshaped(self, given: int, result: int, index: Index) -> Index:
         """Return the place in an array of a place in its reshaped form; first and last axes that stay are passed on."""
         old, new = self.shape(given), self.shape(result)
-        most = min(len(old), len(new))
-        first = next((k for k in range(most) if old[k] != new[k]), most)
-        last = next((k for k in range(most - first) if old[-1 - k] != new[-1 - k]), most - first)
+        first, last = same_ends(old, new)
         flat = "0"
         for place, size in zip(index[first : len(new) - last], new[first : len(new) - last], strict=True):
             if size != 1:
@@ -298,7 +295,7 @@ class Operations(StepRows):
         least = literal(np.finfo(dtype).min, dtype)
 
         def less_largest(index: Index) -> str:
-            most = self.element(largest, self.beside(largest, shifted, index))
+            most = self.element(largest, self.beside(largest, index))
             return f"{self.element(floats, index)} - ({most} < {least} ? {least} : {most})"
 
         self.map(shifted, less_largest)
@@ -306,7 +303,7 @@ class Operations(StepRows):
         self._fold("sum", total, powers, axes, keeps=True)
 
         def sum_of(index: Index) -> str:
-            found = self.element(total, self.beside(total, result, index))
+            found = self.element(total, self.beside(total, index))
             one = literal(np.dtype(dtype).type(1), dtype)
             return f"({found} < {one} ? {one} : {found})"
 
@@ -335,8 +332,8 @@ class Operations(StepRows):
             stack = index[: len(index) - rows - columns]
             left = (*stack, *index[len(stack) : len(stack) + rows], k)
             right = (*stack, k, *index[len(index) - columns :]) if columns else (*stack, k)
-            a = self.element(one, _broadcast(left, first))
-            b = self.element(other, _broadcast(right, second))
+            a = self.element(one, self.beside(one, left))
+            b = self.element(other, self.beside(other, right))
             return primitive(
                 "multiply",
                 [converted(a, self.dtype(one), dtype), converted(b, self.dtype(other), dtype)],
@@ -368,11 +365,6 @@ def _folded_axes(
         return [axis for axis, (old, new) in enumerate(zip(given, made, strict=True)) if old != new]
     axes = instruction.op.parameters.axes
     return [axis % len(given) for axis in axes] if axes is not None else list(range(len(given)))
-
-
-def _broadcast(index: Index, shape: Sequence[int]) -> Index:
-    places = index[len(index) - len(shape) :]
-    return tuple("0" if size == 1 else place for size, place in zip(shape, places, strict=True))
 
 
 def _skipped(left: Iterator[str]) -> str:

@@ -13,7 +13,7 @@ from math import prod
 
 import numpy as np
 
-from scanviz.engine.backends.cupy.elements import INSIDE, Elements
+from scanviz.engine.backends.cupy.elements import INSIDE, Elements, Registers
 from scanviz.engine.backends.cupy.kernel_draws import Draws
 from scanviz.engine.program.instructions import Program, dtype_of
 from scanviz.engine.program.plan import Plan
@@ -65,17 +65,13 @@ class StepNode:
         self.is_shared = kind == "fold" and bool(inside)
 
 
-class StepRows:
+class StepRows(Registers):
     """The nodes of a step.
 
     Parameters
     ----------
-    body : Program
-        The step.
-    plan : Plan
-        Has the shapes of its registers.
-    elements : Elements
-        The axes of the kernel.
+    body, plan, elements
+        As of :class:`~scanviz.engine.backends.cupy.elements.Registers`.
     draws : Draws
         The draws of the step.
     functions : CudaFunctions
@@ -108,7 +104,7 @@ class StepRows:
         functions: CudaFunctions,
         stream: Callable[[str, int], str],
     ) -> None:
-        self.body, self.plan, self.elements = body, plan, elements
+        super().__init__(body, plan, elements)
         self.draws, self.functions, self.stream = draws, functions, stream
         self.is_used = any(INSIDE in along for along in elements.along.values())
         self.by_one = "if (threadIdx.x == 0) " if self.is_used else ""
@@ -119,10 +115,8 @@ class StepRows:
         self._shared: list[str] = []
         self._views: dict[int, Text] = {}
         self._nodes: dict[int, StepNode] = {}
-        self._names: dict[int, str] = {}
         self._extra: dict[int, tuple[tuple[int, ...], str, tuple[int | None, ...]]] = {}
         self._order: list[StepNode] = []
-        self._known: set[int] = set()  # registers that do not change from step to step
         self._tail: list[tuple[int, Callable[[str], list[str]]]] = []
         self._reading: set[tuple[StepNode, Index]] | None = None
         self._pass = -1
@@ -134,11 +128,7 @@ class StepRows:
 
     def shape(self, register: int) -> tuple[int, ...]:
         """Return the shape of a register."""
-        if register in self._extra:
-            return self._extra[register][0]
-        shape = self.plan.places[register].shape
-        assert shape is not None
-        return tuple(size or 0 for size in shape)
+        return self._extra[register][0] if register in self._extra else super().shape(register)
 
     def dtype(self, register: int) -> str:
         """Return the dtype of a register."""
@@ -146,14 +136,7 @@ class StepRows:
 
     def along(self, register: int) -> tuple[int | None, ...]:
         """Return the kernel's axis of each axis of a register."""
-        if register in self._extra:
-            return self._extra[register][2]
-        return self.elements.along.get(register, (None,) * len(self.shape(register)))
-
-    def inside(self, register: int) -> tuple[int, ...]:
-        """Return the sizes of the axes inside a row."""
-        pairs = zip(self.shape(register), self.along(register), strict=True)
-        return tuple(size for size, along in pairs if along == INSIDE)
+        return self._extra[register][2] if register in self._extra else super().along(register)
 
     def loop_index(self, register: int) -> Index:
         """Return the place of the element ``e`` of a pass over a register."""
@@ -200,7 +183,6 @@ class StepRows:
     def name(self, register: int, text: str) -> None:
         """Let a register be a number that all threads have."""
         self._views[register] = lambda index: text
-        self._known.add(register)
 
     def see(self, register: int, text: Text) -> None:
         """Let elements of a register be read where they lie."""
@@ -213,7 +195,7 @@ class StepRows:
         node = self._nodes[register]
         if self._reading is not None:
             self._reading.add((node, index))
-        name = self._names[register]
+        name = self.new_name(register)
         if not node.inside or (node.number == self._pass and index == self.loop_index(register)):
             return name
         return f"{name}_all[{self.flat(register, index)}]"
@@ -234,7 +216,6 @@ class StepRows:
         self._order.append(node)
         if node.kind in ("map", "fold"):
             self._nodes[node.register] = node
-            self._names[node.register] = self.new_name(node.register)
 
     def map(self, register: int, text: Text, is_invariant: bool = False) -> None:
         """Add a node whose elements are computed one by one."""
@@ -252,8 +233,8 @@ class StepRows:
                 del self._nodes[register]
                 self.name(register, name)
 
-    def beside(self, number: int, result: int, index: Index) -> Index:
-        """Return the place in an operand of a place in the result, broadcast from the last axis on."""
+    def beside(self, number: int, index: Index) -> Index:
+        """Return the place in an operand of a place in a result, broadcast from the last axis on."""
         shape = self.shape(number)
         places = index[len(index) - len(shape) :]
         return tuple("0" if size == 1 else place for size, place in zip(shape, places, strict=True))
@@ -296,11 +277,11 @@ class StepRows:
             self._reading = node.reads
             node.lines()
         self._reading = None
-        for members in self._passes():
-            for node in members:
-                for read, _ in node.reads:
-                    if read.inside and read.number != node.number:
-                        read.is_shared = True
+        passes = self._passes()
+        for node in self._order:
+            for read, _ in node.reads:
+                if read.inside and read.number != node.number:
+                    read.is_shared = True
         # numbers of the tail may be elements of a row
         self._reading = tail = set[tuple[StepNode, Index]]()
         for register, _ in self._tail:
@@ -310,8 +291,10 @@ class StepRows:
             read.is_shared = read.is_shared or bool(read.inside)
         for node in self._order:
             if node.is_shared:
-                self.share(f"{self._names[node.register]}_all", prod(node.inside), self.dtype(node.register))
-        for members in self._written_passes:
+                self.share(
+                    f"{self.new_name(node.register)}_all", prod(node.inside), self.dtype(node.register)
+                )
+        for members in passes:
             self._write(members)
         self._pass = -1
         for register, lines in self._tail:
@@ -329,7 +312,6 @@ class StepRows:
                 found.append([])
             node.number = len(found) - 1
             found[-1].append(node)
-        self._written_passes = found
         return found
 
     def _next(self, left: Sequence[StepNode], found: Sequence[Sequence[StepNode]]) -> StepNode:
@@ -376,7 +358,7 @@ class StepRows:
         for node in members:
             self.step += [f"  {line}" for line in node.lines()]
             if node.is_shared:
-                name = self._names[node.register]
+                name = self.new_name(node.register)
                 self.step.append(f"  {name}_all[e] = {name};")
         self.step += ["}", "__syncthreads();"]
 

@@ -47,7 +47,6 @@ class Slots:
         self.begin_step: list[str] = []
         self.after_step: list[str] = []
         self.after: list[str] = []
-        self.stores: list[str] = []  # of values that are no rows
 
     def read_slots(self) -> None:
         """Read the loop's inputs."""
@@ -137,7 +136,7 @@ class Slots:
         name = self.given.array("state", k, written, written=True)
         rows = self.given.count("state", k) if wraps(state) else None
         source = name
-        if wraps(state) and not self.given.is_whole(written):
+        if wraps(state) and self.given.missing(written):
             source = self.given.array("state", k, written, start=True)
         first = [
             f"{_place(f'{state.offset} + first + {j - state.offset}', rows)} * {source}_row"
@@ -182,7 +181,7 @@ class Slots:
     def _mitmot(self, k: int, state: StateSlot) -> None:
         """Keep the rows between the first and the last tap of a mitmot in registers, if they have no inside."""
         register = state.writes[0][1]
-        if not self.given.is_whole(register) and prod(self.elements.sizes) != 1:
+        if self.given.missing(register) and prod(self.elements.sizes) != 1:
             raise NotFusedError("rows of a mitmot are smaller than those of other values")
         low, high = _span(state)
         if high - low >= MOST_ROWS:
@@ -202,7 +201,7 @@ class Slots:
     def _carry(self, k: int, read: int, write: int) -> None:
         made = TYPES[dtype_of(self.body, write)]
         name = self.given.array("carry", k, write, written=True)
-        source = name if self.given.is_whole(write) else self.given.array("carry", k, write, start=True)
+        source = self.given.array("carry", k, write, start=True) if self.given.missing(write) else name
         if self.given.inside(write):
             self._shared_rows(name, write, 1, ["0"], source)
             self._see_shared(name, write, 2, 0, read)
@@ -263,23 +262,9 @@ class Slots:
         place = _place(f"{state.offset} + t", rows)
         after = [f"{_place(f't + {j}', rows)} * {name}_row" for j in range(state.offset)]
         if self.given.inside(register):
-            index = self.rows.loop_index(register)
-            flat = self.rows.flat(register, index)
-            count = prod(self.given.inside(register))
-            self.begin_step.append(
-                f"const int {name}_next = {self._slot(state.offset + 1, state.offset, 't')} * {count};"
+            self._write_shared(
+                name, register, [] if in_step else after, place if in_step else "", state.offset
             )
-            self._store_row(
-                name if in_step else "", place, register, held=f"{name}_held[{name}_next + {flat}]"
-            )
-            if not in_step:
-                for j, at in enumerate(after):
-                    steps = " + ".join([at, *self.given.steps(name, register, index)])
-                    slot = f"{self._slot(state.offset + 1, j, 't')} * {count} + {flat}"
-                    self.after += [
-                        self.rows.over(self.given.inside(register)),
-                        f"  {self.given.condition(register)}{name}[{steps}] = {name}_held[{slot}];",
-                    ]
             return
         if in_step:
             self._store_row(name, place, register)
@@ -294,6 +279,24 @@ class Slots:
             held = [f"{name}_{j}" for j in range(state.offset)]
             self.after_step += [f"{row} = {following};" for row, following in pairwise(held)]
             self.after_step.append(f"{held[-1]} = {name}_new;")
+
+    def _write_shared(
+        self, name: str, register: int, after: Sequence[str], place: str = "", offset: int = 1
+    ) -> None:
+        """Write the next of the rows in shared memory.
+
+        It goes to its ``place`` of the result in the step, or the last ``offset`` rows go to theirs after the last step.
+        """
+        index, inside = self.rows.loop_index(register), self.given.inside(register)
+        flat, count = self.rows.flat(register, index), prod(inside)
+        self.begin_step.append(f"const int {name}_next = {self._slot(offset + 1, offset, 't')} * {count};")
+        held = f"{name}_held[{name}_next + {flat}]"
+        self._store_row(name if place else "", place, register, held=held)
+        for j, at in enumerate(after):
+            steps = " + ".join([at, *self.given.steps(name, register, index)])
+            slot = f"{self._slot(offset + 1, j, 't')} * {count} + {flat}"
+            guard = self.given.condition(register)
+            self.after += [self.rows.over(inside), f"  {guard}{name}[{steps}] = {name}_held[{slot}];"]
 
     def _new(self, name: str, register: int) -> None:
         """Name the new value of a carry."""
@@ -326,15 +329,7 @@ class Slots:
     def _write_carry(self, k: int, register: int) -> None:
         name = f"carry{k}"
         if self.given.inside(register):
-            index = self.rows.loop_index(register)
-            flat, count = self.rows.flat(register, index), prod(self.given.inside(register))
-            self.begin_step.append(f"const int {name}_next = {self._slot(2, 1, 't')} * {count};")
-            self._store_row("", "", register, held=f"{name}_held[{name}_next + {flat}]")
-            steps = " + ".join(["0", *self.given.steps(name, register, index)])
-            self.after += [
-                self.rows.over(self.given.inside(register)),
-                f"  {self.given.condition(register)}{name}[{steps}] = {name}_held[{self._slot(2, 0, 't')} * {count} + {flat}];",
-            ]
+            self._write_shared(name, register, ["0"])
             return
         self._new(name, register)
         self.after_step.append(f"{name}_now = {name}_new;")

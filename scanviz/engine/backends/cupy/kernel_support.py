@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import NamedTuple
 
+from scanviz.engine.backends.cupy.kernel_draws import formula_of
 from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.nodes import Apply
 from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
@@ -78,9 +79,4 @@ def why_not(op: Op) -> str | None:
     declaration = op.declaration
     if isinstance(declaration, ElementwiseDeclaration) or declaration.name in KERNEL or op.facts.size == "is":
         return None
-    if declaration.name.startswith("draw_"):
-        from scanviz.engine.backends.cupy.kernel_draws import formula_of  # few loops draw
-
-        if formula_of(op) is not None:
-            return None
-    return f"`{op.name}` has no code in a kernel"
+    return None if formula_of(op) is not None else f"`{op.name}` has no code in a kernel"

@@ -10,14 +10,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scanviz.engine.cost import weights_in
 from scanviz.engine.observation.events import StepSeries
-from scanviz.engine.program.work import work_of
 
 if TYPE_CHECKING:
     from scanviz.engine.observation.stamps import Clock
-    from scanviz.engine.program.instructions import LoopInstruction, Program
-    from scanviz.engine.program.plan import Plan
+    from scanviz.engine.program.instructions import LoopInstruction
 
 MOST_STEPS = 1 << 14  # more steps have one time together, and no times of operations
 
@@ -61,10 +58,3 @@ class KernelStamps:
         operations = np.array(self._shares)[:, None] * times
         copies = np.zeros(steps, np.int64)
         return StepSeries(loop.key, first, times, operations, copies, stamp_ns=0.0)
-
-
-def shares_of(body: Program, plan: Plan, needed: Sequence[int]) -> list[float]:
-    """Return the share of each instruction in the time of a step, by its work; none for those that are not needed."""
-    weights = weights_in(needed, work_of(body, plan))
-    total = sum(weights.values())
-    return [weights.get(index, 0) / max(total, 1) for index in range(len(body.instructions))]

@@ -20,7 +20,7 @@ from scanviz.engine.ops import random
 from scanviz.engine.ops.draws.parameters import PROBABILITY_TOLERANCE
 from scanviz.engine.ops.formulas.draw_checks import SAMPLERS, check_of
 from scanviz.engine.ops.formulas.draws import draw_block
-from scanviz.engine.ops.random import words_of_element
+from scanviz.engine.ops.random import blocks_of
 from scanviz.engine.program.instructions import Instruction, dtype_of
 
 
@@ -42,8 +42,7 @@ def _write(step: Step, instruction: Instruction, writer: DrawWriter) -> None:
     assert target is not None
 
     def write() -> list[Value]:
-        blocks = -(-writer.count * (words_of_element(instruction.op) or 8) // 8)
-        return writer.write(target, blocks)
+        return writer.write(target, blocks_of(instruction.op, writer.count))
 
     step.where(writer.checked(), instruction, "a parameter may be out of range", write)
 

@@ -26,7 +26,7 @@ from scanviz.engine.backends.source.executable import SourceExecutable
 from scanviz.engine.backends.source.runners import all_made
 from scanviz.engine.graph.nodes import Array
 from scanviz.engine.observation.levels import RUNS, ProbeLevel
-from scanviz.engine.program.instructions import LoopInstruction, Program, all_loops, has_branches
+from scanviz.engine.program.instructions import LoopInstruction, all_loops, has_branches
 from scanviz.engine.program.plan import Emits, Plan, chains, plan_loop
 from scanviz.engine.program.shapes import ConcreteShape
 from scanviz.engine.runtime.address import address
@@ -236,7 +236,10 @@ class NativeCode:
 
     @cached_property
     def _shares(self) -> list[list[tuple[int, float]]]:
-        return [_shares(self.loop.body, self.plan, group) for group in self.arguments.stamped[1:-1]]
+        from scanviz.engine.program.work import shares_of  # only needed while observed
+
+        groups = self.arguments.stamped[1:-1]
+        return [list(shares_of(self.loop.body, self.plan, group).items()) for group in groups]
 
 
 def _of_variant(
@@ -247,16 +250,6 @@ def _of_variant(
         return "plain"
     plain = known.get(Kind("plain"))
     return "strip_mined" if variant == "steps" and plain is not None and plain[1].strip_mined else "timed"
-
-
-def _shares(program: Program, plan: Plan, group: Sequence[int]) -> list[tuple[int, float]]:
-    """Return each instruction's share of a group's time, by its work."""
-    from scanviz.engine.cost import weights_in  # only needed while observed
-    from scanviz.engine.program.work import work_of
-
-    work = work_of(program, plan) if len(group) > 1 else [None] * len(program.instructions)
-    weights = weights_in(group, work)
-    return [(index, weight / sum(weights.values())) for index, weight in weights.items()]
 
 
 class NativeSpecialised(Specialised):

@@ -134,6 +134,8 @@ class FunctionRecord(Strict, frozen=True):
         Parts of its calls beside its Program.
     origin : str
         In a profile merged from several, the name of that which it comes from; else empty.
+    tier_reason : str
+        The reason for the tier if it was chosen for the arguments of a call; else empty.
     """
 
     key: int
@@ -152,6 +154,7 @@ class FunctionRecord(Strict, frozen=True):
     measures: dict[str, float] = field(default_factory=dict)
     call_parts: CallPartsRecord = field(default_factory=CallPartsRecord)
     origin: str = ""
+    tier_reason: str = ""
 
     @property
     def graph(self) -> GraphSnapshot | None:

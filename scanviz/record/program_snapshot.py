@@ -64,6 +64,7 @@ def function_record(event: CompiledFunction) -> FunctionRecord:
         backend=event.backend,
         build_ns={stage: max(0, int(spent)) for stage, spent in event.build_ns.items()},
         operations=_operations(event.program),
+        tier_reason=event.tier_reason,
     )
 
 

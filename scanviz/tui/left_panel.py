@@ -14,7 +14,7 @@ from textual.containers import Vertical
 from textual.events import Resize
 from textual.widgets import Tree
 
-from scanviz.profiler.report.loops import headings
+from scanviz.profiler.report.loops import headings, tier
 from scanviz.profiler.report.units import counted, duration, share, size
 from scanviz.record.graphs.graph import LoopVariableRecord
 from scanviz.record.loops import LoopRecord
@@ -146,7 +146,7 @@ def _of_function(function: FunctionRecord, width: int) -> Iterator[Text]:
         yield _line("rewrites", counted(len(function.rewrites.applications), "application") + " (5)")
     for words in headings(function):
         yield _line("", words)
-    yield _line("on", sanitize(function.backend))
+    yield _line("on", tier(function))
 
 
 def _heading(name: str, place: str, width: int) -> Text:

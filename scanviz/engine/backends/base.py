@@ -121,7 +121,7 @@ class Backend(Protocol):
     One that cannot run every operation also has a method ``supports(instruction, program)`` (:data:`Supports`,
     :func:`supported_by`); printed Programs show what it refuses.  One that compiles whole loops also has a method
     ``why_no_code(node)``: why an operation has no code in them, None where it has; rewrites then keep elementwise work and draws in
-    the step.
+    the step.  One that takes arrays of a device has ``owns(array)``: whether an array is of its library.
     """
 
     name: str

@@ -6,7 +6,7 @@ first.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +16,10 @@ from scanviz.engine.graph.nodes import Array, Variable, describe
 
 if TYPE_CHECKING:
     from scanviz.engine.graph.nodes import Array
+
+
+class RunsOnDevice(Exception):  # noqa: N818  # a signal, no error
+    """Signals that arguments lie on a device, where a tier can run the call."""
 
 
 class Binding:
@@ -31,13 +35,30 @@ class Binding:
         The tier.
     takes_device_arrays : bool
         Whether the tier reads arrays in GPU memory.
+    runs_elsewhere : callable, optional
+        Whether another tier takes a call with these arrays on a device.
     """
 
-    __slots__ = ("_backend", "_inputs", "_name", "_position", "_takes_device_arrays", "_usual")
+    __slots__ = (
+        "_backend",
+        "_inputs",
+        "_name",
+        "_position",
+        "_runs_elsewhere",
+        "_takes_device_arrays",
+        "_usual",
+    )
 
-    def __init__(self, name: str, inputs: list[In], backend: str, takes_device_arrays: bool) -> None:
+    def __init__(
+        self,
+        name: str,
+        inputs: list[In],
+        backend: str,
+        takes_device_arrays: bool,
+        runs_elsewhere: Callable[[list[Any]], bool] | None = None,
+    ) -> None:
         self._name, self._inputs, self._backend = name, inputs, backend
-        self._takes_device_arrays = takes_device_arrays
+        self._takes_device_arrays, self._runs_elsewhere = takes_device_arrays, runs_elsewhere
         self._usual = [given.usual for given in inputs]
         self._position = {given.name: k for k, given in enumerate(inputs) if given.name}
 
@@ -48,6 +69,8 @@ class Binding:
         ------
         ScanvizTypeError
             If a value is surplus, missing, duplicate, unknown, of another type, or in memory that the tier cannot read.
+        RunsOnDevice
+            If another tier takes the call.
         """
         inputs = self._inputs
         if not named and len(values) == len(inputs):  # the usual case
@@ -87,16 +110,19 @@ class Binding:
         return self._on_host([value for value in slots if value is not None])
 
     def _on_host(self, arrays: list[Array]) -> list[Array]:
-        """Return the arguments of a call; refuse device arrays unless the backend takes them."""
-        for given, value in zip(self._inputs, arrays, strict=True):
-            if type(value) is not np.ndarray and not self._takes_device_arrays and is_on_device(value):
-                raise ScanvizTypeError.here(
-                    f"input {given.label} of `{self._name}` was given an array on a device, and "
-                    f"the backend {self._backend!r} runs on the host",
-                    expected="a NumPy array",
-                    fix="value.get(), or scanviz.function(…, mode='cupy')",
-                )
-        return arrays
+        """Return the arguments of a call; refuse device arrays unless this backend or another takes them."""
+        if self._takes_device_arrays or not any(map(is_on_device, arrays)):
+            return arrays
+        there = list(filter(is_on_device, arrays))
+        if self._runs_elsewhere is not None and self._runs_elsewhere(there):
+            raise RunsOnDevice
+        given = next(given for given, value in zip(self._inputs, arrays, strict=True) if value is there[0])
+        raise ScanvizTypeError.here(
+            f"input {given.label} of `{self._name}` was given an array on a device, and "
+            f"the backend {self._backend!r} runs on the host",
+            expected="a NumPy array",
+            fix="value.get(), or scanviz.function(…, mode='cupy')",
+        )
 
 
 def is_on_device(value: Any) -> bool:

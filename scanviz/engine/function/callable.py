@@ -7,11 +7,14 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from scanviz.engine import observe
 from scanviz.engine.backends.base import KeepsShared
-from scanviz.engine.backends.registry import resolve
+from scanviz.engine.backends.registry import availability, resolve
+from scanviz.engine.building import building
 from scanviz.engine.display import Shown
-from scanviz.engine.function.arguments import Binding, In, to_host
+from scanviz.engine.function.arguments import Binding, In, RunsOnDevice, to_host
 from scanviz.engine.function.memory import Memory, constants_of, unshared
 from scanviz.engine.function.names import with_distinct_names
 from scanviz.engine.graph.shared import set_values, values_of
@@ -37,6 +40,8 @@ if TYPE_CHECKING:
     from scanviz.engine.rewrites.level import Refused, WhyNoCode
     from scanviz.engine.rewrites.pipeline import Application
 
+
+DEVICE_TIER = "cupy"  # runs calls of the default mode whose arrays lie on a device
 
 _keys = itertools.count(1)
 # Hooks called before each call with its inputs and the values of its shared variables; usually empty.
@@ -96,7 +101,10 @@ class Function(Shown):
         if isinstance(executable, KeepsShared):
             executable.share(len(spec.inputs), len(spec.outputs))
             self._shared_values, self._store = executable.shared_values, executable.store
-        self._arguments = Binding(spec.name, spec.inputs, self.backend, takes_device_arrays).arrays
+        runs_elsewhere = self._runs_on_device if self.backend == "auto" else None
+        self._arguments = Binding(
+            spec.name, spec.inputs, self.backend, takes_device_arrays, runs_elsewhere
+        ).arrays
         self._gives_own = bool(getattr(executable, "gives_own", False))
         self._constants = Memory(constants_of(program))
         self._borrowed = [*(False for _ in spec.updates), *(output.borrow for output in spec.outputs)]
@@ -106,6 +114,7 @@ class Function(Shown):
         self._is_alone = not spec.shared and not spec.updates  # it shares no state with others
         self._observed: ObservedCalls | None = None
         self._making = lock()
+        self._for_device: Function | None = None
         self.profile_observer: Any = None
         asked = spec.profile or any(loop.profile for loop, _ in all_loops(program))
         if asked and observe.PROFILER:
@@ -212,9 +221,31 @@ class Function(Shown):
         observers = observe.observers()
         if self.profile_observer is not None:
             observers = (*observers, self.profile_observer)
-        if not observers:
-            return self._given(self._arguments(values, named), None)
-        return (self._observed or self._observable()).call(values, named, observers)
+        try:
+            if not observers:
+                return self._given(self._arguments(values, named), None)
+            return (self._observed or self._observable()).call(values, named, observers)
+        except RunsOnDevice:
+            pass  # errors of the call below have nothing to do with it
+        return (self._for_device or self._built_for_device())(*values, **named)
+
+    def _runs_on_device(self, arrays: list[Any]) -> bool:
+        """Return whether the device's tier takes a call with these arrays: they are its own, and it works."""
+        owns = getattr(resolve(DEVICE_TIER), "owns", None)
+        if owns is None or not all(map(owns, arrays)):
+            return False
+        return self._for_device is not None or availability(DEVICE_TIER).works
+
+    def _built_for_device(self) -> Function:
+        """Return this function for arrays on the device, built at the first call with such arrays."""
+        with self._making, building("function"):
+            if self._for_device is None:
+                mode = type(self.spec.mode)(DEVICE_TIER, self.spec.mode.rewrites)
+                built = Function(replace(self.spec, mode=mode, tier_reason="the inputs lie on the device"))
+                built.profile_observer = self.profile_observer
+                self._for_device = built
+        self._for_device.notify_compiled()
+        return self._for_device
 
     def _observable(self) -> ObservedCalls:
         """Return the observed calls of this function, created at the first one: most programs run unobserved."""

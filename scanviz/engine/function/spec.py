@@ -29,6 +29,7 @@ class FunctionSpec(Struct, frozen=True, eq=False):
     mode: Mode
     where: SourceLine | None
     profile: bool
+    tier_reason: str = ""  # why it runs on its tier, if no user chose that
 
     def structured(self, outputs: list[Array]) -> Any:
         """Return the outputs of a call in the requested structure: a single value, a list or tuple, a dict, or None."""

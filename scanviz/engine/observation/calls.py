@@ -217,7 +217,10 @@ class ObservedCalls:
             if observer in self._notified:  # by another thread meanwhile
                 return
             f = self.function
-            observer.compiled(CompiledFunction(f.key, f.name, f, f.program, f.backend, f.build_ns, f.where))
+            event = CompiledFunction(
+                f.key, f.name, f, f.program, f.backend, f.build_ns, f.where, f.spec.tier_reason
+            )
+            observer.compiled(event)
             self._notified.add(observer)
 
     def _run_observed(self, arrays: list[Array], probe: Probe) -> list[Array]:

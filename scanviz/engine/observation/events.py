@@ -38,6 +38,8 @@ class CompiledFunction(NamedTuple):
         Nanoseconds of each build stage (``rewrite``, ``lower``, ``compile``).
     where : object
         Source line of the ``function(...)`` call.
+    tier_reason : str
+        The reason for the tier if it was chosen for the arguments of a call; else empty.
     """
 
     key: int
@@ -47,6 +49,7 @@ class CompiledFunction(NamedTuple):
     backend: str
     build_ns: dict[str, int]
     where: object
+    tier_reason: str = ""
 
 
 class StepSeries(Struct):

@@ -57,6 +57,8 @@ def function_lines(
         later = (function.call_times.total_ns - function.first_ns) / (function.calls - 1)
         facts.append(f"first {duration(function.first_ns)}, then {duration(later)} per call")
     facts += headings(function)
+    if function.tier_reason:
+        facts.append(f"on {tier(function)}")
     if function.errors:
         facts.append(f"{amount(function.errors)} failed")
     if function.running:
@@ -174,6 +176,12 @@ def loop_lines(
             for tier in loop.tiers
         )
     return lines
+
+
+def tier(function: FunctionRecord) -> str:
+    """Return the tier of a function, with the reason if it was chosen for the arguments of a call."""
+    reason = f", as {sanitize(function.tier_reason)}" if function.tier_reason else ""
+    return sanitize(function.backend) + reason
 
 
 def headings(record: LoopRecord | FunctionRecord) -> list[str]:

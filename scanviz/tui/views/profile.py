@@ -11,7 +11,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.widgets import DataTable
 
-from scanviz.profiler.report.loops import headings
+from scanviz.profiler.report.loops import headings, tier
 from scanviz.profiler.report.roofline import limits_in_words
 from scanviz.profiler.report.tails import tail_lines
 from scanviz.profiler.report.units import counted, duration, quantity, share
@@ -278,7 +278,7 @@ def function_summary(function: FunctionRecord) -> Text:
     ]
     parts += headings(function)
     built = ", ".join(f"{sanitize(stage)} {duration(spent)}" for stage, spent in function.build_ns.items())
-    text.append(f"  {' · '.join(parts)} · on {sanitize(function.backend)}", style="not bold")
+    text.append(f"  {' · '.join(parts)} · on {tier(function)}", style="not bold")
     return text.append(f"\nbuilt in: {built}", style="not bold") if built else text
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import re
+import sys
 from typing import Any
 
 from scanviz.engine.backends.base import Availability, Executable, supported_by
@@ -78,6 +79,10 @@ class CupyBackend:
         if missing:
             return Availability(False, f"CuPy does not find {', '.join(missing)}", INSTALL, version)
         return Availability(True, "CuPy, one call an operation", version=version)
+
+    def owns(self, array: object) -> bool:
+        """Return whether an array is one of CuPy's."""
+        return isinstance(array, getattr(sys.modules.get("cupy"), "ndarray", ()))
 
     def compile(self, program: Program) -> Executable:
         """Return an executable of a program.

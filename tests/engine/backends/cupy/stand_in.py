@@ -3,7 +3,7 @@
 from scanviz.engine.backends import registry
 from scanviz.engine.backends.base import Availability
 from scanviz.engine.backends.cupy import CupyBackend, compile_for
-from tests.engine.backends.cupy.fake_cupy import FakeCupy
+from tests.engine.backends.cupy.fake_cupy import FakeArray, FakeCupy
 from tests.support.host_kernels import HostLauncher
 
 LIBRARY = FakeCupy()
@@ -17,6 +17,9 @@ class StandInBackend(CupyBackend):
 
     def availability(self):
         return Availability(True, "a stand-in for CuPy")
+
+    def owns(self, array):
+        return isinstance(array, FakeArray)
 
     def compile(self, program):
         return compile_for(program, LIBRARY, self.name)

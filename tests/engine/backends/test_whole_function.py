@@ -12,6 +12,7 @@ from scanviz.engine.backends.whole_function import WholeCalls
 from scanviz.engine.config import config
 from scanviz.engine.errors import ScanvizIndexError, ScanvizValueError
 from scanviz.profiler.recording.session import profile
+from tests.support.at_once import at_once
 from tests.support.between_guards import between_guards
 
 pytestmark = pytest.mark.skipif(
@@ -80,6 +81,15 @@ def test_whole_function_code_begins_at_a_reproducible_call(pays_after):
         f, _ = slope()
         counts.append(next(k for k in range(1000) if f(PLACE, ROWS) and is_whole(f)))
     assert counts[0] == counts[1] > 60
+
+
+def test_calls_in_threads_are_not_compiled_whole_after_fewer_calls(pays_after):
+    pays_after(1e-2)
+    f, _ = slope()
+    alone = next(k for k in range(1000) if f(PLACE, ROWS) and is_whole(f))
+    g, _ = slope()
+    at_once([lambda: [g(PLACE, ROWS) for _ in range(alone // 6 - 1)]] * 6)
+    assert not is_whole(g)
 
 
 def test_numbers_of_steps_are_counted_apart_like_shapes():

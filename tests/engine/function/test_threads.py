@@ -9,9 +9,13 @@ import pytest
 import scanviz
 from scanviz import function, scan, shared
 from scanviz import tensor as T
+from scanviz.engine.backends import registry
 from scanviz.engine.observe import Observer, observed_by
 from tests.support.at_once import at_once
 
+needs_llvm = pytest.mark.skipif(
+    not registry.availability("native").works, reason=registry.availability("native").why
+)
 FIRST = """
 import threading
 from scanviz import function, grad, scan, tensor as T
@@ -91,15 +95,25 @@ def test_an_observer_gets_a_function_once_and_before_any_call():
         assert text.events.count("begin") == 6
 
 
-def test_buffers_kept_between_calls_are_used_by_one_call_at_a_time():
+@pytest.mark.parametrize(
+    "mode, pays_after, calls",
+    [
+        ("numpy", 1.0, 8),
+        pytest.param("native", 1.0, 40, marks=needs_llvm),
+        pytest.param("native", 0.0, 40, marks=needs_llvm),
+    ],
+)
+def test_buffers_kept_between_calls_are_used_by_one_call_at_a_time(mode, pays_after, calls, monkeypatch):
+    """On one tier throughout: another one may differ in last bits.  Machine code of the whole function has buffers of its own."""
+    monkeypatch.setattr(scanviz.config.native, "pays_after", pays_after)
     x = T.matrix("x")
-    rows, _ = scan(lambda x_t, h: T.tanh(T.sin(x_t) * h + x_t), x, T.ones(64), allow_gc=False)
-    f = function([x], rows)
-    given = [np.random.default_rng(k).normal(size=(50, 64)) for k in range(6)]
+    rows, _ = scan(lambda x_t, h: T.tanh(T.nnet.softmax(x_t * h)[::-1] + x_t), x, T.ones(64), allow_gc=False)
+    f = function([x], rows, mode=mode)
+    given = [np.random.default_rng(k).normal(size=(300, 64)) for k in range(6)]
     expected = [f(each) for each in given]
-    for found in at_once([lambda k=k: [f(given[k]) for _ in range(5)] for k in range(6)]):
-        k = next(k for k in range(6) if np.array_equal(found[0], expected[k]))
-        assert all(np.array_equal(each, expected[k]) for each in found)
+    found = at_once([lambda each=each: [f(each) for _ in range(calls)] for each in given])
+    for mine, right in zip(found, expected, strict=True):
+        assert all(np.array_equal(each, right) for each in mine)
 
 
 def test_an_error_in_one_thread_is_reported_for_that_run_alone():

@@ -136,7 +136,6 @@ ORDER: Sequence[str] = (
     "unfill",
     "merge_equal",
     "remove_constants_and_unused_inputs_scan",
-    "inline_one_step",
     "split_factorisation",
     "PushOutNonSeqScan",
     "batch_draws",  # before what is computed of them
@@ -147,8 +146,7 @@ ORDER: Sequence[str] = (
     "ScanMerge",
     "scan_merge_inouts",
     "count_steps",
-    "ScanSaveMem",  # before rows from the end are asked for by numbers that only a call knows
-    "fewer_steps",
+    "ScanSaveMem",
     "share_state_history",
     "ScanInplaceOptimizer",
     "lay_rows_backwards",

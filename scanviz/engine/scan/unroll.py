@@ -1,8 +1,8 @@
 """Unroll a loop of one step: the step itself in the outer graph.
 
-``scan`` does so where it knows when building that there is one step, and the rule :mod:`scanviz.engine.rewrites.loops.inline`
-where that is found out later.  The checks of the loop remain.  An operation checks the shape of a state.  If a sequence that no
-result depends on may be too short (:func:`~scanviz.engine.scan.unroll.unchecked_sequence`), the loop stays.
+``scan`` does so where it knows when building that there is one step.  The checks of the loop remain.  An operation checks the
+shape of a state.  If a sequence that no result depends on may be too short
+(:func:`~scanviz.engine.scan.unroll.unchecked_sequence`), the loop stays.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def unchecked_sequence(
     for variable in listed:
         if isinstance(variable, Sequence) and variable.slice not in read:
             rows = outer(variable)
-            if rows is None or not surely_long_enough(rows, steps):
+            if rows is None or not surely_at_most(steps, shape_of(rows)[0]):
                 return variable
     return None
 
@@ -109,17 +109,3 @@ def unchecked_state(
             if rows is None or not surely_equal(shape_of(rows)[0], variable.offset):
                 return variable
     return None
-
-
-def surely_long_enough(rows: Variable, steps: Variable | int) -> bool:
-    """Return whether a sequence is surely long enough, so that no length check is needed.
-
-    It has a row for each step for sure, and so have the rows that it was cut from where the loop had more steps before.
-    """
-    if not surely_at_most(steps, shape_of(rows)[0]):
-        return False
-    while rows.owner is not None and rows.owner.op.name == "first_rows":
-        rows, count = rows.owner.inputs
-        if not surely_at_most(count, shape_of(rows)[0]):
-            return False
-    return True

@@ -76,35 +76,6 @@ def test_unread_sequences_are_kept_for_their_length_check():
         f(np.ones(2), 3)
 
 
-# ---- inline_one_step
-
-
-def test_a_loop_known_to_take_one_step_is_the_step():
-    x, n = T.vector("x"), T.lscalar("n")
-    (h, s, y), _ = scanviz.scan(
-        lambda a, h, older, old: (h + a, older * old + a, a * 2.0),
-        x,
-        [T.constant(1.0), dict(initial=T.stack([x[0], x[0] * 2.0]), taps=[-2, -1]), None],
-        n_steps=n,
-    )
-    f = scanviz.function([x], [h, s, y], givens={n: T.constant(1)})
-    assert loops_in(f.outputs) == []
-    assert any(rewrite.rule == "inline_one_step" for rewrite in f.rewrites)
-    plain = scanviz.function([x], [h, s, y], givens={n: T.constant(1)}, mode=Mode("reference", "none"))
-    for a, b in zip(f([3.0]), plain([3.0]), strict=True):
-        np.testing.assert_array_equal(a, b)
-
-
-def test_a_loop_of_unknown_or_more_steps_stays_a_loop():
-    x = T.vector("x")
-    h, _ = scanviz.scan(lambda a, h: h + a * h, x, T.constant(1.0), name="unknown")
-    assert "the number of steps of `unknown` is not known when building" in refusals(
-        [h], "inline_one_step", [x]
-    )
-    h, _ = scanviz.scan(lambda h: h * 2.0, outputs_info=x, n_steps=3, name="three")
-    assert "the number of steps of `three` is 3, not 1" in refusals([h], "inline_one_step", [x])
-
-
 # ---- ScanMerge, scan_merge_inouts
 
 

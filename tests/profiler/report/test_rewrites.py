@@ -80,9 +80,9 @@ def test_why_follows_the_rules_down_to_the_users_line(record):
 
 
 def test_why_not_prints_the_failed_precondition(record):
-    text = render_rewrites(record, RewritesOptions(why_not="inline_one_step"))
-    assert "inline_one_step was not applied:" in text
-    assert "loop `rnn`" in text and "the number of steps of `rnn` is not known when building, not 1" in text
+    text = render_rewrites(record, RewritesOptions(why_not="scan_merge_inouts"))
+    assert "scan_merge_inouts was not applied:" in text
+    assert "loop `rnn`" in text and "no two results of `rnn` are equal at every step" in text
     nowhere = render_rewrites(record, RewritesOptions(why_not="split_factorisation"))
     assert "nowhere refused" in nowhere
 
@@ -308,9 +308,9 @@ def test_a_loop_called_by_the_path_of_its_file_is_found():
 
     h, _ = scanviz.scan(step, x, T.constant(0.0), name="at a/out.py:1")
     found = recorded(scanviz.function([x], h), "f")
-    refused = render_rewrites(found, RewritesOptions(why_not="inline_one_step", scan="at a/out.py:1"))
+    refused = render_rewrites(found, RewritesOptions(why_not="scan_merge_inouts", scan="at a/out.py:1"))
     assert "loop `at a/in.py:2` in the step of `at a/out.py:1`" in refused
-    none = render_rewrites(found, RewritesOptions(why_not="inline_one_step", scan="in.py:2"))
+    none = render_rewrites(found, RewritesOptions(why_not="scan_merge_inouts", scan="in.py:2"))
     assert "nowhere refused" in none
 
 

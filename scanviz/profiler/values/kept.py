@@ -1,4 +1,4 @@
-"""Keep the values of one run of a loop, in memory that is fixed after its first step.
+"""Keep the values of one run of a loop, under a limit that is fixed after its first step.
 
 The first and the last steps are kept, every k-th one, and those around the first NaN and the first infinity.
 """
@@ -13,7 +13,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from scanviz.record.traces.layout import TraceHead
-from scanviz.record.traces.model import STATISTICS, Numbers, TraceRecord
+from scanviz.record.traces.model import STATISTICS, Numbers, TracedVariableRecord, TraceRecord
 
 FIRST, LAST, SPREAD = 8, 8, 64
 BEFORE, AFTER = 2, 2  # steps kept around an event
@@ -23,8 +23,20 @@ _EVERY, _LAST, _FIRST, _EVENT = 1, 2, 4, 8  # of several reasons the largest is 
 _REASONS = {_EVERY: "every", _LAST: "last", _FIRST: "first", _EVENT: "event"}
 
 
+class Piece(NamedTuple):
+    """The first numbers of a value and its size; statistics only if there are more numbers."""
+
+    numbers: Numbers
+    size: int
+    shape: tuple[int, ...]
+    statistics: tuple[float, ...] | None
+
+
+StepValues = dict[int, Piece]  # of a step, by register
+
+
 class KeptSteps:
-    """The kept steps, each with the number of its row.
+    """The kept steps and the values of each.
 
     Parameters
     ----------
@@ -33,30 +45,29 @@ class KeptSteps:
 
     Attributes
     ----------
-    rows : dict of int to int
-        Step → its row.
+    rows : dict of int to dict
+        Step → its values by register.
 
     Examples
     --------
     >>> kept = KeptSteps()
     >>> for step in range(3):
-    ...     row = kept.take(step)
+    ...     kept.take(step, {})
     >>> kept.reasons()
     {0: 'first', 1: 'first', 2: 'first'}
     """
 
-    __slots__ = ("_after", "_free", "_held", "_spread", "_stride", "rows")
+    __slots__ = ("_after", "_held", "_spread", "_stride", "rows")
 
     def __init__(self, every: int = 1) -> None:
-        self.rows: dict[int, int] = {}
+        self.rows: dict[int, StepValues] = {}
         self._held: dict[int, int] = {}
-        self._free = list(range(ROWS - 1, -1, -1))
         self._stride, self._after, self._spread = every, 0, 0
 
-    def take(self, step: int) -> int:
-        """Return the row for the next step; steps come in order from 0."""
+    def take(self, step: int, values: StepValues) -> None:
+        """Take the values of the next step; steps come in order from 0."""
         self._release(step - LAST, _LAST)
-        row = self.rows[step] = self._free.pop()
+        self.rows[step] = values
         why = _LAST | (_FIRST if step < FIRST else 0) | (0 if step % self._stride else _EVERY)
         if self._after:
             why |= _EVENT
@@ -67,7 +78,6 @@ class KeptSteps:
             self._stride *= 2
             for number in [other for other in self._held if other % self._stride]:
                 self._release(number, _EVERY)
-        return row
 
     def mark(self, step: int) -> None:
         """Keep the newest step, which has an event, and the steps around it."""
@@ -93,8 +103,7 @@ class KeptSteps:
         if held:
             self._held[step] = held
         else:
-            del self._held[step]
-            self._free.append(self.rows.pop(step))
+            del self._held[step], self.rows[step]
 
 
 def statistics_of(value: np.ndarray[tuple[int, ...], np.dtype[np.generic]]) -> tuple[float, ...]:
@@ -130,26 +139,9 @@ def _sum(flat: np.ndarray[tuple[int, ...], np.dtype[Any]]) -> float:
         return float(np.add.reduce(flat, dtype=np.float64))
 
 
-def row_statistics(rows: Numbers, sizes: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Numbers:
-    """Return the statistics of the first ``sizes[k]`` numbers of each row."""
-    found = np.empty((len(rows), len(STATISTICS)))
-    for k, (row, size) in enumerate(zip(rows, sizes, strict=True)):
-        found[k] = statistics_of(row[: int(size)])
-    return found
-
-
 NUMBERS = 64  # kept of each value, where the budget allows
 HEAD_BYTES = 2000  # estimate for a variable's names, array headers and file entries
 _ORDER = {"input": 0, "output": 1, "operation": 2}  # priority when room is short
-
-
-class Piece(NamedTuple):
-    """The first numbers of a value and its size; statistics only if there are more numbers."""
-
-    numbers: Numbers
-    size: int
-    shape: tuple[int, ...]
-    statistics: tuple[float, ...] | None
 
 
 def piece_of(value: Any, limit: int) -> Piece:
@@ -165,6 +157,29 @@ def piece_of(value: Any, limit: int) -> Piece:
     whole = flat.size <= limit
     numbers = np.array(flat[:limit], np.float64)
     return Piece(numbers, flat.size, array.shape, None if whole else statistics_of(array))
+
+
+def _shortened(piece: Piece, limit: int) -> Piece:
+    """Return a piece with at most so many numbers."""
+    if len(piece.numbers) <= limit:
+        return piece
+    known = statistics_of(piece.numbers) if piece.statistics is None else piece.statistics
+    return piece._replace(numbers=piece.numbers[:limit], statistics=known)
+
+
+def traced_variable(head: TracedVariableRecord, pieces: Sequence[Piece | None]) -> TracedVariableRecord:
+    """Return a variable with its values; NaN fills values that are smaller than others or missing after an error."""
+    width = max((len(piece.numbers) for piece in pieces if piece is not None), default=0)
+    values = np.full((len(pieces), width), np.nan)
+    statistics = np.zeros((len(pieces), len(STATISTICS)))
+    for row, piece in enumerate(pieces):
+        if piece is None:
+            statistics[row, :3] = np.nan
+            continue
+        values[row, : len(piece.numbers)] = piece.numbers
+        statistics[row] = piece.statistics if piece.statistics is not None else statistics_of(piece.numbers)
+    shape = next((piece.shape for piece in pieces if piece is not None), ())
+    return replace(head, shape=tuple(map(int, shape)), statistics=statistics, values=values)
 
 
 class RunTrace:
@@ -199,11 +214,11 @@ class RunTrace:
         self._n_steps, self._allowance = n_steps, allowance
         self._kept = KeptSteps(every)
         self._seen_nan = self._seen_inf = False
-        self._pieces: dict[int, Piece] = {}  # of the present step, by register
+        self._pieces: StepValues = {}  # of the present step
         self._constant: dict[int, tuple[Any, Piece]] = {}
-        self._chosen: list[int] | None = None
-        self._limit = NUMBERS
-        self._wanted = {head.register for head in heads}
+        self._chosen: list[TraceHead] | None = None
+        self._limits = {head.register: NUMBERS for head in heads}  # numbers kept, by register
+        self._checked: list[int] = []  # registers in which a NaN is an event of a step
 
     @property
     def has_event(self) -> bool:
@@ -212,57 +227,42 @@ class RunTrace:
 
     def begin_step(self, registers: Sequence[int], values: Sequence[Any], constants: int) -> None:
         """Take the inputs of a step; the last ``constants`` of them are the same in every step."""
-        self._pieces.clear()
+        self._pieces = {}
         changing = len(registers) - constants
         self.give(registers[:changing], values[:changing])
         for register, value in zip(registers[changing:], values[changing:], strict=True):
-            known = self._constant.get(register)
-            if known is None or known[0] is not value:
-                known = self._constant[register] = (value, piece_of(value, self._limit))
-            self._pieces[register] = known[1]
+            if register in self._limits:
+                known = self._constant.get(register)
+                if known is None or known[0] is not value:
+                    known = self._constant[register] = (value, piece_of(value, self._limits[register]))
+                self._pieces[register] = known[1]
 
     def give(self, registers: Sequence[int], values: Sequence[Any]) -> None:
         """Take values of the step."""
         for register, value in zip(registers, values, strict=True):
-            if register in self._wanted:
-                self._pieces[register] = piece_of(value, self._limit)
+            if register in self._limits:
+                self._pieces[register] = piece_of(value, self._limits[register])
 
     def end_step(self) -> None:
         """Keep the step, and release steps without a reason to be kept."""
         if self._chosen is None:
-            self._plan()
-        assert self._chosen is not None  # _plan has made it
+            self._chosen = self._plan()
         step = self.done
         self.done += 1
         if not self._chosen:
             return
-        row = self._kept.take(step)
-        numbers, nan, infinite = self._numbers[row], 0.0, 0.0
-        for k, place in enumerate(self._chosen):
-            piece = self._pieces.get(self.heads[place].register)
-            start, width = self._starts[k], self._widths[k]
-            if piece is None:
-                numbers[start : start + width] = 0.0
-                self._sizes[row, k] = 0
-                continue
-            kept = min(len(piece.numbers), width)
-            numbers[start : start + kept] = piece.numbers[:kept]
-            numbers[start + kept : start + width] = 0.0
-            self._sizes[row, k] = piece.size
-            if piece.size > width:
-                found = piece.statistics if piece.statistics is not None else statistics_of(piece.numbers)
-                self._statistics[row, k] = found
-                if self._checked[k]:
-                    nan, infinite = nan + found[3], infinite + found[4]
-        finite = np.isfinite(numbers)
-        if nan or infinite or not finite.all():
-            bad = numbers[~finite & self._checked_numbers]
-            nans = int(np.isnan(bad).sum())
-            self._note(step, nan > 0 or nans > 0, infinite > 0 or len(bad) > nans)
+        self._kept.take(step, self._pieces)
+        checked = [self._pieces[register] for register in self._checked if register in self._pieces]
+        larger = [piece.statistics for piece in checked if piece.statistics is not None]
+        numbers = np.concatenate([piece.numbers for piece in checked]) if checked else np.zeros(0)
+        if larger or not np.isfinite(numbers).all():
+            nan = bool(np.isnan(numbers).any()) or any(found[3] for found in larger)
+            infinite = bool(np.isinf(numbers).any()) or any(found[4] for found in larger)
+            self._note(step, nan, infinite)
 
     def finish(self) -> None:
         """Release the engine's arrays at the end of the run."""
-        self._pieces.clear()
+        self._pieces = {}
         self._constant.clear()
 
     def _note(self, step: int, nan: bool, infinite: bool) -> None:
@@ -270,74 +270,45 @@ class RunTrace:
             self._kept.mark(step)
         self._seen_nan, self._seen_inf = self._seen_nan or nan, self._seen_inf or infinite
 
-    def _plan(self) -> None:
-        """Decide from the first step how much of each value is kept, and allocate the memory."""
+    def _plan(self) -> list[TraceHead]:
+        """Decide from the first step which variables are kept, and how many numbers of each; return the variables."""
         rows = max(1, min(ROWS, self._n_steps))
-        head = HEAD_BYTES + rows * 8 * (len(STATISTICS) + 1)
+        each = HEAD_BYTES + rows * 8 * (len(STATISTICS) + 1)
         order = sorted(range(len(self.heads)), key=lambda k: (_ORDER[self.heads[k].record.role], k))
-        self._chosen = sorted(order[: max(0, self._allowance // head)])
-        sizes = [self._size(place) for place in self._chosen]
-        left = self._allowance - head * len(self._chosen)
-        limit = NUMBERS
+        chosen = [self.heads[k] for k in sorted(order[: max(0, self._allowance // each)])]
+        pieces = [self._pieces.get(head.register) for head in chosen]
+        sizes = [0 if piece is None else piece.size for piece in pieces]
+        left, limit = self._allowance - each * len(chosen), NUMBERS
         while limit and rows * 8 * sum(min(size, limit) for size in sizes) > left:
             limit //= 2
-        self._limit = limit
+        self._limits = {head.register: min(size, limit) for head, size in zip(chosen, sizes, strict=True)}
         self._constant.clear()  # taken under the old limit
-        self._widths = [min(size, limit) for size in sizes]
-        self._starts = [sum(self._widths[:k]) for k in range(len(sizes))]
-        self._numbers = np.zeros((rows, sum(self._widths)))
-        self._statistics = np.zeros((rows, len(sizes), len(STATISTICS)))
-        self._sizes = np.zeros((rows, len(sizes)), np.int64)
-        self._checked = [not self._is_constant(place) for place in self._chosen]
-        self._checked_numbers = np.repeat(np.array(self._checked, bool), self._widths)
-        self._shapes = [self._shape(place) for place in self._chosen]
-        self._wanted = {self.heads[place].register for place in self._chosen}
-        self.bytes = head * len(sizes) + 8 * self._numbers.size
-
-    def _size(self, place: int) -> int:
-        piece = self._pieces.get(self.heads[place].register)
-        return 0 if piece is None else piece.size
-
-    def _shape(self, place: int) -> tuple[int, ...]:
-        piece = self._pieces.get(self.heads[place].register)
-        return () if piece is None else piece.shape
-
-    def _is_constant(self, place: int) -> bool:
-        """Return whether a value is the same in every step, so that a NaN in it is no event of a step."""
-        head = self.heads[place]
-        return head.record.role == "input" and head.record.tap is None
+        self._pieces = {
+            register: _shortened(piece, self._limits[register])
+            for register, piece in self._pieces.items()
+            if register in self._limits
+        }
+        self._checked = list(dict.fromkeys(head.register for head in chosen if not _is_constant(head)))
+        self.bytes = each * len(sizes) + 8 * rows * sum(min(size, limit) for size in sizes)
+        return chosen
 
     def record(self, loop: int) -> TraceRecord:
         """Return the kept values as a record."""
-        reasons = self._kept.reasons()
-        steps = tuple(reasons)
-        chosen = self._chosen or []
-        rows = [self._kept.rows[step] for step in steps]
-        found = []
-        for k, place in enumerate(chosen):
-            width, start = self._widths[k], self._starts[k]
-            values = self._numbers[rows, start : start + width]
-            sizes = self._sizes[rows, k]
-            statistics = np.where(
-                (sizes > width)[:, None],
-                self._statistics[rows, k],
-                row_statistics(values, np.minimum(sizes, width)),
-            )
-            values[np.arange(width) >= sizes[:, None]] = np.nan  # a smaller value than the first step's
-            found.append(
-                replace(
-                    self.heads[place].record,
-                    shape=tuple(map(int, self._shapes[k])),
-                    statistics=statistics,
-                    values=values,
-                )
-            )
+        reasons, chosen = self._kept.reasons(), self._chosen or []
+        rows = [self._kept.rows[step] for step in reasons]
         return TraceRecord(
             loop=loop,
             run=self.number,
             total_steps=self.done,
-            steps=steps,
+            steps=tuple(reasons),
             reasons=tuple(reasons.values()),
-            variables=tuple(found),
+            variables=tuple(
+                traced_variable(head.record, [row.get(head.register) for row in rows]) for head in chosen
+            ),
             left_out=len(self.heads) - len(chosen),
         )
+
+
+def _is_constant(head: TraceHead) -> bool:
+    """Return whether a value is the same in every step, so that a NaN in it is no event of a step."""
+    return head.record.role == "input" and head.record.tap is None

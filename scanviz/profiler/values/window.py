@@ -6,15 +6,12 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-from msgspec.structs import replace
-
 from scanviz.engine.observe import Observer
 from scanviz.engine.program.instructions import LoopInstruction
-from scanviz.profiler.values.kept import Piece, piece_of, statistics_of
+from scanviz.profiler.values.kept import StepValues, piece_of, traced_variable
 from scanviz.record.loops import LoopRecord
 from scanviz.record.traces.layout import trace_heads
-from scanviz.record.traces.model import TracedVariableRecord, TraceRecord
+from scanviz.record.traces.model import TraceRecord
 
 NUMBERS = 1024  # at most, of each value
 ALL_NUMBERS = 2**20  # of all values in a window
@@ -82,7 +79,7 @@ class StepWindow(Deadline):
         self.limit = max(FEWEST, min(NUMBERS, ALL_NUMBERS // max(1, len(self.heads) * (last - first + 1))))
         self.most_steps = self.done = 0
         self._begun, self._over = begun, False
-        self._rows: dict[int, dict[int, Piece]] = {}  # by step, then by register
+        self._rows: dict[int, StepValues] = {}  # by step
         self._wanted = {head.register for head in self.heads}
 
     @property
@@ -149,7 +146,7 @@ class StepWindow(Deadline):
         """Return the values as a record of the run."""
         steps = sorted(self._rows)
         variables = [
-            _variable(head.record, [self._rows[step].get(head.register) for step in steps])
+            traced_variable(head.record, [self._rows[step].get(head.register) for step in steps])
             for head in self.heads
         ]
         return TraceRecord(
@@ -160,18 +157,3 @@ class StepWindow(Deadline):
             reasons=("asked",) * len(steps),
             variables=tuple(variables),
         )
-
-
-def _variable(head: TracedVariableRecord, pieces: Sequence[Piece | None]) -> TracedVariableRecord:
-    """Return a variable with its values; NaN fills values that are smaller than others or missing after an error."""
-    width = max((len(piece.numbers) for piece in pieces if piece is not None), default=0)
-    values = np.full((len(pieces), width), np.nan)
-    statistics = np.zeros((len(pieces), 5))
-    for row, piece in enumerate(pieces):
-        if piece is None:
-            statistics[row, :3] = np.nan
-            continue
-        values[row, : len(piece.numbers)] = piece.numbers
-        statistics[row] = piece.statistics if piece.statistics is not None else statistics_of(piece.numbers)
-    shape = next((piece.shape for piece in pieces if piece is not None), ())
-    return replace(head, shape=tuple(map(int, shape)), statistics=statistics, values=values)

@@ -9,7 +9,16 @@ from msgspec import to_builtins
 
 from scanviz.profiler.advice.figures import whole_ns
 from scanviz.profiler.advice.item import Advice
-from scanviz.profiler.report.text import HEADING, NARROWEST, QUIET, TITLE, WARNING, ReportLine, rendered
+from scanviz.profiler.report.text import (
+    HEADING,
+    NARROWEST,
+    QUIET,
+    TITLE,
+    WARNING,
+    ReportLine,
+    rendered,
+    wrapped,
+)
 from scanviz.profiler.report.units import duration, share, size
 from scanviz.record.model import ProfileRecord
 from scanviz.record.plain_text import sanitize
@@ -72,26 +81,26 @@ def render_advice(
 
 def _header(record: ProfileRecord) -> Iterator[ReportLine]:
     called = " ".join([record.script, *record.arguments]).strip() or "profile"
-    yield ReportLine(f"{called} · {duration(whole_ns(record))}", HEADING, wraps=True)
+    yield wrapped(f"{called} · {duration(whole_ns(record))}", HEADING)
     if record.outcome.status not in ("ok", "exit", "running"):
         ended = f"the run ended early ({record.outcome.status}): only its part is known"
-        yield ReportLine(ended, WARNING, wraps=True)
+        yield wrapped(ended, WARNING)
 
 
 def _body(record: ProfileRecord, advice: Sequence[Advice]) -> Iterator[ReportLine]:
     if not any(item.gain_ns or item.most_ns or item.gain_bytes for item in advice):
-        yield ReportLine("No change is certain to help.", wraps=True)
-        yield from (ReportLine(sentence.text, wraps=True) for sentence in largest(record))
+        yield wrapped("No change is certain to help.")
+        yield from (wrapped(sentence.text) for sentence in largest(record))
     for number, item in enumerate(advice, 1):
         yield ReportLine("")
-        yield ReportLine(f"{number}. {item.title}{_gain(record, item)}", TITLE, wraps=True)
+        yield wrapped(f"{number}. {item.title}{_gain(record, item)}", TITLE)
         if item.source is not None:
             yield ReportLine(f"   {item.source}  {item.source.text}", QUIET)
-        yield ReportLine(f"   {item.evidence}", wraps=True)
-        yield ReportLine(f"   {item.text}", wraps=True)
+        yield wrapped(f"   {item.evidence}")
+        yield wrapped(f"   {item.text}")
     if sum(item.gain_ns is not None for item in advice) > 1:
         note = "Gains are estimates from this record; those about the same loop don't add up."
-        yield from (ReportLine(""), ReportLine(note, QUIET, wraps=True))
+        yield from (ReportLine(""), wrapped(note, QUIET))
 
 
 def _gain(record: ProfileRecord, advice: Advice) -> str:

@@ -18,6 +18,7 @@ from scanviz.profiler.report.text import (
     ReportLine,
     rendered,
     table,
+    wrapped,
 )
 from scanviz.profiler.report.units import counted, duration, quantity
 from scanviz.record.model import ProfileRecord
@@ -164,21 +165,17 @@ def render_refusal(comparison: Comparison, *, width: int = 80, color: bool = Fal
     """
     heading = "scanviz: these runs are not alike, so their times say nothing about the code"
     lines = [
-        _wrapped(heading, HEADING),
+        wrapped(heading, HEADING),
         *_unlike(comparison),
-        _wrapped("--anyway compares them all the same"),
+        wrapped("--anyway compares them all the same"),
     ]
     return rendered(lines, max(NARROWEST, width), color)
 
 
-def _wrapped(text: str, style: str = "") -> ReportLine:
-    return ReportLine(text, style, wraps=True)
-
-
 def _unlike(comparison: Comparison) -> Iterator[ReportLine]:
     for what, a, b, fix in comparison.unlike[:12]:
-        yield _wrapped(f"  {what}: A {a}, B {b}", WARNING)
-        yield _wrapped(f"    {fix}", QUIET)
+        yield wrapped(f"  {what}: A {a}, B {b}", WARNING)
+        yield wrapped(f"    {fix}", QUIET)
     if len(comparison.unlike) > 12:
         yield ReportLine(f"  and {counted(len(comparison.unlike) - 12, 'more difference')}", WARNING)
 
@@ -186,29 +183,29 @@ def _unlike(comparison: Comparison) -> Iterator[ReportLine]:
 def _header(comparison: Comparison) -> Iterator[ReportLine]:
     a, b, runs = comparison.a, comparison.b, min(comparison.runs)
     names = dict.fromkeys(" ".join([run.script, *run.arguments]).strip() or "profile" for run in (a, b))
-    yield _wrapped(" → ".join(names), HEADING)
-    yield _wrapped(f"A: {_run(a)} · B: {_run(b)}{', in turns' if comparison.rounds else ''}")
+    yield wrapped(" → ".join(names), HEADING)
+    yield wrapped(f"A: {_run(a)} · B: {_run(b)}{', in turns' if comparison.rounds else ''}")
     net = headline(comparison)
     if net:
-        yield _wrapped(net, HEADING)
+        yield wrapped(net, HEADING)
     if comparison.unlike:
-        yield _wrapped("not alike: these times compare more than the code", WARNING)
+        yield wrapped("not alike: these times compare more than the code", WARNING)
         yield from _unlike(comparison)
     for warning in comparison.warnings:
-        yield _wrapped(warning, WARNING)
+        yield wrapped(warning, WARNING)
     if not comparison.rows:
-        yield _wrapped("nothing to compare: no scanviz function was called", WARNING)
+        yield wrapped("nothing to compare: no scanviz function was called", WARNING)
         return
     yield from _busy(comparison)
     floor = f"below {100 * comparison.floor:.0f} % counts as noise"
     if comparison.rounds and runs < FEW:
         more = f"{FEW} or more tell smaller changes (--seconds, --rounds)"
-        yield _wrapped(f"{counted(runs, 'round')}: {more}", QUIET)
+        yield wrapped(f"{counted(runs, 'round')}: {more}", QUIET)
     if runs > 1:
-        yield _wrapped(f"all intervals hold in 95 of 100 comparisons; {floor}", QUIET)
+        yield wrapped(f"all intervals hold in 95 of 100 comparisons; {floor}", QUIET)
     else:
-        yield _wrapped(f"with one run on a side {floor}; runs may differ by more:", QUIET)
-        yield _wrapped("scanviz profile --repeat 5 shows by how much", QUIET)
+        yield wrapped(f"with one run on a side {floor}; runs may differ by more:", QUIET)
+        yield wrapped("scanviz profile --repeat 5 shows by how much", QUIET)
 
 
 def _busy(comparison: Comparison) -> Iterator[ReportLine]:
@@ -217,10 +214,10 @@ def _busy(comparison: Comparison) -> Iterator[ReportLine]:
     if comparison.unequally_busy:
         busy = f"calls of A and B were off the CPU {100 * a:.0f} % and {100 * b:.0f} % of their time"
         what = f"the machine was not as busy for both: {busy}; scanviz compare --run runs both in turns"
-        yield _wrapped(what, WARNING)
+        yield wrapped(what, WARNING)
     elif max(a, b) > BUSY:
         busy = f"calls were off the CPU A {100 * a:.0f} %, B {100 * b:.0f} % of their time"
-        yield _wrapped(f"the machine was busy: {busy}", WARNING)
+        yield wrapped(f"the machine was busy: {busy}", WARNING)
 
 
 def _run(record: ProfileRecord) -> str:
@@ -248,7 +245,7 @@ def _changes(comparison: Comparison, top: int) -> Iterator[ReportLine]:
         yield from (ReportLine(""), ReportLine(more, QUIET))
     if len(shown) > len(changed):
         small = f"{counted(len(shown) - len(changed), 'more part')} of the program new or gone"
-        yield from (ReportLine(""), _wrapped(f"{small}, each below 1 % of the time (--json has them)", QUIET))
+        yield from (ReportLine(""), wrapped(f"{small}, each below 1 % of the time (--json has them)", QUIET))
 
 
 def _change(row: Compared) -> Iterator[ReportLine]:
@@ -256,7 +253,7 @@ def _change(row: Compared) -> Iterator[ReportLine]:
     yield ReportLine(f"{row.verdict:<7} {figure.kind} {_named(row)}", _STYLES[row.verdict])
     if row.was:
         yield ReportLine(f"{indent}in A: {row.was}", QUIET)
-    yield _wrapped(f"{indent}{_times(row)}")
+    yield wrapped(f"{indent}{_times(row)}")
     if figure.source is not None:
         yield ReportLine(f"{indent}{figure.source}: {figure.source.text}".rstrip(": "), QUIET)
 
@@ -288,10 +285,10 @@ def _undecided(comparison: Comparison, width: int, top: int) -> Iterator[ReportL
     """Yield a table of rows without a verdict, where runs of the same program differ too much."""
     rows = [row for row in comparison.rows if row.verdict == "no verdict"]
     if rows:
-        yield from (ReportLine(""), _wrapped(f"no verdict: {_counts(rows)}", WARNING))
+        yield from (ReportLine(""), wrapped(f"no verdict: {_counts(rows)}", WARNING))
         if not comparison.unequally_busy:
             why = "runs of one program differ too much, the machine was too busy"
-            yield _wrapped(f"  {why}: more rounds, or a quieter hour", QUIET)
+            yield wrapped(f"  {why}: more rounds, or a quieter hour", QUIET)
         yield from _table(rows, width, top)
 
 
@@ -300,7 +297,7 @@ def _same(comparison: Comparison, width: int, top: int) -> Iterator[ReportLine]:
     same = [row for row in comparison.rows if row.verdict == "same"]
     unmeasured = sum(row.verdict == "not measured" for row in comparison.rows)
     if same:
-        yield from (ReportLine(""), _wrapped(f"same within noise: {_counts(same)}", TITLE))
+        yield from (ReportLine(""), wrapped(f"same within noise: {_counts(same)}", TITLE))
     yield from _table(same, width, top)
     if unmeasured:
         yield ReportLine(f"not measured in both: {unmeasured}", QUIET)
@@ -348,8 +345,8 @@ def _failures(comparison: Comparison, fail_over: float) -> Iterator[ReportLine]:
     asked = f"{100 * fail_over:.6g} %, noise allowed for"
     yield ReportLine("")
     if not failed:
-        yield _wrapped(f"passes: nothing is slower by more than {asked}")
+        yield wrapped(f"passes: nothing is slower by more than {asked}")
         return
     names = ", ".join(f"{row.figure.kind} {_named(row)}" for row in failed[:4])
     more = f" and {len(failed) - 4} more" if len(failed) > 4 else ""
-    yield _wrapped(f"fails: slower by more than {asked}: {names}{more}", HOT)
+    yield wrapped(f"fails: slower by more than {asked}: {names}{more}", HOT)

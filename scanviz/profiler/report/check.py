@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import to_builtins
 
-from scanviz.profiler.report.text import HEADING, HOT, QUIET, ReportLine, rendered
+from scanviz.profiler.report.text import HEADING, HOT, QUIET, ReportLine, rendered, wrapped
 from scanviz.profiler.report.units import amount, counted
 from scanviz.profiler.report.values import number
 from scanviz.record.plain_text import sanitize
@@ -55,49 +55,40 @@ def _strict(data: Any) -> Any:
 
 def _nothing(record: CheckedRecord) -> list[ReportLine]:
     if not record.calls:
-        return [
-            ReportLine("scanviz check: no scanviz function was called, nothing was looked at", wraps=True)
-        ]
+        return [wrapped("scanviz check: no scanviz function was called, nothing was looked at")]
     parts = [
         f"nothing found in {counted(record.values, 'value')} of {counted(record.operations, 'operation')}",
         f"{counted(record.steps, 'step')} of loops",
         counted(record.calls, "call"),
     ]
-    return [ReportLine("scanviz check: " + ", ".join(parts), wraps=True)]
+    return [wrapped("scanviz check: " + ", ".join(parts))]
 
 
 def _found(found: FindingRecord) -> list[ReportLine]:
-    lines = [ReportLine(f"scanviz check: {_PROBLEMS[found.problem]} {_where(found)}", HEADING, wraps=True)]
+    lines = [wrapped(f"scanviz check: {_PROBLEMS[found.problem]} {_where(found)}", HEADING)]
     call = f"{sanitize(found.function)}, call {amount(found.call)}"
-    lines.append(ReportLine(f"  function   {call}", wraps=True))
-    lines += [ReportLine(f"  loop       {_loop(loop)}", wraps=True) for loop in reversed(found.loops)]
-    lines.append(ReportLine(f"  operation  {sanitize(found.operation)}", wraps=True))
+    lines.append(wrapped(f"  function   {call}"))
+    lines += [wrapped(f"  loop       {_loop(loop)}") for loop in reversed(found.loops)]
+    lines.append(wrapped(f"  operation  {sanitize(found.operation)}"))
     if found.source is not None:
-        lines.append(ReportLine(f"  line       {_line(found.source)}", wraps=True))
-    lines += [ReportLine(f"  gave       {_value(found.result)}", HOT, wraps=True)]
-    lines += [
-        ReportLine(f"  read       by loop {_loop(loop_place)}", wraps=True) for loop_place in found.read_at
-    ]
-    lines += [
-        ReportLine(f"  made from  results of loop {_loop(loop_place)}", wraps=True)
-        for loop_place in found.made_of
-    ]
+        lines.append(wrapped(f"  line       {_line(found.source)}"))
+    lines += [wrapped(f"  gave       {_value(found.result)}", HOT)]
+    lines += [wrapped(f"  read       by loop {_loop(loop_place)}") for loop_place in found.read_at]
+    lines += [wrapped(f"  made from  results of loop {_loop(loop_place)}") for loop_place in found.made_of]
     if found.rows:
-        lines.append(ReportLine(f"  your data  {sanitize(', '.join(found.rows))}", wraps=True))
+        lines.append(wrapped(f"  your data  {sanitize(', '.join(found.rows))}"))
     if found.problem == "inf":
-        lines.append(ReportLine(f"  meant?     {MEANT}", QUIET, wraps=True))
+        lines.append(wrapped(f"  meant?     {MEANT}", QUIET))
     if found.expected:
-        lines.append(ReportLine(f"  expected   {sanitize(found.expected)}", wraps=True))
-    lines.append(ReportLine(f"  {_made_of(found)}", QUIET, wraps=True))
+        lines.append(wrapped(f"  expected   {sanitize(found.expected)}"))
+    lines.append(wrapped(f"  {_made_of(found)}", QUIET))
     for value in found.inputs:
-        lines.append(ReportLine(f"    {sanitize(value.name)}  {_value(value)}", wraps=True))
+        lines.append(wrapped(f"    {sanitize(value.name)}  {_value(value)}"))
         if value.where is not None and value.origin:
-            lines.append(ReportLine(f"      it came from outside: {sanitize(value.origin)}", HOT, wraps=True))
+            lines.append(wrapped(f"      it came from outside: {sanitize(value.origin)}", HOT))
     if found.step_inputs:
         lines.append(ReportLine("  at the beginning of the step:", QUIET))
-    lines += [
-        ReportLine(f"    {sanitize(value.name)}  {_value(value)}", wraps=True) for value in found.step_inputs
-    ]
+    lines += [wrapped(f"    {sanitize(value.name)}  {_value(value)}") for value in found.step_inputs]
     return lines
 
 

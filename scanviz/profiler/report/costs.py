@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from scanviz.profiler.report.text import QUIET, TITLE, ReportLine
+from scanviz.profiler.report.text import QUIET, TITLE, ReportLine, wrapped
 from scanviz.profiler.report.units import amount, quantity, size
 from scanviz.record.costs import CostNumbersRecord, GraphCostRecord, StepNumbersRecord
 from scanviz.record.graphs.rewrites import RewriteRecord, RewritesRecord
@@ -43,7 +43,7 @@ def cost_lines(rewrites: RewritesRecord, entry: RewriteRecord) -> Iterator[Repor
     steps = list(step_costs(rewrites, entry.index, entry.index + 1, changed=False))
     if steps:
         yield ReportLine("  operations of a step", TITLE)
-        yield from (ReportLine(f"    {text}", wraps=True) for text in steps)
+        yield from (wrapped(f"    {text}") for text in steps)
     numbers = [rewrites.numbers(k) for k in (entry.index, entry.index + 1)]
     for what, attribute in _MEASURES:
         pair = [sanitize(getattr(cost, attribute)) for cost in (before, after)]
@@ -54,10 +54,10 @@ def cost_lines(rewrites: RewritesRecord, entry: RewriteRecord) -> Iterator[Repor
         ]
         yield ReportLine(f"  {what}", TITLE)
         if found[0] == found[1]:
-            yield ReportLine(f"    before and after  {found[0]}", wraps=True)
+            yield wrapped(f"    before and after  {found[0]}")
         else:
-            yield ReportLine(f"    before  {found[0]}", wraps=True)
-            yield ReportLine(f"    after   {found[1]}", wraps=True)
+            yield wrapped(f"    before  {found[0]}")
+            yield wrapped(f"    after   {found[1]}")
     yield from size_lines(rewrites, "  ")
 
 
@@ -65,7 +65,7 @@ def size_lines(rewrites: RewritesRecord, indent: str) -> Iterator[ReportLine]:
     """Return the sizes for which numbers were computed."""
     if rewrites.sizes:
         text = ", ".join(f"{sanitize(name)} = {amount(size)}" for name, size in rewrites.sizes.items())
-        yield ReportLine(f"{indent}with the sizes of the last call: {text}", QUIET, wraps=True)
+        yield wrapped(f"{indent}with the sizes of the last call: {text}", QUIET)
 
 
 def step_costs(rewrites: RewritesRecord, before: int, after: int, *, changed: bool = True) -> Iterator[str]:
@@ -171,7 +171,7 @@ def run_cost_lines(record: ProfileRecord, function: FunctionRecord) -> Iterator[
     message = [f"    {name}: {_work(operations)}" for name, operations in rows if _is_known(operations)]
     if message:
         yield ReportLine("  as it runs, with the shapes of the last call", TITLE)
-        yield from (ReportLine(text, wraps=True) for text in message)
+        yield from (wrapped(text) for text in message)
 
 
 def _is_known(operations: Sequence[OperationRecord]) -> bool:

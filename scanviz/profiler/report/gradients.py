@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from scanviz.profiler.report.text import QUIET, TITLE, ReportLine, table
+from scanviz.profiler.report.text import QUIET, TITLE, ReportLine, table, wrapped
 from scanviz.profiler.report.text import columns as columns_of
 from scanviz.profiler.report.units import amount, duration, size
 from scanviz.record.model import LoopRecord, ProfileRecord
@@ -67,7 +67,7 @@ def gradient_lines(record: ProfileRecord, width: int, top: int) -> list[ReportLi
     if len(found) > top:
         lines.append(ReportLine(f"  {len(found) - top} more pairs", QUIET))
     if any(code_ns[loop.key] for sides in found for loops in sides for loop in loops):
-        lines.append(ReportLine("  without compilation, which the times above include", QUIET, wraps=True))
+        lines.append(wrapped("  without compilation, which the times above include", QUIET))
     return lines
 
 

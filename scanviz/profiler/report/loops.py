@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from scanviz.profiler.report.run_tables import OF_RUN
 from scanviz.profiler.report.tails import tail_lines
-from scanviz.profiler.report.text import HOT, QUIET, TITLE, WARNING, ReportLine, clipped, table
+from scanviz.profiler.report.text import HOT, QUIET, TITLE, WARNING, ReportLine, clipped, table, wrapped
 from scanviz.profiler.report.units import amount, counted, duration, quantity, share, sparkline
 from scanviz.record.measures import Measure, columns, shown
 from scanviz.record.model import FunctionRecord, LoopRecord, OperationRecord, ProfileRecord, SourceRecord
@@ -66,7 +66,7 @@ def function_lines(
     rows = _tree(record, function, None, 1, width, top, times)
     for title, took in outside:
         rows.append(_row([f"  {title}", duration(took), share(took, times.run_ns)], width))
-    lines = [ReportLine(""), ReportLine(" · ".join(facts), TITLE, wraps=True)]
+    lines = [ReportLine(""), wrapped(" · ".join(facts), TITLE)]
     if rows:
         heading, *others = table([_row(list(_COLUMNS), width), *rows], 1, width)
         lines += [ReportLine(heading, QUIET), *map(ReportLine, others)]
@@ -159,7 +159,7 @@ def loop_lines(
         *headings(loop),
     ]
     lines = [
-        ReportLine(" · ".join(filter(None, parts)), TITLE, wraps=True),
+        wrapped(" · ".join(filter(None, parts)), TITLE),
         *_notes(loop),
         *_division(loop),
         *_series_line(loop, width),
@@ -168,10 +168,9 @@ def loop_lines(
     if whole:
         lines.extend(_variables(loop, width))
         lines.extend(
-            ReportLine(
+            wrapped(
                 f"  code: {sanitize(tier.tier)}, {sanitize(tier.why)} (×{tier.count}, {duration(tier.total_ns)})",
                 QUIET,
-                wraps=True,
             )
             for tier in loop.tiers
         )
@@ -208,7 +207,7 @@ def _notes(loop: LoopRecord) -> list[ReportLine]:
     if loop.slowdown > 1 + _COSTLY:
         more = f", by {duration(loop.recording_ns)} in all" if loop.slowdown >= MUCH_SLOWER else ""
         found.append(f"profiling made it about {loop.slowdown:.2g} times slower{more}")
-    return [ReportLine("  " + " · ".join(found), WARNING, wraps=True)] if found else []
+    return [wrapped("  " + " · ".join(found), WARNING)] if found else []
 
 
 def _division(loop: LoopRecord) -> list[ReportLine]:
@@ -216,20 +215,20 @@ def _division(loop: LoopRecord) -> list[ReportLine]:
     if not times.count:
         return []
     typical = typical_step(loop)
-    lines = [ReportLine(f"  {typical}", wraps=True)] if typical else []
+    lines = [wrapped(f"  {typical}")] if typical else []
     parts = [] if typical and loop.typical_ns else [f"median {duration(times.p50_ns)}"]
     _, p95, longest = map(duration, loop.step_quantiles_ns)
     parts += [f"mean {duration(times.mean_ns)}", f"p95 {p95}", f"max {longest}"]
     # of few steps, most of another code, an average is none of all
     steps = "steps that have a time" if other_code_ns(loop) and 2 * times.count < loop.steps else "steps"
-    lines.append(ReportLine(f"  {steps}: " + ", ".join(parts) + _slowest(loop), wraps=True))
+    lines.append(wrapped(f"  {steps}: " + ", ".join(parts) + _slowest(loop)))
     lines += tail_lines(loop)
     if loop.setup_ns:
         code_ns = min(loop.code_ns, loop.setup_ns)
         around = {"before and after the steps": loop.setup_ns - code_ns, "compilation": code_ns}
         around |= {"first run": loop.first_run_ns} if loop.runs > 1 else {}
         texts = (f"{title} {duration(time)}" for title, time in around.items() if time)
-        lines.append(ReportLine("  " + ", ".join(texts), QUIET, wraps=True))
+        lines.append(wrapped("  " + ", ".join(texts), QUIET))
     return lines
 
 
@@ -337,5 +336,5 @@ def _variables(loop: LoopRecord, width: int) -> list[ReportLine]:
         )
     heading, *others = table(rows, 7, width)
     meanings = glosses(variable.kind for variable in loop.variables)
-    text = [ReportLine(f"  {meaning}", QUIET, wraps=True) for meaning in meanings]
+    text = [wrapped(f"  {meaning}", QUIET) for meaning in meanings]
     return [ReportLine(heading, QUIET), *map(ReportLine, others), *text]

@@ -26,6 +26,7 @@ from scanviz.profiler.report.text import (
     table,
     wants_color,
     width_of,
+    wrapped,
 )
 from scanviz.profiler.report.units import amount, counted, duration
 from scanviz.profiler.report.values import TWICE
@@ -154,9 +155,9 @@ def _header(record: ProfileRecord) -> list[ReportLine]:
     if record.functions:
         parts.append(f"{counted(calls, 'call')} of {counted(len(record.functions), 'function')}")
     parts.append(", ".join(sorted({sanitize(function.backend) for function in record.functions})))
-    lines = [ReportLine(" · ".join(part for part in parts if part), HEADING, wraps=True)]
+    lines = [wrapped(" · ".join(part for part in parts if part), HEADING)]
     if record.outcome.message and record.outcome.status != "ok":
-        lines.append(ReportLine(sanitize(record.outcome.message.split("\n")[0]), WARNING, wraps=True))
+        lines.append(wrapped(sanitize(record.outcome.message.split("\n")[0]), WARNING))
     return lines
 
 
@@ -167,14 +168,14 @@ def _body(
         problem = not_one_loop(record, scan_name)
         if not problem:
             return _one_scan(record, width, top, scan_name)
-        return [*_body(record, width, top, None, to_try), ReportLine(problem, WARNING, wraps=True)]
+        return [*_body(record, width, top, None, to_try), wrapped(problem, WARNING)]
     called = sorted(
         (function for function in record.functions if function.calls or function.running),
         key=lambda function: -function.total_ns,
     )
     parts = parts_of(record)
-    lines = [ReportLine(sentence.text, wraps=True) for sentence in verdict(record, parts)]
-    lines += [ReportLine(to_try.text, HOT, wraps=True)] if to_try is not None else []
+    lines = [wrapped(sentence.text) for sentence in verdict(record, parts)]
+    lines += [wrapped(to_try.text, HOT)] if to_try is not None else []
     lines += [*whole_lines(record, parts), *origin_lines(record, width, top)]
     times = OperationTimes(parts)
     for function in called[:top]:
@@ -182,7 +183,7 @@ def _body(
     if len(called) > top:
         rest = sum(function.total_ns for function in called[top:])
         text = f"{counted(len(called) - top, 'more function')}, {duration(rest)} (--top {len(called)} shows them)"
-        lines.append(ReportLine(text, QUIET, wraps=True))
+        lines.append(wrapped(text, QUIET))
     return [
         *lines,
         *gone_lines(record, parts),
@@ -227,35 +228,26 @@ def _footer(record: ProfileRecord) -> list[ReportLine]:
         return []
     lines: list[ReportLine] = []
     if busy := off_cpu(record):
-        lines.append(ReportLine(f"the run was {busy}: wall time overstates the work", QUIET, wraps=True))
+        lines.append(wrapped(f"the run was {busy}: wall time overstates the work", QUIET))
     if beside := beyond_the_clock(record):
-        lines.append(ReportLine(beside, QUIET, wraps=True))
+        lines.append(wrapped(beside, QUIET))
     if record.detail == "ops":
-        lines.append(
-            ReportLine(
-                "every operation of every step was timed: loops ran slower than alone", QUIET, wraps=True
-            )
-        )
+        lines.append(wrapped("every operation of every step was timed: loops ran slower than alone", QUIET))
     if record.detail == "values":
-        lines.append(ReportLine(f"{TWICE} (scanviz report FILE --values shows them)", QUIET, wraps=True))
+        lines.append(wrapped(f"{TWICE} (scanviz report FILE --values shows them)", QUIET))
     unplanned = [
         function for function in record.functions if function.calls and function.backend == UNPLANNED
     ]
     if unplanned:
         lines.append(
-            ReportLine(
+            wrapped(
                 f"{counted(len(unplanned), 'function')} ran on the {UNPLANNED} tier, which makes no plan of shapes and memory:"
                 " operations there have no bytes, rates or limits, and calls no peak memory",
                 QUIET,
-                wraps=True,
             )
         )
     if record.left_out:
         lines.append(
-            ReportLine(
-                f"{record.left_out} functions or loops beyond the size limit: totals at most",
-                QUIET,
-                wraps=True,
-            )
+            wrapped(f"{record.left_out} functions or loops beyond the size limit: totals at most", QUIET)
         )
     return lines

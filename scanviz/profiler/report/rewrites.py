@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from scanviz.profiler.report.costs import call_cost, cost_lines, run_cost_lines, size_lines, step_costs
 from scanviz.profiler.report.diff import marked, side_by_side
-from scanviz.profiler.report.text import HEADING, QUIET, TITLE, WARNING, ReportLine, styled
+from scanviz.profiler.report.text import HEADING, QUIET, TITLE, WARNING, ReportLine, styled, wrapped
 from scanviz.profiler.report.units import duration
 from scanviz.profiler.report.why import why_lines
 from scanviz.record.graphs.rewrites import RefusalRecord, RewriteRecord, RewritesRecord
@@ -86,7 +86,7 @@ def render_rewrites(
                 *(run_cost_lines(record, function) if asked.style == "costs" else ()),
             ]
     if lines and (asked.step, asked.rule, asked.scan, asked.why, asked.why_not) == (None,) * 5:
-        lines += [ReportLine(""), ReportLine(MORE, QUIET, wraps=True)]
+        lines += [ReportLine(""), wrapped(MORE, QUIET)]
     if not lines:
         what = (
             f"no function named {sanitize(asked.function)!r}" if asked.function else "no function's rewrites"
@@ -190,14 +190,14 @@ def _list(rewrites: RewritesRecord, view: RewritesOptions) -> Iterator[ReportLin
         yield ReportLine(
             f"  {rewrite.index:>3}  {rewrite.rule}{_nodes(rewrite)}  {duration(rewrite.time_ns)}", HEADING
         )
-        yield ReportLine(f"       {sanitize(rewrite.message)}", wraps=True)
+        yield wrapped(f"       {sanitize(rewrite.message)}")
         effect = rewrites.effect(rewrite.rule)
         if effect is not None:
-            yield ReportLine(f"       {effect.words()}", QUIET, wraps=True)
+            yield wrapped(f"       {effect.words()}", QUIET)
         for text in _cost_change(rewrites, rewrite, LONGEST):
-            yield ReportLine(f"       {text}", QUIET, wraps=True)
+            yield wrapped(f"       {text}", QUIET)
         for text in rewrite.loop_variables[:4]:
-            yield ReportLine(f"       {sanitize(text)}", QUIET, wraps=True)
+            yield wrapped(f"       {sanitize(text)}", QUIET)
     if not listed and rewrites.applications:
         yield ReportLine("  nothing of that was done", WARNING)
     if view.rule is None and view.scan is None:
@@ -209,10 +209,10 @@ def _list(rewrites: RewritesRecord, view: RewritesOptions) -> Iterator[ReportLin
 def _in_all(rewrites: RewritesRecord) -> Iterator[ReportLine]:
     """Return the change of cost by all applications together."""
     for text in step_costs(rewrites, 0, len(rewrites.applications)):
-        yield ReportLine(f"  in all: {text}", HEADING, wraps=True)
+        yield wrapped(f"  in all: {text}", HEADING)
     in_numbers = call_cost(rewrites.numbers(0), rewrites.numbers(len(rewrites.applications)))
     if in_numbers:
-        yield ReportLine(f"  in all: a call: {in_numbers}", HEADING, wraps=True)
+        yield wrapped(f"  in all: a call: {in_numbers}", HEADING)
         yield from size_lines(rewrites, "          ")
 
 
@@ -284,9 +284,7 @@ def _refused(rewrites: RewritesRecord) -> Iterator[ReportLine]:
         yield ReportLine("  refused", QUIET)
     for rule, count in sorted(counts.items()):
         where = "place" if count == 1 else "places"
-        yield ReportLine(
-            f"       {sanitize(rule)}: at {count} {where}  (--why-not {sanitize(rule)})", wraps=True
-        )
+        yield wrapped(f"       {sanitize(rule)}: at {count} {where}  (--why-not {sanitize(rule)})")
 
 
 def refusals_of(rewrites: RewritesRecord, scan: str | None) -> list[RefusalRecord]:
@@ -310,8 +308,8 @@ def why_not_lines(rewrites: RewritesRecord, view: RewritesOptions) -> Iterator[R
     for refusal in found:
         place = f" ({sanitize(refusal.source)})" if refusal.source else ""
         inside = f" in the step of `{sanitize(refusal.loop)}`" if refusal.loop else ""
-        yield ReportLine(f"  {sanitize(refusal.node)}{inside}{place}", HEADING, wraps=True)
-        yield ReportLine(f"       {sanitize(refusal.why)}", wraps=True)
+        yield wrapped(f"  {sanitize(refusal.node)}{inside}{place}", HEADING)
+        yield wrapped(f"       {sanitize(refusal.why)}")
     if not found:
         yield ReportLine(
             f"  {view.why_not} was nowhere refused: there was nothing that it is meant for", QUIET
@@ -324,22 +322,20 @@ def step_lines(
     """Return one application: its message, its change of cost, and the graph before and after."""
     spent = duration(entry.time_ns)
     heading = f"  {entry.index}  {entry.rule}{_nodes(entry)}  {spent}  ({entry.phase}, {entry.where})"
-    yield ReportLine(heading, HEADING, wraps=True)
-    yield ReportLine(f"     {sanitize(entry.message)}", wraps=True)
+    yield wrapped(heading, HEADING)
+    yield wrapped(f"     {sanitize(entry.message)}")
     effect = rewrites.effect(entry.rule)
     if effect is not None:
-        yield ReportLine(f"     {effect.words()}", QUIET, wraps=True)
+        yield wrapped(f"     {effect.words()}", QUIET)
     for text in (*_cost_change(rewrites, entry), *map(sanitize, (*_moved(entry), *entry.loop_variables))):
-        yield ReportLine(f"     {text}", QUIET, wraps=True)
+        yield wrapped(f"     {text}", QUIET)
     yield ReportLine("")
     if view.style == "costs":
         yield from cost_lines(rewrites, entry)
         return
     before, after = ([sanitize(line) for line in rewrites.lines(k)] for k in (entry.index, entry.index + 1))
     if not rewrites.has_versions:
-        yield ReportLine(
-            "  only the list was kept of this function: its graphs were too large", QUIET, wraps=True
-        )
+        yield wrapped("  only the list was kept of this function: its graphs were too large", QUIET)
     elif before == after:
         yield ReportLine("  the graph stays; the program changes", QUIET)
     elif view.style == "side-by-side":

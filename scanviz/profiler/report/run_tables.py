@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from scanviz.profiler.report.text import QUIET, TITLE, ReportLine, clipped, table
+from scanviz.profiler.report.text import QUIET, TITLE, ReportLine, clipped, table, wrapped
 from scanviz.profiler.report.units import counted, duration, quantity, share
 from scanviz.record.measures import columns
 from scanviz.record.model import ProfileRecord
@@ -41,7 +41,7 @@ def whole_lines(record: ProfileRecord, parts: Sequence[RunPart]) -> list[ReportL
         head += f", {beside} of it in {counted(record.threads.others, 'other thread')}"
     return [
         ReportLine(""),
-        ReportLine(head, TITLE, wraps=True),
+        wrapped(head, TITLE),
         *map(ReportLine, table(rows, 1, 100)),
     ]
 
@@ -100,7 +100,7 @@ def _origin(part: RunPart) -> str:
 def gone_lines(record: ProfileRecord, parts: Sequence[RunPart]) -> list[ReportLine]:
     """Return one line for each loop that rewrites removed."""
     found = gone_loops(record, parts)
-    listed = [ReportLine(f"  {_gone(loop)}", wraps=True) for loop in found[:MOST_GONE]]
+    listed = [wrapped(f"  {_gone(loop)}") for loop in found[:MOST_GONE]]
     if len(found) > MOST_GONE:
         listed.append(ReportLine(f"  {counted(len(found) - MOST_GONE, 'more loop')} gone", QUIET))
     return [ReportLine(""), ReportLine("loops that rewrites removed", TITLE), *listed] if listed else []

@@ -14,6 +14,7 @@ from scanviz.profiler.report.text import (
     clipped,
     styled,
     table,
+    wrapped,
 )
 from scanviz.profiler.report.units import counted, duration, share
 from scanviz.profiler.report.values import TWICE
@@ -79,7 +80,7 @@ def render_summary(
     split = max((k + 1 for k, sentence in enumerate(sentences) if sentence.topic == "time"), default=0)
     head += [_line(sentence) for sentence in sentences[:split]]
     others = [_line(sentence) for sentence in sentences[split:]]
-    tail = [*_footnotes(record, parts), *(ReportLine(text, QUIET, wraps=True) for text in more)]
+    tail = [*_footnotes(record, parts), *(wrapped(text, QUIET) for text in more)]
 
     def shown(lines: Sequence[ReportLine]) -> list[str]:
         return [row for line in lines for row in styled(line, width, color).split("\n")]
@@ -96,9 +97,7 @@ def render_summary(
 
 
 def _line(sentence: VerdictSentence) -> ReportLine:
-    return ReportLine(
-        LEADS.get(sentence.topic, "") + sentence.text, STYLES.get(sentence.topic, ""), wraps=True
-    )
+    return wrapped(LEADS.get(sentence.topic, "") + sentence.text, STYLES.get(sentence.topic, ""))
 
 
 def _head(record: ProfileRecord, parts: Sequence[RunPart]) -> ReportLine:
@@ -113,7 +112,7 @@ def _head(record: ProfileRecord, parts: Sequence[RunPart]) -> ReportLine:
     rows = [row for row in totals(parts) if row.total_ns >= LEAST * whole > 0]
     if rows and (record.functions or record.building):
         text += ": " + ", ".join(f"{row.title} {share(row.total_ns, whole)}" for row in rows)
-    return ReportLine(f"{text}.", HEADING, wraps=True)
+    return wrapped(f"{text}.", HEADING)
 
 
 def _ended(record: ProfileRecord) -> list[ReportLine]:
@@ -121,7 +120,7 @@ def _ended(record: ProfileRecord) -> list[ReportLine]:
     if record.outcome.status == "ok" or not record.outcome.message:
         return []
     message = clipped(sanitize(record.outcome.message.split("\n")[0]), LONGEST_ERROR)
-    return [ReportLine(message, WARNING, wraps=True)]
+    return [wrapped(message, WARNING)]
 
 
 def _line_table(record: ProfileRecord, parts: Sequence[RunPart], width: int, most: int) -> list[ReportLine]:
@@ -162,4 +161,4 @@ def _footnotes(record: ProfileRecord, parts: Sequence[RunPart]) -> list[ReportLi
     if record.left_out:
         notes.append(f"{counted(record.left_out, 'function or loop')} beyond the size limit: only totals")
     text = "; ".join(notes)
-    return [ReportLine(f"{text[0].upper()}{text[1:]}.", QUIET, wraps=True)] if notes else []
+    return [wrapped(f"{text[0].upper()}{text[1:]}.", QUIET)] if notes else []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scanviz.profiler.report.text import HOT, ReportLine
+from scanviz.profiler.report.text import HOT, ReportLine, wrapped
 from scanviz.profiler.report.units import amount, counted, duration, share
 from scanviz.record.loops import LoopRecord
 from scanviz.record.operations import SideRecord
@@ -37,15 +37,13 @@ def tail_lines(loop: LoopRecord) -> list[ReportLine]:
         off = max(0.0, loop.total_ns - loop.measures.get("cpu_ns", loop.total_ns))
         text = f"  the slowest 1 % of steps take {share(slow, loop.total_ns)} of the time"
         found.append(
-            ReportLine(
-                f"{text}, at most {duration(min(off, slow))} of it off the CPU" if off else text, wraps=True
-            )
+            wrapped(f"{text}, at most {duration(min(off, slow))} of it off the CPU" if off else text)
         )
     sides = [_side(loop, side) for side in rare_sides(loop)]
     if found and not sides:
-        found.append(ReportLine(f"  slow: {sanitize(slow_in_words(loop, slow))}", wraps=True))
+        found.append(wrapped(f"  slow: {sanitize(slow_in_words(loop, slow))}"))
     elif not found and other_code_ns(loop) > HEAVY * loop.total_ns:
-        found.append(ReportLine(f"  slow: {in_other_code(loop)}", wraps=True))
+        found.append(wrapped(f"  slow: {in_other_code(loop)}"))
     return [*found, *sides]
 
 
@@ -75,4 +73,4 @@ def _side(loop: LoopRecord, side: SideRecord) -> ReportLine:
         source = hottest.source
         line = "" if source is None else f", {sanitize(str(source))}  {sanitize(source.text)}"
         text += f": {share(hottest.typical_ns, side.typical_ns)} of it {sanitize(hottest.label)}{line}"
-    return ReportLine(text, HOT, wraps=True)
+    return wrapped(text, HOT)

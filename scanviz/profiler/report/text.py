@@ -37,6 +37,11 @@ class ReportLine(NamedTuple):
     wraps: bool = False
 
 
+def wrapped(text: str, style: str = "") -> ReportLine:
+    """Return a line that goes on in the next one where it is too long."""
+    return ReportLine(text, style, wraps=True)
+
+
 def wants_color(file: TextIO) -> bool:
     """Return whether a file is a terminal that wants colours."""
     return file.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"

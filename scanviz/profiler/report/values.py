@@ -18,6 +18,7 @@ from scanviz.profiler.report.text import (
     clipped,
     rendered,
     table,
+    wrapped,
 )
 from scanviz.profiler.report.units import amount, counted
 from scanviz.record.graphs.graph import LoopVariableRecord
@@ -93,18 +94,14 @@ def _lines(
     look: Look | None,
 ) -> list[ReportLine]:
     if not record.traces:
-        return [
-            ReportLine(
-                "no values were recorded: scanviz profile --values SCRIPT records them", WARNING, wraps=True
-            )
-        ]
+        return [wrapped("no values were recorded: scanviz profile --values SCRIPT records them", WARNING)]
     loops, titles = {loop.key: loop for loop in record.loops}, loop_titles(record)
     shown = list(record.traces)
     if scan_name is not None:
         traced = [loops[key] for key in dict.fromkeys(trace.loop for trace in record.traces)]
         problem = not_one_loop(record, scan_name, traced)
         if problem:
-            return [ReportLine(f"no values are shown: {problem}", WARNING, wraps=True)]
+            return [wrapped(f"no values are shown: {problem}", WARNING)]
         meant = {loop.key for loop in loops_called(record, scan_name)}
         shown = [trace for trace in shown if trace.loop in meant]
     if run is not None:
@@ -112,14 +109,10 @@ def _lines(
         others = dict.fromkeys(trace.loop for trace in shown) if look is not None and not known else ()
         shown = known or [TraceRecord(key, run) for key in others]
         if not shown:
-            return [
-                ReportLine(
-                    f"no values of run {run} were kept; --recompute computes them", WARNING, wraps=True
-                )
-            ]
+            return [wrapped(f"no values of run {run} were kept; --recompute computes them", WARNING)]
     if look is not None and step is not None:
         shown = [trace if step in trace.steps else look(trace.loop, trace.run, step, step) for trace in shown]
-    lines = [ReportLine(TWICE, QUIET, wraps=True)]
+    lines = [wrapped(TWICE, QUIET)]
     for trace in shown:
         lines += [ReportLine(""), *_trace_lines(record, trace, loops[trace.loop], titles, width, step)]
     return lines
@@ -148,18 +141,14 @@ def _trace_lines(
     asked = "asked" in trace.reasons
     shown = "computed again" if asked else f"values kept of {amount(len(trace.steps))}"
     head = f"{sanitize(titles[loop.key])} · run {trace.run} · {kept}, {shown}"
-    lines = [ReportLine(head, TITLE, wraps=True)]
+    lines = [wrapped(head, TITLE)]
     bad = {what: first_bad(trace, what) for what in _WORDS}
     lines += [_bad_line(what, found) for what, found in bad.items() if found is not None]
     found = first_bad_of(other for other in record.traces if other.loop == trace.loop)
     if found is not None and found[0] is trace:
         lines += [_blame_line(link) for link in chain_of_blame(record, trace.loop)[1:]]
     if trace.left_out:
-        lines.append(
-            ReportLine(
-                f"  the budget had no room for {counted(trace.left_out, 'variable')}", QUIET, wraps=True
-            )
-        )
+        lines.append(wrapped(f"  the budget had no room for {counted(trace.left_out, 'variable')}", QUIET))
     if not trace.steps or not trace.variables:
         return lines
     place, note = _place_of(trace, step, [value.step for value in bad.values() if value is not None])
@@ -168,9 +157,7 @@ def _trace_lines(
     forward = _forward(record, trace, loop, titles, trace.steps[place])
     why = _REASONS.get(trace.reasons[place], "")
     message = "" if asked else f" ({why})"
-    lines.append(
-        ReportLine(f"  at step {amount(trace.steps[place])}{message}{forward}{note}", QUIET, wraps=True)
-    )
+    lines.append(wrapped(f"  at step {amount(trace.steps[place])}{message}{forward}{note}", QUIET))
     lines += _variables(trace, place, width)
     for variable in loop.variables:
         if variable.kind in _STATES:
@@ -182,16 +169,15 @@ def _bad_line(what: str, found: FirstBad) -> ReportLine:
     source = found.variable.source
     where = f" ({sanitize(str(source))}: {sanitize(source.text)})" if source is not None else ""
     came = "came in" if found.given else "in"
-    return ReportLine(
+    return wrapped(
         f"  first {_WORDS[what]}: step {amount(found.step)}, {came} {sanitize(found.variable.name)}{where}",
         HOT,
-        wraps=True,
     )
 
 
 def _blame_line(link: BlameLink) -> ReportLine:
     source = f" ({sanitize(str(link.source))})" if link.source is not None else ""
-    return ReportLine(f"    ← {sanitize(link.words)}{source}", wraps=True)
+    return wrapped(f"    ← {sanitize(link.words)}{source}")
 
 
 def _place_of(trace: TraceRecord, step: int | None, events: list[int]) -> tuple[int, str]:

@@ -10,7 +10,7 @@ import difflib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from scanviz.profiler.report.text import HEADING, QUIET, WARNING, ReportLine
+from scanviz.profiler.report.text import HEADING, QUIET, WARNING, ReportLine, wrapped
 from scanviz.record.graphs.rewrites import OriginRecord, RewritesRecord
 from scanviz.record.graphs.versions import VersionsRecord
 from scanviz.record.plain_text import sanitize
@@ -23,16 +23,14 @@ _AGAIN = re.compile(r"~\d+$")  # suffix of a name that is taken
 def why_lines(rewrites: RewritesRecord, asked: str) -> Iterator[ReportLine]:
     """Return the origins of the selected nodes, as lines."""
     if rewrites.graphs is None or not rewrites.has_versions:
-        yield ReportLine(
-            "  only the list was kept of this function: its graphs were too large", QUIET, wraps=True
-        )
+        yield wrapped("  only the list was kept of this function: its graphs were too large", QUIET)
         return
     origins = rewrites.origins
     found = _meant(rewrites.graphs, origins, asked)
     if not found and asked.startswith(TYPED):  # a name that no keyboard has
         found = _meant(rewrites.graphs, origins, f"∂{asked.removeprefix(TYPED)}")
     if not found:
-        yield ReportLine(f"  {_nothing(rewrites.graphs, origins, asked)}", WARNING, wraps=True)
+        yield wrapped(f"  {_nothing(rewrites.graphs, origins, asked)}", WARNING)
     known, text = {origin.name: origin for origin in origins}, set[str]()
     for origin in found:
         yield from _chain(origin, known, "  ", text)
@@ -99,9 +97,7 @@ def _chain(
     made = f"made by {sanitize(origin.rule)}" if origin.rule else "written"
     at = f" at {sanitize(origin.source)}" if origin.source and not origin.rule else ""
     style = HEADING if indent == "  " else ""
-    yield ReportLine(
-        f"{indent}{sanitize(origin.name)} = {sanitize(origin.op)}  {made}{at}", style, wraps=True
-    )
+    yield wrapped(f"{indent}{sanitize(origin.name)} = {sanitize(origin.op)}  {made}{at}", style)
     parents = [known[name] for name in origin.parents if name in known and name != origin.name]
     if not parents and origin.rule and origin.source:
         yield ReportLine(f"{indent}  for the line {sanitize(origin.source)}", QUIET)

@@ -10,18 +10,16 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Literal, cast
+from typing import Literal, cast
 
 from msgspec import Struct
 
 from scanviz.engine.errors import InternalError
+from scanviz.record.loops import LoopRecord
+from scanviz.record.model import FunctionRecord, ProfileRecord
+from scanviz.record.operations import OperationRecord
 
-if TYPE_CHECKING:  # a script that is profiled starts without the classes of its record
-    from scanviz.record.loops import LoopRecord
-    from scanviz.record.model import FunctionRecord, ProfileRecord
-    from scanviz.record.operations import OperationRecord
-
-    Measured = LoopRecord | OperationRecord | FunctionRecord | ProfileRecord
+Measured = LoopRecord | OperationRecord | FunctionRecord | ProfileRecord
 
 Of = Literal["loop", "operation", "function", "run"]
 Unit = Literal["ns", "bytes", "count", "bytes/s", "flops/s"]
@@ -291,8 +289,6 @@ def aggregated(before: dict[str, float], measure: Measure, value: float) -> None
 
 def shown(record: LoopRecord | FunctionRecord, view: View) -> Iterator[tuple[Measure, float]]:
     """Iterate over the measured numbers of a loop or function that a view shows."""
-    from scanviz.record.loops import LoopRecord
-
     for measure in measures("loop" if isinstance(record, LoopRecord) else "function", view):
         value = measure.value(record)
         if value is not None:

@@ -9,15 +9,13 @@ ns and 10 ms.  Histograms of threads or runs are merged by adding them.  Source 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from scanviz.record.loops import Samples
-    from scanviz.record.values import DurationRecord
+from scanviz.record.loops import Samples
+from scanviz.record.values import DurationRecord
 
 _DIGITS = 6
 _SHIFT = 52 - _DIGITS  # bits of a float64's fraction within a bucket
@@ -147,8 +145,6 @@ class Histogram:
 
     def record(self) -> DurationRecord:
         """Return the durations as a record."""
-        from scanviz.record.values import DurationRecord
-
         if not self.count:
             return DurationRecord()
         p50, p95, p99 = (self.percentile(share) for share in (0.5, 0.95, 0.99))

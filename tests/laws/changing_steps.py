@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from scanviz.engine.observation.events import StepSeries
 from scanviz.engine.observation.sampling import StepSampler, scheduled
 from scanviz.profiler.recording.loop_aggregate import LoopAggregate
-from scanviz.profiler.recording.overhead import OverheadCalibration
 from scanviz.record.loops import LoopRecord, Samples
 from scanviz.record.operations import OperationRecord
 from tests.laws.law import law
@@ -86,7 +85,7 @@ def profiled(loop: ChangingSteps) -> LoopRecord:
     """Return a record's numbers of the loop."""
     operations = tuple(OperationRecord(k, "·", "operation", "", None) for k in range(len(loop.phases[0])))
     what = LoopRecord(1, 1, None, "changing", None, operations=operations)
-    made = LoopAggregate(what, OverheadCalibration(float(STAMP), 0.0))
+    made = LoopAggregate(what, lambda: float(STAMP))
     made.detailed = True
     made.begin(0, 0, 0)
     whole = 0

@@ -23,7 +23,6 @@ from scanviz.engine.observation.stamps import CLOCKS_NS, BlockStamps, Preemption
 from scanviz.profiler.recording.division import FEWEST, GRAIN, LARGEST_PRICE
 from scanviz.profiler.recording.loop_aggregate import LoopAggregate
 from scanviz.profiler.recording.operations import COLD
-from scanviz.profiler.recording.overhead import OverheadCalibration
 from scanviz.record.loops import LoopRecord, Samples
 from scanviz.record.operations import OperationRecord
 from scanviz.record.statistics import Histogram, HistogramTable
@@ -186,8 +185,7 @@ def _watched(kinds: Sequence[str], stamp_ns: float) -> LoopAggregate:
         OperationRecord(k, "·", kind, "", None, loop=INNER if kind == "loop" else None)  # type: ignore[arg-type]
         for k, kind in enumerate(kinds)
     )
-    calibration = OverheadCalibration(stamp_ns, 0.0)
-    made = LoopAggregate(LoopRecord(1, 1, None, "imagined", None, operations=operations), calibration)
+    made = LoopAggregate(LoopRecord(1, 1, None, "imagined", None, operations=operations), lambda: stamp_ns)
     made.detailed = True
     made.begin(0, 0, 0)
     return made

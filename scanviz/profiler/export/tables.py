@@ -6,16 +6,13 @@ Keys join them: ``function`` and ``loop`` are keys of rows in the tables of func
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from scanviz.profiler.export.frames import clear
 from scanviz.record.loops import LoopRecord
-from scanviz.record.measures import Of, measures
+from scanviz.record.measures import Measured, Of, measures
 from scanviz.record.model import SAMPLE_REASONS, FunctionRecord, ProfileRecord, SourceRecord
 from scanviz.record.summary.run_breakdown import OperationTimes, parts_of
-
-if TYPE_CHECKING:
-    from scanviz.record.measures import Measured
 
 LARGEST = 2**63 - 1  # of an integer column
 Cell = int | float | str | bool | None

@@ -6,21 +6,18 @@ Open calls are identified by number, each with its thread.  The callers hold a l
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from msgspec.structs import replace
 
 from scanviz.profiler.recording.loop_aggregate import LoopAggregate
 from scanviz.profiler.recording.operations import OperationTally
-from scanviz.profiler.recording.plans_met import PlansMet, with_work
+from scanviz.profiler.recording.plans_met import AllWork, PlansMet, with_work
 from scanviz.profiler.recording.processor import ProcessorTally
 from scanviz.record.measures import aggregated, declared
+from scanviz.record.model import CallPartsRecord, FunctionRecord
 from scanviz.record.statistics import Histogram
-
-if TYPE_CHECKING:
-    from scanviz.profiler.recording.plans_met import AllWork
-    from scanviz.record.model import FunctionRecord
 
 MOST_WAITING = 4096  # calls gathered before they are counted
 
@@ -58,13 +55,11 @@ class FunctionAggregate:
         self._measures: dict[str, float] = {}
         self._processor = ProcessorTally()
         self._open: dict[int, _Call] = {}
-        self._checks_ns = self._copies_ns = self._recording_ns = self._inside_ns = self._entered = 0
+        self._checks_ns = self._copies_ns = self._recording_ns = self._inside_ns = 0
 
     @property
     def record(self) -> FunctionRecord:
         """The description of the function."""
-        from scanviz.record.model import FunctionRecord
-
         if isinstance(self._what, tuple):
             key, name, tier = self._what
             return FunctionRecord(key, name, None, tier)
@@ -136,9 +131,8 @@ class FunctionAggregate:
             self._histogram.add(np.array(self._elapsed, np.int64))
             self._elapsed.clear()
 
-    def returned(self, checks_ns: int, copies_ns: int, recording_ns: int, entered: int) -> None:
-        """Add the overhead of calls around their program; the script made ``entered`` of them."""
-        self._entered += entered
+    def returned(self, checks_ns: int, copies_ns: int, recording_ns: int) -> None:
+        """Add the overhead of calls around their program."""
         self._checks_ns += checks_ns
         self._copies_ns += copies_ns
         self._recording_ns += recording_ns
@@ -159,20 +153,16 @@ class FunctionAggregate:
         """Return the work of each instruction for the latest shapes, by the loop whose step contains it."""
         return {} if self.plans is None else self.plans.work()
 
-    def snapshot(self, work: AllWork, call_ns: float, running_ns: int) -> FunctionRecord:
+    def snapshot(self, work: AllWork, running_ns: int) -> FunctionRecord:
         """Return the record so far.
 
         Parameters
         ----------
         work : dict
             The result of :meth:`work`.
-        call_ns : float
-            Nanoseconds of entering and leaving a call, which its own time excludes.
         running_ns : int
             Time so far of the calls that have not ended.
         """
-        from scanviz.record.model import CallPartsRecord
-
         self._count()
         timed, around_ns = self.tally.around(self._histogram.count)
         rewrites, operations = self.record.rewrites, self.tally.records(self.record.operations)
@@ -187,7 +177,7 @@ class FunctionAggregate:
             call_times=self._histogram.record(),
             measures=self._measures | self._processor.measures(self._histogram.total),
             call_parts=CallPartsRecord(
-                self._checks_ns + round(self._entered * call_ns),
+                self._checks_ns,
                 self._copies_ns,
                 self._recording_ns,
                 timed,

@@ -2,30 +2,30 @@
 
 Descriptions, rewrites and Programs are written when the clock has stopped: graphs and programs are immutable.  Nothing here keeps a
 function alive.  Data of deleted functions is held up to a limit, so that a program that builds and drops thousands of functions
-does not fill the memory.  The writers are imported late, so that scripts start without them.
+does not fill the memory.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
+from scanviz.engine.errors import MisfitError
 from scanviz.engine.locks import lock
+from scanviz.engine.observation.events import CompiledFunction
+from scanviz.engine.program.file import to_bytes
+from scanviz.engine.program.instructions import LoopInstruction, Program, all_loops, nested_loops
 from scanviz.profiler.recording.function_aggregate import FunctionAggregate
 from scanviz.profiler.recording.loop_aggregate import LoopAggregate
-from scanviz.profiler.recording.overhead import OverheadCalibration
+from scanviz.profiler.recording.overhead import Calibration
 from scanviz.profiler.recording.plans_met import PlansMet
 from scanviz.profiler.recording.steps import DETAIL_BYTES
-from scanviz.record.graphs.rewrites_source import RewritesSource, rewrites_source
+from scanviz.record.graphs.rewrites_snapshot import RewritesSource, Written, rewrites_source, size_of, written
+from scanviz.record.model import LoopRecord
 from scanviz.record.paths import recorded_path
-
-if TYPE_CHECKING:  # a script starts without the classes of its record
-    from scanviz.engine.observation.events import CompiledFunction
-    from scanviz.engine.program.instructions import LoopInstruction, Program
-    from scanviz.record.graphs.rewrites_snapshot import Written
-    from scanviz.record.model import LoopRecord
+from scanviz.record.program_snapshot import function_record, loop_records
 
 BARE = 2_000  # a loop or function with only totals
 OPERATION = 700  # an operation's record with its labels
@@ -89,9 +89,6 @@ def totals_only(record: LoopRecord) -> LoopRecord:
 
 def program_content(program: Program) -> bytes:
     """Serialize a Program; return no bytes if it is too large or cannot be serialized."""
-    from scanviz.engine.errors import MisfitError
-    from scanviz.engine.program.file import to_bytes
-
     if _constants(program) > LARGEST_PROGRAM:
         return b""  # without serializing it
     try:
@@ -102,7 +99,6 @@ def program_content(program: Program) -> bytes:
 
 
 def _constants(program: Program) -> int:
-    from scanviz.engine.program.instructions import all_loops
 
     programs = [program, *(loop.body for loop, _ in all_loops(program))]
     return sum(constant.nbytes for one in programs for constant in one.constants.values())
@@ -128,8 +124,8 @@ class FunctionsMet:
     ----------
     max_bytes : int
         Approximate memory limit.
-    calibration : OverheadCalibration
-        The cost of stamps.
+    calibration : callable
+        Returns the cost of a stamp.
     guard : lock
         Guards the object; callers hold it, except in :meth:`write` and :meth:`write_gone`.
 
@@ -141,7 +137,7 @@ class FunctionsMet:
         Number of functions, loops and rewrites that were reduced or dropped.
     """
 
-    def __init__(self, max_bytes: int, calibration: OverheadCalibration, guard: Any) -> None:
+    def __init__(self, max_bytes: int, calibration: Calibration, guard: Any) -> None:
         self._calibration, self._lock = calibration, guard
         self._budget = Budget(max_bytes)
         self._rewrites_budget = Budget(max_bytes // REWRITES)
@@ -186,7 +182,6 @@ class FunctionsMet:
         self._waiting[event.key] = _Waiting(event._replace(function=None), source, held)
 
     def _meet_loops(self, event: CompiledFunction, function: FunctionAggregate) -> None:
-        from scanviz.engine.program.instructions import nested_loops  # imported by the engine already
 
         for loop, around, _ in nested_loops(event.program):
             parent = None if around is None else around.key
@@ -228,7 +223,6 @@ class FunctionsMet:
             self._writing.release()
 
     def _write(self, key: int, event: CompiledFunction, source: RewritesSource | None, held: int) -> None:
-        from scanviz.record.program_snapshot import function_record, loop_records
 
         described, loops = function_record(event), loop_records(key, event.program)
         with self._lock:
@@ -237,14 +231,10 @@ class FunctionsMet:
                 if loop.key in self.loops:
                     self.loops[loop.key].describe(loop, totals_only(loop))
         if source is not None:
-            from scanviz.record.graphs.rewrites_snapshot import written
-
             self._keep_rewrites(key, written(source), program_content(event.program))
 
     def _keep_rewrites(self, key: int, written: Written, program: bytes) -> None:
         """Store a function's Program and rewrites: with graphs, as a bare list, or not at all."""
-        from scanviz.record.graphs.rewrites_snapshot import size_of
-
         whole = written.record
         listed = whole.list_only()
         bare = replace(listed, graphs=None)

@@ -7,21 +7,21 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from scanviz.engine.observation.events import Run, StepSeries
+from scanviz.engine.observation.probe import note_overhead_ns
+from scanviz.profiler.recording.division import Division, divided
 from scanviz.profiler.recording.operations import OperationTally
-from scanviz.profiler.recording.overhead import OverheadCalibration
+from scanviz.profiler.recording.overhead import Calibration
 from scanviz.profiler.recording.processor import ProcessorTally
 from scanviz.profiler.recording.steps import StepTimes
+from scanviz.record.loops import INSIDE, TierRecord
 from scanviz.record.measures import aggregated, declared
+from scanviz.record.model import LoopRecord, LoopVariableRecord
 from scanviz.record.statistics import median_of
-
-if TYPE_CHECKING:
-    from scanviz.engine.observation.events import Run, StepSeries
-    from scanviz.profiler.recording.division import Division
-    from scanviz.record.model import LoopRecord, LoopVariableRecord
 
 _ROWS = ("mitmot", "mitsot", "sitsot", "nitsot")
 # key, function, outer loop and name of a loop that is not described yet
@@ -103,8 +103,8 @@ class LoopAggregate:
     ----------
     what : LoopRecord or tuple
         The description of the loop, or its identity until it is described.
-    calibration : OverheadCalibration
-        The cost of stamps, subtracted from steps with timed operations.
+    calibration : callable
+        Returns the cost of a stamp, subtracted from steps with timed operations.
     operations : int, optional
         Number of operations of the step with times; by default those described.
     around : LoopAggregate, optional
@@ -121,7 +121,7 @@ class LoopAggregate:
     def __init__(
         self,
         what: LoopRecord | LoopIdentity,
-        calibration: OverheadCalibration,
+        calibration: Calibration,
         operations: int | None = None,
         around: LoopAggregate | None = None,
     ) -> None:
@@ -148,8 +148,6 @@ class LoopAggregate:
     @property
     def record(self) -> LoopRecord:
         """The description of the loop."""
-        from scanviz.record.model import LoopRecord
-
         return LoopRecord(*self._what, None) if isinstance(self._what, tuple) else self._what
 
     @property
@@ -212,12 +210,10 @@ class LoopAggregate:
     def _stamp_ns(self) -> float:
         """Return the cost of a stamp: the tier's own, or the measured one of the process's clock."""
         own = self._clock[2]
-        return self._calibration.stamp_ns if own is None else own
+        return self._calibration() if own is None else own
 
     def count(self, run: Run, control: bool = False) -> None:
         """Count unobserved runs; ``control`` is true if they ran in a control block of the outer loop."""
-        from scanviz.engine.observation.probe import note_overhead_ns  # imported by the engine already
-
         _, runs, steps, longest, failed, elapsed_ns, tier = run
         self._totals.add_unobserved(runs, failed, max(0, elapsed_ns), longest, steps, inside=bool(tier))
         self._steps += steps
@@ -274,8 +270,6 @@ class LoopAggregate:
 
     def snapshot(self, now: int) -> LoopRecord:
         """Return the record so far; open runs count up to now."""
-        from scanviz.record.loops import INSIDE, TierRecord
-
         times, totals, (source, resolution_ns, _) = self._times, self._totals, self._clock
         times.count_gathered()
         tier, divisions = times.usual, self._divisions()
@@ -332,7 +326,6 @@ class LoopAggregate:
         operations = self.record.operations
         if len(operations) != self.operations:  # not described yet
             return {}
-        from scanviz.profiler.recording.division import divided
 
         found = {}
         for name, tally in self._times.tiers.items():

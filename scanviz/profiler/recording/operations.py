@@ -9,19 +9,17 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
+from scanviz.engine.observation.events import StepSeries
+from scanviz.record.loops import Samples
 from scanviz.record.measures import aggregated, declared
+from scanviz.record.model import OperationRecord
 from scanviz.record.statistics import FINE, LONGEST, Histogram, HistogramTable, median_of
-
-if TYPE_CHECKING:
-    from scanviz.engine.observation.events import StepSeries
-    from scanviz.record.loops import Samples
-    from scanviz.record.model import OperationRecord
 
 Times = np.ndarray[Any, Any]
 

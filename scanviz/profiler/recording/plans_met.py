@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-if TYPE_CHECKING:
-    from scanviz.engine.cost import Work
-    from scanviz.engine.function import Function
-    from scanviz.engine.observation.events import CompiledFunction
-    from scanviz.engine.program.instructions import Program
-    from scanviz.engine.program.known_numbers import CallMet
-    from scanviz.engine.program.plan import Plan
-    from scanviz.engine.program.planned import Plans
-    from scanviz.record.graphs.rewrites import RewritesRecord
-    from scanviz.record.graphs.rewrites_snapshot import SymbolicCosts
-    from scanviz.record.operations import OperationRecord
+from scanviz.engine.cost import Work, same_work, weights_in
+from scanviz.engine.function import Function
+from scanviz.engine.observation.events import CompiledFunction
+from scanviz.engine.program.instructions import Program, all_loops
+from scanviz.engine.program.known_numbers import MOST_OTHERS, CallMet
+from scanviz.engine.program.plan import Plan
+from scanviz.engine.program.planned import Plans
+from scanviz.engine.program.work import work_of
+from scanviz.record.graphs.rewrites import RewritesRecord
+from scanviz.record.graphs.rewrites_snapshot import SymbolicCosts, with_numbers, with_planned
+from scanviz.record.operations import OperationRecord
 
-    # by the key of the loop; None outside of loops
-    AllWork = dict[int | None, list[Work | None]]
+# by the key of the loop; None outside of loops
+AllWork = dict[int | None, list[Work | None]]
 
 
 class PlansMet:
@@ -55,8 +54,6 @@ class PlansMet:
         """Update the plans at the end of a call that compiled code."""
         function = self._function() if self.code_made else None
         if function is not None:
-            from scanviz.engine.program.known_numbers import MOST_OTHERS  # it made code: this is there
-
             if self._called and len(self._others) < MOST_OTHERS:
                 self._others.append(self._plans)
             self._plans = function.memory_plans()
@@ -70,7 +67,6 @@ class PlansMet:
         """Return a record of rewrites with the planned ones, and with costs for the latest shapes."""
         if record is None:
             return None
-        from scanviz.record.graphs.rewrites_snapshot import with_numbers, with_planned
 
         if self.costs is not None and self._met is not None and self._met.shapes is not None:
             record = with_numbers(record, *self.costs.numbers(self._met))
@@ -84,8 +80,6 @@ def work_of_function(
 
     The work is None if it is unknown, or differs for the earlier shapes of ``others``: times are not kept per shape.
     """
-    from scanviz.engine.program.instructions import all_loops
-
     found: AllWork = {
         loop.key: _alike(loop.body, [known[loop.key] for known in (plans, *others) if loop.key in known])
         for loop, _ in all_loops(program)
@@ -96,9 +90,6 @@ def work_of_function(
 
 def _alike(step: Program, plans: Sequence[Plan]) -> list[Work | None]:
     """Return the work of each instruction of a step under the first plan; None if it differs under other plans."""
-    from scanviz.engine.cost import same_work
-    from scanviz.engine.program.work import work_of
-
     first, *others = plans
     distinct = [first, *(other for other in others if _shapes(other) != _shapes(first))]
     return same_work(*(_shared_out(work_of(step, plan), plan.groups) for plan in distinct))
@@ -109,8 +100,6 @@ def _shared_out(work: list[Work | None], groups: Sequence[Sequence[int]]) -> lis
 
     The operation that reads or writes memory would otherwise get all bytes in a few nanoseconds: an impossible bandwidth.
     """
-    from scanviz.engine.cost import Work, weights_in
-
     found = list(work)
     for group in groups:
         known = [(index, done) for index in group if (done := work[index]) is not None]

@@ -14,28 +14,26 @@ import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from threading import get_ident
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from msgspec.structs import replace
 
 from scanviz.engine.graph.provenance import SourceLine
 from scanviz.engine.locks import lock
+from scanviz.engine.observation.events import CompiledFunction, Run, SideTaken, StepSeries
 from scanviz.engine.observe import Building, Observer, notify_counted
 from scanviz.profiler.recording.functions_met import FunctionsMet
-from scanviz.profiler.recording.overhead import OverheadCalibration
-from scanviz.profiler.recording.plans_met import with_work
+from scanviz.profiler.recording.overhead import Calibration, stamp_cost
+from scanviz.profiler.recording.plans_met import AllWork, with_work
 from scanviz.profiler.recording.processor import Usage, more, process_usage, used
 from scanviz.profiler.recording.sides import SidesTaken
 from scanviz.profiler.recording.timeline import Timeline
+from scanviz.record.model import CostRecord, FunctionRecord, LoopRecord, ProfileRecord
+from scanviz.record.names import numbered
 from scanviz.record.paths import recorded_path
+from scanviz.record.traces.finding import FirstNanRecord
 from scanviz.record.values import OutcomeRecord
-
-if TYPE_CHECKING:  # a script starts without the classes of its record
-    from scanviz.engine.observation.events import CompiledFunction, Run, SideTaken, StepSeries
-    from scanviz.profiler.recording.plans_met import AllWork
-    from scanviz.record.model import CostRecord, FunctionRecord, LoopRecord, ProfileRecord
-    from scanviz.record.traces.finding import FirstNanRecord
 
 DEFAULT_BYTES = 64 * 2**20
 # numbers, tens of microseconds; of a longer result the last row: a NaN in a state is in all rows after it
@@ -82,8 +80,8 @@ class Recorder(Observer):
         Approximate memory limit of the recording.  Loops beyond it keep only totals; further ones are only counted.
     clock : callable
         Returns nanoseconds; replaced in tests.
-    calibration : OverheadCalibration, optional
-        The cost of a stamp; by default measured when first needed.
+    calibration : callable
+        Returns the cost of a stamp in nanoseconds; called when first needed.
     steps_a_stamp : int
         Number of very short steps that may share one time.
     samples : bool
@@ -104,7 +102,7 @@ class Recorder(Observer):
         detail: Literal["steps", "ops"] = "steps",
         max_bytes: int = DEFAULT_BYTES,
         clock: Callable[[], int] = time.perf_counter_ns,
-        calibration: OverheadCalibration | None = None,
+        calibration: Calibration = stamp_cost,
         steps_a_stamp: int = 1,
         samples: bool = True,
     ) -> None:
@@ -113,7 +111,7 @@ class Recorder(Observer):
         self.steps_a_stamp = steps_a_stamp
         self._clock = clock
         self._lock = lock()  # not a Lock: a signal's handler may ask for the record at any moment
-        self._calibration = calibration if calibration is not None else OverheadCalibration()
+        self._calibration = calibration
         self._met = FunctionsMet(max_bytes, self._calibration, self._lock)
         self._sides = SidesTaken()
         self._first_nan: FirstNanRecord | None = None
@@ -177,8 +175,8 @@ class Recorder(Observer):
     def function_returned(self, function: int, checks_ns: int, copies_ns: int, observing_ns: int) -> None:
         """Add the call overhead around the program."""
         with self._lock:
-            count = self._timeline.returned(get_ident(), checks_ns + copies_ns + observing_ns, 1)
-            self._met.function(function).returned(checks_ns, copies_ns, observing_ns, count)
+            self._timeline.add(get_ident(), checks_ns + copies_ns + observing_ns)
+            self._met.function(function).returned(checks_ns, copies_ns, observing_ns)
 
     def calls_counted(
         self,
@@ -193,9 +191,9 @@ class Recorder(Observer):
         """Count unobserved calls."""
         with self._lock:
             found, around_ns = self._met.function(function), checks_ns + copies_ns + observing_ns
-            entered = self._timeline.returned(thread, sum(elapsed_ns) + around_ns, len(elapsed_ns))
+            self._timeline.add(thread, sum(elapsed_ns) + around_ns)
             found.count_unobserved(elapsed_ns)
-            found.returned(checks_ns, copies_ns, observing_ns, entered)
+            found.returned(checks_ns, copies_ns, observing_ns)
             self.loop_counted(function, runs, False)
 
     def build_begin(self, kind: Building, where: SourceLine | None) -> None:
@@ -297,19 +295,15 @@ class Recorder(Observer):
 
     def record(self) -> ProfileRecord:
         """Return the record so far, independent of later events; any thread may ask for it at any moment."""
-        from scanviz.record.model import ProfileRecord
-        from scanviz.record.names import numbered
-
         self._met.write(wait=self._ended is not None)
         notify_counted()
         with self._lock:
             now = self._clock()
             wall_ns = max(0, (now if self._ended is None else self._ended) - self._begun)
-            call_ns = self._timeline.call_ns(wall_ns, now, lambda: self._calibration.call_ns)
             running = self._timeline.running(now)
             work = {key: function.work() for key, function in self._met.functions.items()}
             functions = [
-                function.snapshot(work[key], call_ns, running.get(key, 0))
+                function.snapshot(work[key], running.get(key, 0))
                 for key, function in self._met.functions.items()
             ]
             names = numbered([function.name for function in functions])
@@ -334,7 +328,7 @@ class Recorder(Observer):
                 first_nan=self._first_nan,
                 measures=self._usage(),
                 building=self._timeline.building(),
-                threads=self._timeline.record(now, call_ns),
+                threads=self._timeline.record(now),
             )
 
     def _loop_records(self, now: int, work: AllWork) -> tuple[LoopRecord, ...]:
@@ -368,13 +362,12 @@ class Recorder(Observer):
         return used(after.cpu_ns - before.cpu_ns, more(0, before.switches, after.switches))
 
     def _cost(self) -> CostRecord:
-        from scanviz.record.model import CostRecord
 
         loops = self._met.loops.values()
         observing = sum(function.recorder_ns for function in self._met.functions.values())
         return CostRecord(
             stamps=sum(loop.stamps for loop in loops),
-            stamp_ns=self._calibration.stamp_ns if any(loop.stamps for loop in loops) else 0.0,
+            stamp_ns=self._calibration() if any(loop.stamps for loop in loops) else 0.0,
             chunks=sum(loop.chunks for loop in loops),
             recorder_ns=self._timeline.recording_ns + observing,
         )

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from scanviz.engine.observation.events import SideTaken
+from scanviz.engine.program.instructions import BranchInstruction, LoopInstruction, Program, all_loops
+from scanviz.record.operations import SideRecord
+from scanviz.record.program_snapshot import operation_records
 from scanviz.record.statistics import median_of
-
-if TYPE_CHECKING:
-    from scanviz.engine.observation.events import SideTaken
-    from scanviz.engine.program.instructions import LoopInstruction, Program
-    from scanviz.record.operations import SideRecord
 
 REGULAR = 0.8  # least share of the distances, and of the steps, that agree with a period
 FEWEST = 3  # distances needed to report a period
@@ -20,9 +18,6 @@ FEWEST = 3  # distances needed to report a period
 
 def side_record(side: SideTaken, operation: int, both: int) -> SideRecord:
     """Return the record, given the index of the branch in its step and the takings of both sides."""
-    from scanviz.record.operations import SideRecord
-    from scanviz.record.program_snapshot import operation_records
-
     program = side.branch.sides[side.side][0]
     whole, typical, means = _times(side, len(program.instructions))
     return SideRecord(
@@ -72,14 +67,12 @@ class SidesTaken:
         """Return the sides taken in the steps of the loops of programs, by the key of the loop."""
         if not self._sides:
             return {}
-        from scanviz.engine.program.instructions import all_loops
 
         return {
             loop.key: tuple(self._of_step(loop)) for program in programs for loop, _ in all_loops(program)
         }
 
     def _of_step(self, loop: LoopInstruction) -> Iterator[SideRecord]:
-        from scanviz.engine.program.instructions import BranchInstruction
 
         for index, instruction in enumerate(loop.body.instructions):
             if isinstance(instruction, BranchInstruction):

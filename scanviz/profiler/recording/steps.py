@@ -7,21 +7,19 @@ short runs are gathered before they are counted, so that a run of an inner loop 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from msgspec.structs import replace
 
+from scanviz.engine.observation.events import StepSeries
+from scanviz.profiler.recording.division import GRAIN, Division, apportioned
 from scanviz.profiler.recording.operations import StepTally, Stretch
+from scanviz.record.loops import Samples
+from scanviz.record.operations import OperationRecord
 from scanviz.record.statistics import FINE, Histogram
 from scanviz.record.traces.sample import FIRST, LAST, SLOWEST, SPREAD, StepSample
-
-if TYPE_CHECKING:
-    from scanviz.engine.observation.events import StepSeries
-    from scanviz.profiler.recording.division import Division
-    from scanviz.record.loops import Samples
-    from scanviz.record.operations import OperationRecord
-    from scanviz.record.values import DurationRecord
+from scanviz.record.values import DurationRecord
 
 PENDING = 8192  # times gathered before they are counted, so that counting is rare
 PIECES = 64  # chunks gathered before they are counted
@@ -198,8 +196,6 @@ class StepTimes:
         unobserved_steps, unobserved_ns : int, float
             Steps without a time of their own, and their total time.
         """
-        from scanviz.profiler.recording.division import GRAIN, apportioned
-
         steps, whole, parts = unobserved_steps, unobserved_ns, np.zeros(self._operations + 2)
         for name, tier in self.tiers.items():
             division, totals = divisions.get(name), tier.totals

@@ -7,16 +7,13 @@ of open calls and builds per thread.
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from scanviz.engine.graph.provenance import SourceLine
 from scanviz.engine.observe import Building
-
-if TYPE_CHECKING:
-    from scanviz.record.model import BuildRecord, ThreadTimesRecord
+from scanviz.record.model import BuildRecord, ThreadTimesRecord
+from scanviz.record.program_snapshot import source_record
 
 BUILT_AT = 256  # distinct source lines of builds
 
@@ -31,21 +28,17 @@ class _Open:
 
 
 class _Thread:
-    """Time of a thread in finished calls, builds and recording; its finished calls; its open calls and builds, innermost last."""
+    """Time of a thread in finished calls, builds and recording; its open calls and builds, innermost last."""
 
-    __slots__ = ("calls", "inside_ns", "open")
+    __slots__ = ("inside_ns", "open")
 
     def __init__(self) -> None:
-        self.inside_ns = self.calls = 0
+        self.inside_ns = 0
         self.open: list[_Open] = []
 
-    def going_on_ns(self, now: int) -> int:
-        """Return the time so far of the outermost open call or build."""
-        return max(0, now - self.open[0].begun) if self.open else 0
-
-    def whole_ns(self, now: int, call_ns: float) -> int:
-        """Return all time inside scanviz, adding ``call_ns`` per call."""
-        return self.inside_ns + self.going_on_ns(now) + round(self.calls * call_ns)
+    def whole_ns(self, now: int) -> int:
+        """Return all time inside scanviz, that of the outermost open call or build so far included."""
+        return self.inside_ns + (max(0, now - self.open[0].begun) if self.open else 0)
 
 
 class Timeline:
@@ -68,7 +61,7 @@ class Timeline:
     >>> times.enter(1, "call", 7, 110)
     >>> times.leave(1, 20), times.leave(1, 50)
     (0, 20)
-    >>> times.record(200, 0.0).inside_ns, times.running(200)
+    >>> times.record(200).inside_ns, times.running(200)
     (50, {})
     """
 
@@ -101,14 +94,6 @@ class Timeline:
         else:
             times.inside_ns += elapsed_ns
 
-    def returned(self, thread: int, elapsed_ns: int, calls: int) -> int:
-        """Add the time of returned calls; return how many of them the script made."""
-        self.add(thread, elapsed_ns)
-        if self._threads[thread].open:
-            return 0
-        self._threads[thread].calls += calls
-        return calls
-
     def built_by(self, kind: Building, where: SourceLine | None, own_ns: int) -> None:
         """Count a build at a source line."""
         key = (kind, where)
@@ -122,14 +107,6 @@ class Timeline:
         """Add profiler overhead outside of calls."""
         self.recording_ns += elapsed_ns
         self.add(thread, elapsed_ns)
-
-    def call_ns(self, wall_ns: int, now: int, measure: Callable[[], float]) -> float:
-        """Return the measured time of entering and leaving a call, at most what the wall time leaves; 0 without calls."""
-        own = self._own
-        if not any(times.calls for times in self._threads.values()):
-            return 0.0
-        left = max(0, wall_ns - own.inside_ns - own.going_on_ns(now)) / own.calls if own.calls else math.inf
-        return min(measure(), left)
 
     def running(self, now: int) -> dict[int, int]:
         """Return the time so far of open calls by function, without nested calls and builds."""
@@ -146,21 +123,17 @@ class Timeline:
         """Return the builds, the longest first."""
         if not self._built:
             return ()
-        from scanviz.record.model import BuildRecord
-        from scanviz.record.program_snapshot import source_record
 
         found = [
             BuildRecord(kind, source_record(where), *built) for (kind, where), built in self._built.items()
         ]
         return tuple(sorted(found, key=lambda built: -built.total_ns))
 
-    def record(self, now: int, call_ns: float) -> ThreadTimesRecord:
-        """Return the times by thread, adding ``call_ns`` per call; open calls and builds count up to now."""
-        from scanviz.record.model import ThreadTimesRecord
-
+    def record(self, now: int) -> ThreadTimesRecord:
+        """Return the times by thread; open calls and builds count up to now."""
         others = [times for times in self._threads.values() if times is not self._own]
-        beside_ns = sum(times.whole_ns(now, call_ns) for times in others)
-        return ThreadTimesRecord(self._own.whole_ns(now, call_ns), beside_ns, len(others), self.recording_ns)
+        beside_ns = sum(times.whole_ns(now) for times in others)
+        return ThreadTimesRecord(self._own.whole_ns(now), beside_ns, len(others), self.recording_ns)
 
 
 __all__ = ["Timeline"]

@@ -11,6 +11,8 @@ from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError
 from scanviz.profiler.recording.recorder import Recorder
 from scanviz.profiler.values.tracing import DEFAULT_BUDGET, Tracer, with_traces
 from scanviz.record.model import OutcomeRecord, ProfileRecord
+from scanviz.record.names import loops_called, not_one_loop
+from scanviz.record.storage.file import save
 from scanviz.record.traces.model import TraceRecord
 
 if TYPE_CHECKING:
@@ -39,8 +41,6 @@ class Traced:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the record to a ``.scanviz`` file."""
-        from scanviz.record.storage.file import save
-
         save(self.record, path)
 
     def at(self, step: int, scan: str | None = None, run: int = 0) -> TraceRecord:
@@ -69,8 +69,6 @@ class Traced:
         >>> float(after.values[0, 0] / before.values[0, 0])
         2.0
         """
-        from scanviz.record.names import loops_called, not_one_loop
-
         keys = dict.fromkeys(window.loop for window in self.traces)
         if scan is not None:
             traced = [loop for loop in self.record.loops if loop.key in keys]

@@ -17,13 +17,11 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from scanviz.profiler.recording.recorder import Recorder
 from scanviz.profiler.report.units import amount
-
-if TYPE_CHECKING:
-    from scanviz.record.model import ProfileRecord
+from scanviz.record.model import ProfileRecord
+from scanviz.record.storage.file import save
 
 VARIABLE = "SCANVIZ_LIVE"  # names the file; taken out of the environment, so that the program's own processes do not write it
 SHORTEST = 0.1  # seconds between two writes
@@ -42,7 +40,6 @@ class LiveFile:
     """
 
     def __init__(self, recorder: Recorder, path: Path) -> None:
-        from scanviz.record.storage.file import save
 
         self._recorder, self._path, self._save = recorder, path, save
         recorder.lists_built = True  # a live view lists functions before they run

@@ -32,15 +32,17 @@ from scanviz.profiler.run.exits import (
 )
 from scanviz.profiler.run.live import Progress, live_file
 from scanviz.profiler.run.runner import CannotRunError, Script, run
+from scanviz.record.model import ProfileRecord
+from scanviz.record.names import did_you_mean, listed, not_one_loop
 from scanviz.record.paths import seen_from
 from scanviz.record.plain_text import sanitize, write_text
 from scanviz.record.storage.archive import is_profile
+from scanviz.record.storage.file import save
 from scanviz.record.storage.writing import signals_wait
 from scanviz.record.values import OutcomeRecord
 
 if TYPE_CHECKING:
     from scanviz.profiler.values.tracing import Tracer
-    from scanviz.record.model import ProfileRecord
 
 
 class RunOptions(NamedTuple):
@@ -277,7 +279,6 @@ class Ending:
         places: list[Path] = []
 
         def keep() -> None:
-            from scanviz.record.storage.file import save
 
             places.append(output if self.options.force else free_name(output))
             save(record, places[0])
@@ -299,7 +300,6 @@ class Ending:
     def _print(self, record: ProfileRecord, saved: Path | None) -> None:
         from scanviz.profiler.advice.report import to_try
         from scanviz.profiler.report.overview import print_report
-        from scanviz.record.names import did_you_mean, listed, not_one_loop
 
         write_text("\n", self.stream)
         options, best = self.options, to_try(record)

@@ -10,8 +10,10 @@ from msgspec import Struct
 from msgspec.structs import astuple, replace
 
 from scanviz.engine.function import Function
+from scanviz.engine.graph.nodes import Variable
 from scanviz.engine.graph.provenance import short_path
 from scanviz.engine.program.instructions import Program, all_loops
+from scanviz.engine.program.known_numbers import CallMet
 from scanviz.engine.program.planned import Plans, planned_applications, planned_refusals
 from scanviz.engine.program.rules import WHEN_PLANNED
 from scanviz.engine.rewrites.cost import Cost
@@ -35,19 +37,48 @@ from scanviz.record.graphs.rewrites import (
     RewriteRecord,
     RewritesRecord,
 )
-from scanviz.record.graphs.rewrites_source import RewritesSource, rewrites_source
 from scanviz.record.graphs.writing import GraphWriter
 from scanviz.record.paths import recorded_path
 from scanviz.record.storage.codec import field_types
 
 if TYPE_CHECKING:
     from scanviz.engine.measurement.ablation import Effect
-    from scanviz.engine.program.known_numbers import CallMet
 
 LONGEST_TERM = 240  # characters of a polynomial
 MOST_NODES = 20_000  # of a graph that is kept in all its versions
 NODE_BYTES = 700  # about the size of a node
 MOST_REFUSALS = 40  # of one rule that are kept
+
+
+class RewritesSource(NamedTuple):
+    """Data for recording a function's rewrites later, without a reference to the function.
+
+    Attributes
+    ----------
+    history : RewriteHistory
+        The rules.
+    names : list of str
+        Names of the outputs and updates, empty for those without.
+    title : str
+        The function's name.
+    program : Program or None
+        Its Program, to link nodes to operations.
+    inputs : sequence of Variable
+        The inputs of its Program, in order.
+    """
+
+    history: RewriteHistory
+    names: list[str]
+    title: str
+    program: Program | None
+    inputs: Sequence[Variable] = ()
+
+
+def rewrites_source(function: Function, program: Program | None = None) -> RewritesSource:
+    """Return the data for recording the rewrites of a compiled function."""
+    names = [*[""] * len(function.outputs), *function.updated_names]
+    inputs = [*(given.variable for given in function.spec.inputs), *function.spec.shared]
+    return RewritesSource(function.rewrites.alone(), names, function.name, program, inputs)
 
 
 class SymbolicCosts(NamedTuple):

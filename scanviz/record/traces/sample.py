@@ -7,14 +7,11 @@ give the same sample.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-if TYPE_CHECKING:
-    from scanviz.record.loops import Samples
+from scanviz.record.loops import Samples
 
-    Columns = tuple[Samples, ...]  # run, first step, nanoseconds a step, steps
+Columns = tuple[Samples, ...]  # run, first step, nanoseconds a step, steps
 
 FIRST, LAST, SLOWEST, SPREAD = 64, 64, 32, 512
 _REASONS = {"spread": 0, "first": 1, "last": 2, "slowest": 3}

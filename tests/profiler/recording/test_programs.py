@@ -9,8 +9,8 @@ import pytest
 import scanviz
 from scanviz import tensor as T
 from scanviz.engine.errors import ScanvizError
-from scanviz.engine.program import file
 from scanviz.engine.program.file import from_bytes, structural_hash
+from scanviz.profiler.recording import functions_met
 from scanviz.record.model import ProfileRecord
 from scanviz.record.storage.codec import decode
 from scanviz.record.storage.file import load, save
@@ -50,8 +50,8 @@ def test_a_record_as_json_holds_it_too():
 
 def test_programs_are_written_after_the_clock_has_stopped(monkeypatch):
     written = []
-    real = file.to_bytes
-    monkeypatch.setattr(file, "to_bytes", lambda *all: written.append(all) or real(*all))
+    real = functions_met.to_bytes
+    monkeypatch.setattr(functions_met, "to_bytes", lambda *all: written.append(all) or real(*all))
     x = T.vector("x")
     with scanviz.profile() as session:
         f = scanviz.function([x], T.exp(x), mode="numpy")
@@ -62,7 +62,7 @@ def test_programs_are_written_after_the_clock_has_stopped(monkeypatch):
 
 
 def test_a_program_with_large_constants_is_left_out_without_being_written(monkeypatch):
-    monkeypatch.setattr(file, "to_bytes", lambda *all: pytest.fail("it was written"))
+    monkeypatch.setattr(functions_met, "to_bytes", lambda *all: pytest.fail("it was written"))
     _, record = recorded(constant=np.random.default_rng(1).normal(size=200_000))
     assert record.functions[0].program == b""
 

@@ -8,7 +8,6 @@ import os
 import platform
 import threading
 import weakref
-from threading import get_ident
 from typing import Any
 
 import numpy as np
@@ -21,12 +20,9 @@ from scanviz.engine.observe import observed_by
 from scanviz.profiler.recording import functions_met
 from scanviz.profiler.recording import recorder as recording
 from scanviz.profiler.recording.loop_aggregate import TIERS
-from scanviz.profiler.recording.overhead import OverheadCalibration
 from scanviz.profiler.recording.processor import ProcessorTally
 from scanviz.profiler.recording.recorder import Recorder
-from scanviz.record import program_snapshot
-from scanviz.record.graphs import rewrites_snapshot
-from scanviz.record.graphs.rewrites_source import RewritesSource
+from scanviz.record.graphs.rewrites_snapshot import RewritesSource
 from scanviz.record.model import LoopRecord, OutcomeRecord
 from tests.profiler.events import Clock, compiled, loop_keys, recorder, run, steps, timed
 from tests.support.arena_tier import ArenaTier
@@ -137,7 +133,7 @@ def test_the_first_timed_steps_are_left_out_as_cold() -> None:
 
 def test_running_timed_steps_on_one_thread_is_cost_of_recording() -> None:
     """Where threads take the others together; all of the run is in a part."""
-    made = recorder(calibration=OverheadCalibration(100.0, 0.0))
+    made = recorder(calibration=lambda: 100.0)
     made.loop_begin(1, CELLS, 400, 0)
     made.loop_steps(timed(CELLS, [[400_000] * 40, [80_000] * 40], [0] * 40, around=0))
     made.loop_steps(steps(CELLS, [240_000] * 360, first=40))
@@ -149,7 +145,7 @@ def test_running_timed_steps_on_one_thread_is_cost_of_recording() -> None:
 
 
 def test_parts_below_the_clocks_unit_are_below_resolution() -> None:
-    made = recorder(calibration=OverheadCalibration(100.0, 0.0))
+    made = recorder(calibration=lambda: 100.0)
     made.loop_begin(1, CELLS, 50, 0)
     made.loop_steps(timed(CELLS, [[400] * 15, [100] * 15], [100] * 15, around=200))
     found = loop(made, CELLS)
@@ -293,7 +289,7 @@ def test_the_record_so_far_is_given_while_the_graphs_of_a_function_are_written_d
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     made, given = recording.Recorder(), []
-    written = rewrites_snapshot.written
+    written = functions_met.written
 
     def slowly(source: RewritesSource) -> Any:
         asking = threading.Thread(target=lambda: given.append(made.record()))
@@ -301,7 +297,7 @@ def test_the_record_so_far_is_given_while_the_graphs_of_a_function_are_written_d
         asking.join(timeout=120)
         return written(source)
 
-    monkeypatch.setattr(rewrites_snapshot, "written", slowly)
+    monkeypatch.setattr(functions_met, "written", slowly)
     x = T.vector("x")
     with observed_by(made):
         scanviz.function([x], x * 2)([1.0])
@@ -312,9 +308,9 @@ def test_the_record_so_far_is_given_while_the_graphs_of_a_function_are_written_d
 
 def test_rewrites_are_written_after_the_clock_has_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     written: list[str] = []
-    usual = rewrites_snapshot.written
+    usual = functions_met.written
     monkeypatch.setattr(
-        rewrites_snapshot, "written", lambda source: (written.append(source.title), usual(source))[1]
+        functions_met, "written", lambda source: (written.append(source.title), usual(source))[1]
     )
     x = T.vector("x")
     with scanviz.profile() as p:
@@ -352,9 +348,9 @@ def test_deleted_functions_that_hold_little_memory_wait_until_the_clock_stops(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     written: list[str] = []
-    usual = rewrites_snapshot.written
+    usual = functions_met.written
     monkeypatch.setattr(
-        rewrites_snapshot, "written", lambda source: (written.append(source.title), usual(source))[1]
+        functions_met, "written", lambda source: (written.append(source.title), usual(source))[1]
     )
     x = T.vector("x")
     with scanviz.profile() as p:
@@ -367,9 +363,9 @@ def test_deleted_functions_that_hold_little_memory_wait_until_the_clock_stops(
 
 def test_loops_are_described_after_the_clock_has_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     described: list[int] = []
-    usual = program_snapshot.loop_records
+    usual = functions_met.loop_records
     monkeypatch.setattr(
-        program_snapshot, "loop_records", lambda key, program: (described.append(key), usual(key, program))[1]
+        functions_met, "loop_records", lambda key, program: (described.append(key), usual(key, program))[1]
     )
     with scanviz.profile() as p:
         x = T.vector("x")
@@ -385,7 +381,7 @@ def test_a_rewrite_history_interrupted_by_a_signal_is_in_the_handlers_record(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     given: list[Any] = []
-    usual = rewrites_snapshot.written
+    usual = functions_met.written
 
     def interrupted(source: RewritesSource) -> Any:
         if not given:
@@ -393,7 +389,7 @@ def test_a_rewrite_history_interrupted_by_a_signal_is_in_the_handlers_record(
             given[0] = made.record()  # as a signal's handler does, in this thread
         return usual(source)
 
-    monkeypatch.setattr(rewrites_snapshot, "written", interrupted)
+    monkeypatch.setattr(functions_met, "written", interrupted)
     made, x = recording.Recorder(), T.vector("x")
     with observed_by(made):
         scanviz.function([x], x * 2)([1.0])
@@ -449,37 +445,6 @@ def test_fusions_for_met_shapes_are_recorded_without_keeping_the_function(
         )
         assert "operations done in 1 group" in found.message
         assert any("a reduction, `sum`" in refusal.why for refusal in function.rewrites.refusals)
-
-
-def test_the_cost_of_entering_calls_is_bounded_by_wall_time() -> None:
-    clock = Clock()
-    made = recorder(clock=clock, calibration=OverheadCalibration(0.0, 100.0))
-    for _ in range(1000):  # as a price is that was measured while caches were colder
-        clock.now += 1050
-        made.calls_counted(1, get_ident(), [1000], 0, 0, 10, [])
-    record = made.record()
-    assert record.wall_ns == record.threads.inside_ns == 1_050_000
-    assert record.functions[0].call_parts.checks_ns == 40_000
-
-
-def test_entering_and_leaving_calls_of_the_script_is_part_of_them_and_not_of_the_script() -> None:
-    clock = Clock()
-    made = recorder(clock=clock, calibration=OverheadCalibration(0.0, 100.0))
-    clock.now += 10_000
-    for call in range(3):
-        made.function_begin(1, call)
-        made.function_end(1, call, 1000, None)
-        made.function_returned(1, 20, 30, 5)
-    made.calls_counted(1, get_ident(), [1000], 20, 30, 5, [])
-    made.function_begin(1, 3)
-    made.calls_counted(
-        1, get_ident(), [400], 20, 30, 5, []
-    )  # a call made in a call: that one's time has it all
-    made.function_end(1, 3, 2000, None)
-    made.function_returned(1, 20, 30, 5)
-    record = made.record()
-    assert record.functions[0].call_parts.checks_ns == 6 * 20 + 5 * 100
-    assert record.threads.inside_ns == 4 * 1055 + 2055 + 5 * 100
 
 
 def test_a_recorder_can_list_functions_before_their_first_call() -> None:

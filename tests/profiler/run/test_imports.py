@@ -48,22 +48,6 @@ NEVER = {
     "scanviz.record.storage.check",
     "scanviz.tui",
 }
-AT_THE_END = {
-    "scanviz.engine.program.file",
-    "scanviz.engine.program.printer",
-    "scanviz.engine.rewrites.cost",
-    "scanviz.engine.rewrites.versions",
-    "scanviz.record.graphs.writing",
-    "scanviz.record.program_snapshot",
-    "scanviz.record.graphs.rewrites_snapshot",
-}
-RECORD = {
-    "scanviz.record.storage.file",
-    "scanviz.record.model",
-    "scanviz.record.graphs.rewrites",
-    "scanviz.record.graphs.versions",
-}
-MOST_AT_ITS_START = 50  # modules of scanviz beside those that the script imports itself
 REPORT = {"scanviz.profiler.report.overview", "scanviz.profiler.report.loops"}
 
 
@@ -81,13 +65,11 @@ def modules(command, folder):
 
 
 @pytest.mark.slow
-def test_a_profiled_script_starts_without_the_modules_that_write_its_record(tmp_path):
+def test_a_profiled_script_starts_without_views(tmp_path):
     start, end, after = modules(["profile", "-q"], tmp_path)
-    assert not start & (NEVER | AT_THE_END | REPORT | RECORD)
-    assert not end & (NEVER | AT_THE_END | REPORT | RECORD), "imported while the script runs"
+    assert not start & (NEVER | REPORT)
+    assert not end & (NEVER | REPORT), "imported while the script runs"
     assert not after & (NEVER | REPORT)
-    assert after >= RECORD
-    assert {"scanviz.record.graphs.rewrites_snapshot", "scanviz.record.graphs.writing"} <= after
 
 
 @pytest.mark.slow
@@ -99,22 +81,6 @@ def test_only_own_and_builtin_modules_are_imported_at_the_end_of_a_script(tmp_pa
         "a file of the script's could be taken for it"
     )
     assert not after & NEVER
-
-
-@pytest.mark.slow
-def test_profiling_a_script_imports_few_further_modules(tmp_path):
-    start, _, _ = modules(["profile"], tmp_path)
-    plain = subprocess.run(
-        [sys.executable, "-c", "import sys, scanviz; print(*sys.modules)"],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    added = {name for name in start - set(plain.stdout.split()) if name.startswith("scanviz")}
-    assert len(added) <= MOST_AT_ITS_START, sorted(added)
-    compiling = {"scanviz.engine.function", "scanviz.engine.program", "scanviz.engine.runtime"}
-    assert not added & compiling, "a script that builds no function does not wait for it under python either"
 
 
 FALSE = """
@@ -167,4 +133,4 @@ def test_a_script_that_is_only_run_does_not_wait_for_the_recorder(tmp_path):
     start, _, after = modules(["run"], tmp_path)
     for each in (start, after):
         assert not {name for name in each if name.startswith("scanviz.profiler.recording")}
-        assert not each & (NEVER | AT_THE_END | REPORT)
+        assert not each & (NEVER | REPORT)

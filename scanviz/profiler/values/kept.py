@@ -273,12 +273,12 @@ class RunTrace:
     def _plan(self) -> list[TraceHead]:
         """Decide from the first step which variables are kept, and how many numbers of each; return the variables."""
         rows = max(1, min(ROWS, self._n_steps))
-        each = HEAD_BYTES + rows * 8 * (len(STATISTICS) + 1)
+        head_bytes = HEAD_BYTES + rows * 8 * (len(STATISTICS) + 1)
         order = sorted(range(len(self.heads)), key=lambda k: (_ORDER[self.heads[k].record.role], k))
-        chosen = [self.heads[k] for k in sorted(order[: max(0, self._allowance // each)])]
+        chosen = [self.heads[k] for k in sorted(order[: max(0, self._allowance // head_bytes)])]
         pieces = [self._pieces.get(head.register) for head in chosen]
         sizes = [0 if piece is None else piece.size for piece in pieces]
-        left, limit = self._allowance - each * len(chosen), NUMBERS
+        left, limit = self._allowance - head_bytes * len(chosen), NUMBERS
         while limit and rows * 8 * sum(min(size, limit) for size in sizes) > left:
             limit //= 2
         self._limits = {head.register: min(size, limit) for head, size in zip(chosen, sizes, strict=True)}
@@ -289,7 +289,7 @@ class RunTrace:
             if register in self._limits
         }
         self._checked = list(dict.fromkeys(head.register for head in chosen if not _is_constant(head)))
-        self.bytes = each * len(sizes) + 8 * rows * sum(min(size, limit) for size in sizes)
+        self.bytes = head_bytes * len(sizes) + 8 * rows * sum(min(size, limit) for size in sizes)
         return chosen
 
     def record(self, loop: int) -> TraceRecord:

@@ -9,7 +9,7 @@ import pytest
 
 from scanviz.child_process import isolated_code, isolated_module, scanviz_command
 from scanviz.record.storage.file import load
-from tests.cli.commands import ROOT, command
+from tests.cli.commands import ROOT
 from tests.support import hostile
 from tests.tui.test_tmux import Terminal
 
@@ -26,13 +26,6 @@ x = T.vector("x")
 h, _ = scanviz.scan(lambda x_t, h: T.tanh(x_t + h), x, 0.0, name="wave")
 scanviz.function([x], h, name="f")(np.ones(20))
 """
-SHOWING = [
-    "report p.scanviz", "report --values --step 1 --recompute p.scanviz", "html --recompute -o out.html p.scanviz", "rewrites p.scanviz",
-    "program p.scanviz", "advise p.scanviz", "compare --anyway p.scanviz p.scanviz", "merge -o out.scanviz p.scanviz p.scanviz",
-    "graph p.scanviz", "graph -o out.svg p.scanviz", "graph --engine own -o out.png p.scanviz", "graph -o out.html p.scanviz",
-    "export -f chrome -o out p.scanviz", "export -f csv -o out p.scanviz", "rewrites --rules", "learn 1", "learn 1 --check answer.py",
-    pytest.param("learn --notebooks out 1", marks=pytest.mark.slow), pytest.param("doctor --json", marks=pytest.mark.slow),
-]  # fmt: skip
 RUNNING = ["profile --html=out.html", "graph -o out.svg", "profile -q --repeat 2"]
 
 
@@ -70,25 +63,6 @@ def fresh(folder, *words):
         [sys.executable, "-m", "scanviz", *words], cwd=folder, env=environment, stdin=subprocess.DEVNULL,
         capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
-
-
-def written(folder):
-    made = [path for path in sorted(folder.rglob("out*")) if path.is_file()]
-    return {str(path.relative_to(folder)): path.read_bytes() for path in made}
-
-
-@pytest.mark.parametrize("words", SHOWING)
-def test_a_command_that_shows_something_executes_no_file_of_the_working_folder(folders, words):
-    plain, planted = folders
-    expected = command(*words.split(), cwd=plain, NO_COLOR="1")
-    done = fresh(planted, *words.split())
-    assert executed(planted) == []
-    assert (done.returncode, done.stdout, done.stderr) == (
-        expected.returncode, expected.stdout, expected.stderr
-    )  # fmt: skip
-    assert written(planted).keys() == written(plain).keys()
-    if "notebooks" not in words and "export" not in words:  # cells have ids of their own, exports times
-        assert written(planted) == written(plain)
 
 
 @pytest.mark.parametrize("words", RUNNING)

@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from scanviz.engine.errors import ScanvizError
-from scanviz.profiler.report.overview import render_report
 from scanviz.record.model import SCHEMA, FunctionRecord, LoopRecord, ProfileRecord
 from scanviz.record.storage import file as profile_file
 from scanviz.record.storage.file import is_profile, load, save
@@ -51,35 +50,6 @@ def changed(tmp_path: Path, change: Any) -> Path:
     change(document)
     entries["record.json"] = json.dumps(document).encode()
     return write(tmp_path / "changed.scanviz", entries)
-
-
-@given(record=profiles())
-def test_a_record_survives_its_file(record: ProfileRecord, tmp_path_factory: pytest.TempPathFactory) -> None:
-    path = tmp_path_factory.mktemp("file") / "any.scanviz"
-    save(record, path)
-    assert load(path) == record
-    assert is_profile(path)
-
-
-@given(data=st.data())
-def test_a_damaged_file_gives_a_scanviz_error_or_a_record_that_can_be_shown(
-    data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    path = tmp_path_factory.mktemp("file") / "damaged.scanviz"
-    save(data.draw(profiles()), path)
-    raw = bytearray(path.read_bytes())
-    if data.draw(st.booleans(), label="cut off"):
-        del raw[data.draw(st.integers(0, len(raw) - 1)) :]
-    else:
-        for _ in range(data.draw(st.integers(1, 8))):
-            raw[data.draw(st.integers(0, len(raw) - 1))] = data.draw(st.integers(0, 255))
-    path.write_bytes(raw)
-    try:
-        record = load(path)
-    except ScanvizError as error:
-        assert "damaged.scanviz" in str(error) or "profile" in str(error)
-    else:
-        assert render_report(record).endswith("\n")
 
 
 @given(raw=st.binary(max_size=400))

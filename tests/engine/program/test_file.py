@@ -57,15 +57,6 @@ def changed(content, **edits):
     return out.getvalue()
 
 
-def test_a_program_from_its_bytes_runs_as_before():
-    f = rnn()
-    x, w = np.linspace(-1, 1, 8).reshape(4, 2), np.ones((2, 3))
-    read = from_bytes(to_bytes(f.program))
-    for tier in ("numpy", "reference"):
-        for one, other in zip(resolve(tier).compile(read).run([x, w], None), f(x, w), strict=True):
-            np.testing.assert_allclose(one, other, rtol=1e-15)
-
-
 def test_an_error_of_a_program_that_was_read_still_names_the_users_line():
     x = T.matrix("x")
     h, _ = scanviz.scan(lambda x_t, h: x_t + h, x, T.zeros(2), name="added")

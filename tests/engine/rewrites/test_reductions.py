@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import scanviz
 from scanviz import Mode
@@ -126,22 +124,3 @@ def test_a_backward_step_sums_to_a_shape_once():
         scanviz.function(inputs, wanted, mode=Mode("numpy", [RULE]))(*values), plain, strict=True
     ):
         np.testing.assert_array_equal(found, expected)
-
-
-@given(data=st.data())
-def test_sums_to_shapes_give_the_same_bits(data):
-    a, d = T.matrix("a"), T.matrix("d")
-    shapes = [tuple(data.draw(st.sampled_from([1, 3])) for _ in range(2)) for _ in range(2)]
-    both = [stretched(a.shape[axis], d.shape[axis]) for axis in range(2)]
-    total = a * d
-    wanted = [
-        to_shape(to_shape(total, *both), *(each.shape[axis] for axis in range(2)))
-        for each in (a, d, T.exp(a))
-    ]
-    wanted.append(to_shape(total, both[0], data.draw(st.sampled_from([1, both[1]]))))
-    signs = [
-        np.array(data.draw(st.lists(st.sampled_from([-0.0, 0.1, 0.7]), min_size=9, max_size=9)))
-        for _ in shapes
-    ]
-    values = [sign[: shape[0] * shape[1]].reshape(shape) for sign, shape in zip(signs, shapes, strict=True)]
-    check_kept([RULE, "resolve_shapes"], wanted, {a: values[0], d: values[1]})

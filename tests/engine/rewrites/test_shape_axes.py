@@ -146,9 +146,6 @@ def test_an_axis_that_cannot_be_dropped_is_the_same_error():
             evaluate(graph, GIVENS)
 
 
-SOURCES = [each for each in DTYPES if each != "bool"]
-
-
 @pytest.mark.parametrize("start", DTYPES)
 @given(data=st.data())
 def test_a_merged_cast_agrees_with_two_casts(start, data):
@@ -174,18 +171,3 @@ def test_most_casts_there_and_back_are_known_to_be_exact_or_not():
     assert exact("int32", "float64") and not exact("int32", "float32") and not exact("int64", "float64")
     assert not exact("float32", "int64") and not exact("int8", "uint64") and exact("uint8", "float16")
     assert one_cast("int64", "int32", "int16") and not one_cast("int64", "int8", "bool")
-
-
-@given(data=st.data())
-def test_permuting_and_reshaping_many_times_gives_the_same_elements(data):
-    wanted = data.draw(st.sampled_from([m, c, fixed]))
-    for _ in range(data.draw(st.integers(1, 5))):
-        ndim = wanted.ndim
-        if data.draw(st.booleans()):
-            order = [*data.draw(st.permutations(range(ndim))), *["x"] * data.draw(st.integers(0, 1))]
-            wanted = wanted.dimshuffle(*data.draw(st.permutations(order)))
-        else:
-            shapes = [(-1,), (2, -1), (-1, 3), tuple(wanted.shape[k] for k in range(ndim))]
-            shape = data.draw(st.sampled_from(shapes))
-            wanted = wanted.reshape(shape, ndim=len(shape))
-    check_kept([AXES, SHAPES], [wanted], GIVENS)

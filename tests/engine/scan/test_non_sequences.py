@@ -33,29 +33,6 @@ def given_to(result):
     ]
 
 
-def test_a_scan_over_rows_of_a_gradient_is_a_jacobian_and_over_those_of_a_gradient_a_hessian(mode):
-    x, w = T.vector("x"), T.matrix("w")
-    y = T.tanh(T.dot(w, x)) * x[0]
-    rows, updates = scanviz.scan(
-        lambda i, y, x: scanviz.grad(y[i], x), sequences=T.arange(y.shape[0]), non_sequences=[y, x]
-    )
-    cost = T.sum(T.sin(x) ** 2 * x[::-1])
-    gradient = scanviz.grad(cost, x)
-    second, more = scanviz.scan(
-        lambda i, g, x: scanviz.grad(g[i], x), T.arange(gradient.shape[0]), non_sequences=[gradient, x]
-    )
-    found = run(
-        mode,
-        [x, w],
-        [rows, scanviz.jacobian(y, x), second, scanviz.hessian(cost, x)],
-        VALUE,
-        np.arange(9.0).reshape(3, 3) / 9,
-        updates=updates + more,
-    )
-    np.testing.assert_allclose(found[0], found[1])
-    np.testing.assert_allclose(found[2], found[3])
-
-
 def test_a_jacobian_of_a_loops_result_can_be_taken_row_by_row_in_another_loop(mode):
     x = T.vector("x")
     states, _ = scanviz.scan(

@@ -37,20 +37,6 @@ def test_results_agree_with_the_guide(mode):
     assert run(mode, [limit], powers, 45).tolist() == [2, 4, 8, 16, 32, 64]
 
 
-def test_taps_of_a_sequence_read_the_documented_rows(mode):
-    u = T.vector("u")
-    result, _ = scanviz.scan(lambda u_tm4, u_t: u_tm4 * 100 + u_t, dict(input=u, taps=[-4, 0]))
-    assert run(mode, [u], result, np.arange(9.0)).tolist() == [4, 105, 206, 307, 408]
-
-
-def test_going_backwards_keeps_the_meaning_of_taps(mode):
-    x = T.vector("x")
-    result, _ = scanviz.scan(lambda a, b: a * 10 + b, dict(input=x, taps=[-1, 1]), go_backwards=True)
-    assert run(mode, [x], result, np.arange(5.0)).tolist() == [24.0, 13.0, 2.0]
-    short, _ = scanviz.scan(lambda a: a, x, go_backwards=True, n_steps=2)
-    assert run(mode, [x], short, np.arange(5.0)).tolist() == [4, 3]
-
-
 def test_outputs_of_all_kinds_come_in_the_order_of_outputs_info(mode):
     a, b = T.vector("a"), T.scalar("b")
     outputs, _ = scanviz.scan(
@@ -117,27 +103,6 @@ def test_until_stops_with_updates_after_the_triggering_step(mode):
     assert a.get_value() == 4
 
 
-def test_a_python_number_takes_the_dtype_that_the_step_returns(mode):
-    f, i = T.fvector("f"), T.ivector("i")
-    for start, sequence, expected in [
-        (0.0, f, "float32"),
-        (0, i, "int32"),
-        (0, f, "float32"),
-        (0.0, i, "float64"),
-        (False, i, "int32"),
-        (0, T.tensor("uint64", (None,)), "uint64"),
-        (0, T.tensor("uint8", (None,)), "uint8"),
-        (0, T.tensor("bool", (None,)), "int64"),
-        (0.0, T.tensor("float16", (None,)), "float16"),
-    ]:
-        result, _ = scanviz.scan(lambda v, s: s + v, sequence, start)
-        assert result.dtype == expected, (start, sequence.dtype)
-        assert run(mode, [sequence], result, np.arange(3)[:].astype(sequence.dtype)).dtype == expected
-    precise, _ = scanviz.scan(lambda v, s: s * 0.1 + v, f, 1.0)
-    assert precise.dtype == "float32"
-    assert run(mode, [f], precise, np.zeros(1, np.float32))[0] == np.float32(0.1)
-
-
 def test_a_sum_of_large_whole_numbers_from_a_python_number_is_exact(mode):
     q = T.tensor("uint64", (None,), "q")
     large = np.array([2**60 + 1, 1], "uint64")
@@ -153,24 +118,6 @@ def test_a_sum_of_large_whole_numbers_from_a_python_number_is_exact(mode):
         assert run(mode, [q], loop, large)[last] == 2**60 + 2
     counted = scanviz.scan(lambda v, k, s: (k + 1, s + k * v), q, [1, 0])[0]
     assert [found[-1] for found in run(mode, [q], counted, large)] == [3, 2**60 + 3]
-
-
-def test_dependent_states_from_python_numbers_have_one_dtype(mode):
-    f, n = T.fvector("f"), T.lscalar("n")
-    for step, starts, expected in (
-        (lambda v, a, b: (b + v, a), [0.0, 0.0], ["float32", "float32"]),
-        (lambda v, a, b: (a + v, a + b), [0.0, 0.0], ["float32", "float32"]),
-        (lambda v, a, b: (b, a), [0.0, 0], ["float64", "float64"]),
-        (lambda v, a, b: (a + 1, b + v * a), [0, 0.0], ["int64", "float32"]),
-        (lambda v, a, b: (T.ifelse(v > 0, a * 2, b) + v, b), [0.0, 0.0], ["float32", "float64"]),
-        (lambda v, a, b: (T.tanh(a) + v, T.full((2,), b)[0] + a), [0.0, 0.0], ["float32", "float32"]),
-    ):
-        results = scanviz.scan(step, f, starts)[0]
-        assert [result.dtype for result in results] == expected
-        found = run(mode, [f], results, np.ones(3, "float32"), on_unused_input="ignore")
-        assert [array.dtype for array in found] == expected
-    swapped = scanviz.scan(lambda a, b: (b, a), outputs_info=[0.5, 1], n_steps=n)[0]
-    assert [array.tolist() for array in run(mode, [n], swapped, 2)] == [[1, 0.5], [0.5, 1]]
 
 
 def test_a_loop_in_a_step_runs_over_the_dtypes_it_was_built_for(mode):
@@ -244,21 +191,6 @@ def test_nested_loops_may_use_variables_of_every_outer_loop(mode):
 
     result, _ = scanviz.scan(outer, x)
     assert run(mode, [x, w], result, [1.0, 2.0], 10.0).tolist() == [61.0, 121.0]
-
-
-def test_outputs_may_be_inputs_constants_or_given_twice(mode):
-    x = T.vector("x")
-    outputs, _ = scanviz.scan(lambda v, h: [v, v, 7.0, h, v + h], x, [None, None, None, None, 1.0])
-    found = run(mode, [x], outputs, [1.0, 2.0])
-    assert [each.tolist() for each in found] == [[1, 2], [1, 2], [7, 7], [1, 2], [2, 4]]
-    assert not any(np.may_share_memory(a, b) for k, a in enumerate(found) for b in found[:k])
-
-
-def test_a_state_may_take_the_previous_value_of_another(mode):
-    outputs, _ = scanviz.scan(lambda a, b: (b, a), outputs_info=[1.0, 2.0], n_steps=3)
-    assert [each.tolist() for each in run(mode, [], outputs)] == [[2, 1, 2], [1, 2, 1]]
-    vectors, _ = scanviz.scan(lambda a, b: (b, a), outputs_info=[np.ones(2), np.zeros(2)], n_steps=3)
-    assert [each[:, 0].tolist() for each in run(mode, [], vectors)] == [[0, 1, 0], [1, 0, 1]]
 
 
 def test_the_callers_arguments_are_left_alone():

@@ -1,4 +1,4 @@
-"""Continuous draws: the documented formulas word by word, their distributions, and how far states move."""
+"""Continuous draws: the documented formulas word by word, and how far states move (distributions: laws)."""
 
 import math
 
@@ -6,15 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
 
 from scanviz.engine.errors import ScanvizError, ScanvizTypeError, ScanvizValueError, ShapeError
 from scanviz.engine.ops.draws.continuous import gamma
 from scanviz.engine.ops.draws.distributions import exponential, normal, uniform
 from scanviz.engine.ops.draws.philox import advance, draw_blocks, draw_words, draw_words32, seed_state, spawn
 from scanviz.engine.ops.draws.unit_interval import (
-    draw_from_zero,
-    draw_up_to_one,
     from_zero,
     from_zero_single,
     inside,
@@ -25,7 +22,6 @@ from scanviz.engine.ops.draws.unit_interval import (
 STATE = seed_state(20261120)
 SHAPES = st.lists(st.integers(0, 5), max_size=3).map(tuple)
 DRAWS = {"uniform": uniform, "normal": normal, "exponential": exponential, "gamma": gamma}
-N = 30_000
 
 
 def blocks_expected(name, n, dtype):
@@ -92,12 +88,6 @@ def test_normals_are_the_documented_box_muller_pairs(n):
     np.testing.assert_allclose(normal(STATE, (n,), dtype="float32")[1], expected[:n], rtol=1e-4, atol=2e-6)
 
 
-def test_exponentials_are_minus_the_logarithm_of_their_word():
-    words = draw_words(STATE, 50)
-    expected = [-2.5 * math.log(1 - (word >> 11) * 2.0**-53) for word in words.tolist()]
-    np.testing.assert_allclose(exponential(STATE, (50,), 2.5)[1], expected, rtol=1e-12)
-
-
 def gamma_by_hand(block, shape):
     """Marsaglia and Tsang for one element, from its block number, with Python numbers alone."""
     shifted = shape + (shape < 1) - 1 / 3
@@ -121,54 +111,16 @@ def test_gammas_are_marsaglia_and_tsangs_with_one_block_an_element_and_attempt()
     np.testing.assert_allclose(gamma(STATE, (400,), shapes)[1], expected, rtol=1e-9)
 
 
-LAWS = {
-    "uniform": (uniform, (-2.0, 3.0), stats.uniform(-2, 5)),
-    "normal": (normal, (-2.0, 3.0), stats.norm(-2, 3)),
-    "exponential": (exponential, (0.25,), stats.expon(scale=0.25)),
-    "gamma 0.02": (gamma, (0.02, 1.0), stats.gamma(0.02)),
-    "gamma 0.5": (gamma, (0.5, 3.0), stats.gamma(0.5, scale=3)),
-    "gamma 1": (gamma, (1.0, 1.0), stats.gamma(1)),
-    "gamma 1.5": (gamma, (1.5, 1.0), stats.gamma(1.5)),
-    "gamma 300": (gamma, (300.0, 0.1), stats.gamma(300, scale=0.1)),
-    "gamma 1e9": (gamma, (1e9, 1.0), stats.gamma(1e9)),
-}
-
-
-@pytest.mark.parametrize("name", LAWS)
-def test_draws_follow_their_law(name):
-    function, parameters, law = LAWS[name]
-    assert stats.kstest(function(STATE, (N,), *parameters)[1], law.cdf).pvalue > 1e-3
-
-
 @pytest.mark.parametrize("shape", [0.02, 1.0, 1e9])
 def test_float32_gammas_are_rounded_float64_gammas(shape):
     double, single = (gamma(STATE, (1000,), shape, dtype=dtype)[1] for dtype in ("float64", "float32"))
     np.testing.assert_array_equal(single, double.astype(np.float32))
 
 
-@pytest.mark.parametrize("name", LAWS)
-def test_single_draws_from_state_to_state_follow_the_law_and_do_not_correlate(name):
-    function, parameters, law = LAWS[name]
-    state, values = spawn(STATE, 3), []
-    for _ in range(1500):
-        state, value = function(state, (), *parameters)
-        values.append(float(value))
-    assert stats.kstest(values, law.cdf).pvalue > 1e-3
-    ranks = stats.rankdata(values)
-    for lag in (1, 2, 3):
-        assert stats.pearsonr(ranks[lag:], ranks[:-lag]).pvalue > 1e-3
-
-
 def test_streams_do_not_correlate():
     streams = [normal(spawn(STATE, k), (20_000,))[1] for k in range(4)]
     correlations = np.corrcoef(streams)[np.triu_indices(4, 1)]
     assert np.abs(correlations).max() < 4 / math.sqrt(20_000)
-
-
-def test_the_two_normals_of_a_pair_are_independent():
-    pairs = normal(STATE, (N, 2))[1]
-    assert stats.pearsonr(pairs[:, 0], pairs[:, 1]).pvalue > 1e-3
-    assert stats.kstest((pairs**2).sum(axis=1), stats.chi2(2).cdf).pvalue > 1e-3
 
 
 def test_parameters_broadcast_to_the_shape():
@@ -252,12 +204,3 @@ def test_the_least_and_the_largest_number_are_the_documented_ones(function, word
     got = function(words)
     assert got.dtype == (np.float64 if words.dtype == np.uint64 else np.float32)
     assert sorted(got.tolist()) == [least, most]
-
-
-def test_each_dtype_uses_random_words_of_its_width():
-    state = seed_state(4)
-    single, double = np.dtype("float32"), np.dtype("float64")
-    np.testing.assert_array_equal(draw_from_zero(state, 9, single), from_zero_single(draw_words32(state, 9)))
-    np.testing.assert_array_equal(draw_from_zero(state, 9, double), from_zero(draw_words(state, 9)))
-    np.testing.assert_array_equal(draw_up_to_one(state, 9, single), up_to_one_single(draw_words32(state, 9)))
-    np.testing.assert_array_equal(draw_up_to_one(state, 9, double), up_to_one(draw_words(state, 9)))

@@ -64,19 +64,6 @@ def test_a_loop_is_compiled_once_and_then_read(place):
 
 
 @needs_llvm
-def test_a_damaged_entry_is_compiled_anew(place):
-    expected, _ = run_a_loop()
-    (entry,) = place.iterdir()
-    whole = entry.read_bytes()
-    entry.write_bytes(whole[:-100] + bytes([whole[-100] ^ 1]) + whole[-99:])
-    found, why = run_a_loop()
-    assert why == "machine code for the shapes met"
-    np.testing.assert_array_equal(found, expected)
-    assert entry.read_bytes() == whole
-    assert "kept on disk" in run_a_loop()[1]
-
-
-@needs_llvm
 def test_the_key_has_the_code_and_the_processor_but_not_the_lines_of_the_user(monkeypatch):
     from scanviz.engine.backends.native.cache import jit
 

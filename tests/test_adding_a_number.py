@@ -1,7 +1,5 @@
 """A new number: its producer in the engine and one declaration, and every view shows it."""
 
-from __future__ import annotations
-
 import asyncio
 import csv
 import io

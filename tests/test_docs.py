@@ -4,8 +4,6 @@ A block of ``>>>`` lines is a doctest.  The output of any other block is compare
 follows it, where there is one; ``...`` there stands for anything.  A block that is only to be read is fenced ``text``.
 """
 
-from __future__ import annotations
-
 import contextlib
 import doctest
 import io

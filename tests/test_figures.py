@@ -1,7 +1,5 @@
 """Figures of peers, and of draws, in README and docs are those of the last results in benchmarks/results, and of nothing older."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import re

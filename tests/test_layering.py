@@ -5,8 +5,6 @@ Imports are read from the source, so one hidden in a function, under ``if TYPE_C
 of each other.  A module that stands in no row fails the test: give it a place here first.
 """
 
-from __future__ import annotations
-
 import ast
 import functools
 import re

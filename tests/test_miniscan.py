@@ -1,7 +1,5 @@
 """docs/miniscan.py, the scan that a page builds up, agrees with the engine on random loops: values, gradients, its rewrite."""
 
-from __future__ import annotations
-
 import importlib.util
 import re
 import sys

@@ -1,7 +1,5 @@
 """What another distribution adds is found by its entry points, when it is asked for, and a broken one is named with its distribution."""
 
-from __future__ import annotations
-
 import sys
 import textwrap
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The files around the package agree: README's commands, what CI runs, the version and its place in the changelog."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

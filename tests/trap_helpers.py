@@ -1,7 +1,5 @@
 """Helpers of tests of errors: the error of a call, which names the call's line."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`scanviz advise`: advice as text and as JSON, from a saved profile."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

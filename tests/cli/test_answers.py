@@ -1,7 +1,5 @@
 """The profile of a real program names its slow line first, in at most twenty lines."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """`scanviz check`, `scanviz profile --values` and `scanviz report --values` in real processes."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

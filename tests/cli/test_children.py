@@ -1,7 +1,5 @@
 """`scanviz profile --children`: processes made by multiprocessing leave a profile each, merged with the program's."""
 
-from __future__ import annotations
-
 import multiprocessing
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`scanviz merge` as one types it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Command lines that cannot be understood or done: exit code 2, a sentence, and nothing else."""
 
-from __future__ import annotations
-
 import shlex
 from pathlib import Path
 

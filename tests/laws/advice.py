@@ -3,8 +3,6 @@
 Graphs are those of real functions that something can be advised on; all their times are drawn.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from functools import cache

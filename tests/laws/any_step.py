@@ -1,7 +1,5 @@
 """Laws of recomputed values: at every step they equal those of a fully recorded run, bit for bit."""
 
-from __future__ import annotations
-
 import tempfile
 from collections import Counter
 from collections.abc import Callable

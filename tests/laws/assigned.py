@@ -1,7 +1,5 @@
 """Laws of assigned carries: filling a table cell by cell costs a step the cells written, not the table."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Laws of axes: along an unmixed axis, a change in one row changes that row of the results alone."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Laws of draws in loops: the numbers, the states after the loop and the gradients are those of a loop that draws step by step."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Laws of ``vmap``: the result over all rows agrees, row by row, with the function of a row."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import assume
 from hypothesis import strategies as st

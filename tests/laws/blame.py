@@ -1,7 +1,5 @@
 """Laws of the chain of blame: a NaN planted in an input is traced to its place and to no step."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

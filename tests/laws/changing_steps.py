@@ -1,7 +1,5 @@
 """Law of loops whose steps change as they go on: totals of operations are those of all steps, not of a typical one."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Laws of the code cache: no loop gets the code of another, and loaded code is the stored code."""
 
-from __future__ import annotations
-
 import dataclasses
 import os
 import tempfile

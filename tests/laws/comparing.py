@@ -1,7 +1,5 @@
 """Laws of compared profiles: matching of edited programs, and merging without loss."""
 
-from __future__ import annotations
-
 from typing import TypeVar
 
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Laws of costs in numbers: recorded costs of graphs that never ran agree with graphs of known sizes."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The law of counted calls: most of many short calls and runs are only counted, and no event is lost or out of order."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from functools import partial

@@ -1,7 +1,5 @@
 """A law of the default mode: compiling a loop between two calls changes last bits alone."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from math import inf

@@ -1,7 +1,5 @@
 """Laws of distributions: draws have SciPy's distribution and the shape asked for, and are the same numbers on every tier."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NamedTuple
 

@@ -3,8 +3,6 @@
 The oracle is the way itself, which is drawn: it passes the value on, or only selects by it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NamedTuple
 

@@ -3,8 +3,6 @@
 Random loops have prints or checks put between the operations of their steps.  Rules may do whatever they like with the rest.
 """
 
-from __future__ import annotations
-
 import io
 from collections import Counter
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """Laws of loops that are entered without an arena: only the time differs."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import inf
 from typing import Any

@@ -4,8 +4,6 @@ The residual of its system measures the accuracy of a solution (J. H. Wilkinson,
 1963): that holds of matrices in whatever condition.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Laws of facts: declared facts of operations are true for all dtypes and numbers."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

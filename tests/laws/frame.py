@@ -1,7 +1,5 @@
 """What laws share: tiers and modes to draw, a function compiled for one call, and limits of the engine set low."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Laws of gradients: against oracles from outside, at singular points, and of both modes against one another."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from random import Random
 

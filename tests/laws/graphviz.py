@@ -3,8 +3,6 @@
 They hold of the program ``dot`` where it is installed.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

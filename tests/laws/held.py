@@ -3,8 +3,6 @@
 A program of short steps is run by scanviz and by NumPy, which can be given another value for what one of the steps makes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any

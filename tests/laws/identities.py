@@ -1,7 +1,5 @@
 """Laws of identities: replacements keep dtype, shape and every bit, for all numbers."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from random import Random
 

@@ -1,7 +1,5 @@
 """Laws of indices in steps: what NumPy picks, writes and adds for the same index."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Laws of loops and branches inside the steps of loops: of any kind, read in any way, with what a tier may call out for."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass

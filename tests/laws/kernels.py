@@ -1,7 +1,5 @@
 """Laws of loops as one CUDA kernel, run on the host: random steps, states and layouts agree with the reference tier."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any

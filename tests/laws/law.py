@@ -4,8 +4,6 @@ A law is a function over drawn arguments that raises when it does not hold.  It 
 run from two places: a small sample of each in the tests, and as much as time allows by ``python -m tests.laws``.
 """
 
-from __future__ import annotations
-
 import functools
 import math
 import time

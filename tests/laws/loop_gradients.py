@@ -1,7 +1,5 @@
 """Laws of gradients of whole random loops: against Taylor coefficients, unrolled, with checkpoints, of both modes."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Laws of whole random loops: every tier, with rewrites and without, agrees with a plain Python loop."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

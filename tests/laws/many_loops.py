@@ -1,7 +1,5 @@
 """Laws of functions of several loops: rules that change many of them at once leave all values as they were."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 from unittest import mock

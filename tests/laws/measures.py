@@ -1,7 +1,5 @@
 """Laws of declared numbers: whatever the engine notifies reaches the record, its file and the views as it was declared."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager

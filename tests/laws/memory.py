@@ -1,7 +1,5 @@
 """Laws of memory: the forecast of a call is what its ledger counts, and the ledger counts what tracemalloc sees."""
 
-from __future__ import annotations
-
 import gc
 import tracemalloc
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """Laws of names in views: pictures with their heat, the file of an ongoing run, the application's tree."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 import tempfile

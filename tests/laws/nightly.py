@@ -4,8 +4,6 @@ A process for each slice means that a crash or a loop without end in one is a fi
 does not slow the next.  Slices differ by their seed, which is printed with what was found, so a finding can be seen again.
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 import subprocess

@@ -1,7 +1,5 @@
 """Laws of NumPy's names: a function that has one gives what NumPy gives, in any tier, in and outside loops; one law a name."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any

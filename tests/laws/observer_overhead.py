@@ -1,7 +1,5 @@
 """The law of what watching takes: by a clock that moves only while observers are notified, programs take no time at all."""
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 import sys

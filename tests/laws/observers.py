@@ -4,8 +4,6 @@ The loops follow a table from row to row, so that an entry outside of the table 
 finds too; no rewrite can move that out of the loop.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field

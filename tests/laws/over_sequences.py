@@ -1,7 +1,5 @@
 """Laws of rows that a loop writes over those of a sequence: readers of these, earlier or later, are not affected."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

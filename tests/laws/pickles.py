@@ -1,7 +1,5 @@
 """Laws of pickles: a function, pickled and loaded, is the function; not one that computes the same with other loops."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Laws of pictures of loops: lines cross lines alone; step by step, states flow at one height and back-propagation stands below."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from html import escape

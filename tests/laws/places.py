@@ -1,7 +1,5 @@
 """Laws of places: what stands where a command reads or writes is refused in words, or read, or replaced because it may be."""
 
-from __future__ import annotations
-
 import functools
 import os
 import stat

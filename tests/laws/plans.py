@@ -1,7 +1,5 @@
 """Laws of plans: random loops run from their Program's bytes and their plans alone, with junk in all memory that is not in use."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import assume
 from hypothesis import strategies as st

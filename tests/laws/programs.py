@@ -1,7 +1,5 @@
 """Laws of Programs as data: a loaded Program runs, prints and hashes as before; a damaged one is refused."""
 
-from __future__ import annotations
-
 import copy
 import json
 import os

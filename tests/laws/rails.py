@@ -1,7 +1,5 @@
 """Laws of pictures in characters: lines join values with their readers, and rows stay in place in a film of rewrites."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from hypothesis import strategies as st

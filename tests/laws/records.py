@@ -1,7 +1,5 @@
 """Laws of profiles from anybody: commands show them or refuse them in words, and nothing in them steers a terminal or a page."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import io

@@ -1,7 +1,5 @@
 """Laws of rewrites: each rule alone, any choice and every prefix of the pipeline keep values and gradients of loops."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from hypothesis import strategies as st

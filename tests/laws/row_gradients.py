@@ -1,7 +1,5 @@
 """Laws of gradients and rows: of single rows with known cotangents elsewhere, and of values shared by many rows."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import assume
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Laws of loops whose rows threads take apart from one another: the bits are those of one thread."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass

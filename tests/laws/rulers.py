@@ -3,8 +3,6 @@
 scanviz never ran the loop: a plain list of numbers is read and added to, and a view sees some of the steps.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

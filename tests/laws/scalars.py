@@ -1,7 +1,5 @@
 """Laws of the scalar language: blocks on arrays, derivatives of formulas, draws as formulas."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from random import Random
 from typing import Any

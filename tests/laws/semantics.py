@@ -1,7 +1,5 @@
 """Laws of what scan means to its users: rows that are read, inputs that are computed, gradients in the step."""
 
-from __future__ import annotations
-
 import functools
 from typing import Any
 

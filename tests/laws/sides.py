@@ -1,7 +1,5 @@
 """A law of steps that choose between two sides: values and gradients of both orders are the same on every tier."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 

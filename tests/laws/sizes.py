@@ -3,8 +3,6 @@
 The oracle is plain Python on ints.  A recipe is computed three times: on numbers, on sizes, and as a graph that is read as a size.
 """
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Laws of slow steps: their period, and the frequency of a branch's side."""
 
-from __future__ import annotations
-
 from collections import Counter
 from itertools import pairwise
 

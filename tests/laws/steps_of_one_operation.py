@@ -1,7 +1,5 @@
 """Laws of steps that do elementwise operations or casts: of special numbers of any dtypes all tiers give the same or fail alike."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from random import Random
 from typing import Any

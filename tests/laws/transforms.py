@@ -1,7 +1,5 @@
 """Laws of ``jvp`` and ``vjp``, transposes of one another and finite differences; ``clone``, named subgraphs, edits of loops."""
 
-from __future__ import annotations
-
 import contextlib
 
 import numpy as np

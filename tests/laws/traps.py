@@ -5,8 +5,6 @@ drawn without regard for what they want: other types, dtypes and numbers of dime
 reverse.
 """
 
-from __future__ import annotations
-
 import inspect
 import traceback
 import warnings

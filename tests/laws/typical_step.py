@@ -4,8 +4,6 @@ The instrument of the second law is a loop that was never run: its times are mad
 stamp costs and what now and then interrupts it, so that the right record of it is known.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Sequence

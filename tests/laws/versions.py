@@ -4,8 +4,6 @@ Versions are found from one rewrite to the next by what each replaced; here each
 that shares nothing with that.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

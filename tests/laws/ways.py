@@ -1,7 +1,5 @@
 """Laws of lines: a drawn line keeps to its route, for any points."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from itertools import pairwise

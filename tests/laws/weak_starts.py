@@ -1,7 +1,5 @@
 """Laws of states that start from Python numbers: they are in the loop what Python numbers are in a loop of NumPy's."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

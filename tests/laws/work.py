@@ -1,7 +1,5 @@
 """Laws of the work of operations: bytes and floating-point operations from shapes equal those of the arrays."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import reduce
 from math import prod

@@ -1,7 +1,5 @@
 """Events of an engine, made by hand: a program with a nested loop, and a clock that the test moves."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A small record made by hand, for the report."""
 
-from __future__ import annotations
-
 import numpy as np
 from msgspec.structs import replace
 

@@ -1,7 +1,5 @@
 """Hypothesis strategies for records, taken from the classes' own types."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 import types

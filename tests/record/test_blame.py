@@ -1,7 +1,5 @@
 """The chain of blame leads from a NaN to its origin: through gradients, nested loops and moved work."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The file keeps a record exactly, and takes nothing for a profile that is none."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

@@ -1,7 +1,5 @@
 """Several profiles as one: nothing is lost, keys do not meet, and each function has its origin."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

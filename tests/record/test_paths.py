@@ -1,7 +1,5 @@
 """Records name files so that no path of the machine is in them."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Text on its way to a terminal goes through one gate, which lets nothing pass that steers it."""
 
-from __future__ import annotations
-
 import ast
 import io
 import json

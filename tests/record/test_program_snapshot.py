@@ -1,7 +1,5 @@
 """A program's record describes the program in the user's names."""
 
-from __future__ import annotations
-
 import gc
 import re
 import weakref

@@ -1,7 +1,5 @@
 """The sample of steps: which steps are kept, and that they are few."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st

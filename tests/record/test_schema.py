@@ -1,7 +1,5 @@
 """Every field of a record is described, and the format's page has the sizes of its files."""
 
-from __future__ import annotations
-
 import runpy
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Why slow steps are slow, of loops whose slow steps were planted: at a period, in an operation, in memory, off the processor."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

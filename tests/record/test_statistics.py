@@ -1,7 +1,5 @@
 """Histograms: exact where they promise it, close where they do not."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

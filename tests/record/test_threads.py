@@ -1,7 +1,5 @@
 """Times of functions that come to more than the clock: explained where they are shown, and only then."""
 
-from __future__ import annotations
-
 import threading
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Values in a file come back as they were, files without them still load, and damaged ones are refused clearly."""
 
-from __future__ import annotations
-
 import io
 import json
 import zipfile

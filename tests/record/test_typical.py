@@ -1,7 +1,5 @@
 """A typical step in words adds up as it is printed."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

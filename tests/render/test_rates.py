@@ -1,7 +1,5 @@
 """Rates of operations on the page and in the tables of exports."""
 
-from __future__ import annotations
-
 import csv
 import io
 

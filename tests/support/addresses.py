@@ -1,7 +1,5 @@
 """Memory by address, for NumPy: bytes that begin at a line, junk in them, and arrays at any offset and strides."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -6,8 +6,6 @@ Memory is filled with junk before it is written, unless by the plan it takes ove
 use.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """The arena of :mod:`tests.support.arena` as a tier for functions: one that groups, and reports its plans."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

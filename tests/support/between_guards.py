@@ -1,7 +1,5 @@
 """Memory between guards, to see whether machine code writes beyond its arrays."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from unittest.mock import patch

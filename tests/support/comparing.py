@@ -1,7 +1,5 @@
 """Compare arrays: bit by bit except for the kind of NaN, or up to rounding with special values in place."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

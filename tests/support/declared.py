@@ -5,8 +5,6 @@ that the operation made.  It may raise a ScanvizError, or :class:`UnfitError`, w
 are in :data:`WITHOUT`, with the reason.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol

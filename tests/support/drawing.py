@@ -1,7 +1,5 @@
 """Draws by their formulas, element by element, in the order of NumPy's draws; and functions that draw, for several threads."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Random expressions of the scalar language, and what they mean in plain Python: integers without a width, cut by hand."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from random import Random

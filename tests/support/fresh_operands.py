@@ -1,7 +1,5 @@
 """Operands that are new inputs, each with values: what an operation alone is applied to."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from random import Random
 from typing import Any

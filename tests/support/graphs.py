@@ -5,8 +5,6 @@ meanings give, one after the other: the oracle.  The operations of one graph com
 another, and operands are often the result before, a number such as 0, 1 and -1, or an array filled with one.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

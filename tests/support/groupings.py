@@ -1,7 +1,5 @@
 """Groups of instructions drawn at random, for laws of plans: an order of their own, and neighbours in it done as one."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -6,8 +6,6 @@ is the derivative along v to the last digit, and what a guard leaves out takes n
 Source: Squire and Trapp, "Using complex variables to estimate derivatives of real functions", SIAM Review 40 (1998).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple

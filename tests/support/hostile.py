@@ -5,8 +5,6 @@ document by place, arrays by their bytes, the archive by its entries.  Places ar
 (``loops[].variables[].name``), so that a field that occurs once is changed as often as one that occurs a thousand times.
 """
 
-from __future__ import annotations
-
 import copy
 import functools
 import io

@@ -1,7 +1,5 @@
 """Internals of the engine that only tests read: generated code, waiting memory, rows of tables, declarations."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any

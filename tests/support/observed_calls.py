@@ -1,7 +1,5 @@
 """Calls of one random loop with several values, and what they must give and leave in a record, whatever thread makes them."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 

@@ -5,8 +5,6 @@ A thread that waits for a lock is in the hands of the operating system, which wa
 ones, and those that stand in modules already are such ones.  In other threads they are the usual ones.
 """
 
-from __future__ import annotations
-
 import sys
 import threading
 from collections import Counter

@@ -1,7 +1,5 @@
 """Random reads of rows: reads of a loop's result, as a graph and of a NumPy array."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -4,8 +4,6 @@ They are those of the table in ``docs/reference/derivatives.md``.  At each the f
 derivatives are no NaN where ``steep`` is false.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any

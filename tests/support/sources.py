@@ -1,7 +1,5 @@
 """What tests read of Python sources: statements alone, which are a tenth of all nodes of a syntax tree."""
 
-from __future__ import annotations
-
 import ast
 import functools
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Numbers at which identities fail: NaN, infinities, zeros of both signs, subnormals, the ends of integer dtypes, 0, 1 and -1."""
 
-from __future__ import annotations
-
 from random import Random
 from typing import Any
 

@@ -6,8 +6,6 @@ times r^k, to nearly all digits: no subtraction, no step to choose.  Nothing is 
 Source: J. N. Lyness, C. B. Moler, "Numerical differentiation of analytic functions", SIAM J. Numer. Anal. 4 (1967).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

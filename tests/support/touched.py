@@ -7,8 +7,6 @@ before a line which touches what another thread touches too, and which somebody 
 it runs.  Names in cells and results of calls are not followed.
 """
 
-from __future__ import annotations
-
 import dis
 import functools
 import os

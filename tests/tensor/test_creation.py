@@ -1,7 +1,5 @@
 """Functions that make arrays against NumPy's of the same name."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Indexing functions against NumPy's of the same name, and unpacking."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Files of the tensor layer imported on first use contain the names announced for them."""
 
-from __future__ import annotations
-
 import inspect
 import re
 import subprocess

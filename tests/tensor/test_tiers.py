@@ -1,7 +1,5 @@
 """Shape, indexing and creation functions give the same in the generated and the reference tier, alone and in loops."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

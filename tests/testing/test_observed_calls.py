@@ -1,7 +1,5 @@
 """What a record must have of calls, as the laws check it."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from msgspec.structs import replace

@@ -1,7 +1,5 @@
 """Profiles that the tests of the application look at."""
 
-from __future__ import annotations
-
 import functools
 
 import numpy as np

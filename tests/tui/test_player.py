@@ -1,7 +1,5 @@
 """The player of the tab Values: any step, kept or computed again, forwards, backwards, by itself, by number and by the mouse."""
 
-from __future__ import annotations
-
 import functools
 
 import numpy as np

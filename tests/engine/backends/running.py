@@ -1,7 +1,5 @@
 """Building loops of any kinds by hand and running them on a tier, for the tests of the backends."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence as SequenceOf
 
 import numpy as np

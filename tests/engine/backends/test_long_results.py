@@ -1,7 +1,5 @@
 """Long results outside of loops lie in memory that is used again, and are what short ones are."""
 
-from __future__ import annotations
-
 import gc
 from collections.abc import Callable, Sequence
 from typing import Any

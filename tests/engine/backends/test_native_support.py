@@ -1,7 +1,5 @@
 """The list of operations with native code agrees with the emitter."""
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 

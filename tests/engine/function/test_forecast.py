@@ -1,7 +1,5 @@
 """Forecasts of a call's memory from shapes alone: arrays, shapes and numbers are accepted, and errors explained."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Arrays with masked values are refused, not computed with silently."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

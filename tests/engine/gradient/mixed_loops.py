@@ -5,8 +5,6 @@ matrices, of float64, float32 and int64, a step may draw random numbers and run 
 as several inputs.
 """
 
-from __future__ import annotations
-
 from itertools import islice
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """A vector made of scalars is a value of its own: derivatives by it, and what stands in its place, reach all that reads it."""
 
-from __future__ import annotations
-
 import pytest
 
 import scanviz

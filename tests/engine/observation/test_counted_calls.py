@@ -1,7 +1,5 @@
 """Counted calls are reported some hundreds at once, each exactly once with its runs, whatever other threads call."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 

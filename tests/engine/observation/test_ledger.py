@@ -1,7 +1,5 @@
 """The ledger of a call against tracemalloc, for loops that reported their buffers alone, and for corner cases."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

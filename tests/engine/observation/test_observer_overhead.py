@@ -1,7 +1,5 @@
 """What watching takes is no time of the program, in nested loops too."""
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

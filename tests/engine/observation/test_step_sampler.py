@@ -1,7 +1,5 @@
 """How often and how much a loop is looked at while it is observed."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import pytest

@@ -1,7 +1,5 @@
 """Compare symbolic operations with NumPy: values, dtypes, and shapes inferred from known sizes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

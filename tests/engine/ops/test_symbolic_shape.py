@@ -1,7 +1,5 @@
 """Shapes are graphs of sizes: right for every value, and made of nothing but sizes."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

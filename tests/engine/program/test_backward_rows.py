@@ -1,7 +1,5 @@
 """Rows stored from last to first read the same on every tier, and are never copied."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Rows written over those of a sequence that nothing else needs: half the memory of a gradient, and no number is another."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

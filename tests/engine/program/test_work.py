@@ -1,7 +1,5 @@
 """The work of instructions, from shapes, against figures computed by hand."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -4,8 +4,6 @@ Loops are real ones, so graphs, rewrites and lines are those of the recorder; th
 depends on the machine.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Advice on work that could be done elsewhere: draws before a loop, work of shared variables once instead of at every call."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

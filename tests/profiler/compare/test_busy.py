@@ -1,7 +1,5 @@
 """A busy machine: CPU time instead of wall time, no verdict for noisy runs, and a message."""
 
-from __future__ import annotations
-
 import pytest
 from msgspec.structs import replace
 

@@ -1,7 +1,5 @@
 """Two runs compared: verdicts, noise, matching, and refusals."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

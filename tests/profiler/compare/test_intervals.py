@@ -1,7 +1,5 @@
 """Intervals of several runs: rates of false and of true findings."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

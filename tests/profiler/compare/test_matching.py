@@ -1,7 +1,5 @@
 """Matching of programs that were edited, renamed or copied to another file."""
 
-from __future__ import annotations
-
 import pytest
 from msgspec.structs import replace
 

@@ -1,7 +1,5 @@
 """Exports: valid for the tools that read them, adding up, and harmless whatever names a script gives."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """Memory is planned: what does not fit is kept smaller, then left out."""
 
-from __future__ import annotations
-
 from scanviz.engine.program.instructions import LoopInstruction
 from scanviz.profiler.recording.functions_met import Budget, function_size, loop_size, totals_only
 from tests.profiler.events import nested

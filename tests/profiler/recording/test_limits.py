@@ -1,7 +1,5 @@
 """The machine's limits: measurements after a run, and the report's comparison of operations with them."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What recording a loop inside another costs is stated, for the loop itself, for the loop around it, and for the run."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

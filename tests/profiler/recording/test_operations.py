@@ -1,7 +1,5 @@
 """Times of operations outside of loops: averages of all calls that were timed, medians of the last ones."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

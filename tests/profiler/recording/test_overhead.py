@@ -1,7 +1,5 @@
 """The cost of a time stamp is measured on demand, once, and no disturbed round changes it."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator
 

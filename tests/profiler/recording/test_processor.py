@@ -1,7 +1,5 @@
 """CPU time beside time on the clock: against the clocks themselves, a thread that waits, and a busy process beside it."""
 
-from __future__ import annotations
-
 import time
 
 import numpy as np

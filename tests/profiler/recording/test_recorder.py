@@ -1,7 +1,5 @@
 """The recorder: its counts, by planted events, and its bounded size."""
 
-from __future__ import annotations
-
 import gc
 import json
 import os

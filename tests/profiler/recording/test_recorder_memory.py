@@ -1,7 +1,5 @@
 """The recorder stays small, however many steps, runs, loops and functions it records."""
 
-from __future__ import annotations
-
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path

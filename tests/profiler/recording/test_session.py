@@ -1,7 +1,5 @@
 """Recording from Python with the engine: records of real loops."""
 
-from __future__ import annotations
-
 import io
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Bytes moved by operations that run as one group."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

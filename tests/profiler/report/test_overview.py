@@ -1,7 +1,5 @@
 """The report: one screen that reads well, whatever the record, the width and the terminal."""
 
-from __future__ import annotations
-
 import io
 import re
 

@@ -1,7 +1,5 @@
 """The report that answers first: at most twenty lines, the slowest line of the script named at the top."""
 
-from __future__ import annotations
-
 import pytest
 from msgspec.structs import replace
 

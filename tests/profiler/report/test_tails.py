@@ -1,7 +1,5 @@
 """Slow steps: a branch that is rarely taken and holds much of the time is named with its line, in report, terminal and page."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

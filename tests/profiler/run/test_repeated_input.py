@@ -1,7 +1,5 @@
 """Each of several runs reads standard input from its beginning."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

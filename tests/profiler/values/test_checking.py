@@ -1,7 +1,5 @@
 """A check stops at the first invalid result and names its place and origins."""
 
-from __future__ import annotations
-
 import json
 import threading
 from typing import Any

@@ -1,7 +1,5 @@
 """A call that returns NaN is looked into while the script is profiled: the first NaN has its operation, step and line."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Values of any step are recomputed from a record; missing parts are reported, and every computation ends."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Values over time: kept values are the computed ones, relevant steps are kept, and memory is bounded."""
 
-from __future__ import annotations
-
 import time
 import tracemalloc
 from typing import Any

@@ -1,7 +1,5 @@
 """Graphs to draw: random loops with their gradients, the guide's network of several taps, and large ones made by hand."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 

@@ -1,7 +1,5 @@
 """Calls of what makes arrays, limits them, looks at neighbours and pads edges."""
 
-from __future__ import annotations
-
 import operator
 from random import Random
 from typing import Any

@@ -1,7 +1,5 @@
 """The parts of a random call of a function, and its arrays."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from random import Random

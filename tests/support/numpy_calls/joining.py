@@ -1,7 +1,5 @@
 """Calls of what joins arrays."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from random import Random
 from typing import Any

@@ -1,7 +1,5 @@
 """Calls of what decomposes matrices; vectors, whose signs are anyone's choice, are multiplied to what does not depend on them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from random import Random
 from typing import Any

@@ -1,7 +1,5 @@
 """Calls of what sorts, searches, counts and finds places."""
 
-from __future__ import annotations
-
 from random import Random
 from typing import Any
 

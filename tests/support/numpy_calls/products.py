@@ -1,7 +1,5 @@
 """Calls of products of vectors, matrices and tensors."""
 
-from __future__ import annotations
-
 from random import Random
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Calls of special functions, which SciPy has under these names."""
 
-from __future__ import annotations
-
 from random import Random
 from typing import Any
 

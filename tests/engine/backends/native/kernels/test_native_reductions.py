@@ -1,7 +1,5 @@
 """Long sums in machine code are as accurate as NumPy's, whose rounding hardly grows with the number of elements."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 import threading
+import time
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -30,7 +32,7 @@ def at_once(works: Sequence[Callable[[], Any]], patience: float = 120.0) -> list
     works : sequence of callable
         Called without arguments, all after all threads have started.
     patience : float
-        Seconds after which they are taken to wait for one another.
+        Seconds after which they are taken to wait for one another; the error then shows where.
 
     Raises
     ------
@@ -59,10 +61,15 @@ def at_once(works: Sequence[Callable[[], Any]], patience: float = 120.0) -> list
     with hurried():
         for thread in threads:
             thread.start()
+        deadline = time.monotonic() + patience
         for thread in threads:
-            thread.join(patience)
-    if any(thread.is_alive() for thread in threads):
-        raise TimeoutError(f"threads have not ended after {patience:.0f} s: do they wait for one another?")
+            thread.join(max(0.0, deadline - time.monotonic()))
+    if left := {thread.ident for thread in threads if thread.is_alive()}:
+        frames = [frame for thread, frame in sys._current_frames().items() if thread in left]
+        places = "\n".join("".join(traceback.format_stack(frame)) for frame in frames)
+        raise TimeoutError(
+            f"threads have not ended after {patience:.0f} s: do they wait for one another?\n{places}"
+        )
     for error in failed:
         if error is not None:
             raise error

@@ -220,27 +220,32 @@ class SpecialisedLoop(LoopRunner):
             return found
         known, begun = key in self.cache, time.perf_counter_ns()
         with self._lock:  # other threads wait until it is done
-            found = self.cache.get(key)
-            if found is not None:
-                self.cache.move_to_end(key)
-                self._latest = (key, found)
-                if probe is not None and not known:
-                    took = time.perf_counter_ns() - begun
-                    probe.specialised(self.loop.key, took, found.tier.name, WAITED)
-                return found
-            changing = len(self.cache) >= MOST_SHAPES
-            if changing and _ANY in self.cache:
-                self.cache.move_to_end(_ANY)
-                return self.cache[_ANY]
-            rows = [state.row_shape for state in states]
-            found = self._for_any() if changing else self._for_shapes(shapes, rows, steps)
-            self.cache[_ANY if changing else key] = found
-            found.variant("plain")
-            if not changing:
-                self._latest = (key, found)
-        if probe is not None:
-            probe.specialised(self.loop.key, time.perf_counter_ns() - begun, found.tier.name, found.why)
+            found, why = self._cached_or_made(key, shapes, states, steps)
+        # without the lock: an observer may hold its own and wait for this one
+        if probe is not None and why is not None and not (known and why == WAITED):
+            probe.specialised(self.loop.key, time.perf_counter_ns() - begun, found.tier.name, why)
         return found
+
+    def _cached_or_made(
+        self, key: tuple[Any, ...], shapes: Sequence[Any], states: Sequence[StateRows], steps: int
+    ) -> tuple[Specialised, str | None]:
+        """Return the code for shapes and the reason to report; None for code of any shapes.  The caller holds the lock."""
+        found = self.cache.get(key)
+        if found is not None:
+            self.cache.move_to_end(key)
+            self._latest = (key, found)
+            return found, WAITED
+        changing = len(self.cache) >= MOST_SHAPES
+        if changing and _ANY in self.cache:
+            self.cache.move_to_end(_ANY)
+            return self.cache[_ANY], None
+        rows = [state.row_shape for state in states]
+        found = self._for_any() if changing else self._for_shapes(shapes, rows, steps)
+        self.cache[_ANY if changing else key] = found
+        found.variant("plain")
+        if not changing:
+            self._latest = (key, found)
+        return found, found.why
 
     def enter(self, values: Sequence[Any]) -> list[Any] | FailedRun | None:
         """Run the loop without an arena if possible; return its results or failure.

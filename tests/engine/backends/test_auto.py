@@ -389,9 +389,9 @@ class Compilations(Observer):
         self.made.append((threading.get_ident(), elapsed_ns, tier, why))
 
 
-@needs_llvm
-@pytest.mark.parametrize("earlier_steps", [0, 3])
-def test_waiting_for_another_threads_compilation_is_compilation(earlier_steps, pays_after, monkeypatch):
+@pytest.fixture(params=[0, 3], ids=lambda steps: f"{steps} earlier steps")
+def two_at_once(request, pays_after, monkeypatch):
+    """Return a function, and what calls it in two threads of which one compiles the loop and the other waits for that."""
     pays_after(1e-3)
     x = T.vector("x")
     s, _ = scanviz.scan(lambda x_t, s: T.tanh(s + x_t), x, 0.0, name="sums")
@@ -403,18 +403,49 @@ def test_waiting_for_another_threads_compilation_is_compilation(earlier_steps, p
         assert held.waits.wait(60)
         return in_place_of(self, *given)
 
-    monkeypatch.setattr(AutoRunner, "_in_place_of", compiled)
-    with observed_by(Compilations()) as seen:
-        if earlier_steps:
-            f(np.ones(earlier_steps))  # makes NumPy's code
-        runner._lock = held = HeldLock()
+    def call():
+        if request.param:
+            f(np.ones(request.param))  # makes NumPy's code
+        runner._lock = held
         data = np.ones(3_000)
         threads = [threading.Thread(target=f, args=(data,)) for _ in range(2)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
+
+    held = HeldLock()
+    monkeypatch.setattr(AutoRunner, "_in_place_of", compiled)
+    return f, call
+
+
+@needs_llvm
+def test_waiting_for_another_threads_compilation_is_compilation(two_at_once):
+    _, call = two_at_once
+    with observed_by(Compilations()) as seen:
+        call()
     native = [(thread, why == WAITED) for thread, _, tier, why in seen.made if tier == "native"]
     assert (
         sorted(waited for _, waited in native) == [False, True] and len({thread for thread, _ in native}) == 2
     )
+
+
+class WaitsForPlans(Observer):
+    """Waits in each compilation, as the lock of a recorder may, for a thread that reads the plans of the function."""
+
+    def __init__(self, f) -> None:
+        self.f, self.came = f, []
+
+    def specialised(self, function, loop, elapsed_ns, tier, why):
+        reading = threading.Thread(target=self.f.memory_plans, daemon=True)
+        reading.start()
+        reading.join(30)
+        self.came.append(not reading.is_alive())
+
+
+@needs_llvm
+def test_threads_may_read_plans_while_an_observer_is_notified_of_a_compilation(two_at_once):
+    f, call = two_at_once
+    with observed_by(WaitsForPlans(f)) as seen:
+        call()
+    assert len(seen.came) >= 2 and all(seen.came)

@@ -32,7 +32,7 @@ def _close(found: Array, expected: Array, dtype: str) -> None:
     case=random_loops(longest=LONGEST, symbolic_steps=True),
     reads=st.lists(st.tuples(st.integers(0, 2), row_reads(LONGEST)), min_size=1, max_size=3),
     committed=st.booleans(),
-    rewrites=st.sampled_from(["all", "none,+ScanSaveMem", "all,-loops"]),
+    rewrites=st.sampled_from(["all", "none,+fewer_steps", "none,+ScanSaveMem,+fewer_steps", "all,-loops"]),
 )
 def rows_read_alone_agree_with_the_whole_result(
     case: LoopCase, reads: Reads, committed: bool, rewrites: str
@@ -49,19 +49,20 @@ def rows_read_alone_agree_with_the_whole_result(
         _check_no_row(chosen, results, rows, inputs)
         return
     updates = {"updates": loop.updates} if committed else {}
-    f = loop._replace(given=dict(inputs)).function(wanted, Mode("numpy", rewrites), **updates)
+    f = loop._replace(given=dict(inputs)).function(wanted, Mode("numpy", rewrites), profile=True, **updates)
     for found, value in zip(f(*(value for _, value in inputs)), expected, strict=True):
         _close(found, value, case.dtype)
     if committed and shared is not None and state is not None:
         _close(shared.get_value(), state, case.dtype)
+    _check_steps(f, case, chosen, len(rows[0]), committed and shared is not None, "none" in rewrites)
 
 
 def _check_no_row(
     chosen: Reads, results: list[Variable], rows: list[Array], inputs: list[tuple[Variable, Any]]
 ) -> None:
-    """Check that reading a row that is not there is an IndexError, when built or when run."""
+    """Check that reading a row that is not there is an IndexError, when built or when run, after fewer steps too."""
     text = []
-    for rewrites in ("none,+ScanSaveMem", "none", "all"):
+    for rewrites in ("none,+ScanSaveMem,+fewer_steps", "none", "all"):
         given = list(inputs)
         try:
             wanted = [row_read.of_graph(results[k], given) for k, row_read in chosen]
@@ -75,6 +76,19 @@ def _check_no_row(
             )
     if len(chosen) == 1:  # of several, another may be met first
         assert text[0] == text[1], text
+
+
+def _check_steps(f: Any, case: LoopCase, chosen: Reads, done: int, updates: bool, exact: bool) -> None:
+    """Check that a loop took no more steps than its readers need; as many, where rules leave its rows to it."""
+    taken = next((loop.steps for loop in f.profile.loops if loop.name == "loop"), None)
+    needed = done if updates else max(row_read.needs(done) for _, row_read in chosen)
+    if taken is None or case.stop is not None:  # not run at all; or not known when it ends
+        return
+    assert taken <= done
+    if exact:
+        assert taken >= needed, (taken, needed)
+        if all(row_read.is_tight and row_read.needs(done) for _, row_read in chosen):
+            assert taken == needed, (taken, needed)
 
 
 @law(

@@ -47,6 +47,19 @@ class RowRead(NamedTuple):
         index: Any = self.start if self.row else slice(self.start, self.stop, self.step)
         return np.asarray(rows[index])
 
+    def needs(self, count: int) -> int:
+        """Return how many first rows of ``count`` it looks at; all where it asks for a row that there is not."""
+        if self.row:
+            assert self.start is not None
+            return range(count)[self.start] + 1 if -count <= self.start < count else count
+        picked = range(count)[self.start : self.stop : self.step]
+        return max(picked) + 1 if picked else 0
+
+    @property
+    def is_tight(self) -> bool:
+        """Return whether its bounds alone determine the rows it reads: strides may end before them."""
+        return self.row or self.step in (None, 1, -1)
+
 
 def row_reads(most: int) -> st.SearchStrategy[RowRead]:
     """Return a strategy of reads of results of about ``most`` rows, some of rows that are not there."""

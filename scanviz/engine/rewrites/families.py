@@ -23,6 +23,7 @@ from scanviz.engine.rewrites.arithmetic import (  # noqa: F401  # they register 
 from scanviz.engine.rewrites.indexing import subtensor, subtensor_lift  # noqa: F401
 from scanviz.engine.rewrites.loops import (  # noqa: F401
     batch_draws,
+    fewer_steps,
     inline,
     mitmot_to_sitsot,
     push_after,

@@ -146,7 +146,8 @@ ORDER: Sequence[str] = (
     "ScanMerge",
     "scan_merge_inouts",
     "count_steps",
-    "ScanSaveMem",
+    "ScanSaveMem",  # before rows from the end are asked for by numbers that only a call knows
+    "fewer_steps",
     "share_state_history",
     "ScanInplaceOptimizer",
     "lay_rows_backwards",

@@ -45,6 +45,8 @@ class ScanSettings(NamedTuple):
         Whether a gradient runs this loop again where it needs its values, instead of keeping them.
     gradient_of : GradientOf or None
         The loop that this one is the back-propagation of.
+    steps_read : bool
+        Whether a rewrite has left out the steps after the last row that is read.
     number : int
         Tells it from the other loops of its name in one function, 0 where there is none.
     merged : tuple of Member
@@ -59,6 +61,7 @@ class ScanSettings(NamedTuple):
     strict: bool = False
     recompute: bool = False
     gradient_of: GradientOf | None = None
+    steps_read: bool = False
     number: int = 0
     merged: tuple[Member, ...] = ()
 
@@ -77,7 +80,7 @@ class ScanSettings(NamedTuple):
 
     def compared(self) -> ScanSettings:
         """Return the settings that determine a loop's computation; others are cleared."""
-        return self._replace(name="", number=0, profile=False, gradient_of=None, merged=())
+        return self._replace(name="", number=0, profile=False, gradient_of=None, steps_read=False, merged=())
 
     def referred(self) -> tuple[int, ...]:
         """Return the node ids that the settings refer to."""

@@ -94,7 +94,7 @@ def unchecked_sequence(
     for variable in listed:
         if isinstance(variable, Sequence) and variable.slice not in read:
             rows = outer(variable)
-            if rows is None or not surely_at_most(steps, shape_of(rows)[0]):
+            if rows is None or not surely_long_enough(rows, steps):
                 return variable
     return None
 
@@ -109,3 +109,17 @@ def unchecked_state(
             if rows is None or not surely_equal(shape_of(rows)[0], variable.offset):
                 return variable
     return None
+
+
+def surely_long_enough(rows: Variable, steps: Variable | int) -> bool:
+    """Return whether a sequence is surely long enough, so that no length check is needed.
+
+    It has a row for each step for sure, and so have the rows that it was cut from where the loop had more steps before.
+    """
+    if not surely_at_most(steps, shape_of(rows)[0]):
+        return False
+    while rows.owner is not None and rows.owner.op.name == "first_rows":
+        rows, count = rows.owner.inputs
+        if not surely_at_most(count, shape_of(rows)[0]):
+            return False
+    return True

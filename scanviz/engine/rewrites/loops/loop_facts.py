@@ -109,9 +109,15 @@ def rows_of_steps(
         return rows
     if count is not view.n_steps:
         return getitem(rows, slice(None, count))
+    return checked_rows(view, sequence)
+
+
+def checked_rows(view: ScanView, sequence: LoopSequence) -> Variable:
+    """Return as many rows of a sequence as there are steps, with the loop's own error where there are fewer."""
+    where = view.node.provenance.source
     from scanviz.engine.ops.size_checks import first_rows
 
-    return first_rows(rows, view.n_steps, sequence.name, view.op.scan_name, view.node.provenance.source)
+    return first_rows(view.outer(sequence), view.n_steps, sequence.name, view.op.scan_name, where)
 
 
 def unread_sequence(view: ScanView) -> LoopSequence | None:

@@ -3,19 +3,24 @@
 If a result is only read as ``out[-k]`` or ``out[-k:]`` with known k, or as its last row by an update, only its last rows are
 needed.  The loop then runs in a ring of them.  ``out[-k]`` stays ``out[-k]``: the number of rows kept changes, in the Scan, and
 never an index.  A loop that ends by a condition counts its steps where only the length of a result is read.
+
+Who reads which rows: a :class:`Read` is an index with its bounds as sizes.  Of n rows ``out[-10]`` needs the first n - 9, and is
+the last row of a loop of so many steps (:mod:`scanviz.engine.rewrites.loops.fewer_steps`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from msgspec import Struct
+
 from scanviz.engine.graph.nodes import Apply, Variable, describe
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops.elementwise import add
 from scanviz.engine.ops.index import INDEX, LAST_ROW, STATE_HISTORY, last_row
-from scanviz.engine.ops.index_pattern import IndexEntry, is_basic
+from scanviz.engine.ops.index_pattern import INPUT, IndexEntry, input_entries, is_basic
 from scanviz.engine.ops.shape import DIMENSION, dimension
-from scanviz.engine.ops.sizes import size_of
+from scanviz.engine.ops.sizes import size_of, surely_not_negative
 from scanviz.engine.ops.support import constant
 from scanviz.engine.rewrites.indexing.places import is_known, rows_at, sizes_to_try
 from scanviz.engine.rewrites.level import Level
@@ -24,8 +29,82 @@ from scanviz.engine.scan.loop import SCAN, ScanView, loop_of
 from scanviz.engine.scan.rebuild import rebuilt_loop
 from scanviz.engine.scan.variables import Keep, LoopVariable, State, StepOutput, with_keep
 from scanviz.engine.scan.variables import Sequence as LoopSequence
-from scanviz.engine.sizes.dims import Dim
-from scanviz.engine.sizes.polynomial import arguments_of
+from scanviz.engine.sizes.dims import SIZES, Dim, called
+from scanviz.engine.sizes.polynomial import Polynomial, arguments_of
+
+
+class Read(Struct, frozen=True):
+    """A reader of some rows of a result of a loop of n steps.
+
+    Attributes
+    ----------
+    node : Apply
+        The index.
+    entry : int
+        Position of the entry for rows.
+    start, stop : int, Polynomial or None
+        The numbers written there; a row's index is a start.
+    front : int, Polynomial or None
+        Number of first rows that it needs, if n is no more than an upper bound of it.
+    back : int or None
+        Number of last rows that it does not need, if it counts from the end.
+    exists : int, Polynomial or None
+        The row's index, of a reader that is an error where there is no such row and counts, or may count, from the end.
+    """
+
+    node: Apply
+    entry: int
+    start: Dim
+    stop: Dim
+    front: Dim
+    back: int | None
+    exists: Dim
+
+
+def rows_entry(node: Apply, position: int) -> int | None:
+    """Return the number of an index's entry for rows, None for another node or input."""
+    if node.op.declaration is not INDEX or position != 0:
+        return None
+    entries = node.op.parameters.entries
+    return next((k for k, entry in enumerate(entries) if entry.kind != "newaxis"), None)
+
+
+def read_of(node: Apply, position: int, n: Dim) -> Read | None:
+    """Return the rows that a reader needs of n; None if it may need the last one."""
+    k = rows_entry(node, position)
+    if k is None or node.op.parameters.entries[k].kind == "array":
+        return None
+    entry, first, _ = list(input_entries(node.op.parameters))[k]
+    given, numbers = map(size_of, node.inputs[1 + first :]), list[Dim](entry.numbers())
+    start, stop, step = (next(given) if number == INPUT else number for number in numbers)
+    if isinstance(step, Polynomial):
+        return None
+    is_row = entry.kind == "integer"
+    front: Dim
+    if is_known([entry]):
+        front, back = _first_rows(entry)
+        there = start if is_row and start < 0 else None
+        return None if back == 0 else Read(node, k, start, stop, front, back, there)
+    # the bound of the last row, and how many rows it means beyond itself
+    bound, beyond = (start, 1) if is_row or (step is not None and step < 0) else (stop, 0)
+    if bound is None or bound == -beyond:
+        return None
+    if isinstance(bound, int):
+        front, back = (None, -bound - beyond) if bound < 0 else (bound + beyond, None)
+        return Read(node, k, start, stop, front, back, None)
+    front = SIZES.add(from_start(bound, SIZES.subtract(n, beyond), n), beyond)
+    exists = bound if is_row and not surely_not_negative(bound) else None
+    return Read(node, k, start, stop, front, None, exists)
+
+
+def _first_rows(entry: IndexEntry) -> tuple[int | None, int | None]:
+    """Return how many first rows a part by known numbers needs, or how many of the last it can do without; the other is None."""
+    sizes = sizes_to_try(0, entry)
+    needed = {n: max(rows) + 1 for n in sizes if (rows := rows_at(entry, n))}
+    most = _bound(needed, entry, sizes)
+    if most is not None:
+        return most, None
+    return None, min((n - rows for n, rows in needed.items()), default=0)
 
 
 def _bound(found: Mapping[int, int], entry: IndexEntry, sizes: Sequence[int]) -> int | None:
@@ -35,6 +114,29 @@ def _bound(found: Mapping[int, int], entry: IndexEntry, sizes: Sequence[int]) ->
     last = sizes[-1] - (abs(entry.step) if isinstance(entry.step, int) else 1)
     most = max(found.values(), default=0)
     return most if most <= max((number for n, number in found.items() if n < last), default=0) else None
+
+
+def counted(bound: Dim) -> bool:
+    """Return whether a bound is counted from the start, for sure and by a number known when building."""
+    return bound is None or (isinstance(bound, int) and bound >= 0)
+
+
+def from_start(index: Dim, most: Dim, n: Dim) -> Dim:
+    """Return an index of n rows as one from the start, at most ``most``; below 0 where it lies before the first row."""
+    if isinstance(index, int):
+        return SIZES.add(n, index) if index < 0 else SIZES.minimum(index, most)
+    if surely_not_negative(index):
+        return SIZES.minimum(index, most)
+    below = SIZES.add(SIZES.minimum(index, 0), n)
+    return called("where", called("less", index, 0), below, SIZES.minimum(index, most))
+
+
+def from_the_end(read: Read) -> bool:
+    """Return whether a reader may count from the end, so that it must ask another way after fewer steps."""
+    return not all(
+        counted(polynomial) or (isinstance(polynomial, Polynomial) and surely_not_negative(polynomial))
+        for polynomial in (read.start, read.stop)
+    )
 
 
 @rule(name="count_steps", phase="keep", on=(SCAN,), single=True, tags=("scan",))
@@ -132,8 +234,8 @@ def _depth(node: Apply, position: int, level: Level) -> int | None:
     if node.op.declaration is STATE_HISTORY and position == 0:
         return _greatest(node.outputs[0], level, _depth)
 
-    entries = node.op.parameters.entries if node.op.declaration is INDEX and position == 0 else ()
-    first = next((entry for entry in entries if entry.kind != "newaxis"), None)
+    k = rows_entry(node, position)
+    first = None if k is None else node.op.parameters.entries[k]
     if first is None or not is_known([first]):
         return None
     return _last_rows(first) or (_falling_depth(node, first, level) if first.step == -1 else None)

@@ -16,7 +16,6 @@ from collections.abc import Collection, Hashable, Mapping
 from scanviz.engine.graph.equality import Numbers, same_value
 from scanviz.engine.graph.nodes import Apply, Constant, Variable
 from scanviz.engine.graph.traversal import leaves
-from scanviz.engine.ops.sizes import surely_at_most
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.loops.loop_facts import results_left, results_without
 from scanviz.engine.rewrites.rule import Match, Refusal, named, rule
@@ -120,8 +119,9 @@ class _Edit:
             if variable in self.gone or inner in read:
                 continue
             if isinstance(variable, LoopSequence):
-                rows = self.level.shape(self.view.outer(variable))[0]
-                if not surely_at_most(self.view.n_steps, rows):
+                from scanviz.engine.scan.unroll import surely_long_enough  # mostly rows are read
+
+                if not surely_long_enough(self.view.outer(variable), self.view.n_steps):
                     why = f"`{variable.name}` is not read, but the loop checks that it has enough rows"
                     self.refusal = Refusal(why, 2)
                     continue

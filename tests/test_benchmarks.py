@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from scanviz import config
 from scanviz.engine.backends.registry import availability
 from tests.cli.commands import script
 
@@ -240,6 +241,20 @@ def test_the_cards_of_lesson_9_get_the_gains_of_their_rules(monkeypatch):
     new = lesson_cards.with_gains(old, rows)
     changed = [pair for pair in zip(old.splitlines(), new.splitlines(), strict=True) if pair[0] != pair[1]]
     assert [line for _, line in changed] == [lesson_cards.in_words(row) for row in rows]
+
+
+def test_the_page_of_a_rewrite_gets_the_gain_of_its_rule(monkeypatch):
+    monkeypatch.syspath_prepend(str(FOLDER))
+    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+        monkeypatch.setenv(name, "1")
+    monkeypatch.setattr(config, "mode", config.mode)
+    import rewrite_pages
+
+    page = rewrite_pages.PAGES / "ScanSaveMem.md"
+    row = rewrite_pages.row_of(page, 0.01)
+    assert row["without_bytes"] > 10 * row["with_bytes"]
+    text = page.read_text("utf-8")
+    assert rewrite_pages.in_words(row) in rewrite_pages.with_gain(text, row)
 
 
 def test_measurements_of_the_slow_loop_have_places_in_the_page(monkeypatch):

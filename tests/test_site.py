@@ -16,6 +16,8 @@ from scanviz.cli import COMMANDS, main
 from scanviz.engine.graph.declaration import declarations
 from scanviz.engine.rewrites.families import all_rules
 from scanviz.lessons.source import lessons
+from tests.cli.commands import command
+from tests.support.readable import assert_readable
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -66,6 +68,17 @@ def test_a_lesson_has_its_picture_its_hints_and_its_solution(tool, monkeypatch):
     listed = pages["lessons.md"]
     assert all(f"lessons/{one.number:02}.md)<br>{one.question}" in listed for one in lessons())
     assert listed.count("\nlessons/") == 12  # for the sidebar
+
+
+@pytest.mark.parametrize("one", lessons(), ids=lambda one: str(one.number))
+def test_a_lessons_pictures_are_read_without_a_click(tool, one, tmp_path):
+    (tmp_path / "lesson.py").write_text(one.program, "utf-8")
+    for pixels, column in ((tool.WIDE, 1000), (tool.PHONE, 358))[: 2 if one.loop else 1]:
+        command(
+            "graph", "--pixels", pixels, *one.picture, "--force", "-o", "x.svg", "lesson.py", cwd=tmp_path
+        )
+        svg = (tmp_path / "x.svg").read_text("utf-8")
+        assert_readable(svg, column if one.loop else 784)  # as docs/_static/scanviz.css gives them
 
 
 def test_each_lesson_has_a_page_of_notes_for_teachers(tool):

@@ -2,7 +2,7 @@
 
 They lie in docs/_generated/ and are not kept: pages of the lessons with their pictures, of operations and rewrites from their
 registries, of the fields of a profile from docstrings, of the command line from its help, and of the API from docstrings.
-Pictures and films of docs/rewrites/ lie there too, drawn from the program of each page.
+Films of docs/rewrites/ lie there too, drawn from the program of each page.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import os
 import re
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -35,7 +34,7 @@ from scanviz.engine.graph.declaration import declarations  # noqa: E402
 from scanviz.engine.rewrites.batching.operations import BATCHING  # noqa: E402
 from scanviz.engine.rewrites.families import all_rules  # noqa: E402
 from scanviz.engine.rewrites.rule import PHASES  # noqa: E402
-from scanviz.lessons.exercise import stepper_of, svg_of  # noqa: E402
+from scanviz.lessons.exercise import drawn, stepper_of, svg_of  # noqa: E402
 from scanviz.lessons.notebook import hints_that_open, notebook_name, notebook_text  # noqa: E402
 from scanviz.lessons.source import Lesson, lessons  # noqa: E402
 from scanviz.lessons.teaching import notes  # noqa: E402
@@ -45,7 +44,10 @@ WRITTEN = DOCS / "_generated"
 FILMS, STEPPERS = (
     WRITTEN / "site" / name for name in ("films", "steppers")
 )  # Sphinx copies docs/_generated/site/ as it is
-PHONE = "358"  # pixels: 390, less the page's margins
+WIDE, PHONE = (
+    "990",
+    "358",
+)  # pixels of pictures: in a window of 1280, beside the list of pages, and of 390, less the margins
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}  # what lies here, whatever is installed
 MODULES = {
     "scanviz": "The names that most programs need.",
@@ -178,31 +180,21 @@ def draw_pictures() -> None:
     """Draw the loop of each lesson beside its page, and write its stepper, and the lesson as a notebook."""
     STEPPERS.mkdir(parents=True, exist_ok=True)
     for one in lessons():
-        svg = svg_of(one.program, one.picture)
+        svg = svg_of(one.program, ("--pixels", WIDE, *one.picture))
         (WRITTEN / "lessons" / f"{one.number:02}.svg").write_text(svg, "utf-8")
         (WRITTEN / "lessons" / notebook_name(one)).write_text(notebook_text(one, svg), "utf-8")
         if one.loop:
-            narrow = svg_of(one.program, ("--width", PHONE, *one.picture))
+            narrow = svg_of(one.program, ("--pixels", PHONE, *one.picture))
             (WRITTEN / "lessons" / f"{one.number:02}-narrow.svg").write_text(narrow, "utf-8")
             (STEPPERS / f"{one.number:02}.html").write_text(stepper(one), "utf-8")
 
 
 def draw_rewrites() -> None:
-    """Draw the program of each rewrite's page before and after its rule, and film it."""
+    """Film the rewrites of the program of each rewrite's page."""
+    FILMS.mkdir(parents=True, exist_ok=True)
     for page in sorted((DOCS / "rewrites").glob("*.md")):
-        script = program(page)
-        draw(script, WRITTEN / "rewrites" / f"{page.stem}.svg", "--diff", page.stem)
-        draw(script, FILMS / f"{page.stem}.html", "--film")
-
-
-def draw(script: str, target: Path, *options: str) -> None:
-    """Draw the graph of a program into a file."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile("w", suffix=".py", encoding="utf-8") as file:
-        file.write(script)
-        file.flush()
-        command = [sys.executable, "-m", "scanviz", "graph", *options, "-o", str(target), file.name]
-        subprocess.run(command, env=ENVIRONMENT, check=True, capture_output=True)
+        film = drawn(program(page), ("--film",), "html")
+        (FILMS / f"{page.stem}.html").write_text(film, "utf-8")
 
 
 def operations() -> str:

@@ -85,12 +85,8 @@ OPTIONS = (
     Option(("--seconds",), "N", "time limit of dot (10)", _from(1), 10),
     Option(("--dark",), "", "dark colours, for svg, png, pdf, html and dot"),
     Option(("--ascii",), "", "use only ASCII characters"),
-    Option(
-        ("--width",),
-        "N",
-        "width in characters; of --unrolled as svg, png or html in pixels, with stacked steps",
-        _from(20),
-    ),
+    Option(("--width",), "N", "columns of a picture in characters", _from(20)),
+    Option(("--pixels",), "N", "with --unrolled: width as svg, png or html; steps are stacked", _from(100)),
     Option(("--force",), "", "replace FILE even if scanviz did not draw it"),
     MODE,
 )
@@ -234,7 +230,7 @@ def _made(record: ProfileRecord, given: Given, form: str, out: TextIO) -> tuple[
         width=width,
         ascii_only=given.ascii,
         dark=given.dark,
-        widest=given.width,
+        widest=given.pixels,
     )
     drawing = draw.written(diagram, form, wishes, () if diagram is whole else unfolded(whole, diagram))
     return drawing.data, drawing.engine if form in (*DRAWN[:3], "html") else "", drawing.notes

@@ -309,7 +309,7 @@ def svg_of(program: str, options: Sequence[str]) -> str:
     ScanvizValueError
         If there is none: the program fails.
     """
-    return _drawn(program, options, "svg")
+    return drawn(program, options, "svg")
 
 
 def stepper_of(lesson: Lesson) -> str:
@@ -320,16 +320,23 @@ def stepper_of(lesson: Lesson) -> str:
     ScanvizValueError
         If there is none: the program fails.
     """
-    return _drawn(lesson.program, ["--stepper", *lesson.loop], "html")
+    return drawn(lesson.program, ["--stepper", *lesson.loop], "html")
 
 
-def _drawn(program: str, options: Sequence[str], form: str) -> str:
+def drawn(program: str, options: Sequence[str], form: str) -> str:
+    """Return what ``scanviz graph`` draws of a program, in a text format.
+
+    Raises
+    ------
+    ScanvizValueError
+        If there is none: the program fails.
+    """
     with _folder(program) as folder:
-        drawn = folder / f"lesson.{form}"
-        done = _command(folder, ["graph", *options, "-o", drawn.name, PROGRAM_FILE])
-        if not drawn.exists():
+        target = folder / f"lesson.{form}"
+        done = _command(folder, ["graph", *options, "-o", target.name, PROGRAM_FILE])
+        if not target.exists():
             raise ScanvizValueError(done.stderr.strip() or "the program was not drawn")
-        return drawn.read_text("utf-8")
+        return target.read_text("utf-8")
 
 
 def with_steps(program: str, options: Sequence[str], stopped: Stopped = never) -> ProfileRecord:

@@ -45,7 +45,7 @@ class DrawOptions(Struct, frozen=True):
     dark : bool
         Whether a picture is in the colours of the dark, whatever its reader prefers.
     widest : float or None
-        Width in pixels beyond which steps side by side are drawn below each other.
+        Width in pixels of a picture of steps: they stand closer, and below each other where that does not do.
     """
 
     types: bool = False

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import math
 import re
 import shutil
 import subprocess
@@ -23,6 +22,7 @@ from scanviz.render.labels import element_id
 from scanviz.render.layout.layered import layered
 from scanviz.render.layout.stacked import stacked
 from scanviz.render.layout.time_parts import has_time
+from scanviz.render.layout.timeline import timeline
 from scanviz.render.marks import marked
 from scanviz.render.svg import to_svg
 
@@ -92,7 +92,7 @@ def drawn(
     chips : bool
         Whether weights and other inputs of a large picture stand beside each of their readers.
     widest : float, optional
-        Width in pixels beyond which steps side by side are drawn below each other.
+        Width in pixels of a picture of steps: they stand closer, and below each other where that does not do.
 
     Raises
     ------
@@ -118,11 +118,13 @@ def drawn(
     if len(diagram.edges) > MOST_LINES:
         note = f"{MOST_LINES:,} of {len(diagram.edges):,} lines are drawn"
         diagram = replace(diagram, edges=diagram.edges[:MOST_LINES], notes=(*diagram.notes, note))
-    placed = layered(diagram, types)
-    narrow = widest if has_time(diagram) and placed.width > (widest or math.inf) else None
-    if narrow is not None:
-        diagram, placed = stacked(diagram, types, narrow)
-    svg = to_svg(diagram, placed, types=types, widest=narrow)
+    if widest is None or not has_time(diagram):
+        svg = to_svg(diagram, layered(diagram, types), types=types)
+    else:
+        placed = timeline(diagram, types, widest)
+        if placed.width > widest:
+            diagram, placed = stacked(diagram, types, widest)
+        svg = to_svg(diagram, placed, types=types, widest=widest)
     data, notes = converted((darkened(svg) if dark else svg).encode(), form)
     return Drawing(marked(data, form), OWN, (*diagram.notes, *notes))
 

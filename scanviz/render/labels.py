@@ -71,8 +71,12 @@ def node_lines(node: Node, types: bool) -> list[str]:
         node.band is None or node.operations is not None
     )  # a formula stands for operations that are not drawn
     label = signed(short(node.label, LONGEST if whole else LONGEST_IN_TIME), node.change)
-    below = node.value.startswith("(")  # an array
-    lines = [with_value(label, "" if below else node.value), *([short(node.value)] if below else [])]
+    if node.value.startswith("("):  # an array
+        lines = [label, short(node.value)]
+    elif node.value and node.kind == "cell":  # below its name: steps stand nearer to one another
+        lines = [label, f"= {short(node.value)}"]
+    else:
+        lines = [with_value(label, node.value)]
     if node.kind == "port" and node.loop_kind and node.loop_kind != "n_steps":
         lines.append(kind_name(node.loop_kind))
     if node.note:

@@ -44,13 +44,12 @@ from scanviz.render.labels import (
 )
 from scanviz.render.layout.placed import (
     LETTER,
+    LINE,
+    PORT_HEIGHT,
     PORT_LONGEST,
-    SMALL,
-    SMALL_LINE,
     Box,
     Placed,
     Point,
-    below_size,
     is_straight,
     sign,
     way_text,
@@ -163,16 +162,12 @@ def text_at(
     y: float,
     text: str,
     *,
-    size: float = LETTER,
     anchor: str = "middle",
     colour: str = INK,
     extra: str = "",
 ) -> str:
     """Return a line of text."""
-    return (
-        f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-size="{size:g}" fill="{colour}"{extra}>'
-        f"{_text(text)}</text>"
-    )
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="{colour}"{extra}>{_text(text)}</text>'
 
 
 def rect(box: Box, paint: Paint, *, radius: float = 0, extra: str = "") -> str:
@@ -194,7 +189,7 @@ def _cluster_words(cluster: Cluster, x: float, y: float, anchor: str, extra: str
     first, *more = cluster_lines(cluster)
     bold = f' font-weight="bold"{extra}'
     return text_at(x, y + 15, first, anchor=anchor, extra=bold) + "".join(
-        text_at(x, y + 15 + SMALL_LINE * k, line, anchor=anchor, size=SMALL, colour=FAINT, extra=extra)
+        text_at(x, y + 15 + LINE * k, line, anchor=anchor, colour=FAINT, extra=extra)
         for k, line in enumerate(more, 1)
     )
 
@@ -218,24 +213,20 @@ def _node(node: Node, placed: Placed, types: bool, warm: float | None) -> str:
         parts.append(rect(inner, paint, radius=7))
     lines = node_lines(node, types)
     ports = [any(port.side == side for port in node.ports) for side in ("in", "out")]
-    middle = box.y + (26.0 if ports[0] else 0.0)
-    room = box.height - 26.0 * sum(ports)
-    size, height = below_size(node)
-    y = middle + room / 2 - height * (len(lines) - 1) / 2 + LETTER * 0.36
+    middle = box.y + (PORT_HEIGHT + 2.0 if ports[0] else 0.0)
+    room = box.height - (PORT_HEIGHT + 2.0) * sum(ports)
+    y = middle + room / 2 - LINE * (len(lines) - 1) / 2 + LETTER * 0.36
     parts.append(text_at(box.centre, y, lines[0], extra=' font-weight="bold"' if node.kind == "loop" else ""))
-    below = small_ink(warm)
-    parts += [
-        text_at(box.centre, y + height * k, line, size=size, colour=below)
-        for k, line in enumerate(lines[1:], 1)
-    ]
+    below = INK if node.value else small_ink(warm)
+    parts += [text_at(box.centre, y + LINE * k, line, colour=below) for k, line in enumerate(lines[1:], 1)]
     inside = "".join(_port(port, placed.boxes[port.id]) for port in node.ports if port.id in placed.boxes)
     return f'<g id="{_text(element_id(node.id))}" class="sv-node">{_title(node_title(node))}{"".join(parts)}{inside}</g>'
 
 
 def _port(port: Port, box: Box) -> str:
     shape = rect(box, LOOP_KINDS.get(port.kind, NODE_KINDS["port"]), radius=2)
-    words = text_at(box.centre, box.y + 10.5, short(port.label, PORT_LONGEST), size=SMALL)
-    kind = text_at(box.centre, box.y + 20.5, kind_name(port.kind), size=SMALL - 1, colour=FAINT)
+    words = text_at(box.centre, box.y + 12.5, short(port.label, PORT_LONGEST))
+    kind = text_at(box.centre, box.y + 25.5, kind_name(port.kind), colour=FAINT)
     return f'<g id="{_text(element_id(port.id))}" class="sv-port">{_title(port_title(port))}{shape}{words}{kind}</g>'
 
 
@@ -262,7 +253,7 @@ def _edge(number: int, edge: Edge, points: list[Point], types: bool, flow: str) 
     if label or edge.change:
         x, y = _label_place(points)
         words = signed(short(label), edge.change)
-        parts.append(text_at(x, y, words, size=SMALL, anchor="start", colour=colour))
+        parts.append(text_at(x, y, words, anchor="start", colour=colour))
     return f'<g id="edge-{number}">{_title(edge_title(edge))}{"".join(parts)}</g>'
 
 
@@ -306,9 +297,9 @@ def title_row(title: str) -> tuple[str, float]:
 
 
 def words_row(words: str) -> tuple[str, float]:
-    """Return small text for the head of a picture, as :func:`title_row` does."""
-    width = text_width(words[:160], SMALL)
-    return text_at(width / 2, 11, short(words, 160), size=SMALL, colour=FAINT), width
+    """Return a note for the head of a picture, as :func:`title_row` does."""
+    width = text_width(words[:160], LETTER)
+    return text_at(width / 2, 11, short(words, 160), colour=FAINT), width
 
 
 def svg_head(diagram: Diagram, widest: float | None = None) -> list[tuple[str, float]]:
@@ -316,7 +307,7 @@ def svg_head(diagram: Diagram, widest: float | None = None) -> list[tuple[str, f
     rows = legend_rows(diagram)
     if widest is None:
         return [title_row(diagram.title), *map(words_row, diagram.notes), *map(swatches, rows)]
-    letters = int(widest / text_width("n", SMALL))
+    letters = int(widest / text_width("n", LETTER))
     return [
         *map(title_row, wrap(diagram.title, int(widest / text_width("n", TITLE)))),
         *(words_row(line) for note in diagram.notes for line in wrap(note, letters)),
@@ -340,9 +331,9 @@ def swatches(items: Sequence[LegendItem]) -> tuple[str, float]:
     parts = []
     x = 0.0
     for text, paint, name in items:
-        width = text_width(text, SMALL) + 10
+        width = text_width(text, LETTER) + 10
         dashes = ' stroke-dasharray="4 2"' if name in _DASHED else ""
-        parts.append(rect(Box(x, 0, width, 14), paint, radius=_ROUND.get(name, 2), extra=dashes))
-        parts.append(text_at(x + width / 2, 10, text, size=SMALL))
+        parts.append(rect(Box(x, -1, width, 16), paint, radius=_ROUND.get(name, 2), extra=dashes))
+        parts.append(text_at(x + width / 2, 11, text))
         x += width + 5
     return "".join(parts), x

@@ -10,7 +10,7 @@ from scanviz.render import fonts
 from scanviz.render.colours import CHANGE_SIGNS
 from scanviz.render.labels import legend_rows, node_lines, text_width
 from scanviz.render.layout.layered import layered
-from scanviz.render.layout.placed import LETTER, SMALL
+from scanviz.render.layout.placed import LETTER
 from scanviz.testing import random_loops
 from tests.render.pictures import pictures_of, taps_pictures
 
@@ -51,7 +51,7 @@ def test_the_lines_of_a_node_fit_into_it(case):
         for node in picture.nodes:
             for place, line in enumerate(node_lines(node, True)):
                 bold = place == 0 and node.kind == "loop"
-                assert width(line, SMALL if place else LETTER, bold) <= boxes[node.id].width, line
+                assert width(line, LETTER, bold) <= boxes[node.id].width, line
 
 
 def test_the_layout_estimates_text_widths_well():

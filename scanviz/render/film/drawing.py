@@ -16,7 +16,7 @@ from scanviz.render.colours import CHANGE_SIGNS, CHANGES, EDGES, FAINT, INK, PAP
 from scanviz.render.film.frames import Film
 from scanviz.render.labels import short, text_width
 from scanviz.render.layout.layered import layered
-from scanviz.render.layout.placed import SMALL, Box, Placed
+from scanviz.render.layout.placed import LETTER, Box, Placed
 from scanviz.render.marks import MARK
 from scanviz.render.svg import document, svg_head, svg_parts, text_at
 
@@ -141,13 +141,13 @@ class FilmDrawing(Struct, frozen=True):
         texts = [short(frame.text, 150) for frame in self.film.frames]
         pairs = list(zip(self.film.frames, texts, strict=True))
         starts = [text_width(frame.caption, 12.5) + 12 for frame, _ in pairs]
-        widths = [start + text_width(text, SMALL + 1) for start, text in zip(starts, texts, strict=True)]
+        widths = [start + text_width(text, LETTER) for start, text in zip(starts, texts, strict=True)]
         row = max(_LEAST_WIDTH, *widths)
         words = []
         for k, (frame, text) in enumerate(pairs):
             left = (row - widths[k]) / 2
             caption = text_at(left, 11, frame.caption, anchor="start", extra=' font-weight="bold"')
-            after = text_at(left + starts[k], 11, text, size=SMALL + 1, anchor="start", colour=FAINT)
+            after = text_at(left + starts[k], 11, text, anchor="start", colour=FAINT)
             words.append(wrap(_only(k, len(pairs)), caption + after))
         return "".join(words), row
 
@@ -192,7 +192,7 @@ def _curve(film: Film, placed: Placed, wrap: Wrap) -> str:
     across = [left + (end - left) * k / max(1, count - 1) for k in range(count)]
 
     def small(x: float, y: float, text: str, anchor: str) -> str:
-        return text_at(x, y, text, size=SMALL, anchor=anchor, colour=FAINT)
+        return text_at(x, y, text, anchor=anchor, colour=FAINT)
 
     def line(values: Sequence[int], most: int, role: str, extra: str) -> str:
         points = " ".join(

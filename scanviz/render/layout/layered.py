@@ -14,7 +14,7 @@ from scanviz.render.diagram.model import Diagram, Edge
 from scanviz.render.labels import text_width
 from scanviz.render.layout.level import LayeredLevel
 from scanviz.render.layout.placed import (
-    SMALL,
+    LETTER,
     Box,
     BoxSize,
     Placed,
@@ -144,7 +144,7 @@ class _Layout:
             first[title] = 0
             above = EDGE
         edges = [(k, number[a], number[b]) for k, a, b in self.edges[cluster] if a != b]
-        labels = [text_width(self.diagram.edges[edge].label, SMALL) for edge in self.around[cluster]]
+        labels = [text_width(self.diagram.edges[edge].label, LETTER) for edge in self.around[cluster]]
         lanes = sum(LANE + width for width in labels)
         near = [k for k, part in enumerate(parts) if k not in first and self._is_leaf(part)]
         aims = {

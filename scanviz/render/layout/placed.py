@@ -114,11 +114,10 @@ class Placed(Struct):
     titles_left: bool = False
 
 
-LETTER, SMALL = 11.0, 8.5  # sizes of text
-LINE, SMALL_LINE = 14.0, 11.0
+LETTER, LINE = 11.0, 14.0  # size of all letters, the least that is read without effort, and height of a line
 PAD = 7.0
 HEAD = 20.0  # above the parts of an open loop
-PORT_HEIGHT = 24.0
+PORT_HEIGHT = 30.0
 PORT_LONGEST = 24  # characters of a closed loop's port
 
 
@@ -127,18 +126,6 @@ class BoxSize(NamedTuple):
 
     width: float
     height: float
-
-
-class TextSize(NamedTuple):
-    """Size of letters, and height of a line."""
-
-    letters: float
-    line: float
-
-
-def below_size(node: Node) -> TextSize:
-    """Return the size of the text below a node's label: values are as large as labels."""
-    return TextSize(LETTER, LINE) if node.value else TextSize(SMALL, SMALL_LINE)
 
 
 def node_size(node: Node, types: bool) -> BoxSize:
@@ -150,13 +137,14 @@ def node_size(node: Node, types: bool) -> BoxSize:
     22.0
     """
     lines = node_lines(node, types)
-    below = below_size(node)
-    widest = max(text_width(line, below.letters if k else LETTER) for k, line in enumerate(lines))
-    height = LINE + below.line * (len(lines) - 1) + 8.0
+    widest = max(text_width(line, LETTER) for line in lines)
+    height = LINE * len(lines) + 8.0
     if node.kind != "loop":
         return BoxSize(max(26.0, widest + 2 * PAD), height)
     rows = [ports_width(node, side) for side in ("in", "out")]
-    return BoxSize(max(widest + 2 * PAD, *rows), height + 26.0 * sum(width > 0 for width in rows))
+    return BoxSize(
+        max(widest + 2 * PAD, *rows), height + (PORT_HEIGHT + 2.0) * sum(width > 0 for width in rows)
+    )
 
 
 def ports_width(node: Node, side: str) -> float:
@@ -166,7 +154,7 @@ def ports_width(node: Node, side: str) -> float:
 
 def port_width(port: Port) -> float:
     """Return the width of a closed loop's port."""
-    return max(text_width(short(port.label, PORT_LONGEST), SMALL), text_width(port.kind, SMALL)) + 8.0
+    return max(text_width(short(port.label, PORT_LONGEST), LETTER), text_width(port.kind, LETTER)) + 8.0
 
 
 def port_boxes(node: Node, box: Box) -> dict[str, Box]:
@@ -185,5 +173,5 @@ def port_boxes(node: Node, box: Box) -> dict[str, Box]:
 def title_size(cluster: Cluster) -> BoxSize:
     """Return the size of an open loop's title."""
     lines = cluster_lines(cluster)
-    widest = max(text_width(line, LETTER * 1.15 if k == 0 else SMALL) for k, line in enumerate(lines))
-    return BoxSize(widest, HEAD - 4.0 + SMALL_LINE * (len(lines) - 1))
+    widest = max(text_width(line, LETTER * 1.15 if k == 0 else LETTER) for k, line in enumerate(lines))
+    return BoxSize(widest, HEAD - 4.0 + LINE * (len(lines) - 1))

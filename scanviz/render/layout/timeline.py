@@ -20,18 +20,12 @@ from scanviz.render.layout.time_parts import Lanes, Place, TimeParts
 MARGIN = 14.0
 BESIDE, TIGHT = 22.0, 10.0  # between a step and the lines beside it; of rows with values, which are wider
 SLIDE = 1912.0  # how wide a picture is that fits a slide
-_ROOMS = (
-    math.inf,
-    500.0,
-    400.0,
-    330.0,
-    260.0,
-    200.0,
-)  # widths of a step's rows, tried for wider pictures
+# widths of a step's rows, tried until the picture fits
+_ROOMS = (math.inf, 500.0, 400.0, 330.0, 260.0, 200.0, 160.0, 130.0, 100.0)
 CELL_SPREAD = 8.0  # between lines that reach a row
 
 
-def timeline(diagram: Diagram, types: bool = False, widest: float | None = None) -> Placed:
+def timeline(diagram: Diagram, types: bool = False, widest: float = SLIDE) -> Placed:
     """Place all parts of a picture with time.
 
     Parameters
@@ -40,8 +34,8 @@ def timeline(diagram: Diagram, types: bool = False, widest: float | None = None)
         All of whose nodes have a place in time.
     types : bool
         Whether dtypes and shapes are written on nodes.
-    widest : float, optional
-        Largest width of nodes side by side in a step; by default one with which the picture fits a slide, as far as possible.
+    widest : float
+        Wanted width of the picture: nodes side by side in a step are broken into rows until it fits, as far as possible.
 
     Examples
     --------
@@ -56,14 +50,12 @@ def timeline(diagram: Diagram, types: bool = False, widest: float | None = None)
     >>> placed.boxes["h0"].right < placed.boxes["f"].x < placed.boxes["h1"].x, placed.boxes["h0"].y == placed.boxes["h1"].y
     (True, True)
     """
-    if widest is not None:
-        return _Timeline(diagram, types, widest).whole()
     found: Placed | None = None
     for room in _ROOMS:
         placed = _Timeline(diagram, types, room).whole()
         if found is None or placed.width < found.width:
             found = placed
-        if found.width <= SLIDE:
+        if found.width <= widest:
             break
     assert found is not None
     return found
@@ -72,8 +64,8 @@ def timeline(diagram: Diagram, types: bool = False, widest: float | None = None)
 class _Timeline:
     """Lays out one picture."""
 
-    def __init__(self, diagram: Diagram, types: bool, widest: float) -> None:
-        self.parts, self.widest = TimeParts(diagram, types), widest
+    def __init__(self, diagram: Diagram, types: bool, room: float) -> None:
+        self.parts, self.widest_row = TimeParts(diagram, types), room
         self.room = TIGHT if any(node.value for node in diagram.nodes) else BESIDE
         self.placed = Placed()
 
@@ -81,7 +73,7 @@ class _Timeline:
         """Lay out everything."""
         self.blocks = {
             place: StepBlock(
-                parts, self.parts.title(place), self.parts.crossings[place], not place[0], self.widest
+                parts, self.parts.title(place), self.parts.crossings[place], not place[0], self.widest_row
             )
             for place, parts in self.parts.parts.items()
         }

@@ -14,7 +14,8 @@ for example:
 
 from __future__ import annotations
 
-from scanviz.cli.options import Option, parse, program_of, real
+from scanviz.cli.options import MODE, Option, parse, program_of, real
+from scanviz.cli.run import set_mode
 
 USAGE = "check [options] SCRIPT [arguments]"
 OPTIONS = (
@@ -23,6 +24,7 @@ OPTIONS = (
     Option(("--big",), "X", "stop at a number above X or below -X", real("a positive number")),
     Option(("--dtype",), "", "stop at a result of a wider dtype than an input, such as float64 from float32"),
     Option(("--shape",), "", "stop at a result whose shape changed since the last step"),
+    MODE,
     Option(("--json",), "", "print the finding as JSON on standard output"),
 )
 
@@ -31,6 +33,7 @@ def main(arguments: list[str]) -> int:
     """Check a program; without a finding the program's own exit code ends the process."""
     given = parse(arguments, OPTIONS, program=True)
     program = program_of(given.rest, "check")
+    set_mode(given.mode)
     from scanviz.profiler.run.checked import run_checked
     from scanviz.profiler.values.checking import CheckOptions
 

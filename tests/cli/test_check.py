@@ -52,6 +52,15 @@ def test_a_check_stops_at_the_first_nan_and_fails(script: Path) -> None:
     assert [each.name for each in script.iterdir()] == ["rnn.py"]
 
 
+@pytest.mark.parametrize("mode", ["reference", "native"])
+def test_a_check_runs_functions_on_the_tier_of_its_option(script: Path, mode: str) -> None:
+    appended(script, "print(f.backend)\n")
+    done = command("check", "--mode", mode, "rnn.py", cwd=script)
+    assert done.returncode == 0 and done.stdout == f"before\nafter\n{mode}\n"
+    done = command("check", "--mode", mode, "rnn.py", "bad", cwd=script)
+    assert done.returncode == 1 and "NaN in loop rnn at step 731" in done.stderr
+
+
 def test_check_of_a_clean_script_exits_with_0_and_counts_calls_and_steps(script: Path) -> None:
     done = command("check", "rnn.py", cwd=script)
     assert done.returncode == 0 and done.stdout == "before\nafter\n"

@@ -16,8 +16,8 @@ from scanviz.engine.backends.cupy.kernel_support import KERNEL
 from scanviz.engine.backends.source.runners import all_made
 from scanviz.engine.errors import ScanvizError
 from scanviz.engine.function import Function
-from scanviz.engine.graph.nodes import Array, Variable, build_one, is_floating, tensor_type
-from scanviz.engine.graph.traversal import toposort
+from scanviz.engine.graph.nodes import Array, Variable, is_floating, tensor_type
+from scanviz.engine.graph.traversal import leaves
 from scanviz.engine.mode import Mode
 from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
 from scanviz.engine.runtime import row_storage
@@ -210,8 +210,11 @@ class _StepLoop:
             held = {k: next(rows) for k, (role, _) in enumerate(roles) if role[0] == "sequence"}
             count = next(rows)
             held |= {k: next(rows) for k, (role, _) in enumerate(roles) if role[0] == "state"}
-            given = [held.get(k, outer) for k, (_, outer) in enumerate(roles)]
-            made = _applied(self.case.outputs, dict(zip(self.case.inputs, given, strict=True)))
+            read = set(leaves(self.case.outputs))
+            given = {inner: held.get(k, roles[k][1]) for k, inner in enumerate(self.case.inputs)}
+            made = scanviz.clone(
+                list(self.case.outputs), {inner: new for inner, new in given.items() if inner in read}
+            )
             new = [made[role[2]] for role, _ in states]
             results = [count + 1, *new, *made]
             return (results, {}, scanviz.until(count > ends)) if ends else results
@@ -223,13 +226,6 @@ class _StepLoop:
         )
         last = self.rng.choice((slice(None), slice(None), slice(-1, None), slice(-2, None)))
         return [row[last] for row in rows]
-
-
-def _applied(outputs: Sequence[Variable], known: dict[Variable, Variable]) -> list[Variable]:
-    """Return outputs with their operations applied anew, of other inputs."""
-    for node in toposort(list(outputs)):
-        known[node.outputs[0]] = build_one(node.op, *(known.get(given, given) for given in node.inputs))
-    return [known[output] for output in outputs]
 
 
 def _slopes(outputs: Sequence[Variable], inputs: Sequence[Variable]) -> list[Variable]:

@@ -25,8 +25,8 @@ from scanviz.engine.gradient.grad import (
 from scanviz.engine.gradient.operators import Rop
 from scanviz.engine.gradient.sweeps.reverse import pull_back
 from scanviz.engine.gradient.table import Undefined
-from scanviz.engine.graph.nodes import Apply, Variable, describe, is_floating, tensor_type
-from scanviz.engine.graph.replace import replace
+from scanviz.engine.graph.nodes import Variable, describe, is_floating, tensor_type
+from scanviz.engine.graph.replace import born_again, replace
 from scanviz.engine.ops.creation import arange
 from scanviz.engine.ops.elementwise import cast, equal
 from scanviz.engine.ops.reduce import prod
@@ -130,18 +130,12 @@ def _rows(expression: Variable, seed: Variable, derivatives: Sequence[Variable])
 
     def step(number: Variable, places: Variable) -> list[Variable]:
         one_hot = cast(equal(places, number), dtype)
-        return replace(list(derivatives), {seed: one_hot}, rebuild_node=_born_again)
+        return replace(list(derivatives), {seed: one_hot}, rebuild_node=born_again)
 
     name = f"jacobian_of_{expression.name or 'expression'}"
     rows, _ = scan(step, sequences=arange(count), non_sequences=places, name=name, return_list=True)
     found: list[Variable] = rows
     return found
-
-
-def _born_again(node: Apply, inputs: Sequence[Variable]) -> Apply:
-    """Return a node over other inputs as a node of the step, with its own node id so that it is not captured from outside."""
-    names = [output.name for output in node.outputs]
-    return Apply(node.op, inputs, provenance=node.provenance, names=names)
 
 
 def hessian(

@@ -52,3 +52,9 @@ def replace(
             for old, new in zip(node.outputs, fresh.outputs, strict=True):
                 new_of.setdefault(old, new)
     return [new_of.get(output, output) for output in outputs]
+
+
+def born_again(node: Apply, inputs: Sequence[Variable]) -> Apply:
+    """Return a node over other inputs with a node id of its own: one of the step that is built now, not captured from outside."""
+    names = [output.name for output in node.outputs]
+    return Apply(node.op, inputs, provenance=node.provenance, names=names)

@@ -11,7 +11,9 @@ from typing import Any
 
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError
 from scanviz.engine.graph.equality import structurally_equal
-from scanviz.engine.graph.nodes import Variable, describe
+from scanviz.engine.graph.nodes import Variable, describe, rebuild
+from scanviz.engine.graph.provenance import current_scans
+from scanviz.engine.graph.replace import born_again
 from scanviz.engine.graph.replace import replace as replaced
 from scanviz.engine.graph.traversal import variables
 from scanviz.engine.graph.types import TensorType, fits
@@ -22,7 +24,8 @@ def clone(outputs: Any, replace: Any = None) -> Any:
     """Return a graph with some of its variables replaced by others; the graph before stays as it was.
 
     What depends on nothing that is replaced is shared with the graph before: nodes never change.  Nodes made anew keep their
-    names, their lines and their node ids, so that pictures and differences of the two show what changed and nothing else.
+    names, their lines and their node ids, so that pictures and differences of the two show what changed and nothing else.  In the
+    step of a loop they get node ids of their own: they belong to the step, whose variables they may read.
 
     Parameters
     ----------
@@ -66,7 +69,7 @@ def clone(outputs: Any, replace: Any = None) -> Any:
                 )
                 or None,
             )
-    results = replaced(listed, mapping)
+    results = replaced(listed, mapping, rebuild_node=born_again if current_scans() else rebuild)
     if keys is not None:
         return dict(zip(keys, results, strict=True))
     return type(outputs)(results) if type(outputs) in (list, tuple) else results[0]

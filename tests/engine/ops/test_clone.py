@@ -40,6 +40,23 @@ def test_clone_shares_unreplaced_nodes_and_keeps_names_lines_and_ids():
     assert fresh.owner.node_id == named.owner.node_id and fresh.owner.provenance is named.owner.provenance
 
 
+def test_a_graph_built_before_a_loop_is_cloned_over_variables_of_its_step():
+    x, w, a, b = T.matrix("x"), T.vector("w"), T.vector("a"), T.vector("b")
+    energy = T.tanh(a) + sums(b * T.exp(w))[-1]
+
+    def steps(step):
+        h, _ = scanviz.scan(step, x, T.zeros(2), name="steps")
+        return scanviz.function([x, w], h)(np.arange(6.0).reshape(3, 2) / 6, np.array([0.5, 1.0]))
+
+    found = steps(lambda x_t, h: clone(energy, {a: x_t, b: h}))
+    np.testing.assert_array_equal(found, steps(lambda x_t, h: T.tanh(x_t) + sums(h * T.exp(w))[-1]))
+    total = (T.exp(a) * w + b).sum()
+    found = steps(lambda x_t, h: scanviz.scan(lambda h_i: clone(total, {a: x_t, b: x_t + h_i}), h)[0])
+    np.testing.assert_allclose(
+        found, steps(lambda x_t, h: scanviz.scan(lambda h_i: (T.exp(x_t) * w + x_t + h_i).sum(), h)[0])
+    )
+
+
 def test_clone_keeps_the_structure_of_its_argument():
     x = T.scalar("x")
     assert clone(x) is x

@@ -7,7 +7,6 @@ before the call.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -116,12 +115,16 @@ def _lu_factor(xp: Any, op: Op, values: Sequence[Any]) -> Sequence[Any]:
     (a,) = values
     if not a.size:
         return a.astype(_floating(a)), xp.zeros(0, np.int64)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # of a singular matrix, which is refused below
+    singular = NumericalError("the matrix is singular: the system has no unique solution")
+    try:
         factors, pivots = extension(xp, "scipy.linalg").lu_factor(a.astype(_floating(a)), check_finite=False)
+    except (
+        RuntimeWarning
+    ):  # CuPy warns, here where warnings are errors; silencing them is not safe with threads
+        raise singular from None
     TRAFFIC.waits += 2  # CuPy reads twice whether it worked
     if bool(fetched((xp.diagonal(factors) == 0).any())):
-        raise NumericalError("the matrix is singular: the system has no unique solution")
+        raise singular
     return factors, pivots.astype(np.int64)
 
 

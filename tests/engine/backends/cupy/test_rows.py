@@ -1,12 +1,14 @@
 """Every row of the CuPy table, run on the stand-in for CuPy and compared with the reference tier."""
 
+import warnings
+
 import numpy as np
 import pytest
 
 import scanviz
 from scanviz import tensor as T
 from scanviz.engine.backends.cupy.table import CUPY
-from scanviz.engine.errors import ScanvizError
+from scanviz.engine.errors import NumericalError, ScanvizError
 from scanviz.engine.graph.declaration import declarations
 from scanviz.engine.graph.types import DTYPES
 from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
@@ -209,6 +211,14 @@ def test_factors_of_matrices_with_nan_and_infinity_are_not_refused(strange):
     given = [np.array([[1.0, 2.0], [3.0, strange]]), np.ones(2)]
     same_on_both([a, b], [factors, lu_solve(factors, pivots, b)], given)
     same_on_both([a, b], [lu_solve(factors, pivots, b)], [np.eye(2), np.array([strange, 1.0])])
+
+
+@pytest.mark.parametrize("action", ["error", "ignore"])
+def test_a_singular_matrix_is_refused_also_where_its_warning_is_an_error(action):
+    a = T.matrix("a")
+    f = scanviz.function([a], lu_factor(a)[0], mode=BACKENDS[-1])
+    with warnings.catch_warnings(action=action), pytest.raises(NumericalError, match="no unique solution"):
+        f(np.ones((2, 2)))
 
 
 def test_integer_and_empty_linear_systems_agree_with_numpy():

@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import warnings
 
 from scanviz.engine.backends.registry import availability
 from scanviz.engine.config import config
+from scanviz.engine.rewrites.pipeline import RewriteCycleWarning
 from tests.laws import all_laws
 from tests.laws.frame import CHOSEN, draws_tier
 from tests.laws.nightly import Search, print_slice, run_here, search, summary
@@ -28,6 +30,7 @@ def main(arguments: list[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     if given.slice is not None:
         config.native.cache = "off"  # thousands of loops that are never needed again
+        warnings.simplefilter("error", RewriteCycleWarning)
         (one,) = all_laws([given.slice])
         print_slice(run_here(one, given.seed, given.seconds))
         return 0

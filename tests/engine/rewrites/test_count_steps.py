@@ -63,6 +63,18 @@ def test_a_loop_with_all_rows_read_keeps_no_step_count():
     assert "count_steps" not in [rewrite.rule for rewrite in f.rewrites]
 
 
+@pytest.mark.parametrize("rows", [1, 2, 3])
+def test_a_loop_whose_rows_are_all_among_the_last_counts_no_steps_in_turns(rows):
+    u, v = scanviz.scan(
+        lambda h: ((h * 0.5 + 1, h * 2), scanviz.until(h > 1.9)), outputs_info=[X, None], n_steps=2
+    )[0]
+    outputs = [u[-rows:], v[-rows:], T.arange(u.shape[0])]
+    f = scanviz.function([X], outputs, mode="numpy")  # rules that undo one another warn
+    assert sum(rewrite.rule == "count_steps" for rewrite in f.rewrites) == (rows == 1)
+    for found, expected in zip(f(0.0), scanviz.function([X], outputs, mode="reference")(0.0), strict=True):
+        np.testing.assert_array_equal(found, expected)
+
+
 def test_the_size_of_a_row_needs_one_row():
     x = T.matrix("x")
     rows, _ = scanviz.scan(lambda x_t: x_t[x_t > 0], x)

@@ -171,11 +171,12 @@ def _lengths(result: Variable, level: Level) -> list[Variable]:
 
 
 def _is_short(variable: LoopVariable, lengths: list[Variable], view: ScanView, level: Level) -> bool:
-    """Return whether of a result its last rows are read alone, or none, beside its length."""
-    result = view.result(variable)
+    """Return whether of a result its last rows are read alone, or none, beside its length; a short loop has no other rows."""
+    result, n = view.result(variable), size_of(view.n_steps)
+    readers = [reader for reader in level.readers(result) if reader[0].outputs[0] not in lengths]
+    depths = [_depth(node, position, level) for node, position in readers]
     return result not in level.wanted and all(
-        node.outputs[0] in lengths or _depth(node, position, level) is not None
-        for node, position in level.readers(result)
+        depth is not None and not (isinstance(n, int) and n <= depth) for depth in depths
     )
 
 

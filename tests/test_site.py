@@ -15,7 +15,7 @@ import pytest
 from scanviz.cli import COMMANDS, main
 from scanviz.engine.graph.declaration import declarations
 from scanviz.engine.rewrites.families import all_rules
-from scanviz.lessons.source import lessons
+from scanviz.lessons.source import lesson, lessons
 from tests.cli.commands import command
 from tests.support.readable import assert_readable
 
@@ -79,6 +79,14 @@ def test_a_lessons_pictures_are_read_without_a_click(tool, one, tmp_path):
         )
         svg = (tmp_path / "x.svg").read_text("utf-8")
         assert_readable(svg, column if one.loop else 784)  # as docs/_static/scanviz.css gives them
+
+
+def test_the_first_page_frames_a_stepper_in_the_height_that_it_quotes(tool):
+    index = (ROOT / "docs" / "index.md").read_text("utf-8")
+    height, number = re.findall(
+        r'<iframe class="scanviz-stepper" height="(\d+)" src="steppers/(\d+).html"', index
+    )[0]
+    assert f'"height":{height}' in tool.stepper_of(lesson(int(number)))
 
 
 def test_each_lesson_has_a_page_of_notes_for_teachers(tool):

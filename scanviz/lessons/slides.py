@@ -1,6 +1,7 @@
 """Lessons as slides: one page for a browser, which projects and prints it; pictures and steppers of the loops lie beside it.
 
-A slide is 16 units wide and 9 high on any screen and in print; a line of script makes the letters of a full slide smaller.
+A slide is 16 units wide and 9 high on any screen and in print.  A long program has several slides, so that its letters are at least
+18 pixels high on a slide of 1280 × 720; a line of script makes the letters of other full slides smaller.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from scanviz.lessons.source import Lesson, lessons
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 SECONDS = 120.0  # time limit of a browser's PDF
+LINES, COLUMNS = 26, 100  # of programs and output on a slide
 _SECTION = r"^## {}\n(.*?)(?=^## |\Z)"
 _STYLE = """
 :root { color-scheme: light; scroll-snap-type: y mandatory; }
@@ -28,7 +30,7 @@ main { box-sizing: border-box; height: 100cqh; padding: 2cqw 3cqw 1.5cqw; font-s
 h1 { font-size: 4.2cqw; line-height: 1.2; margin: auto 0 2cqw; } h1 + p { font-size: 2.6cqw; margin-bottom: auto; }
 h2 { font-size: 1.8cqw; font-weight: normal; color: #555; margin: 0 0 .8cqw; }
 p, ul, ol { margin: 0 0 .8em; }
-pre { font-size: .85em; line-height: 1.2; background: #f3f3f3; padding: .7em 1em; margin: 0 0 .8em; }
+pre { font-size: max(.85em, 1.42cqw); line-height: 1.2; background: #f3f3f3; padding: .7em 1em; margin: 0 0 .8em; }
 td, th { border: 1px solid #999; padding: .1em .6em; text-align: left; } table { border-collapse: collapse; margin-bottom: .8em; }
 .both { display: flex; flex-wrap: wrap; gap: 1cqw; } .both pre { flex: 1 1 auto; margin: 0; }
 img { flex: 1; min-height: 0; width: 100%; object-fit: contain; }
@@ -74,8 +76,12 @@ def _slides_of(one: Lesson) -> Iterator[str]:
     yield (
         f"<h1>{html.escape(one.question)}</h1><p>Lesson {one.number} of {len(lessons())}: {html.escape(one.title)}</p>"
     )
-    yield f"{title}: the program</h2>{_code(one.program)}"  # alone, so that a class can predict what it prints
-    yield f'{title}: what it prints</h2><div class="both">{_code(one.program)}{_code(one.output)}</div>'
+    parts = parts_of(one.program)
+    for k, part in enumerate(parts, 1):  # without output, so that a class can predict it
+        of = f" ({k} of {len(parts)})" if len(parts) > 1 else ""
+        yield f"{title}: the program{of}</h2>{_code(part)}"
+    beside = [parts[-1]] if _fit(parts[-1], one.output) else []
+    yield f'{title}: what it prints</h2><div class="both">{"".join(map(_code, [*beside, one.output]))}</div>'
     steps = f' · <a href="{stepper_name(one)}">step by step</a>' if one.loop else ""
     yield f'{title}: the loop{steps}</h2><img src="{picture_name(one)}" alt="the loop of this lesson">'
     for heading in ("Formally", "Exercise"):
@@ -83,10 +89,34 @@ def _slides_of(one: Lesson) -> Iterator[str]:
         yield f"{title}: {heading.lower()}</h2>{_rendered(found[1] if found else '')}"
 
 
+def parts_of(program: str) -> list[str]:
+    r"""Return a program in as few parts as fit on a slide each, of about the same length, without every second blank line.
+
+    Examples
+    --------
+    >>> [part.count("\n") for part in parts_of("x = 1\n\n\n" * 20)]
+    [18, 18]
+    """
+    program = program.strip().replace("\n\n\n", "\n\n")
+    count = -(-len(program.splitlines()) // LINES)
+    wanted = len(program.splitlines()) / count
+    parts = [""]
+    for block in re.split(r"\n\n(?=\S)", program):
+        if parts[-1] and (parts[-1].count("\n") >= wanted or f"{parts[-1]}{block}".count("\n") >= LINES):
+            parts.append("")
+        parts[-1] += f"{block}\n\n"
+    return [part.strip() for part in parts]
+
+
+def _fit(program: str, output: str) -> bool:
+    """Return whether a program and its output fit on a slide, beside or below one another."""
+    lines = [text.splitlines() for text in (program, output)]
+    beside = sum(max(map(len, part)) for part in lines) <= COLUMNS and max(map(len, lines)) <= LINES
+    return beside or sum(map(len, lines)) + 3 <= LINES
+
+
 def _code(text: str) -> str:
-    """Return code, without every second blank line, so that its letters are large."""
-    text = text.strip().replace("\n\n\n", "\n\n")
-    return f"<pre>{html.escape(text)}</pre>"
+    return f"<pre>{html.escape(text.strip())}</pre>"
 
 
 def _rendered(text: str) -> str:

@@ -12,10 +12,10 @@ import pytest
 from scanviz.cli import main
 from scanviz.lessons import exercise
 from scanviz.lessons import slides as module
-from scanviz.lessons.slides import picture_name, slides, stepper_name, write_pdf
+from scanviz.lessons.slides import parts_of, picture_name, slides, stepper_name, write_pdf
 from scanviz.lessons.source import Lesson, lesson, lessons
 from tests.lessons.test_lessons import ALL
-from tests.render.page.browser import NAMES
+from tests.render.page.browser import NAMES, Browser, required
 
 SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"></svg>\n'
 
@@ -23,8 +23,10 @@ SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"></svg>\n'
 @pytest.mark.parametrize("one", ALL)
 def test_slides_have_the_question_the_program_its_output_the_picture_and_the_exercise(one: Lesson):
     page = slides([one])
-    assert page.count("<section") == 6 and f"<section id={one.number}>" in page
-    shown = [html.escape(part.strip().replace("\n\n\n", "\n\n")) for part in (one.program, one.output)]
+    parts = parts_of(one.program)
+    assert "\n\n".join(parts) == one.program.strip().replace("\n\n\n", "\n\n")
+    assert page.count("<section") == 5 + len(parts) and f"<section id={one.number}>" in page
+    shown = [html.escape(part.strip()) for part in (parts[-1], one.output)]
     assert all(f"<pre>{part}</pre>" in page for part in shown)
     assert html.escape(one.question) in page and html.escape(one.exercise) in page
     assert page.index(shown[0]) < page.index(": what it prints<")  # to predict first
@@ -64,4 +66,22 @@ def test_a_browser_prints_each_slide_as_a_page(tmp_path: Path):
     page = tmp_path / "slides.html"
     page.write_text(slides(lessons()), "utf-8")
     pdf = write_pdf(page)
-    assert pdf is not None and len(re.findall(rb"/Type /Page\b", pdf.read_bytes())) == 6 * len(lessons())
+    wanted = page.read_text("utf-8").count("<section")
+    assert pdf is not None and len(re.findall(rb"/Type /Page\b", pdf.read_bytes())) == wanted
+
+
+@pytest.mark.slow
+def test_programs_have_large_letters_and_nothing_is_cut_off(tmp_path: Path):
+    required()
+    page = tmp_path / "slides.html"
+    page.write_text(slides(lessons()), "utf-8")
+    with Browser((1280, 720)) as browser:
+        size = {"width": 1280, "height": 720, "deviceScaleFactor": 1, "mobile": False}
+        browser.call("Emulation.setDeviceMetricsOverride", **size)
+        browser.open(page)
+        letters = (
+            "[...document.querySelectorAll('pre')].map((one) => parseFloat(getComputedStyle(one).fontSize))"
+        )
+        assert browser.evaluate(f"Math.min(...{letters})") >= 18
+        over = "one.scrollHeight > one.clientHeight || one.scrollWidth > one.clientWidth"
+        assert not browser.evaluate(f"[...document.querySelectorAll('main')].some((one) => {over})")

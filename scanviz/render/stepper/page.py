@@ -39,7 +39,11 @@ from scanviz.render.page.build import embedded
 from scanviz.render.row_values import RowValue, row_spans, rows_held
 
 MOST_STEPS = 200  # of a loop
-_HEAD, _BUFFER, _HIGHEST = 230, 112, 720  # pixels, on a phone: above the buffers, of one, of a frame
+_HEAD, _BUFFER, _HIGHEST = (
+    220,
+    132,
+    760,
+)  # pixels, on a phone: around the buffers, of one and its words, of a frame
 
 
 class _Part(NamedTuple):

@@ -2,6 +2,10 @@
 
 import re
 
+import pytest
+
+from scanviz.lessons.exercise import stepper_of
+from scanviz.lessons.source import lesson
 from scanviz.render.stepper.page import stepper_page
 from tests.render.page.browser import Browser, required
 from tests.render.stepper.test_stepper import recorded
@@ -45,17 +49,16 @@ def test_keys_and_buttons_go_through_the_steps_and_back(tmp_path):
         assert all(url.startswith("file:") for url in browser.requests())
 
 
-def test_a_frame_of_the_quoted_height_shows_each_step_on_a_phone(tmp_path):
+@pytest.mark.parametrize("number", [6, 11])  # short values, and long ones in four buffers
+def test_a_frame_of_the_quoted_height_shows_each_step_on_a_phone(tmp_path, number):
     required()
     path = tmp_path / "stepper.html"
-    path.write_text(stepper_page(*recorded()), "utf-8")
+    path.write_text(stepper_of(lesson(number)), "utf-8")
     with Browser() as browser:
         browser.call(
             "Emulation.setDeviceMetricsOverride", width=358, height=844, deviceScaleFactor=2, mobile=True
         )
         browser.open(path)
-        for key in ("Home", *["ArrowRight"] * 5):
-            browser.press(key)
-            assert browser.evaluate(
-                "document.querySelector('#buffers').getBoundingClientRect().bottom <= given.height"
-            )
+        assert browser.evaluate(
+            "places.every((_, k) => (show(k), document.querySelector('#buffers').getBoundingClientRect().bottom <= given.height))"
+        )

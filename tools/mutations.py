@@ -3,8 +3,8 @@
 The lines are ``[[mutation]]`` tables of ``tests/mutations.toml``.  Run it on the same tests before and after a change of theirs,
 and compare::
 
-    python tools/mutations.py tests/engine/gradient/loops/test_adjoint.py -- -k order
-    python tools/mutations.py --tree OLD tests/engine/gradient/loops/test_adjoint.py -- -k order
+    python tools/mutations.py tests/engine/gradient/test_loop_mixed.py -- -k second
+    python tools/mutations.py --tree OLD tests/engine/gradient/test_loop_mixed.py -- -k second
 """
 
 from __future__ import annotations

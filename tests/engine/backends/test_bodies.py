@@ -2,20 +2,13 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import scanviz
 from scanviz import tensor as T
-from scanviz.engine.backends.numpy.emit import EMITS
 from scanviz.engine.errors import ShapeError
 from scanviz.engine.ops.control import ifelse
-from scanviz.engine.program.instructions import loops
-from scanviz.engine.program.lower import lower
-from scanviz.engine.program.plan import plan_loop, single
-from scanviz.engine.program.verify import verify_plan
 from scanviz.engine.runtime.specialised import MOST_SHAPES
-from scanviz.engine.scan.variables import Carry, Keep, Sequence, State, StepOutput
+from scanviz.engine.scan.variables import Sequence, State, StepOutput
 from tests.engine.backends.running import TIERS, check, compiled, loop, run
 
 N = T.lscalar("n")
@@ -88,69 +81,6 @@ def test_steps_of_each_kind_agree_with_the_reference(name):
     inputs, results = two_input_loop(STEPS[name])
     for steps in (1, 6):
         check(inputs, results, [steps, ROWS, np.linspace(-1, 1, 4)])
-
-
-@st.composite
-def bodies(draw):
-    """Return a step that chains several operations over values made before."""
-    chosen = draw(st.lists(st.sampled_from(sorted(STEPS)), min_size=1, max_size=6))
-    picks = draw(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=6, max_size=6))
-
-    def make(a, b):
-        values = [a, b]
-        for name, (first, second) in zip(chosen, picks, strict=False):
-            values.append(T.tanh(STEPS[name](values[first % len(values)], values[second % len(values)])))
-        return values
-
-    return make
-
-
-@given(make=bodies(), keep=st.sampled_from([None, 1, 2]), steps=st.integers(1, 6))
-def test_steps_of_many_operations_agree_with_the_reference(make, keep, steps):
-    x, h, h0, c = T.vector("x"), T.vector("h"), T.vector("h0"), T.vector("c")
-    values = make(h, x)
-    variables = [
-        Sequence("x", x),
-        State("h", {-1: h}, {0: values[-1]}, Keep(keep)),
-        Carry("c", c, values[len(values) // 2]),
-        *(StepOutput(f"o{k}", value, Keep(keep)) for k, value in enumerate(values)),
-    ]
-    inputs = [N, X, h0]
-    results = loop(variables, N, [X, h0, h0])
-    check(inputs, results, [steps, ROWS, np.linspace(-1, 1, 4)])
-
-
-@given(make=bodies())
-def test_plans_of_random_steps_write_over_no_live_value(make):
-    inputs, results = two_input_loop(lambda a, b: make(a, b)[-1])
-    for each in loops(lower(inputs, results, "test")):
-        shapes = [(4,)] * len(each.body.inputs)
-        verify_plan(each.body, plan_loop(each, shapes, single, EMITS))
-
-
-def test_loops_nested_four_deep_agree_with_the_reference():
-    def level(depth, row):
-        if depth == 0:
-            return T.tanh(row)
-        rows, _ = scanviz.scan(
-            lambda h: level(depth - 1, h) * 0.9 + 0.1, outputs_info=row, n_steps=2, name=f"level {depth}"
-        )
-        return rows[-1]
-
-    start = T.vector("start")
-    result = level(4, start)
-    expected = np.linspace(-1, 1, 5)
-
-    def plainly(depth, row):
-        if depth == 0:
-            return np.tanh(row)
-        for _ in range(2):
-            row = plainly(depth - 1, row) * 0.9 + 0.1
-        return row
-
-    for tier in TIERS:
-        (found,) = run(tier, [start], [result], [expected])
-        np.testing.assert_allclose(found, plainly(4, expected), rtol=1e-12)
 
 
 def test_a_step_with_value_dependent_shapes_is_checked_as_it_runs():

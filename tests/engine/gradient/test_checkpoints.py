@@ -41,25 +41,6 @@ def test_values_and_gradients_are_those_of_scan(steps, every, seed, mode):
         np.testing.assert_allclose(mine, theirs, rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("every", [1, 2, 4, 11])
-def test_checkpoints_support_taps_of_sequences_and_outputs(every):
-    def step(before, after, old, last):
-        return T.tanh(before * after + old - 0.5 * last), last * after
-
-    options = dict(sequences=dict(input=X, taps=[-1, 2]), outputs_info=[dict(initial=H, taps=[-3, -1]), None])
-    (h, y), _ = scanviz.scan_checkpoints(step, save_every_N=every, **options)
-    (h_plain, y_plain), _ = scanviz.scan(step, **options)
-    costs = [T.sum(a[-1] ** 2) + T.sum(b[-1]) for a, b in ((h, y), (h_plain, y_plain))]
-    gradients = [scanviz.grad(cost, [X, H]) for cost in costs]
-    second = [scanviz.grad(T.sum(T.sin(g)), X) for g, _ in gradients]
-    f = scanviz.function([X, H], [*costs, *gradients[0], *gradients[1], *second])
-    rng = np.random.default_rng(0)
-    a, b, *rest = f(rng.normal(size=(12, 2)), rng.normal(size=(3, 2)))
-    np.testing.assert_allclose(a, b)
-    for mine, theirs in ((rest[0], rest[2]), (rest[1], rest[3]), (rest[4], rest[5])):
-        np.testing.assert_allclose(mine, theirs, rtol=1e-9, atol=1e-12)
-
-
 @pytest.mark.parametrize("steps", [6, 7])
 def test_checkpoints_support_updates_and_random_draws(steps):
     count, rng = scanviz.shared(0.0, "count"), T.random.RandomStreams(3)

@@ -1,10 +1,11 @@
-"""Back-propagation through loops of every kind, at the corners where systems before were wrong or stopped."""
+"""Back-propagation through loops: what is run, kept and added up (values of gradients: test_loop_mixed and laws)."""
 
 import numpy as np
 import pytest
 
 import scanviz
 from scanviz import tensor as T
+from scanviz.engine.errors import DisconnectedInputError
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.program.instructions import all_loops
 from scanviz.engine.scan.loop import Scan
@@ -13,88 +14,6 @@ from scanviz.testing import verify_grad
 MODES = ("numpy", "reference")
 X = np.random.default_rng(1).normal(size=(5, 3)) * 0.7
 ROW = np.array([0.3, -0.2, 0.5])
-
-
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("first", ["recurrent", "not recurrent"])
-def test_until_gives_full_length_with_zeros_past_the_stop(mode, first):
-    """Field notes 1.5.6: a recurrent first output made an older system count one step too many."""
-    x = T.vector("x")
-
-    def step(x_t, s):
-        new = s + x_t**2
-        outputs = [new, T.sin(x_t)] if first == "recurrent" else [T.sin(x_t), new]
-        return outputs, scanviz.until(new > 2.5)
-
-    infos = [T.constant(0.0), None] if first == "recurrent" else [None, T.constant(0.0)]
-    if first != "recurrent":
-        a, b = scanviz.scan(lambda x_t, s: step(x_t, s), x, infos)[0][::-1]
-    else:
-        a, b = scanviz.scan(step, x, infos)[0]
-    f = scanviz.function([x], [a, b, scanviz.grad(a[-1] + T.sum(b), x)], mode=mode)
-    at = np.array([1.0, 1.1, 0.9, 1.2, 0.4])
-    rows, _, g = f(at)
-    done = len(rows)
-    assert done == 3
-    np.testing.assert_allclose(g, np.where(np.arange(5) < done, 2 * at + np.cos(at), 0))
-
-
-@pytest.mark.parametrize("truncated", [1, 2, 3, 9])
-@pytest.mark.parametrize("mode", MODES)
-def test_truncation_limits_the_number_of_backward_steps(mode, truncated):
-    """Field notes 1.5.7: earlier rows get zero, weights the last steps' share, a far initial state zero."""
-    x, h0, w = T.vector("x"), T.scalar("h0"), T.scalar("w")
-    h, _ = scanviz.scan(lambda x_t, h, w: T.tanh(w * h + x_t), x, h0, w, truncate_gradient=truncated)
-    found = scanviz.function([x, h0, w], scanviz.grad(h[-1], [x, h0, w]), mode=mode)
-    at, start, weight = np.array([0.3, -0.4, 0.2, 0.6]), 0.5, 0.8
-    values = [start]
-    for x_t in at:
-        values.append(np.tanh(weight * values[-1] + x_t))
-    to_x, to_w, arriving = np.zeros(4), 0.0, 1.0
-    for t in range(3, max(-1, 3 - truncated), -1):
-        inner = arriving * (1 - values[t + 1] ** 2)
-        to_x[t], to_w, arriving = inner, to_w + inner * values[t], inner * weight
-    g_x, g_h0, g_w = found(at, start, weight)
-    np.testing.assert_allclose(g_x, to_x)
-    np.testing.assert_allclose(g_w, to_w)
-    np.testing.assert_allclose(g_h0, arriving if truncated >= 4 else 0.0)
-
-
-@pytest.mark.parametrize("steps", [0, 1, 2])
-@pytest.mark.parametrize("mode", MODES)
-def test_gradients_of_loops_of_few_steps_are_correct(mode, steps):
-    x, h0, w = T.matrix("x"), T.vector("h0"), T.vector("w")
-    h, _ = scanviz.scan(lambda x_t, h, w: T.tanh(x_t + h * w), x, h0, w)
-    cost = T.sum(h) + T.sum(h0)
-    f = scanviz.function([x, h0, w], [cost, *scanviz.grad(cost, [x, h0, w])], mode=mode)
-    _, to_x, to_h0, to_w = f(X[:steps], ROW, ROW)
-    assert to_x.shape == (steps, 3)
-    if steps == 0:
-        assert to_h0.tolist() == [1.0] * 3 and to_w.tolist() == [0.0] * 3
-    verify_grad(
-        lambda h0, w: scanviz.scan(lambda h: T.tanh(h * w), outputs_info=h0, n_steps=1)[0],
-        [ROW, ROW],
-        mode=mode,
-    )
-
-
-def test_gradients_of_repeated_outputs_and_inputs_are_correct():
-    """Field notes 1.5.11."""
-
-    def build(x, h0):
-        (a, b, c, h), _ = scanviz.scan(lambda x_t, h: [x_t, h, h, T.sin(h) * x_t], x, [None, None, None, h0])
-        return [T.sum(a * b), c, h]
-
-    verify_grad(build, [X, ROW])
-
-
-def test_gradients_through_an_updated_shared_variable_are_correct():
-    """Field notes 1.5.8: the gradient with respect to a shared variable of numbers goes through its updates."""
-    a = scanviz.shared(1.5, "a")
-    h, updates = scanviz.scan(lambda h: (h * a, {a: a * 2}), outputs_info=T.constant(1.0), n_steps=3)
-    of_output, of_update = scanviz.grad(h[-1], a), scanviz.grad(updates[a] ** 2, a)
-    found = scanviz.function([], [h[-1], of_output, of_update], no_default_updates=True)()
-    np.testing.assert_allclose(found, [1.5**3 * 8, 3 * 1.5**2 * 8, 2 * 8 * 8 * 1.5])
 
 
 def test_inner_loops_of_changing_length_are_run_again():
@@ -147,24 +66,6 @@ def test_slice_bounds_are_recomputed_from_sizes_not_kept_per_step(shift):
     )
     for made in f.memory_plans().values():
         assert all(place.shape is not None for place in made.places)  # known before the first step
-
-
-def test_gradients_inside_a_step_are_correct():
-    x = T.vector("x")
-    points, _ = scanviz.scan(
-        lambda p: p - 0.1 * scanviz.grad(T.sum((p - 2.0) ** 2), p), outputs_info=x, n_steps=60, name="descent"
-    )
-    np.testing.assert_allclose(points[-1].eval({x: [5.0, -3.0]}), [2.0, 2.0], atol=1e-4)
-    outer, _ = scanviz.scan(
-        lambda p: (
-            p
-            - 0.1
-            * scanviz.grad(scanviz.scan(lambda q: q * 0.5, outputs_info=T.sum(p**2), n_steps=2)[0][-1], p)
-        ),
-        outputs_info=x,
-        n_steps=3,
-    )
-    np.testing.assert_allclose(outer[-1].eval({x: [1.0]}), [(1 - 0.05) ** 3])
 
 
 def test_the_backward_loop_is_named_and_knows_its_forward_loop():
@@ -234,3 +135,87 @@ def test_gradients_of_a_lookup_table_are_accumulated_in_place(lookups):
     verify_grad(
         lambda table: T.sum(scanviz.scan(step, values[words], T.zeros(2), table)[0][-1] ** 2), [values[table]]
     )
+
+
+def test_gradients_with_respect_to_intermediate_rows_are_correct():
+    x = T.vector("x")
+    h, _ = scanviz.scan(lambda x_t, h: h + x_t, x, T.constant(0.0))
+    s, _ = scanviz.scan(lambda h_t, s: s + h_t**2, h, T.constant(0.0))
+    at = np.array([1.0, 2.0, 3.0])
+    to_h, held = scanviz.grad(s[-1], h), scanviz.grad(s[-1] + T.sum(x), x, consider_constant=[h])
+    known = scanviz.grad(
+        None, x, known_grads={h: T.constant([1.0, 10.0, 100.0]), s: T.constant([0.0, 0.0, 1.0])}
+    )
+    found = scanviz.function([x], [to_h, held, known])(at)
+    sums = np.cumsum(at)
+    np.testing.assert_allclose(found[0], 2 * sums)
+    np.testing.assert_allclose(found[1], np.ones(3))
+    # The known gradient of h replaces the one from s.
+    np.testing.assert_allclose(found[2], np.cumsum([100.0, 10.0, 1.0])[::-1])
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_gradients_of_one_array_in_every_role_are_correct(mode):
+    """As sequence, initial state, non-sequence given and captured; the shared variable as the argument is one array too."""
+
+    def build(x):
+        h, _ = scanviz.scan(
+            lambda a, b, h, w: T.tanh(a * h + T.sum(w * b)) + x[0], [x, x[::-1]], x[1], x, go_backwards=True
+        )
+        return h
+
+    verify_grad(build, [X], mode=mode)
+    argument, kept = T.matrix("x"), scanviz.shared(X, "kept")
+    of_argument, of_shared = (scanviz.grad(T.sum(build(each)), each) for each in (argument, kept))
+    found = scanviz.function([argument], [of_argument, of_shared], mode=mode)(X)
+    np.testing.assert_array_equal(found[0], found[1])
+
+
+def test_the_limit_of_a_condition_has_no_gradient():
+    """Field notes 1.5.6: derivatives do not go through the condition."""
+    x, limit = T.vector("x"), T.scalar("limit")
+    s, _ = scanviz.scan(lambda x_t, s: (s + x_t, scanviz.until(s > limit)), x, T.constant(0.0))
+    with pytest.raises(DisconnectedInputError, match="limit"):
+        scanviz.grad(s[-1], limit)
+    assert float(scanviz.grad(s[-1], limit, disconnected_inputs="ignore").eval({limit: 1.0, x: [1.0]})) == 0
+
+
+@pytest.mark.parametrize("how", ["open", "closed", "split"])
+def test_a_backward_step_of_an_lstm_adds_no_zeros_and_joins_its_gates(how):
+    """No cotangent of c comes from outside: its gradient comes from the next step; the gates are four adjacent slices."""
+    size = 3
+    x, U, h0, c0 = T.matrix("x"), T.matrix("U"), T.vector("h0"), T.vector("c0")
+
+    def step(x_t, h, c, U):
+        gates = x_t + T.dot(h, U)
+        if how == "split":
+            cuts = T.split(gates, [size] * 4)
+        else:
+            gates = T.specify_shape(gates, (4 * size,)) if how == "closed" else gates
+            ends = [size, 2 * size, 3 * size, 4 * size if how == "closed" else None]
+            cuts = [gates[k * size : end] for k, end in enumerate(ends)]
+        i, f, o = map(T.sigmoid, cuts[:3])
+        c_t = f * c + i * T.tanh(cuts[3])
+        return o * T.tanh(c_t), c_t
+
+    (h, _), _ = scanviz.scan(step, x, [h0, c0], U, name="lstm")
+    gradients = scanviz.grad(T.sum(h**2), [U, h0, c0])
+    f = scanviz.function([x, U, h0, c0], gradients, mode=scanviz.Mode("numpy", "all"))
+    [backward] = [loop for loop in f.program.instructions if getattr(loop, "name", "") == "grad_of_lstm"]
+    ops = [made.op.name for made in backward.body.instructions]
+    assert "assign" not in ops and "alloc" not in ops and ops.count("concatenate") == 1
+    zeros = {
+        number for number, value in backward.body.constants.items() if np.ndim(value) == 0 and value == 0.0
+    }
+    added = [made for made in backward.body.instructions if made.op.name == "add" and zeros & {*made.inputs}]
+    assert not added
+    rng = np.random.default_rng(0)
+    values = [rng.normal(size=shape) for shape in [(4, 4 * size), (size, 4 * size), (size,), (size,)]]
+    row, cell = h0, c0
+    total = 0.0
+    for t in range(4):
+        row, cell = step(x[t], row, cell, U)
+        total = total + T.sum(row**2)
+    by_hand = scanviz.function([x, U, h0, c0], scanviz.grad(total, [U, h0, c0]), mode="reference")
+    for mine, theirs in zip(f(*values), by_hand(*values), strict=True):
+        np.testing.assert_allclose(mine, theirs, rtol=1e-12)

@@ -26,8 +26,8 @@ With ``truncate_gradient`` the sweep stops after the last k steps.  Rows of earl
 mitmot that they alone wrote: these keep their cotangent.  (Only a mitmot built by hand has such rows: a backward loop of
 ``scan`` takes at most k steps.)
 
-Both tables were checked against unrolled graphs at orders one to three with non-linear steps and random taps
-(``tests/engine/gradient/loops/test_adjoint.py``).
+Gradients of orders one to three agree with unrolled graphs and Taylor coefficients for non-linear steps and random taps
+(``tests/engine/gradient/test_loop_mixed.py``, ``tests/laws/loop_gradients.py``).
 """
 
 from __future__ import annotations

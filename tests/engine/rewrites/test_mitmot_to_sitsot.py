@@ -100,20 +100,6 @@ def test_a_truncated_gradient_keeps_its_buffer():
     check(with_it, plain, X, H, W, rtol=1e-14)
 
 
-def test_early_stopping_and_two_tap_loops_keep_their_results():
-    x, h0 = T.matrix("x"), T.vector("h")
-    rows, _ = scanviz.scan(
-        lambda x_t, h: (T.tanh(x_t + h), {}, scanviz.until(T.sum(h) > 0.9)), x, h0, name="ends"
-    )
-    start = dict(initial=T.stack([h0, h0]), taps=[-2, -1])
-    deep, _ = scanviz.scan(lambda x_t, g, h: T.tanh(x_t + h * 0.5 - g), x, start, name="deep")
-    for cost in ((rows**2).sum(), (deep**2).sum()):
-        with_it, without = both([x, h0], scanviz.grad(cost, [x, h0]))
-        check(with_it, without, X, H)
-    (why,) = why_not(scanviz.grad((deep**2).sum(), [x]))
-    assert why.startswith("a step reads or writes rows of `∂")
-
-
 @pytest.mark.parametrize("wanted", ["w", "h", "wh"])
 def test_the_cotangent_of_a_last_row_becomes_an_initial_state(wanted):
     inputs, outputs = gradient(lambda rows: (rows[-1] ** 2).sum(), wanted)
@@ -145,15 +131,6 @@ def test_a_state_of_two_taps_keeps_its_buffer():
     outputs = [scanviz.grad(rows[-1] ** 2, w)]
     (why,) = why_not(outputs)
     assert why.startswith("a step reads or writes rows of `∂")
-
-
-def test_a_second_derivative_of_a_last_row_is_right():
-    x, w = T.matrix("x"), T.vector("w")
-    rows, _ = scanviz.scan(lambda x_t, h, w: T.tanh(x_t + h * w), x, T.zeros((3,)), w, name="rnn")
-    slope = scanviz.grad((rows[-1] ** 2).sum(), w)
-    curve = scanviz.grad((slope**2).sum(), w)
-    f, plain = (scanviz.function([x, w], [curve], mode=mode) for mode in ("numpy", "reference"))
-    check(f, plain, X, W, rtol=1e-13)
 
 
 def test_the_cotangent_of_an_initial_state_beyond_truncation_is_zero():

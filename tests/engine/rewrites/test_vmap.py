@@ -100,13 +100,6 @@ def test_vmap_can_be_nested():
     assert run([x, y], [[1.0, 2.0], [3.0, 4.0]], table).tolist() == [[13.0, 14.0], [23.0, 24.0]]
 
 
-@pytest.mark.parametrize("rows", [0, 1, 3])
-def test_vmap_works_for_any_number_of_rows(rows):
-    x, w = T.tensor3("x"), T.matrix("w")
-    found = run([x, w], [np.ones((rows, 4, 3)), np.eye(3)], vmap(rnn, in_axes=(0, None))(x, w))
-    assert found.shape == (rows, 4, 3)
-
-
 def test_loops_that_end_at_different_steps_are_run_row_by_row():
     x = T.vector("x")
 
@@ -167,15 +160,6 @@ def test_a_loop_that_draws_carries_one_state_for_all_rows():
     )
 
 
-def test_vmap_repeats_a_constant_result():
-    assert scanviz.function([], vmap(lambda: T.constant(2.0), axis_size=3)())().tolist() == [2.0] * 3
-    n, x = T.lscalar("n"), T.vector("x")
-    f = scanviz.function([x, n], vmap(lambda a: a + 1, axis_size=n)(x))
-    assert f([1.0, 2.0], 2).tolist() == [2.0, 3.0]
-    with pytest.raises(ShapeError, match=r"(?s)as many as axis_size: 3.*`x`, shape \(2,\): 2$"):
-        f([1.0, 2.0], 3)
-
-
 def test_arguments_of_other_numbers_of_rows_are_refused_not_broadcast():
     x, y = T.vector("x"), T.vector("y")
     f = scanviz.function([x, y], vmap(lambda a, b: a + b)(x, y))
@@ -205,15 +189,3 @@ def test_wrong_use_is_an_error_with_a_fix(wrong, kind, text):
     with pytest.raises(kind) as caught:
         wrong(T.matrix("x"))
     assert text in str(caught.value)
-
-
-@pytest.mark.parametrize("name", ["eigh", "qr", "svd", "slogdet"])
-def test_several_results_of_matrices_are_those_of_a_stack(name):
-    function, x = getattr(T.linalg, name), T.tensor3("x")
-    made = vmap(lambda a: list(function(a)))(x)
-    assert not loops(made) and {node.op.name for node in toposort(made)} == {name}
-    values = RNG.normal(size=(4, 3, 3))
-    one = scanviz.function([m := T.matrix("m")], list(function(m)))
-    for k, row in enumerate(values):
-        for mine, theirs in zip(run([x], [values], made), one(row), strict=True):
-            np.testing.assert_allclose(mine[k], theirs, rtol=1e-12)

@@ -78,18 +78,6 @@ def test_a_loop_is_closed_by_its_name_and_others_stay_open(folder):
     assert other.returncode == 2 and "--closed and --mappings cannot be combined" in other.stderr
 
 
-def test_a_foreign_file_is_not_replaced(folder):
-    (folder / "own.svg").write_text("my own")
-    done = scanviz(folder, "graph", "-o", "own.svg", "kept.scanviz")
-    assert done.returncode == 2 and "--force replaces it" in done.stderr
-    assert (folder / "own.svg").read_text() == "my own"
-    assert (
-        scanviz(folder, "graph", "-o", "own.svg", "--force", "--engine", "own", "kept.scanviz").returncode
-        == 0
-    )
-    assert scanviz(folder, "graph", "-o", "own.svg", "kept.scanviz").returncode == 0  # now it is ours
-
-
 def test_graph_options_choose_loops_depth_types_and_ascii(folder):
     whole = scanviz(folder, "graph", "kept.scanviz").stdout
     one = scanviz(folder, "graph", "--scan", "rnn", "kept.scanviz").stdout

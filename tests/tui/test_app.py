@@ -187,21 +187,6 @@ def _wheel(kind, widget):
 
 
 @waits
-async def test_names_of_a_script_cannot_draw_on_the_terminal():
-    record = gradient_record()
-    hostile = "[/][bold]x[/] \x1b[31m\x07 ☠"  # the first closes a screen that was never opened
-    loops = tuple(replace(loop, name=hostile) for loop in record.loops)
-    functions = tuple(replace(function, name=hostile, rewrites=None) for function in record.functions)
-    async with opened(replace(record, script=hostile, loops=loops, functions=functions)) as (app, pilot):
-        for title in NUMBERS:
-            await at(app, pilot, title)
-            screen = app.export_screenshot()
-            assert "\x1b" not in screen and "\x07" not in screen
-        title = text_of(app, "#title")
-        assert "[bold]x[/]" in title
-
-
-@waits
 async def test_cursor_and_bad_values_are_visible_without_colour():
     async with opened() as (app, pilot):
         await at(app, pilot, "Steps")

@@ -136,18 +136,6 @@ def test_nonzero_times_are_never_shown_as_zero(unit: float) -> None:
     assert not re.search(r"(operations|copies|loop) 0(?![.\d])", text)
 
 
-def test_the_hostile_text_of_a_script_is_made_harmless() -> None:
-    name = "evil\x1b]0;title\x07\x1b[2J\u202e[bold red]\r\nsecond line\udc80"
-    record = loop_changed(name=name, tiers=(replace(RNN.tiers[0], tier=name, why=name),))
-    record = replace(record, script=name, outcome=OutcomeRecord("error", 1, name))
-    for text in (render_report(record), render_report(record, scan_name=name)):
-        assert "\x1b" not in text
-        assert "\u202e" not in text
-        assert "\r" not in text
-        assert r"evil\x1b]0;title\x07" in text
-        assert "[bold red]" in text  # nothing takes it for a style
-
-
 def test_a_report_of_one_loop_has_its_variables_and_code() -> None:
     text = render_report(SMALL, scan_name="rnn")
     assert "sitsot" in text

@@ -15,11 +15,9 @@ from scanviz.record.values import DurationRecord
 from scanviz.render.diagram.build import diagram_of
 from scanviz.testing import random_loops
 from tests.render.diagram.graphs import (
-    NAMES,
     assert_sound,
     compiled,
     dense,
-    history,
     large_loop,
     operation,
     several_taps,
@@ -140,15 +138,6 @@ def test_loops_of_a_compiled_graph_are_those_of_the_record(case):
     assert {cluster.loop for cluster in picture.clusters} - {None} <= {loop.key for loop in record.loops}
     assert len(picture.clusters) <= len(record.loops)
     assert_sound(picture)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_names_with_any_characters_make_a_valid_picture(name):
-    outputs = several_taps(names=(name, name, name, name, name))
-    for graph in (snapshot(outputs), history(outputs).snapshot(0)):
-        picture = diagram_of(graph)
-        assert_sound(picture)
-        assert sum(node.kind == "input" and node.label == name for node in picture.nodes) == 3 * bool(name)
 
 
 def test_loops_of_one_name_are_all_drawn():

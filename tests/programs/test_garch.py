@@ -51,10 +51,3 @@ def test_the_fit_agrees_with_plain_numpy(mode):
     np.testing.assert_allclose(found.x, alone.x, rtol=2e-2, atol=2e-2)
     assert np.abs(found.jac).max() < 1e-6
     assert found.nfev * 3 < alone.nfev, "a gradient saves the calls that differences need"
-
-
-def test_two_returns_are_one_step():
-    pair = simulated(2, TRUE, seed=2)
-    value, gradient = value_and_gradient()(START, pair)
-    np.testing.assert_allclose(value, plain_cost(START, pair), rtol=1e-12)
-    np.testing.assert_allclose(gradient, approx_fprime(START, plain_cost, 1e-7, pair), rtol=1e-4, atol=1e-6)

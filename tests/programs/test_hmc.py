@@ -82,22 +82,3 @@ def test_the_chain_is_that_of_plain_numpy_given_the_same_draws_and_goes_on_in_th
         np.testing.assert_array_equal(here.get_value(), start)
         every += [*uniforms]
     assert len(set(every)) == 50 and all(0 <= each < 1 for each in every)
-
-
-def test_all_tiers_draw_the_same_numbers():
-    first, *others = [sampler(mode, 12, seed=5)[0]() for mode in TIERS]
-    for other in others:
-        np.testing.assert_array_equal(other[3], first[3])
-        np.testing.assert_allclose(other[2], first[2], rtol=1e-12)
-        np.testing.assert_allclose(other[0], first[0], rtol=1e-9, atol=1e-9)
-
-
-def test_the_mean_and_covariance_of_the_target_are_found():
-    sample, _ = sampler(Mode("numpy"), 4000, seed=11)
-    sample()  # until it has forgotten where it began
-    positions, accepted, momenta, uniforms = sample()
-    assert accepted.mean() > 0.8
-    np.testing.assert_allclose(positions.mean(axis=0), MEAN, atol=0.12)
-    np.testing.assert_allclose(np.cov(positions.T), COVARIANCE, atol=0.2)
-    np.testing.assert_allclose(np.cov(momenta.T), np.eye(3), atol=0.1)
-    assert abs(uniforms.mean() - 0.5) < 0.03

@@ -1,4 +1,4 @@
-"""A hidden Markov model with forbidden transitions, in log space: likelihood, gradient and training against forward–backward.
+"""A hidden Markov model with forbidden transitions, in log space: likelihood and gradient against forward–backward.
 
 A state goes to itself or to the next two, begins in the first, and some symbols are never seen in it: logarithms of
 probabilities are -inf at more than half of the places, and at some steps for every predecessor of a state.
@@ -6,8 +6,6 @@ probabilities are -inf at more than half of the places, and at some steps for ev
 Source: L. Rabiner, "A tutorial on hidden Markov models", Proceedings of the IEEE 77 (1989), for the oracle, which works on
 probabilities and shares nothing with what it judges.
 """
-
-import itertools
 
 import numpy as np
 import pytest
@@ -97,36 +95,3 @@ def test_impossible_observations_have_likelihood_zero_and_no_gradient(model, mod
     value, of_moves, of_gives = f(*logits(0), np.array([4, 1, 2]))
     assert value == -np.inf
     assert not of_moves.any() and not of_gives.any()
-
-
-@pytest.mark.parametrize("mode", TIERS[:2], ids=str)
-def test_training_keeps_forbidden_transitions_forbidden(mode):
-    moves, gives = (scanviz.shared(logit, name) for logit, name in zip(logits(7), ("A", "B"), strict=True))
-    xs = [T.lvector(f"x{k}") for k in range(3)]
-    loss = -sum(log_likelihood(moves, gives, x) for x in xs)
-    of_moves, of_gives = scanviz.grad(loss, [moves, gives])
-    train = scanviz.function(
-        xs, loss, updates={moves: moves - 0.05 * of_moves, gives: gives - 0.05 * of_gives}, mode=mode
-    )
-    before = moves.get_value()
-    losses = [float(train(*(sequence(k) for k in range(3)))) for _ in range(60)]
-    assert np.isfinite(losses).all() and losses[-1] < losses[0] - 3
-    assert all(later < earlier + 1e-9 for earlier, later in itertools.pairwise(losses))
-    after = moves.get_value()
-    assert np.isfinite(after).all() and np.isfinite(gives.get_value()).all()
-    np.testing.assert_array_equal(after[~ALLOWED], before[~ALLOWED])  # exactly zero gradient
-    assert (after[ALLOWED] != before[ALLOWED]).sum() > STATES
-
-
-def test_the_second_derivative_along_a_direction_is_the_difference_of_gradients(model):
-    moves, gives, x, cost = model
-    at, symbols = logits(1), sequence(1)
-    along = [np.random.default_rng(k).normal(size=each.shape) for k, each in enumerate(at)]
-    products = scanviz.hessian_vector_product(cost, [moves, gives], along)
-    found = scanviz.function([moves, gives, x], products)(*at, symbols)
-    ends = [
-        forward_backward(*(value + h * v for value, v in zip(at, along, strict=True)), symbols)[1:]
-        for h in (1e-5, -1e-5)
-    ]
-    for mine, above, below in zip(found, *ends, strict=True):
-        np.testing.assert_allclose(mine, (above - below) / 2e-5, rtol=1e-6, atol=1e-7)

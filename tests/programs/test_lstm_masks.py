@@ -100,32 +100,6 @@ def test_values_and_gradients_agree_with_handwritten_ones(program, mode):
             np.testing.assert_allclose(mine, theirs, rtol=1e-9, atol=1e-10)
 
 
-@pytest.mark.parametrize("mode", TIERS, ids=str)
-def test_padding_has_exactly_zero_gradient_and_does_not_matter(program, mode):
-    f = scanviz.function(*program, mode=mode)
-    x, mask, *weights = case(3)
-    _, _, dx, *of_weights = f(x, mask, *weights)
-    assert not dx[~mask].any()
-    assert dx[mask].all()
-    other = np.where(mask[..., None], x, -7.0)
-    for mine, theirs in zip(f(other, mask, *weights)[3:], of_weights, strict=True):
-        np.testing.assert_array_equal(mine, theirs)
-
-
-@pytest.mark.parametrize("mode", TIERS[:2], ids=str)
-def test_each_sequence_of_a_batch_has_its_own_gradient(program, mode):
-    f = scanviz.function(*program, mode=mode)
-    x, mask, *weights = case(5)
-    whole = f(x, mask, *weights)
-    sums = [0.0, *(np.zeros_like(weight) for weight in weights)]
-    for k, length in enumerate(LENGTHS):
-        alone = f(x[:length, k : k + 1], mask[:length, k : k + 1], *weights)
-        np.testing.assert_allclose(whole[2][:length, k], alone[2][:, 0], rtol=1e-9, atol=1e-12)
-        sums = [total + part for total, part in zip(sums, (alone[0], *alone[3:]), strict=True)]
-    for mine, total in zip((whole[0], *whole[3:]), sums, strict=True):
-        np.testing.assert_allclose(mine, total, rtol=1e-9, atol=1e-10)
-
-
 def test_a_mask_of_multiplications_gives_the_same_in_the_mean_over_lengths():
     """The mean of a state over the steps that count, by sum over length; one sequence has no step at all."""
     h, mask = T.matrix("h"), T.matrix("mask")

@@ -86,18 +86,3 @@ def test_the_filter_is_the_plain_one_with_the_same_numbers_call_after_call(mode)
     for _ in range(2):
         for found, expected in zip(filtered(observed), plain_filter(observed, uniforms), strict=True):
             np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
-
-
-@pytest.mark.parametrize("mode", TIERS[:3])
-def test_particles_are_resampled_at_some_steps_and_not_at_others(mode):
-    _, observed = simulated(STEPS, seed=5)
-    _, _, equal, chosen = compiled(SEED, COUNT, mode)(observed)
-    kept = (chosen == np.arange(COUNT)).all(axis=1)
-    np.testing.assert_array_equal(kept, equal >= COUNT / 2)
-    assert 0 < kept.sum() < STEPS
-
-
-def test_many_particles_follow_the_state_up_to_its_sign():
-    states, observed = simulated(40, seed=8)
-    _, means, _, _ = compiled(2, 2000)(observed)
-    assert np.corrcoef(means**2, states**2)[0, 1] > 0.7

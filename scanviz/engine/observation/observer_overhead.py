@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable
 from time import perf_counter_ns
 from typing import Any
-from weakref import WeakSet, finalize
+from weakref import WeakSet
 
 from scanviz.engine.building import BEFORE_BUILDING
 from scanviz.engine.locks import lock
@@ -100,20 +100,25 @@ _knowing = lock()
 
 
 class _Ending:
-    """A thread-local object whose finalizer runs when the thread ends."""
+    """Reports the counted calls of a thread when the thread ends.
 
+    No ``weakref.finalize``: the first one in a process decides when finalizers of the program run at its end.
+    """
 
-def _ended(own: ObserverOverhead, is_finalizing: Callable[[], bool]) -> None:
-    if is_finalizing():  # of the last thread: names of modules are gone
-        return
-    notify_all(own.probes)
-    own.probes.clear()
+    def __init__(self, own: ObserverOverhead) -> None:
+        self._own = own
+
+    def __del__(self, is_finalizing: Callable[[], bool] = sys.is_finalizing) -> None:
+        if is_finalizing():  # the last thread: names of modules are gone
+            return
+        notify_all(self._own.probes)
+        self._own.probes.clear()
 
 
 class _Threads(threading.local):
     def __init__(self) -> None:
-        self.own, self.ending = ObserverOverhead(), _Ending()
-        finalize(self.ending, _ended, self.own, sys.is_finalizing).atexit = False
+        self.own = ObserverOverhead()
+        self.ending = _Ending(self.own)
         with _knowing:
             _OVERHEADS.add(self.own)
 

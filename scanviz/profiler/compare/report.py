@@ -18,6 +18,7 @@ from scanviz.profiler.report.text import (
     ReportLine,
     rendered,
     table,
+    table_lines,
     wrapped,
 )
 from scanviz.profiler.report.units import counted, duration, quantity
@@ -334,8 +335,7 @@ def _numbers(comparison: Comparison, width: int, top: int) -> Iterator[ReportLin
         values = ["–" if one is None else quantity(one, number.measure.unit) for one in (number.a, number.b)]
         rows.append([f"  loop {number.loop.name}: {number.measure.title}", *values])
     if len(rows) > 1:
-        heading, *others = table(rows, 1, width)
-        yield from (ReportLine(""), ReportLine(heading, TITLE), *map(ReportLine, others))
+        yield from (ReportLine(""), *table_lines(rows, 1, width, style=TITLE))
     if len(comparison.numbers) > top:
         yield ReportLine(f"  and {len(comparison.numbers) - top} more (--json has them)", QUIET)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from scanviz.profiler.report.text import QUIET, TITLE, ReportLine, table, wrapped
+from scanviz.profiler.report.text import QUIET, TITLE, ReportLine, table_lines, wrapped
 from scanviz.profiler.report.text import columns as columns_of
 from scanviz.profiler.report.units import amount, duration, size
 from scanviz.record.model import LoopRecord, ProfileRecord
@@ -62,8 +62,7 @@ def gradient_lines(record: ProfileRecord, width: int, top: int) -> list[ReportLi
         keeps = size(sum(loop.kept_bytes for loop in forward))
         rows.append([f"  {names}", steps, duration(there), duration(back), ratio, keeps, _listed(kept)])
     fits = sum(max(columns_of(row[k]) for row in rows) + 2 for k in range(7)) - 2 <= width
-    heading, *others = table([row[: 7 if fits else 6] for row in rows], 1, width)
-    lines = [ReportLine(""), ReportLine(heading, TITLE), *map(ReportLine, others)]
+    lines = [ReportLine(""), *table_lines([row[: 7 if fits else 6] for row in rows], 1, width, style=TITLE)]
     if len(found) > top:
         lines.append(ReportLine(f"  {len(found) - top} more pairs", QUIET))
     if any(code_ns[loop.key] for sides in found for loops in sides for loop in loops):

@@ -6,7 +6,15 @@ from collections.abc import Sequence
 
 from scanviz.profiler.report.run_tables import OF_RUN
 from scanviz.profiler.report.tails import tail_lines
-from scanviz.profiler.report.text import HOT, QUIET, TITLE, WARNING, ReportLine, clipped, table, wrapped
+from scanviz.profiler.report.text import (
+    QUIET,
+    TITLE,
+    WARNING,
+    ReportLine,
+    clipped,
+    table_lines,
+    wrapped,
+)
 from scanviz.profiler.report.units import amount, counted, duration, quantity, share, sparkline
 from scanviz.record.measures import Measure, columns, shown
 from scanviz.record.model import FunctionRecord, LoopRecord, OperationRecord, ProfileRecord, SourceRecord
@@ -68,8 +76,7 @@ def function_lines(
         rows.append(_row([f"  {title}", duration(took), share(took, times.run_ns)], width))
     lines = [ReportLine(""), wrapped(" · ".join(facts), TITLE)]
     if rows:
-        heading, *others = table([_row(list(_COLUMNS), width), *rows], 1, width)
-        lines += [ReportLine(heading, QUIET), *map(ReportLine, others)]
+        lines += table_lines([_row(list(_COLUMNS), width), *rows], 1, width)
     return lines
 
 
@@ -102,7 +109,7 @@ def _tree(
     loops = [loop for loop in record.loops_of(function.key, parent) if loop.runs]
     for loop in loops[:top]:
         percentiles = [duration(number) for number in loop.step_quantiles_ns]
-        body = share(loop.body_ns, step_ns(loop)) if loop.sampled_steps else "–"
+        body = share(loop.body_ns, loop.typical_ns) if loop.sampled_steps else "–"
         name = "  " * min(depth, 8) + sanitize(loop.name)
         whole = times.whole(loop)
         time = [duration(whole), share(whole, times.run_ns)] if whole else ["–", "–"]
@@ -125,26 +132,17 @@ def other_loop_lines(
     if not loops:
         return []
     rows = [["other loops", "per step", OF_RUN]]
-    most = [times.most_of(loop) for _, loop in loops[:top]]
-    for (title, loop), hottest in zip(loops, most, strict=False):
+    ends = ["most of it, line (--scan NAME shows all of one)"]
+    for title, loop in loops[:top]:
+        hottest = times.most_of(loop)
         part = share(times.of(loop, hottest), times.run_ns) if hottest else "–"
-        rows.append([f"  {sanitize(title)}", duration(loop.median_step_ns), part])
-    heading, *texts = table(rows, 1, width // 2)
-    lines = [ReportLine(""), ReportLine(f"{heading}  most of it, line (--scan NAME shows all of one)", QUIET)]
-    for text, (_, loop), hottest in zip(texts, loops, most, strict=False):
-        if hottest is not None:
-            what = f"{clipped(sanitize(hottest.label), width // 4)}  {_line_of(hottest)}"
-        else:
-            what = sanitize(str(loop.source or ""))
-        lines.append(ReportLine(f"{text}  {what}".rstrip()))
+        rows.append([f"  {title}", duration(loop.median_step_ns), part])
+        named = "" if hottest is None else clipped(sanitize(hottest.label), width // 4)
+        ends.append(str(loop.source or "") if hottest is None else f"{named}  {_line_of(hottest)}")
+    lines = [ReportLine(""), *table_lines(rows, 1, width // 2, ends)]
     if len(loops) > top:
         lines.append(ReportLine(f"  {counted(len(loops) - top, 'more loop')}", QUIET))
     return lines
-
-
-def step_ns(loop: LoopRecord) -> float:
-    """Return the estimated time of a step: operations, copies and the rest."""
-    return loop.body_ns + loop.copy_ns + loop.overhead_ns
 
 
 def loop_lines(
@@ -288,12 +286,8 @@ def _operation_table(
         cells += ["" if value is None else quantity(value, unit) for value, unit in numbers]
         rows.append([clipped(f"  {sanitize(operation.label)}", room), *cells])
     places = [len(str(operation.source)) + len("    …") for operation in timed[:top] if operation.source]
-    heading, *others = table(rows, 1, width - max(places, default=0))
-    lines = [ReportLine(f"{heading}  line", QUIET)]
-    for index, (text, operation) in enumerate(zip(others, timed, strict=False)):
-        lines.append(
-            ReportLine(f"{text}  {_line_of(operation)}", HOT if index == 0 and len(timed) > 1 else "")
-        )
+    ends = ["line", *map(_line_of, timed[:top])]
+    lines = table_lines(rows, 1, width - max(places, default=0), ends, hot=len(timed) > 1)
     if len(timed) > top:
         rest = sum(operation.typical_ns for operation in timed[top:])
         took = f"{duration(rest)} per step" if rest else BELOW
@@ -334,7 +328,5 @@ def _variables(loop: LoopRecord, width: int) -> list[ReportLine]:
         rows.append(
             [f"  {sanitize(variable.name)}", variable.kind, taps, sanitize(variable.type), *outer, keeps]
         )
-    heading, *others = table(rows, 7, width)
     meanings = glosses(variable.kind for variable in loop.variables)
-    text = [wrapped(f"  {meaning}", QUIET) for meaning in meanings]
-    return [ReportLine(heading, QUIET), *map(ReportLine, others), *text]
+    return [*table_lines(rows, 7, width), *(wrapped(f"  {meaning}", QUIET) for meaning in meanings)]

@@ -21,9 +21,8 @@ from scanviz.profiler.report.text import (
     QUIET,
     WARNING,
     ReportLine,
-    columns,
     rendered,
-    table,
+    table_lines,
     wants_color,
     width_of,
     wrapped,
@@ -58,10 +57,8 @@ def origin_lines(record: ProfileRecord, width: int, top: int) -> list[ReportLine
         rows.append([f"  {sanitize(origin.name)}", duration(origin.wall_ns), amount(calls), ended])
     scripts = [sanitize(" ".join([origin.script, *origin.arguments])) for origin in origins]
     all_well = not any(row[3] for row in rows)
-    heading, *others = table([row[:3] if all_well else row for row in rows], 1, width)
-    wide = columns(heading) if all_well else max(map(columns, others))
-    lines = [ReportLine(""), ReportLine(f"{heading:<{wide}}  script", QUIET)]
-    lines += [ReportLine(f"{text:<{wide}}  {script}") for text, script in zip(others, scripts, strict=True)]
+    shown = [row[:3] if all_well else row for row in rows]
+    lines = [ReportLine(""), *table_lines(shown, 1, width, ["script", *scripts])]
     more = len(record.origins) - top
     if more > 0:
         lines.append(ReportLine(f"  and {more} more (--top {len(record.origins)} shows them)", QUIET))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scanviz.profiler.report.text import HOT, QUIET, TITLE, ReportLine, clipped, table, wrapped
+from scanviz.profiler.report.text import QUIET, TITLE, ReportLine, clipped, table_lines, wrapped
 from scanviz.profiler.report.units import duration, quantity, share
 from scanviz.record.model import ProfileRecord
 from scanviz.record.plain_text import sanitize
@@ -20,12 +20,10 @@ def roofline_lines(record: ProfileRecord, width: int, top: int) -> list[ReportLi
         ["  operation", "in", "takes", "at least", "reaches", "bound by"],
         *(_row(bounded, width) for bounded in found),
     ]
-    heading, *others = table(rows, 2, width)
     return [
         ReportLine(""),
         wrapped(f"limits of the machine, measured after the run: {limits_in_words(record)}", TITLE),
-        ReportLine(heading, QUIET),
-        *(ReportLine(text, HOT if k == 0 and len(others) > 1 else "") for k, text in enumerate(others)),
+        *table_lines(rows, 2, width, hot=len(found) > 1),
         *([wrapped(BEYOND, QUIET)] if any(placed.bound.reached > 1 for placed in found) else []),
     ]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from scanviz.profiler.report.text import QUIET, TITLE, ReportLine, clipped, table, wrapped
+from scanviz.profiler.report.text import QUIET, TITLE, ReportLine, clipped, table, table_lines, wrapped
 from scanviz.profiler.report.units import counted, duration, quantity, share
 from scanviz.record.measures import columns
 from scanviz.record.model import ProfileRecord
@@ -67,9 +67,7 @@ def outside_lines(record: ProfileRecord, parts: Sequence[RunPart], width: int, t
         values = [(one.value(operation) if operation is not None else None, one.unit) for one in rates]
         cells += ["–" if value is None else quantity(value, unit) for value, unit in values]
         rows.append([clipped(f"  {sanitize(part.label)}", room), *cells])
-    heading, *others = table(rows, 1, width)
-    listed = [ReportLine(""), ReportLine(f"{heading}  line", QUIET)]
-    listed += [ReportLine(f"{text}  {_origin(part)}") for text, part in zip(others, shown, strict=True)]
+    listed = [ReportLine(""), *table_lines(rows, 1, width, ["line", *map(_origin, shown)])]
     if len(found) > len(shown):
         rest = took - sum(part.own_ns for part in shown)
         listed.append(
@@ -127,12 +125,9 @@ def by_line_lines(parts: Sequence[RunPart], width: int, top: int) -> list[Report
     if more:
         rows.append([f"  {counted(len(found) - count, 'more line')}", duration(more), share(more, whole)])
     rows.append(["  no line", duration(rest.total_ns), share(rest.total_ns, whole)])
-    heading, *others = table([[*row, *[""] * (len(heads) - len(row))] for row in rows], 1, width)
-    texts = [sanitize(row.source.text) if row.source is not None else "" for row in shown]
-    listed = [ReportLine(""), ReportLine(heading, QUIET)]
-    for text, code in zip(others, [*texts, "", ""], strict=False):
-        listed.append(ReportLine(f"{text}  {code}".rstrip()))
-    return listed
+    filled = [[*row, *[""] * (len(heads) - len(row))] for row in rows]
+    codes = ["" if row.source is None else row.source.text for row in shown]
+    return [ReportLine(""), *table_lines(filled, 1, width, ["", *codes])]
 
 
 def _cells(row: LineTotal, whole: int) -> list[str]:

@@ -13,7 +13,7 @@ from scanviz.profiler.report.text import (
     ReportLine,
     clipped,
     styled,
-    table,
+    table_lines,
     wrapped,
 )
 from scanviz.profiler.report.units import counted, duration, share
@@ -137,12 +137,7 @@ def _line_table(record: ProfileRecord, parts: Sequence[RunPart], width: int, mos
         name = sanitize(titles[loop.key]) if loop is not None else "–"
         cells = [clipped(name, 20), share(line.total_ns, whole), duration(line.total_ns), step]
         rows.append([f"  {sanitize(str(line.source))}", *cells])
-    heading, *others = table(rows, 2, width)
-    codes = [sanitize(line.source.text) for line in found]
-    return [
-        ReportLine(heading, QUIET),
-        *(ReportLine(f"{text}  {code}".rstrip()) for text, code in zip(others, codes, strict=False)),
-    ]
+    return table_lines(rows, 2, width, ["", *(line.source.text for line in found[:most])])
 
 
 def _footnotes(record: ProfileRecord, parts: Sequence[RunPart]) -> list[ReportLine]:

@@ -9,7 +9,8 @@ import os
 import re
 import textwrap
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import zip_longest
 from typing import NamedTuple, TextIO
 
 from scanviz.record.plain_text import sanitize
@@ -160,3 +161,27 @@ def table(rows: list[list[str]], left: int, width: int) -> list[str]:
         cells = [_padded(clipped(cell, widths[k]), widths[k], k < left) for k, cell in enumerate(row)]
         lines.append("  ".join(cells).rstrip())
     return lines
+
+
+def table_lines(
+    rows: list[list[str]],
+    left: int,
+    width: int,
+    ends: Sequence[str] = (),
+    style: str = QUIET,
+    hot: bool = False,
+) -> list[ReportLine]:
+    """Return a table as lines of a report: :func:`table`, then after each row its end, which takes the rest of the line.
+
+    ``style`` is that of the heading; with ``hot`` the row below it stands out.
+
+    Examples
+    --------
+    >>> [line.text for line in table_lines([["loop", "time"], ["h", "3 s"]], 1, 80, ["line", "h = f(h)"])]
+    ['loop  time  line', 'h      3 s  h = f(h)']
+    """
+    texts = zip_longest(table(rows, left, width), ends, fillvalue="")
+    return [
+        ReportLine(f"{text}  {end}".rstrip(), style if k == 0 else HOT if hot and k == 1 else "")
+        for k, (text, end) in enumerate(texts)
+    ]

@@ -17,7 +17,7 @@ from scanviz.engine.observe import WAITED
 from scanviz.engine.strict import Strict
 from scanviz.record.graphs.graph import LoopVariableRecord
 from scanviz.record.operations import OperationRecord, SideRecord
-from scanviz.record.values import DurationRecord, SourceRecord
+from scanviz.record.values import DurationRecord, SourceRecord, equal_fields
 
 Samples = np.ndarray[Any, np.dtype[np.int64]]
 SAMPLE_REASONS = {0: "every k-th", 1: "first", 2: "last", 3: "slowest"}
@@ -354,10 +354,6 @@ class LoopRecord(Strict, Shown, frozen=True, eq=False):
         return sum(variable.row_bytes for variable in self.variables if variable.read_backwards)
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, LoopRecord):
-            return NotImplemented
-        plain = [name for name in self.__struct_fields__ if name != "series"]
-        same = all(getattr(self, name) == getattr(other, name) for name in plain)
-        return same and np.array_equal(self.series, other.series)
+        return equal_fields(self, other) if isinstance(other, LoopRecord) else NotImplemented
 
     __hash__ = None  # type: ignore[assignment]  # it holds an array

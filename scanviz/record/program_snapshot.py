@@ -217,14 +217,6 @@ def _is_gradient_of(backward: LoopInstruction, forward: LoopInstruction) -> bool
     return backward is not forward and any(one.node_id in wanted for one in _members(forward))
 
 
-def forward_loop(loop: LoopInstruction, program: Program) -> int | None:
-    """Return the key of the first loop in the same program that has this one as its gradient; None without one."""
-    for instruction in program.instructions:
-        if isinstance(instruction, LoopInstruction) and _is_gradient_of(loop, instruction):
-            return instruction.key
-    return None
-
-
 def forward_loops(
     loop: LoopInstruction, around: Program, everywhere: Sequence[LoopInstruction]
 ) -> tuple[tuple[int, ...], bool]:

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from scanviz.record.loops import Samples
 from scanviz.record.values import DurationRecord
 
+Counts = np.ndarray[Any, Any]
 _DIGITS = 6
 _SHIFT = 52 - _DIGITS  # bits of a float64's fraction within a bucket
 _ROOM = 32  # spare buckets, so that growing is rare
@@ -68,7 +69,7 @@ class Histogram:
         if least < 0 or largest > LONGEST:
             times = np.clip(times, 0, LONGEST)
             least, largest = max(least, 0), min(largest, LONGEST)
-        self._cover(_place(least), _place(largest))
+        self._counts, self._base = _covering(self._counts, self._base, _place(least), _place(largest))
         places = times.astype(np.float64).view(np.int64) >> _SHIFT
         if least == 0:
             places = np.maximum(places, _place(0))
@@ -82,39 +83,17 @@ class Histogram:
             self.total += sum(a * b for a, b in zip(times.tolist(), weights.tolist(), strict=True))
         self.least, self.largest = min(self.least, least), max(self.largest, largest)
 
-    def add_one(self, time: int) -> None:
-        """Count one duration."""
-        time = min(max(time, 0), LONGEST)
-        place = _place(time)
-        self._cover(place, place)
-        self._counts[place - self._base] += 1
-        self.count += 1
-        self.total += time
-        self.least, self.largest = min(self.least, time), max(self.largest, time)
-
     def merge(self, other: Histogram) -> None:
         """Add another histogram's counts."""
         if not other.count:
             return
-        self._cover(other._base, other._base + len(other._counts) - 1)
+        last = other._base + len(other._counts) - 1
+        self._counts, self._base = _covering(self._counts, self._base, other._base, last)
         start = other._base - self._base
         self._counts[start : start + len(other._counts)] += other._counts
         self.count += other.count
         self.total += other.total
         self.least, self.largest = min(self.least, other.least), max(self.largest, other.largest)
-
-    def _cover(self, low: int, high: int) -> None:
-        """Make room for the buckets from ``low`` to ``high``."""
-        if not len(self._counts):
-            self._base = max(0, low - _ROOM)
-            self._counts = np.zeros(high + _ROOM - self._base, np.int64)
-            return
-        before = max(0, self._base - low)
-        after = max(0, high + 1 - self._base - len(self._counts))
-        if before or after:
-            before = min(self._base, before + _ROOM) if before else 0
-            self._counts = np.pad(self._counts, (before, after + _ROOM if after else 0))
-            self._base -= before
 
     def percentile(self, share: float) -> int:
         """Return the duration that ``share`` (0 to 1) of all do not exceed, to 0.8 %; 0 without durations."""
@@ -177,11 +156,6 @@ class Histogram:
             found.total = max(0, round(self.total / size - less * self.count))
         return found
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the counts."""
-        return self._counts.nbytes
-
 
 class HistogramTable:
     """One histogram per row: durations of several parts that are counted together.
@@ -195,7 +169,7 @@ class HistogramTable:
     --------
     >>> times = HistogramTable(2)
     >>> times.add(np.array([[10, 12, 11], [400, 500, 90_000]]))
-    >>> times.count, times.median(0), abs(times.median(1) - 500) <= 4
+    >>> times.count, times.quantile(0, 0.5), abs(times.quantile(1, 0.5) - 500) <= 4
     (3, 11.0, True)
     """
 
@@ -210,7 +184,8 @@ class HistogramTable:
         if not times.size:
             return
         times = np.clip(times, 1, LONGEST)
-        self._cover(_place(int(times.min())), _place(int(times.max())))
+        low, high = _place(int(times.min())), _place(int(times.max()))
+        self._counts, self._base = _covering(self._counts, self._base, low, high)
         rows, width = self._counts.shape
         places = (times.astype(np.float64).view(np.int64) >> _SHIFT) - self._base
         places += np.arange(rows)[:, None] * width
@@ -218,31 +193,24 @@ class HistogramTable:
         self._counts += found.astype(np.int32)
         self.count += times.shape[1]
 
-    def median(self, row: int) -> float:
-        """Return the median of a row, interpolated within its bucket; 0 without durations."""
-        return self.quantile(row, 0.5)
-
     def quantile(self, row: int, share: float) -> float:
         """Return the duration that ``share`` (0 to 1) of a row do not exceed, interpolated; 0 without durations."""
         return _interpolated(self._counts[row], self._base, share) if self.count else 0.0
 
-    def _cover(self, low: int, high: int) -> None:
-        width = self._counts.shape[1]
-        if not width:
-            self._base = low
-        before, after = max(0, self._base - low), max(0, high + 1 - self._base - width)
-        if before or after:
-            before = min(self._base, before + _ROOM) if before else 0
-            self._counts = np.pad(self._counts, ((0, 0), (before, after + _ROOM if after else 0)))
-            self._base -= before
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the counts."""
-        return self._counts.nbytes
+def _covering(counts: Counts, base: int, low: int, high: int) -> tuple[Counts, int]:
+    """Return counts with room for the buckets from ``low`` to ``high``, and the number of their first bucket."""
+    width = counts.shape[-1]
+    base = base if width else low
+    before, after = max(0, base - low), max(0, high + 1 - base - width)
+    if not (before or after):
+        return counts, base
+    before = min(base, before + _ROOM) if before else 0
+    around = *[(0, 0)] * (counts.ndim - 1), (before, after + _ROOM if after else 0)
+    return np.pad(counts, around), base - before
 
 
-def _interpolated(counts: np.ndarray[Any, Any], base: int, share: float) -> float:
+def _interpolated(counts: Counts, base: int, share: float) -> float:
     """Return a quantile of whole nanoseconds, interpolated within its bucket."""
     up_to = np.cumsum(counts)
     wanted = share * int(up_to[-1])

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from typing import Literal
 
+import numpy as np
+from msgspec import Struct
+
 from scanviz.engine.strict import Strict
+
+
+def equal_fields(one: Struct, other: Struct) -> bool:
+    """Return whether two records of a class have equal fields; arrays are compared number by number, NaN equal to NaN."""
+    pairs = [(getattr(one, name), getattr(other, name)) for name in one.__struct_fields__]
+    return all(
+        np.array_equal(a, b, equal_nan=True) if isinstance(a, np.ndarray) else a == b for a, b in pairs
+    )
 
 
 class SourceRecord(Strict, frozen=True):

@@ -22,7 +22,7 @@ from scanviz.engine.program.instructions import (
 )
 from scanviz.engine.scan.loop import Scan
 from scanviz.engine.scan.variables import LoopVariable
-from scanviz.record.program_snapshot import forward_loop
+from scanviz.record.program_snapshot import forward_loops
 from scanviz.testing.loop_case import LoopCase
 from scanviz.testing.loops import random_loops
 from tests.laws.frame import built
@@ -103,10 +103,10 @@ def _instruction(line: AnyInstruction, program: Program, place: dict[int, int]) 
     text: list[Any] = [str(line.op), line.inputs, line.outputs, line.frees, str(line.provenance)]
     match line:
         case LoopInstruction():
-            forward = forward_loop(line, program)
+            forward = [place[key] for key in forward_loops(line, program, ())[0][:1]]
             slots = [line.sequences, line.states, line.step_outputs, line.carries, line.non_sequences]
             asked = [line.name, line.n_steps, line.until, line.allow_gc, line.mode, line.profile, line.reuse]
-            text += [asked, str(slots), None if forward is None else place[forward], written(line.body)]
+            text += [asked, str(slots), forward, written(line.body)]
         case BranchInstruction():
             text += [line.condition, line.then_inputs, line.else_inputs]
             text += [written(line.then_program), written(line.else_program)]

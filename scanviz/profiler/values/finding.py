@@ -17,7 +17,7 @@ from scanviz.engine.scan.loop import Scan
 from scanviz.profiler.values.kept import statistics_of
 from scanviz.record.operations import OperationRecord
 from scanviz.record.program_snapshot import (
-    forward_loop,
+    forward_loops,
     function_record,
     loop_records,
     source_record,
@@ -189,8 +189,8 @@ def _forward_step(loop: LoopInstruction, step: int, steps: int, around: Frame | 
     settings = loop.op.settings if isinstance(loop.op, Scan) else None
     if settings is None or settings.gradient_of is None:
         return None
-    forward = forward_loop(loop, around.program) if around is not None else None
-    done = around.steps_done.get(forward) if around is not None and forward is not None else None
+    forward = forward_loops(loop, around.program, ())[0] if around is not None else ()
+    done = around.steps_done.get(forward[0]) if around is not None and forward else None
     if done is None and settings.truncate_gradient == -1:
         done = steps
     return done - 1 - step if done is not None and step < done else None

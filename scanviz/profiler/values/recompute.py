@@ -9,12 +9,12 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import queue
 import subprocess
 import tempfile
 import threading
+import time
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -49,7 +49,6 @@ class RecomputeService:
         self._record: ProfileRecord | None = None
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._process: subprocess.Popen[bytes] | None = None
-        self._answers: queue.Queue[bytes] = queue.Queue()
         self._lock = threading.Lock()  # one request at a time
 
     def window(self, record: ProfileRecord, loop: int, run: int, first: int, last: int) -> TraceRecord:
@@ -72,25 +71,25 @@ class RecomputeService:
 
     def _asked(self, request: list[int], patience: float) -> dict[str, Any]:
         process = self._started()
-        assert process.stdin is not None  # it is a pipe
-        try:
+        assert process.stdin is not None and process.stdout is not None  # they are pipes
+        begun, line, late = time.monotonic(), b"", threading.Timer(patience, process.kill)
+        late.start()
+        with contextlib.suppress(OSError):
             process.stdin.write(json.dumps(request).encode() + b"\n")
             process.stdin.flush()
-            line = self._answers.get(timeout=patience)
-        except queue.Empty:
-            self._end()
-            raise RecomputeError(
-                f"step {request[2]} was not computed within {self.seconds:g} s", fix="--recompute=SECONDS allows more"
-            ) from None  # fmt: skip
-        except OSError:
-            line = b""
-        if not line:
-            self._end()
+            line = process.stdout.readline()
+        late.cancel()
+        if line:
+            answer: dict[str, Any] = json.loads(line)
+            return answer
+        self._end()
+        if time.monotonic() - begun < patience:
             raise RecomputeError(
                 "the process that recomputes values has ended", found="it may have needed too much memory"
             )
-        answer: dict[str, Any] = json.loads(line)
-        return answer
+        raise RecomputeError(
+            f"step {request[2]} was not computed within {self.seconds:g} s", fix="--recompute=SECONDS allows more"
+        )  # fmt: skip
 
     def _started(self) -> subprocess.Popen[bytes]:
         if self._process is None:
@@ -105,14 +104,6 @@ class RecomputeService:
                 env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
                 start_new_session=True,  # ctrl+c of the terminal is not for it
             )
-            self._answers = queue.Queue()
-            assert self._process.stdout is not None  # it is a pipe
-            threading.Thread(
-                target=_read,
-                args=(self._process.stdout, self._answers),
-                name="scanviz recompute",
-                daemon=True,
-            ).start()
         return self._process
 
     def close(self) -> None:
@@ -132,16 +123,6 @@ class RecomputeService:
         if self._folder is not None:
             self._folder.cleanup()
             self._folder = None
-
-
-def _read(stream: IO[bytes], answers: queue.Queue[bytes]) -> None:
-    """Forward lines as they arrive, and an empty one at the end."""
-    try:
-        for line in stream:
-            answers.put(line)
-    except (OSError, ValueError):  # closed by the other thread
-        pass
-    answers.put(b"")
 
 
 def _needed(record: ProfileRecord) -> ProfileRecord:

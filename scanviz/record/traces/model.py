@@ -13,7 +13,7 @@ import numpy as np
 from msgspec import field
 
 from scanviz.engine.strict import Strict
-from scanviz.record.values import SourceRecord
+from scanviz.record.values import SourceRecord, equal_fields
 
 Numbers = np.ndarray[Any, np.dtype[np.float64]]
 STATISTICS = ("min", "max", "mean", "nan", "inf")  # columns of TracedVariableRecord.statistics
@@ -59,13 +59,7 @@ class TracedVariableRecord(Strict, frozen=True, eq=False):
     values: Numbers = field(default_factory=lambda: np.zeros((0, 0)))
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, TracedVariableRecord):
-            return NotImplemented
-        arrays = ("statistics", "values")
-        plain = [name for name in self.__struct_fields__ if name not in arrays]
-        return all(getattr(self, name) == getattr(other, name) for name in plain) and all(
-            np.array_equal(getattr(self, name), getattr(other, name), equal_nan=True) for name in arrays
-        )
+        return equal_fields(self, other) if isinstance(other, TracedVariableRecord) else NotImplemented
 
     __hash__ = None  # type: ignore[assignment]  # it holds arrays
 

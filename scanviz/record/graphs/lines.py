@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import difflib
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
 from scanviz.engine.errors import ScanvizValueError
-from scanviz.record.graphs.graph import LoopVariableRecord, NodeRecord
-from scanviz.record.graphs.reading import DEEPEST, LevelNodes, levels_of, no_graph, taken
+from scanviz.record.graphs.graph import GraphSnapshot, LoopVariableRecord, ScanRecord
+from scanviz.record.graphs.reading import graph_of, taken
 from scanviz.record.graphs.versions import GraphVersion, VersionsRecord
 
 INDENT = "    "
@@ -40,10 +40,14 @@ class LineEdit(Struct, frozen=True):
 def version_lines(record: VersionsRecord, version: GraphVersion) -> list[str]:
     """Return a version as lines; for an invalid graph one line with the reason."""
     try:
-        return _Lines(levels_of(record.nodes, version)).function(record.output_names, version.outputs)
-    except (KeyError, IndexError, ValueError) as error:
-        refused = no_graph(error)
+        graph = graph_of(record, version)
+    except ScanvizValueError as refused:
         return [f"this graph cannot be read: {refused.found or refused.what}"]
+    named = [
+        f"{name} = {_shown(graph, key)}" if name else _shown(graph, key)
+        for name, key in zip(graph.output_names, graph.outputs, strict=True)
+    ]
+    return [*_nodes(graph, ""), f"return {', '.join(named)}"]
 
 
 def edits_of_versions(record: VersionsRecord) -> Iterator[list[LineEdit]]:
@@ -52,59 +56,32 @@ def edits_of_versions(record: VersionsRecord) -> Iterator[list[LineEdit]]:
     return (line_edits(before, after) for before, after in itertools.pairwise(lines))
 
 
-class _Lines:
-    """Writes the levels of one version."""
-
-    def __init__(self, levels: Mapping[int, LevelNodes]) -> None:
-        self.levels = levels
-        self._read: set[int] = set()
-
-    def function(self, names: Sequence[str], outputs: Sequence[str]) -> list[str]:
-        """Return the lines of the function's graph."""
-        nodes = self.level(0)
-        found = list(self.nodes(nodes, ""))
-        named = [
-            f"{name} = {_shown(nodes, key)}" if name else _shown(nodes, key)
-            for name, key in zip(names, outputs, strict=True)
-        ]
-        return [*found, f"return {', '.join(named)}"]
-
-    def level(self, number: int) -> LevelNodes:
-        """Return the nodes of a graph; each step belongs to one loop only."""
-        if number in self._read or len(self._read) > len(self.levels):
-            raise ScanvizValueError("loops of a graph in the profile share a step")
-        self._read.add(number)
-        return self.levels.get(number, LevelNodes())
-
-    def nodes(self, nodes: LevelNodes, indent: str) -> Iterator[str]:
-        """Iterate over the lines of the operations of a graph."""
-        if len(indent) > DEEPEST * len(INDENT):
-            raise ScanvizValueError("loops of a graph in the profile are nested too deep")
-        for node in nodes.ordered():
-            results = ", ".join(result.key for result in node.results)
-            read = [_shown(nodes, text) for text in node.inputs]
-            if node.loop is None:
-                yield f"{indent}{results} = {node.op}({', '.join(read)})"
-            else:
-                yield f"{indent}{results} = loop {node.loop.name}, {read[0]} steps:"
-                yield from self.loop(node, nodes, indent + INDENT)
-
-    def loop(self, node: NodeRecord, around: LevelNodes, indent: str) -> Iterator[str]:
-        """Iterate over the lines of a loop: its variables, its step, its results."""
-        loop = node.loop
-        assert loop is not None
-        inner = self.level(loop.step)
-        for variable in loop.variables:
-            yield f"{indent}{_variable(variable, inner, around)}"
-        yield from self.nodes(inner, indent)
-        for variable in loop.variables:
-            for name, key in taken(variable):
-                yield f"{indent}{variable.name if variable.kind == 'nitsot' else name} := {_shown(inner, key)}"
-        if loop.until is not None:
-            yield f"{indent}until {_shown(inner, loop.until)}"
+def _nodes(graph: GraphSnapshot, indent: str) -> Iterator[str]:
+    """Iterate over the lines of the operations of a graph."""
+    for node in graph.nodes:
+        results = ", ".join(node.outputs)
+        read = [_shown(graph, key) for key in node.inputs]
+        if node.loop is None:
+            yield f"{indent}{results} = {node.op}({', '.join(read)})"
+        else:
+            yield f"{indent}{results} = loop {node.loop.name}, {', '.join(read[:1])} steps:"
+            yield from _loop(node.loop, graph, indent + INDENT)
 
 
-def _variable(variable: LoopVariableRecord, inner: LevelNodes, around: LevelNodes) -> str:
+def _loop(loop: ScanRecord, around: GraphSnapshot, indent: str) -> Iterator[str]:
+    """Iterate over the lines of a loop: its variables, its step, its results."""
+    inner = around.step(loop)
+    for variable in loop.variables:
+        yield f"{indent}{_variable(variable, inner, around)}"
+    yield from _nodes(inner, indent)
+    for variable in loop.variables:
+        for name, key in taken(variable):
+            yield f"{indent}{variable.name if variable.kind == 'nitsot' else name} := {_shown(inner, key)}"
+    if loop.until is not None:
+        yield f"{indent}until {_shown(inner, loop.until)}"
+
+
+def _variable(variable: LoopVariableRecord, inner: GraphSnapshot, around: GraphSnapshot) -> str:
     """Return the line of a loop variable: its kind, its value around the loop, its result."""
     rows = ", ".join(_shown(inner, text) for text in variable.inner_inputs)
     outer, result = variable.outer_input, variable.outer_output
@@ -114,9 +91,9 @@ def _variable(variable: LoopVariableRecord, inner: LevelNodes, around: LevelNode
     return f"{variable.kind}{source}{gives}"
 
 
-def _shown(nodes: LevelNodes, key: str) -> str:
+def _shown(graph: GraphSnapshot, key: str) -> str:
     """Return the name of a value in a line: a constant without a name is its value."""
-    leaf = nodes.leaves.get(key)
+    leaf = graph.leaves.get(key)
     if leaf is not None and leaf.role == "constant" and not leaf.results[0].name:
         return leaf.results[0].label
     return key

@@ -133,16 +133,11 @@ def graph_of(record: VersionsRecord, version: GraphVersion) -> GraphSnapshot:
         return builder.graph(
             0, record.title, (), list(zip(record.output_names, version.outputs, strict=True)), 0
         )
+    except ScanvizValueError:
+        raise
     except (KeyError, IndexError, ValueError, RecursionError) as error:
-        raise no_graph(error) from None
-
-
-def no_graph(error: Exception) -> ScanvizValueError:
-    """Return the error for data that are no valid graph; ``error`` is the exception from reading them."""
-    if isinstance(error, ScanvizValueError):
-        return error
-    found = f"{type(error).__name__}: {str(error)[:80]}"
-    return ScanvizValueError("a graph of the profile is invalid", found=found)
+        found = f"{type(error).__name__}: {str(error)[:80]}"
+        raise ScanvizValueError("a graph of the profile is invalid", found=found) from None
 
 
 def step_of(record: VersionsRecord, loop: ScanRecord) -> GraphSnapshot:

@@ -1,7 +1,7 @@
 """Times for advice: of a typical step and a typical call, robust against a few slow ones.
 
 A promised gain is such a time multiplied by its count.  A mean includes interruptions: one preemption of 8 ms among 900 steps
-adds 9 µs to each.  So the parts of a step, or of a call, are scaled to sum to at most its median.
+adds 9 µs to each.
 """
 
 from __future__ import annotations
@@ -14,29 +14,12 @@ FEWEST = 3  # timings of an operation that a promise needs
 
 def step_ns(loop: LoopRecord) -> float:
     """Return the time of a typical step, 0 if unknown."""
-    parts, median = loop.body_ns + loop.copy_ns + loop.overhead_ns, float(loop.step_times.p50_ns)
-    return max(0.0, min(parts, median) if parts > 0 and median > 0 else max(parts, median))
+    return loop.typical_ns or float(loop.step_times.p50_ns)
 
 
-def operations_ns(loop: LoopRecord) -> float:
-    """Return the time of all operations in a typical step."""
-    return max(0.0, loop.body_ns * _of_usual(loop))
-
-
-def operation_ns(loop: LoopRecord, operation: OperationRecord) -> float:
-    """Return the time of an operation in a typical step; 0 if timed too rarely."""
-    return max(0.0, operation.typical_ns * _of_usual(loop)) if operation.samples >= FEWEST else 0.0
-
-
-def copies_ns(loop: LoopRecord) -> float:
-    """Return the time for storing rows in a typical step."""
-    return max(0.0, loop.copy_ns * _of_usual(loop)) if loop.sampled_steps >= FEWEST else 0.0
-
-
-def _of_usual(loop: LoopRecord) -> float:
-    """Return the factor that scales the parts of a step to a typical one."""
-    parts = loop.body_ns + loop.copy_ns + loop.overhead_ns
-    return step_ns(loop) / parts if parts > 0 else 0.0
+def operation_ns(operation: OperationRecord) -> float:
+    """Return the time of an operation in a typical step or call; 0 if timed too rarely."""
+    return operation.typical_ns if operation.samples >= FEWEST else 0.0
 
 
 def run_ns(record: ProfileRecord, loop: LoopRecord) -> float | None:
@@ -47,7 +30,7 @@ def run_ns(record: ProfileRecord, loop: LoopRecord) -> float | None:
     around = next((outer for outer in record.loops if outer.key == loop.parent), None)
     if around is None:
         return None
-    own = [operation_ns(around, operation) for operation in around.operations if operation.loop == loop.key]
+    own = [operation_ns(operation) for operation in around.operations if operation.loop == loop.key]
     return own[0] if len(own) == 1 and own[0] > 0 else None
 
 
@@ -63,17 +46,6 @@ def call_ns(function: FunctionRecord) -> float:
     """Return the time of a typical call."""
     times = function.call_times
     return float(min(times.p50_ns, times.mean_ns) if times.p50_ns else times.mean_ns)
-
-
-def outside_ns(function: FunctionRecord, operation: OperationRecord) -> float:
-    """Return the time of an operation outside of loops in a typical call; 0 if timed too rarely."""
-    timed = sum(max(0.0, one.typical_ns) for one in function.operations if one.samples)
-    whole, usual = max(function.call_times.mean_ns, timed), call_ns(function)
-    if operation.samples < FEWEST or whole <= 0 or operation.typical_ns <= 0:
-        return 0.0
-    if operation.typical_ns != operation.mean_ns:  # a median, scaled only if the medians exceed the call
-        return operation.typical_ns * min(1.0, usual / timed)
-    return operation.typical_ns * usual / whole
 
 
 def ran_ns(record: ProfileRecord) -> float:

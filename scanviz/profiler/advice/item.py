@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from scanviz.profiler.advice.figures import ran_ns, step_ns
+from scanviz.profiler.advice.figures import ran_ns
 from scanviz.record.graphs.graph import GraphSnapshot, ScanRecord
 from scanviz.record.graphs.rewrites import RefusalRecord
 from scanviz.record.model import FunctionRecord, LoopRecord, OperationRecord, ProfileRecord, SourceRecord
@@ -87,10 +87,6 @@ class SourcePlace(Struct, frozen=True, eq=False):
     def is_worth(self, nanoseconds: float) -> bool:
         """Return whether a time is large enough for advice."""
         return is_worth(self.record, nanoseconds)
-
-    def step_ns(self) -> float:
-        """Return the time of a typical step."""
-        return step_ns(self.loop)
 
     def known_steps(self) -> int | None:
         """Return the maximum number of steps, if it is a constant of the graph."""

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Iterator
 
-from scanviz.profiler.advice.figures import copies_ns, whole_ns
+from scanviz.profiler.advice.figures import FEWEST, step_ns, whole_ns
 from scanviz.profiler.advice.item import LARGE_BYTES, Advice, SourcePlace, advise
 from scanviz.profiler.report.units import amount, duration, share, size
 from scanviz.record.graphs.graph import LoopVariableRecord, NodeRecord
@@ -123,24 +123,24 @@ def copies(place: SourcePlace) -> Iterator[Advice]:
     loop = place.loop
     if loop.gradient_of is not None:  # the user cannot change it
         return
-    copying = copies_ns(loop)
+    copying = loop.copy_ns if loop.sampled_steps >= FEWEST else 0.0
     spent = min(copying * loop.steps, float(loop.total_ns))
     stored = [
         variable
         for variable in loop.variables
         if variable.row_bytes and variable.keep_last is None and not variable.read_backwards
     ]
-    if not place.is_worth(spent) or copying < _MUCH_COPYING * place.step_ns() or not stored:
+    if not place.is_worth(spent) or copying < _MUCH_COPYING * step_ns(place.loop) or not stored:
         return
     largest = max(stored, key=lambda variable: variable.row_bytes)
     yield advise(
         place,
         "copies",
-        f"`{loop.name}` spends {share(copying, place.step_ns())} of a step on storing rows",
+        f"`{loop.name}` spends {share(copying, step_ns(place.loop))} of a step on storing rows",
         f"Most of it is `{largest.name}`: every row is stored. Where not all of them are needed, return a sum or a part"
         " from the step, or read its last row alone (`[-1]`): then no more than that is kept. Estimate: storing in usual steps;"
         " touching new memory for the first time comes on top.",
-        f"{duration(copying)} of {duration(place.step_ns())} a step, {amount(loop.steps)} steps; `{largest.name}` takes"
+        f"{duration(copying)} of {duration(step_ns(place.loop))} a step, {amount(loop.steps)} steps; `{largest.name}` takes"
         f" {size(largest.row_bytes)} in the largest run",
         spent,
     )

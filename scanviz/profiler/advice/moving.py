@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
-from scanviz.profiler.advice.figures import operation_ns, operations_ns, whole_ns
+from scanviz.profiler.advice.figures import operation_ns, whole_ns
 from scanviz.profiler.advice.item import Advice, SourcePlace, advise, is_selected
 from scanviz.profiler.report.units import amount, counted, duration, share
 from scanviz.record.graphs.graph import GraphSnapshot, NodeRecord, ScanRecord
@@ -30,7 +30,7 @@ def non_sequences(place: SourcePlace) -> Iterator[Advice]:
         return
     found = timed(place, closure(place.step, given_by(place.snapshot, ("non_sequence",))))
     times = max(loop.steps - loop.runs, 0)  # once per run it is needed
-    gain = bounded(place, together(place, found) * times)
+    gain = bounded(place, sum(map(operation_ns, found)) * times)
     if not found or not place.is_worth(gain):
         return
     slowest = max(found, key=lambda operation: operation.typical_ns)
@@ -57,7 +57,7 @@ def sequence_products(place: SourcePlace) -> Iterator[Advice]:
     products = [node for node in nodes if id(node) not in alone and node.op_name in _PRODUCTS]
     found = timed(place, products)
     times = max(loop.steps - loop.runs, 0)
-    gain = bounded(place, sum(_saved(place, operation) for operation in found) * times)
+    gain = bounded(place, sum(_saved(operation) for operation in found) * times)
     if not found or not place.is_worth(gain) or is_best_in_step(place, "PushOutSeqScan"):
         return
     slowest = max(found, key=lambda operation: operation.typical_ns)
@@ -79,20 +79,13 @@ def timed(place: SourcePlace, nodes: Sequence[NodeRecord]) -> list[OperationReco
     """Return the timed operations of some nodes of a step."""
     found = {node.operation: place.operation(node.operation) for node in nodes}
     return [
-        operation
-        for operation in found.values()
-        if operation is not None and operation_ns(place.loop, operation) > 0
+        operation for operation in found.values() if operation is not None and operation_ns(operation) > 0
     ]
-
-
-def together(place: SourcePlace, operations: Sequence[OperationRecord]) -> float:
-    """Return the time of operations in a typical step."""
-    return sum(operation_ns(place.loop, operation) for operation in operations)
 
 
 def bounded(place: SourcePlace, nanoseconds: float) -> float:
     """Return an estimate, limited to the time of the loop's operations."""
-    return min(nanoseconds, operations_ns(place.loop) * place.loop.steps, float(place.loop.total_ns))
+    return min(nanoseconds, place.loop.body_ns * place.loop.steps, float(place.loop.total_ns))
 
 
 def labels(operations: Sequence[OperationRecord]) -> str:
@@ -128,16 +121,16 @@ def is_best_in_step(place: SourcePlace, rule: str) -> bool:
     return refusal is not None and refusal.why.startswith("machine code runs")
 
 
-def _saved(place: SourcePlace, product: OperationRecord) -> float:
+def _saved(product: OperationRecord) -> float:
     """Return the certain gain per step from one product of all rows."""
-    time = operation_ns(place.loop, product)
+    time = operation_ns(product)
     is_vector = product.output.count("[") == 1 and "," not in product.output
     return _LARGE * time if is_vector else min(_CALL_NS, _LARGE * time)
 
 
 def spent(place: SourcePlace, operations: Sequence[OperationRecord]) -> str:
     """Return the share of operations in a typical step, in words."""
-    time, whole = together(place, operations), operations_ns(place.loop)
+    time, whole = sum(map(operation_ns, operations)), place.loop.body_ns
     return f"{duration(time)} of {duration(whole)} a step ({share(time, whole)}), {amount(place.loop.steps)} steps"
 
 
@@ -197,9 +190,9 @@ def draws(place: SourcePlace) -> Iterator[Advice]:
                 movable[node.operation] = node
     found = timed(place, list(movable.values()))
     sizes = {one.index: _size(step.variables[movable[one.index].outputs[-1]].type) for one in found}
-    saved = sum(
-        max(0.0, operation_ns(loop, one) - _NUMBER_NS * (sizes[one.index] or 0)) for one in found
-    ) * max(loop.steps - loop.runs, 0)
+    saved = sum(max(0.0, operation_ns(one) - _NUMBER_NS * (sizes[one.index] or 0)) for one in found) * max(
+        loop.steps - loop.runs, 0
+    )
     gain, unsized = bounded(place, saved), None in sizes.values()
     if not found or not place.is_worth(gain) or is_best_in_step(place, "batch_draws"):
         return
@@ -220,9 +213,9 @@ def draws(place: SourcePlace) -> Iterator[Advice]:
             if unsized
             else f"Estimate: its time in all steps, {how}."
         ),
-        f"{spent(place, found)}; {of_run(place, together(place, found) * loop.steps)}{why}",
+        f"{spent(place, found)}; {of_run(place, sum(map(operation_ns, found)) * loop.steps)}{why}",
         None if unsized else gain,
-        source=max(found, key=lambda operation: operation_ns(loop, operation)).source,
+        source=max(found, key=lambda operation: operation_ns(operation)).source,
         most_ns=gain if unsized else None,
     )
 

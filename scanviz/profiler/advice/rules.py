@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 
 from scanviz.profiler.advice import run as advice_run
-from scanviz.profiler.advice.figures import operation_ns, operations_ns, run_ns, start_ns
+from scanviz.profiler.advice.figures import operation_ns, run_ns, start_ns, step_ns
 from scanviz.profiler.advice.item import Advice, SourcePlace, advise, places
 from scanviz.profiler.advice.memory import checkpoints, copies, rows_kept
 from scanviz.profiler.advice.moving import draws, non_sequences, sequence_products
@@ -33,11 +33,11 @@ def tiny_steps(place: SourcePlace) -> Iterator[Advice]:
     loop = place.loop
     if loop.parent is not None or loop.gradient_of is not None or loop.runs < 2 or loop.steps < _MANY_STEPS:
         return
-    times = [operation_ns(loop, operation) for operation in loop.operations]
+    times = [operation_ns(operation) for operation in loop.operations]
     tiny = [time for time in times if 0 < time < _TINY_NS]
     if not loop.sampled_steps or _is_updating(place) or not tiny:
         return
-    if sum(tiny) < _MOSTLY_TINY * operations_ns(loop):
+    if sum(tiny) < _MOSTLY_TINY * loop.body_ns:
         return
     # Runs of equal length and shapes can run together; the steps of one run remain.
     saved = _CALLS * sum(tiny) * (loop.steps - loop.longest_run)
@@ -52,7 +52,7 @@ def tiny_steps(place: SourcePlace) -> Iterator[Advice]:
         f"Operations of {duration(sum(tiny) / len(tiny))} are mostly call overhead, whatever they compute. If the calls of"
         f" `{place.function.name}` do not need one another's results, run them together: one axis more in its inputs, and one"
         " loop for all. Estimate: half the time of these operations in all runs but one.",
-        f"{counted(len(tiny), 'operation')} below {duration(_TINY_NS)}: {duration(sum(tiny))} of {duration(place.step_ns())}"
+        f"{counted(len(tiny), 'operation')} below {duration(_TINY_NS)}: {duration(sum(tiny))} of {duration(step_ns(place.loop))}"
         f" a step; {amount(loop.steps)} steps in {amount(loop.runs)} runs took {duration(loop.total_ns)}",
         gain,
     )

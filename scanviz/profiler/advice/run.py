@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Hashable, Iterator
 
-from scanviz.profiler.advice.figures import building_ns, call_ns, code_ns, outside_ns, script_ns, whole_ns
+from scanviz.profiler.advice.figures import building_ns, call_ns, code_ns, operation_ns, script_ns, whole_ns
 from scanviz.profiler.advice.item import Advice, advise, is_worth
 from scanviz.profiler.advice.moving import closure
 from scanviz.profiler.report.units import amount, counted, duration, share, size
@@ -28,7 +28,7 @@ def same_at_every_call(record: ProfileRecord) -> Iterator[Advice]:
         if graph is None or function.calls < 2:
             continue
         found = _fixed(function, graph, updated)
-        a_call = sum(outside_ns(function, operation) for operation in found)
+        a_call = min(call_ns(function), sum(map(operation_ns, found)))
         gain = a_call * (function.calls - 1)
         if not found or not is_worth(record, gain):
             continue
@@ -64,7 +64,7 @@ def _fixed(function: FunctionRecord, graph: GraphSnapshot, updated: set[str]) ->
     return [
         operation
         for operation in function.operations
-        if operation.index in indices and outside_ns(function, operation) > 0
+        if operation.index in indices and operation_ns(operation) > 0
     ]
 
 
@@ -168,7 +168,7 @@ def small_calls(record: ProfileRecord) -> Iterator[Advice]:
     """Advise on functions whose many calls are mostly overhead."""
     for function in record.functions:
         a_call = call_ns(function)
-        inside = sum(outside_ns(function, operation) for operation in function.operations)
+        inside = sum(map(operation_ns, function.operations))
         gain = (a_call - inside) * function.calls
         timed = [operation for operation in function.operations if operation.samples]
         if function.calls < _MANY_CALLS or not timed or a_call - inside < _MUCH * a_call:

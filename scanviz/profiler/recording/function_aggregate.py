@@ -27,11 +27,15 @@ class _Call(NamedTuple):
     runs: list[int]  # number of runs of each loop that its thread had open before; empty if there was none
 
 
-FunctionIdentity = tuple[int, str, str]  # key, name and tier of a function that is not described yet
-
-
 class FunctionAggregate:
     """Totals of one function.
+
+    Parameters
+    ----------
+    record : FunctionRecord
+        The description of the function; until it is described, only its key, name and tier.
+    operations : int, optional
+        Number of operations with times; by default those described.
 
     Attributes
     ----------
@@ -43,31 +47,19 @@ class FunctionAggregate:
         Times of its operations outside of loops.
     """
 
-    def __init__(self, what: FunctionRecord | FunctionIdentity, operations: int | None = None) -> None:
-        self._what = what
+    def __init__(self, record: FunctionRecord, operations: int | None = None) -> None:
+        self.record = record
         self.loops: list[LoopAggregate] = []
         self.plans: PlansMet | None = None
         self._histogram = Histogram()
         self._elapsed: list[int] = []  # gathered times of calls
-        self.operations = len(self.record.operations) if operations is None else operations
+        self.operations = len(record.operations) if operations is None else operations
         self.tally = OperationTally(self.operations)
         self._errors, self._first_ns = 0, 0
         self._measures: dict[str, float] = {}
         self._processor = ProcessorTally()
         self._open: dict[int, _Call] = {}
         self._checks_ns = self._copies_ns = self._recording_ns = self._inside_ns = 0
-
-    @property
-    def record(self) -> FunctionRecord:
-        """The description of the function."""
-        if isinstance(self._what, tuple):
-            key, name, tier = self._what
-            return FunctionRecord(key, name, None, tier)
-        return self._what
-
-    @record.setter
-    def record(self, record: FunctionRecord) -> None:
-        self._what = record
 
     @property
     def calls(self) -> int:

@@ -23,7 +23,7 @@ from scanviz.profiler.recording.overhead import Calibration
 from scanviz.profiler.recording.plans_met import PlansMet
 from scanviz.profiler.recording.steps import DETAIL_BYTES
 from scanviz.record.graphs.rewrites_snapshot import RewritesSource, Written, rewrites_source, size_of, written
-from scanviz.record.model import LoopRecord
+from scanviz.record.model import FunctionRecord, LoopRecord
 from scanviz.record.paths import recorded_path
 from scanviz.record.program_snapshot import function_record, loop_records
 
@@ -145,8 +145,8 @@ class FunctionsMet:
         self.functions: dict[int, FunctionAggregate] = {}
         self.loops: dict[int, LoopAggregate] = {}
         # of what was dropped: no record shows them
-        self._no_function = FunctionAggregate((0, "", ""), 0)
-        self._no_loop = LoopAggregate((0, 0, None, ""), calibration, 0)
+        self._no_function = FunctionAggregate(FunctionRecord(0, "", None, ""), 0)
+        self._no_loop = LoopAggregate(LoopRecord(0, 0, None, "", None), calibration, 0)
         self._no_loop.detailed = False
         self._dropped: set[int] = set()
         self._waiting: dict[int, _Waiting] = {}
@@ -171,7 +171,8 @@ class FunctionsMet:
         if not is_whole and not self._budget.take(BARE, last=True):
             self._dropped.add(event.key)
             return
-        function = FunctionAggregate((event.key, event.name, event.backend), count if is_whole else 0)
+        known = FunctionRecord(event.key, event.name, None, event.backend)
+        function = FunctionAggregate(known, count if is_whole else 0)
         self.functions[event.key] = function
         self._meet_loops(event, function)
         source, held = None, 0
@@ -189,7 +190,7 @@ class FunctionsMet:
             is_whole = is_known and self._budget.take(BARE + loop_size(loop))
             self.left_out += not is_whole
             if is_whole or (is_known and self._budget.take(BARE, last=True)):
-                placed = (loop.key, event.key, parent, loop.name)
+                placed = LoopRecord(loop.key, event.key, parent, loop.name, None)
                 count = len(loop.body.instructions) if is_whole else 0
                 around_it = None if parent is None else self.loops[parent]
                 self.loops[loop.key] = LoopAggregate(placed, self._calibration, count, around_it)

@@ -24,8 +24,6 @@ from scanviz.record.model import LoopRecord, LoopVariableRecord
 from scanviz.record.statistics import median_of
 
 _ROWS = ("mitmot", "mitsot", "sitsot", "nitsot")
-# key, function, outer loop and name of a loop that is not described yet
-LoopIdentity = tuple[int, int, int | None, str]
 TIERS = 16  # distinct compilations, by tier and reason
 RECENT_RUNS = 256  # latest runs whose time around their steps is kept
 
@@ -101,8 +99,8 @@ class LoopAggregate:
 
     Parameters
     ----------
-    what : LoopRecord or tuple
-        The description of the loop, or its identity until it is described.
+    record : LoopRecord
+        The description of the loop; until it is described, only its keys and its name.
     calibration : callable
         Returns the cost of a stamp, subtracted from steps with timed operations.
     operations : int, optional
@@ -120,13 +118,13 @@ class LoopAggregate:
 
     def __init__(
         self,
-        what: LoopRecord | LoopIdentity,
+        record: LoopRecord,
         calibration: Calibration,
         operations: int | None = None,
         around: LoopAggregate | None = None,
     ) -> None:
-        self._what, self._calibration = what, calibration
-        self.operations = len(self.record.operations) if operations is None else operations
+        self.record, self._calibration = record, calibration
+        self.operations = len(record.operations) if operations is None else operations
         self.detailed: bool | None = None
         self._times: StepTimes = StepTimes(self.operations, None if around is None else around._times)
         # by thread, innermost last: a call made during a run nests another run in it
@@ -146,18 +144,13 @@ class LoopAggregate:
         self.stamps = self.chunks = self.recorder_ns = 0
 
     @property
-    def record(self) -> LoopRecord:
-        """The description of the loop."""
-        return LoopRecord(*self._what, None) if isinstance(self._what, tuple) else self._what
-
-    @property
     def steps(self) -> int:
         """Number of steps so far."""
         return self._steps
 
     def describe(self, whole: LoopRecord, totals_only: LoopRecord) -> None:
         """Set the description, as far as memory allows."""
-        self._what = whole if self.operations or not whole.operations else totals_only
+        self.record = whole if self.operations or not whole.operations else totals_only
 
     def begin(self, thread: int, now: int, buffer_bytes: int) -> None:
         """Open a run."""

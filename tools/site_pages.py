@@ -38,6 +38,7 @@ from scanviz.lessons.exercise import drawn, stepper_of, svg_of  # noqa: E402
 from scanviz.lessons.notebook import hints_that_open, notebook_name, notebook_text  # noqa: E402
 from scanviz.lessons.source import Lesson, lessons  # noqa: E402
 from scanviz.lessons.teaching import notes  # noqa: E402
+from scanviz.render.stepper.page import height_of  # noqa: E402
 
 DOCS = ROOT / "docs"
 WRITTEN = DOCS / "_generated"
@@ -167,11 +168,9 @@ def stepper(one: Lesson) -> str:
 def stepper_in_page(one: Lesson) -> Iterable[str]:
     """Iterate over the frame of a lesson's stepper, and the link to it; nothing if the lesson has none."""
     if one.loop:
-        path = f"../../steppers/{one.number:02}.html"
-        given = re.search(r'"height":(\d+)', stepper(one))
-        assert given is not None
+        path, height = f"../../steppers/{one.number:02}.html", height_of(stepper(one))
         yield (
-            f'<iframe class="scanviz-stepper" height="{given[1]}" src="{path}" title="the steps of this loop"></iframe>\n'
+            f'<iframe class="scanviz-stepper" height="{height}" src="{path}" title="the steps of this loop"></iframe>\n'
             f'<p class="scanviz-stepper"><a href="{path}">The stepper alone</a>, to project or to embed</p>'
         )
 

@@ -1,4 +1,4 @@
-"""A lesson as a Jupyter notebook: its text without the terminal's keys, and cells for its program, picture and exercise.
+"""A lesson as a Jupyter notebook: its text without the terminal's keys, and cells for its program, picture, steps and exercise.
 
 The format is version 4.5, which is plain JSON: nothing of Jupyter is needed to write one.
 """
@@ -13,7 +13,7 @@ from typing import Any
 from scanviz.lessons.source import Lesson
 
 Cell = dict[str, Any]
-IMPORTED = "from scanviz.notebook.lessons import check, picture\n\n"
+IMPORTED = "from scanviz.notebook.lessons import check, picture, stepper\n\n"
 COMMANDS = "## See it\n\nIn a shell, or in a cell with `!` before each command:\n"
 _KEY = re.compile(r"\bF\d+\b|\bCtrl\+|\bkeys? \d|arrow keys")
 _SENTENCE = re.compile(r"(?<=[.!?)])\s+(?=[A-Z(`])")
@@ -52,7 +52,7 @@ def notebook(
     --------
     >>> from scanviz.lessons.source import lesson
     >>> [cell["id"] for cell in notebook(lesson(6), solutions=False)["cells"]]
-    ['install', 'question', 'program', 'after', 'picture', 'formally', 'exercise', 'check', 'more']
+    ['install', 'question', 'program', 'after', 'picture', 'steps', 'formally', 'exercise', 'check', 'more']
     """
     wanted = requirement or f"scanviz=={sys.modules['scanviz'].__version__}"
     level = f', "{lesson.level}"' if lesson.level else ""
@@ -66,6 +66,7 @@ def notebook(
         _code("program", lesson.program, _printed(lesson.output)),
         _text("after", without_terminal(drawn)),
         _code("picture", f"{IMPORTED}picture({lesson.number})", _picture(svg)),
+        *([_code("steps", f"stepper({lesson.number})")] if lesson.loop else []),
         _text("formally", heading + formally),
         _code("exercise", lesson.exercise),
         *([_text("hints", hints_that_open(lesson))] if solutions else []),
@@ -84,7 +85,7 @@ def notebook_text(lesson: Lesson, svg: str = "", *, solutions: bool = True, requ
 
 
 def answer_in(text: str) -> str:
-    """Return the code that a learner wrote in a notebook: its code cells, without magics and the cells for picture and check.
+    """Return the code that a learner wrote in a notebook: its code cells without magics, picture, steps and check.
 
     Raises
     ------
@@ -96,7 +97,9 @@ def answer_in(text: str) -> str:
         sources = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
     except (KeyError, TypeError) as error:
         raise ValueError(f"it is no notebook: {error}") from None
-    own = [one for one in sources if not re.match(r"check\(|from scanviz\.notebook", one.lstrip())]
+    own = [
+        one for one in sources if not re.match(r"(?:check|stepper)\(|from scanviz\.notebook", one.lstrip())
+    ]
     return re.sub(r"^[%!].*\n?", "", "\n\n\n".join(own), flags=re.MULTILINE)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -11,6 +10,7 @@ from IPython.core.magic import Magics, cell_magic, magics_class
 from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
 from IPython.display import display
 
+from scanviz.notebook.shown import framed
 from scanviz.profiler.recording.session import profile
 from scanviz.record.errors import ScanvizTypeError
 from scanviz.record.model import ProfileRecord
@@ -64,8 +64,6 @@ HEIGHT = 720  # pixels
 class PageFrame:
     """The page of a profile, as a cell shows it.
 
-    The page stands in a frame that is closed to everything around it: it may run its own script, and reach nothing.
-
     Parameters
     ----------
     what : Session or ProfileRecord
@@ -101,7 +99,4 @@ class PageFrame:
         """Return the page in a frame."""
         from scanviz.cli.html import page_of
 
-        return (
-            f'<iframe srcdoc="{html.escape(page_of(self.record))}" sandbox="allow-scripts" title="scanviz"'
-            f' style="width: 100%; height: {self.height}px; border: 1px solid #8885; border-radius: 6px"></iframe>'
-        )
+        return framed(page_of(self.record), self.height)

@@ -156,5 +156,19 @@ def _heading(text: str) -> str:
     return f"<div><b>{escape(sanitize(text))}</b></div>"
 
 
+def framed(page: str, height: int) -> str:
+    """Return a page in a frame, in which it may run its own script and reach nothing around it.
+
+    Examples
+    --------
+    >>> framed("<p>", 9).startswith('<iframe srcdoc="&lt;p&gt;" sandbox="allow-scripts"')
+    True
+    """
+    return (
+        f'<iframe srcdoc="{escape(page)}" sandbox="allow-scripts" title="scanviz"'
+        f' style="width: 100%; height: {height}px; border: 1px solid #8885; border-radius: 6px"></iframe>'
+    )
+
+
 def _within(blocks: Iterable[str]) -> str:
     return f'<div style="line-height:1.5">{"".join(blocks)}</div>'

@@ -153,3 +153,6 @@ def test_a_notebook_runs_in_a_kernel(one: Lesson, tmp_path, monkeypatch):
     outputs = {cell["id"]: cell.get("outputs") for cell in book["cells"]}
     assert outputs["check"][0]["text"].startswith("Not yet: ")
     assert "<svg" in outputs["picture"][0]["data"]["image/svg+xml"]
+    assert bool(one.loop) == ("steps" in outputs)
+    if one.loop:
+        assert outputs["steps"][0]["data"]["text/html"].startswith("<iframe srcdoc=")

@@ -7,6 +7,7 @@ writes them as text, never as markup.
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Iterator, Sequence
 from importlib import resources
 from string import Template
@@ -88,6 +89,19 @@ def stepper_page(
         data=embedded(given),
     )
     return darkened(page) if dark else page
+
+
+def height_of(page: str) -> int:
+    """Return the height of a frame, in pixels, that shows each step of a page.
+
+    Examples
+    --------
+    >>> height_of('<script>const given = {"title":"y","height":352}</script>')
+    352
+    """
+    found = re.search(r'"height":(\d+)', page)
+    assert found is not None
+    return int(found[1])
 
 
 def _parts(record: ProfileRecord, graph: GraphSnapshot, scan: str | None) -> list[_Part]:

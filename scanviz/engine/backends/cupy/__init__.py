@@ -1,10 +1,11 @@
-"""The CuPy backend: one CuPy call per operation, on an NVIDIA GPU.
+"""The CuPy backend: loops as kernels where possible, else one CuPy call per operation, on an NVIDIA GPU.
 
-Loops are generated Python and planned as in the NumPy tier (:mod:`scanviz.engine.backends.source`).  A table
-(:mod:`scanviz.engine.backends.cupy.table`) has the CuPy meaning of each operation, since CuPy lacks some of NumPy.  Scalars known
-on the host (sizes, step numbers, constants) stay there; arrays live on the device.  Functions take CuPy arrays without copies and
-return CuPy arrays; for NumPy arrays they return NumPy arrays.  Random numbers are drawn on the host, so they equal those of other
-backends.
+A loop whose step mixes no elements, or only those of a row, is one kernel for all steps
+(:mod:`scanviz.engine.backends.cupy.kernel`).  Other loops are generated Python and planned as in the NumPy tier
+(:mod:`scanviz.engine.backends.source`).  A table (:mod:`scanviz.engine.backends.cupy.table`) has the CuPy meaning of each
+operation, since CuPy lacks some of NumPy.  Scalars known on the host (sizes, step numbers, constants) stay there; arrays live on
+the device.  Functions take CuPy arrays without copies and return CuPy arrays; for NumPy arrays they return NumPy arrays.  Random
+numbers equal those of other backends: outside of kernels they are drawn on the host.
 """
 
 from __future__ import annotations
@@ -78,7 +79,7 @@ class CupyBackend:
         missing = missing_libraries()
         if missing:
             return Availability(False, f"CuPy does not find {', '.join(missing)}", INSTALL, version)
-        return Availability(True, "CuPy, one call an operation", version=version)
+        return Availability(True, "CuPy, loops as kernels or one call an operation", version=version)
 
     def owns(self, array: object) -> bool:
         """Return whether an array is one of CuPy's."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
@@ -116,40 +116,47 @@ class Operations(StepRows):
     def _see_indexed(self, instruction: Instruction) -> None:
         given, *numbers = instruction.inputs
         pattern: IndexParameters = instruction.op.parameters
-        shape, result = self.shape(given), instruction.outputs[0]
-        parts: list[Callable[[Iterator[str]], str]] = []
-        inputs = iter(numbers)
-        for axis_entry in pattern.entries:
-            if axis_entry.kind == "array" or (axis_entry.kind == "slice" and INPUT in axis_entry.numbers()):
-                raise NotFusedError("an index has no code in a kernel")
-        axis = 0
+        if any(
+            entry.kind == "array" or (entry.kind == "slice" and INPUT in entry.numbers())
+            for entry in pattern.entries
+        ):
+            raise NotFusedError("an index has no code in a kernel")
+        inputs, sizes = iter(numbers), iter(self.shape(given))
+        # a number, the register of one, the start and step of a slice, or None for a new axis
+        parts: list[str | int | tuple[int, int] | None] = []
         for entry in pattern.entries:
             if entry.kind == "newaxis":
-                parts.append(_skipped)
+                parts.append(None)
                 continue
-            size = shape[axis]
-            if entry.kind == "integer":
-                if entry.start == INPUT:
-                    parts.append(self._checked_place(next(inputs), size))
-                else:
-                    assert isinstance(entry.start, int)
-                    place = entry.start + (size if entry.start < 0 else 0)
-                    if not 0 <= place < size:
-                        raise NotFusedError("an index is out of range")
-                    parts.append(_constantly(str(place)))
-            else:
+            size = next(sizes)
+            if entry.kind == "slice":
                 start, _, step = slice(*entry.numbers()).indices(size)
-                parts.append(_along_slice(start, step))
-            axis += 1
+                parts.append((start, step))
+            elif entry.start == INPUT:
+                parts.append(self._checked_place(next(inputs), size))
+            else:
+                assert isinstance(entry.start, int)
+                place = entry.start + (size if entry.start < 0 else 0)
+                if not 0 <= place < size:
+                    raise NotFusedError("an index is out of range")
+                parts.append(str(place))
 
         def place_of(index: Index) -> Index:
-            left = iter(index)
-            return tuple(text for text in (part(left) for part in parts) if text)
+            left, found = iter(index), []
+            for part in parts:
+                if isinstance(part, str | int):
+                    found.append(part if isinstance(part, str) else self.element(part, ()))
+                    continue
+                along = next(left)
+                if part is not None:
+                    start, step = part
+                    found.append(along if part == (0, 1) else f"({start} + {along} * ({step}))")
+            return tuple(found)
 
-        self.see(result, lambda index: self.element(given, place_of(index)))
+        self.see(instruction.outputs[0], lambda index: self.element(given, place_of(index)))
 
-    def _checked_place(self, number: int, size: int) -> Callable[[Iterator[str]], str]:
-        """Return the place of an index, computed once a step, even if nothing reads it; one out of range is reported."""
+    def _checked_place(self, number: int, size: int) -> int:
+        """Return the register of an index's place, computed once a step, even if nothing reads it; one out of range is reported."""
         self.checks = True
         self.functions.add(
             "__device__ inline long long sv_place(long long v, long long size, long long* done) {\n"
@@ -159,7 +166,7 @@ class Operations(StepRows):
         )
         place = self.more((), "int64", ())
         self.map(place, lambda index: f"sv_place({self.element(number, ())}, {size}, done)")
-        return lambda left: self.element(place, ())
+        return place
 
     def _see_joined(self, instruction: Instruction) -> None:
         axis, result = instruction.op.parameters.axis, instruction.outputs[0]
@@ -365,20 +372,3 @@ def _folded_axes(
         return [axis for axis, (old, new) in enumerate(zip(given, made, strict=True)) if old != new]
     axes = instruction.op.parameters.axes
     return [axis % len(given) for axis in axes] if axes is not None else list(range(len(given)))
-
-
-def _skipped(left: Iterator[str]) -> str:
-    next(left)
-    return ""
-
-
-def _constantly(text: str) -> Callable[[Iterator[str]], str]:
-    return lambda left: text
-
-
-def _along_slice(start: int, step: int) -> Callable[[Iterator[str]], str]:
-    def place(left: Iterator[str]) -> str:
-        along = next(left)
-        return along if (start, step) == (0, 1) else f"({start} + {along} * ({step}))"
-
-    return place

@@ -238,10 +238,13 @@ class _Linalg:
 def _solve_triangular(a, b, trans=0, lower=False, unit_diagonal=False):
     import scipy.linalg
 
-    assert a.ndim == 2, "older CuPys solve one system at a time"
-    found = scipy.linalg.solve_triangular(
-        unwrap(a), unwrap(b), trans=trans, lower=lower, unit_diagonal=unit_diagonal
-    )
+    assert a.shape[:-1] == b.shape[:-1], "cupyx.scipy.linalg.solve_triangular broadcasts no batches"
+    a, b = unwrap(a), unwrap(b)
+    found = np.empty(b.shape, np.promote_types(b.dtype, "float32"))
+    for place in np.ndindex(a.shape[:-2]):
+        found[place] = scipy.linalg.solve_triangular(
+            a[place], b[place], trans=trans, lower=lower, unit_diagonal=unit_diagonal
+        )
     return FakeArray(found)
 
 

@@ -88,7 +88,7 @@ def test_a_missing_driver_or_gpu_is_reported(monkeypatch, driver, gpu, why):
 
 def test_a_gpu_that_answers_works(monkeypatch):
     with_libraries(monkeypatch, "headers", "nvrtc", "cublas")
-    assert CupyBackend().availability()[:2] == (True, "CuPy, one call an operation")
+    assert CupyBackend().availability()[:2] == (True, "CuPy, loops as kernels or one call an operation")
 
 
 @pytest.mark.parametrize(

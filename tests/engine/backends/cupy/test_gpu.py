@@ -147,3 +147,15 @@ def test_streams_take_turns_with_a_shared_variable():
             assert (w.get_value() == k + 1).all()
     with streams[1]:
         assert (g(np.ones(1000)) == 30).all()
+
+
+def test_the_default_mode_takes_cupy_arrays():
+    import cupy
+
+    x, h = T.matrix("x"), T.vector("h")
+    rows = scanviz.scan(lambda x_t, h: T.tanh(x_t + 0.5 * h), x, h)[0]
+    f = scanviz.function([x, h], rows)
+    given = [np.arange(6.0).reshape(3, 2) / 6, np.ones(2)]
+    found = f(*map(cupy.asarray, given))
+    assert isinstance(found, cupy.ndarray)
+    np.testing.assert_allclose(found.get(), f(*given), rtol=1e-12)

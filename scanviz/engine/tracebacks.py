@@ -108,7 +108,7 @@ def _is_program(trace: TracebackType) -> bool:
 def tidy_chain(error: BaseException) -> None:
     """Hide scanviz's frames in an error and its causes, and drop scanviz's inner errors."""
     for link in _chain(error):
-        if isinstance(link, ScanvizError):
+        if isinstance(link, ScanvizError | KeyboardInterrupt):
             _unlink_inner_errors(link)
         _tidy(link)
 
@@ -145,7 +145,7 @@ def _without_own(found: list[TracebackType]) -> list[TracebackType]:
 
 
 def _unlink_inner_errors(error: BaseException) -> None:
-    """Link an error to the program's own error, not to the inner error that scanviz caught to explain it.
+    """Link an error to the program's own error, not to the inner error that scanviz explains, or was handling when ctrl+c came.
 
     If scanviz cut the chain itself, it cut off its inner error; the program's error behind that one is found all the same.
     """

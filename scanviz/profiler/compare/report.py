@@ -23,7 +23,6 @@ from scanviz.profiler.report.text import (
 )
 from scanviz.profiler.report.units import counted, duration, quantity
 from scanviz.record.model import ProfileRecord
-from scanviz.record.plain_text import sanitize
 
 # The main figure: the change of the loop, or function, that changed most.
 
@@ -66,7 +65,7 @@ def headline(comparison: Comparison) -> str:
 
 
 def _name(row: Compared) -> str:
-    name = sanitize(row.figure.name)
+    name = row.figure.name
     return name if len(name) <= 44 else name[:43] + "…"
 
 
@@ -260,7 +259,7 @@ def _change(row: Compared) -> Iterator[ReportLine]:
 
 
 def _named(row: Compared) -> str:
-    inside = f" in {sanitize(' > '.join(row.figure.path))}" if row.figure.path else ""
+    inside = f" in {' > '.join(row.figure.path)}" if row.figure.path else ""
     return _name(row) + inside
 
 

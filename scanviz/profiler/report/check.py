@@ -10,7 +10,6 @@ from msgspec import to_builtins
 from scanviz.profiler.report.text import HEADING, HOT, QUIET, ReportLine, rendered, wrapped
 from scanviz.profiler.report.units import amount, counted
 from scanviz.profiler.report.values import number
-from scanviz.record.plain_text import sanitize
 from scanviz.record.traces.finding import CheckedRecord, FindingRecord, StepPlaceRecord, ValueRecord
 from scanviz.record.values import SourceRecord
 
@@ -66,29 +65,29 @@ def _nothing(record: CheckedRecord) -> list[ReportLine]:
 
 def _found(found: FindingRecord) -> list[ReportLine]:
     lines = [wrapped(f"scanviz check: {_PROBLEMS[found.problem]} {_where(found)}", HEADING)]
-    call = f"{sanitize(found.function)}, call {amount(found.call)}"
+    call = f"{found.function}, call {amount(found.call)}"
     lines.append(wrapped(f"  function   {call}"))
     lines += [wrapped(f"  loop       {_loop(loop)}") for loop in reversed(found.loops)]
-    lines.append(wrapped(f"  operation  {sanitize(found.operation)}"))
+    lines.append(wrapped(f"  operation  {found.operation}"))
     if found.source is not None:
         lines.append(wrapped(f"  line       {_line(found.source)}"))
     lines += [wrapped(f"  gave       {_value(found.result)}", HOT)]
     lines += [wrapped(f"  read       by loop {_loop(loop_place)}") for loop_place in found.read_at]
     lines += [wrapped(f"  made from  results of loop {_loop(loop_place)}") for loop_place in found.made_of]
     if found.rows:
-        lines.append(wrapped(f"  your data  {sanitize(', '.join(found.rows))}"))
+        lines.append(wrapped(f"  your data  {', '.join(found.rows)}"))
     if found.problem == "inf":
         lines.append(wrapped(f"  meant?     {MEANT}", QUIET))
     if found.expected:
-        lines.append(wrapped(f"  expected   {sanitize(found.expected)}"))
+        lines.append(wrapped(f"  expected   {found.expected}"))
     lines.append(wrapped(f"  {_made_of(found)}", QUIET))
     for value in found.inputs:
-        lines.append(wrapped(f"    {sanitize(value.name)}  {_value(value)}"))
+        lines.append(wrapped(f"    {value.name}  {_value(value)}"))
         if value.where is not None and value.origin:
-            lines.append(wrapped(f"      it came from outside: {sanitize(value.origin)}", HOT))
+            lines.append(wrapped(f"      it came from outside: {value.origin}", HOT))
     if found.step_inputs:
         lines.append(ReportLine("  at the beginning of the step:", QUIET))
-    lines += [wrapped(f"    {sanitize(value.name)}  {_value(value)}") for value in found.step_inputs]
+    lines += [wrapped(f"    {value.name}  {_value(value)}") for value in found.step_inputs]
     return lines
 
 
@@ -100,18 +99,18 @@ def _where(found: FindingRecord) -> str:
         moved = "computed for all steps at once" if found.moved_from and read else "outside of loops"
         return ", ".join([moved, *read])
     inner, *around = reversed(found.loops)
-    at = f"in loop {sanitize(inner.loop)} at step {amount(inner.step)}{_back(inner)}"
+    at = f"in loop {inner.loop} at step {amount(inner.step)}{_back(inner)}"
     return ", ".join([at, *(f"in {_step(loop_place)}" for loop_place in around), *read])
 
 
 def _step(place: StepPlaceRecord, did: str = "") -> str:
-    return f"step {amount(place.step)} of loop {sanitize(place.loop)}{did}{_back(place)}"
+    return f"step {amount(place.step)} of loop {place.loop}{did}{_back(place)}"
 
 
 def _back(place: StepPlaceRecord) -> str:
     if place.forward_loop is None or place.forward_step is None:
         return ""
-    return f", back over step {amount(place.forward_step)} of loop {sanitize(place.forward_loop)}"
+    return f", back over step {amount(place.forward_step)} of loop {place.forward_loop}"
 
 
 def _made_of(found: FindingRecord) -> str:
@@ -127,12 +126,12 @@ def _made_of(found: FindingRecord) -> str:
 
 
 def _loop(place: StepPlaceRecord) -> str:
-    parts = [sanitize(place.loop) + (f" ({sanitize(str(place.source))})" if _adds(place) else "")]
+    parts = [place.loop + (f" ({place.source})" if _adds(place) else "")]
     parts += [f"run {amount(place.run)}"] if place.run is not None else []
     parts.append(f"step {amount(place.step)}")
     if place.forward_loop is not None:
         step = "" if place.forward_step is None else f"step {amount(place.forward_step)} of "
-        parts.append(f"back over {step}loop {sanitize(place.forward_loop)}")
+        parts.append(f"back over {step}loop {place.forward_loop}")
     return ", ".join(parts)
 
 
@@ -141,12 +140,12 @@ def _adds(place: StepPlaceRecord) -> bool:
 
 
 def _line(source: SourceRecord) -> str:
-    return f"{sanitize(str(source))}  {sanitize(source.text)}".rstrip()
+    return f"{source}  {source.text}".rstrip()
 
 
 def _value(value: ValueRecord) -> str:
     low, high, mean, nan, infinite = value.statistics
-    kind = f"{sanitize(value.dtype)}[{','.join(map(str, value.shape))}]"
+    kind = f"{value.dtype}[{','.join(map(str, value.shape))}]"
     shown = " ".join(number(entry, missing="nan") for entry in value.numbers)
     more = " …" if math.prod(value.shape) > len(value.numbers) else ""
     if not value.shape and not nan and not infinite:

@@ -10,7 +10,6 @@ from scanviz.record.costs import CostNumbersRecord, GraphCostRecord, StepNumbers
 from scanviz.record.graphs.rewrites import RewriteRecord, RewritesRecord
 from scanviz.record.model import FunctionRecord, ProfileRecord
 from scanviz.record.operations import OperationRecord
-from scanviz.record.plain_text import sanitize
 
 _MEASURES = (
     ("operations, those of a step as often as there are steps", "operations"),
@@ -46,7 +45,7 @@ def cost_lines(rewrites: RewritesRecord, entry: RewriteRecord) -> Iterator[Repor
         yield from (wrapped(f"    {text}") for text in steps)
     numbers = [rewrites.numbers(k) for k in (entry.index, entry.index + 1)]
     for what, attribute in _MEASURES:
-        pair = [sanitize(getattr(cost, attribute)) for cost in (before, after)]
+        pair = [getattr(cost, attribute) for cost in (before, after)]
         known = [getattr(number, attribute, None) for number in numbers]
         found = [
             f"{text} = {amount(number)}" if number is not None and text != str(number) else text
@@ -64,7 +63,7 @@ def cost_lines(rewrites: RewritesRecord, entry: RewriteRecord) -> Iterator[Repor
 def size_lines(rewrites: RewritesRecord, indent: str) -> Iterator[ReportLine]:
     """Return the sizes for which numbers were computed."""
     if rewrites.sizes:
-        text = ", ".join(f"{sanitize(name)} = {amount(size)}" for name, size in rewrites.sizes.items())
+        text = ", ".join(f"{name} = {amount(size)}" for name, size in rewrites.sizes.items())
         yield wrapped(f"{indent}with the sizes of the last call: {text}", QUIET)
 
 
@@ -95,7 +94,7 @@ def step_costs(rewrites: RewritesRecord, before: int, after: int, *, changed: bo
     steps = [known.per_step if known is not None else {} for known in numbers]
     for loop in dict.fromkeys((*counts[0], *counts[1])):
         old, new = (count.get(loop) for count in counts)
-        name = f"loop `{sanitize(loop)}`"
+        name = f"loop `{loop}`"
         if old is None:
             yield f"{name}: {new} operations a step, new"
         elif new is None:
@@ -163,9 +162,7 @@ def run_cost_lines(record: ProfileRecord, function: FunctionRecord) -> Iterator[
         rnn, a step: 128 floating-point operations, 1.12 KiB read and written
     """
     rows = [
-        (f"{sanitize(loop.name)}, a step", loop.operations)
-        for loop in record.loops
-        if loop.function == function.key
+        (f"{loop.name}, a step", loop.operations) for loop in record.loops if loop.function == function.key
     ]
     rows.append(("outside of loops, a call", function.operations))
     message = [f"    {name}: {_work(operations)}" for name, operations in rows if _is_known(operations)]

@@ -9,7 +9,6 @@ from scanviz.profiler.report.text import columns as columns_of
 from scanviz.profiler.report.units import amount, duration, size
 from scanviz.record.model import LoopRecord, ProfileRecord
 from scanviz.record.names import loop_titles
-from scanviz.record.plain_text import sanitize
 
 
 def pairs(record: ProfileRecord) -> list[tuple[list[LoopRecord], list[LoopRecord]]]:
@@ -50,14 +49,9 @@ def gradient_lines(record: ProfileRecord, width: int, top: int) -> list[ReportLi
     rows = [["  forward and backward", "steps", "forward", "backward", "ratio", "keeps", "kept"]]
     for forward, backward in sorted(found, key=lambda pair: -_time(pair[0], code_ns))[:top]:
         there, back = _time(forward, code_ns), _time(backward, code_ns)
-        kept = [
-            sanitize(variable.name)
-            for loop in forward
-            for variable in loop.variables
-            if variable.read_backwards
-        ]
+        kept = [variable.name for loop in forward for variable in loop.variables if variable.read_backwards]
         ratio = f"{back / there:.1f}×" if there and not any(loop.does_more for loop in backward) else "–"
-        names = " + ".join(sanitize(titles[loop.key]) for loop in forward)
+        names = " + ".join(titles[loop.key] for loop in forward)
         steps = amount(sum(loop.steps for loop in forward))
         keeps = size(sum(loop.kept_bytes for loop in forward))
         rows.append([f"  {names}", steps, duration(there), duration(back), ratio, keeps, _listed(kept)])

@@ -43,7 +43,7 @@ _COSTLY = 0.05  # share of a loop's time above which profiler overhead is report
 
 def place(name: str, source: SourceRecord | None) -> str:
     """Return the source line in brackets, unless the name contains it."""
-    return f" ({sanitize(str(source))})" if source is not None and str(source) not in name else ""
+    return f" ({source})" if source is not None and str(source) not in name else ""
 
 
 def function_lines(
@@ -56,10 +56,10 @@ def function_lines(
 ) -> list[ReportLine]:
     """Return a function with a table of its loops and of its time outside of loops; rows add up to its time."""
     outside, whole = _outside(function, parts), times.whole(function)
-    head = f"{sanitize(function.name)}{place(function.name, function.source)}: {counted(function.calls, 'call')}, "
+    head = f"{function.name}{place(function.name, function.source)}: {counted(function.calls, 'call')}, "
     whole += dict(outside).get("compilation", 0)
     head += f"{duration(whole)} ({share(whole, times.run_ns)})"
-    origin = [f"from {sanitize(function.origin)}"] if function.origin else []
+    origin = [f"from {function.origin}"] if function.origin else []
     facts = [head, *origin, *([busy] if (busy := off_cpu(function)) else [])]
     if function.calls > 1:
         later = (function.call_times.total_ns - function.first_ns) / (function.calls - 1)
@@ -110,7 +110,7 @@ def _tree(
     for loop in loops[:top]:
         percentiles = [duration(number) for number in loop.step_quantiles_ns]
         body = share(loop.body_ns, loop.typical_ns) if loop.sampled_steps else "–"
-        name = "  " * min(depth, 8) + sanitize(loop.name)
+        name = "  " * min(depth, 8) + loop.name
         whole = times.whole(loop)
         time = [duration(whole), share(whole, times.run_ns)] if whole else ["–", "–"]
         cells = [name, *time, amount(loop.steps)]
@@ -150,7 +150,7 @@ def loop_lines(
 ) -> list[ReportLine]:
     """Return one loop: heading, parts of its time, operations, and with ``whole`` its variables."""
     parts = [
-        f"{sanitize(title)}{place(loop.name, loop.source)}",
+        f"{title}{place(loop.name, loop.source)}",
         f"{counted(loop.runs, 'run')}, {counted(loop.steps, 'step')}"
         + (", ends by until" if loop.has_until else ""),
         duration(times.whole(loop)) if times.whole(loop) else "",
@@ -167,7 +167,7 @@ def loop_lines(
         lines.extend(_variables(loop, width))
         lines.extend(
             wrapped(
-                f"  code: {sanitize(tier.tier)}, {sanitize(tier.why)} (×{tier.count}, {duration(tier.total_ns)})",
+                f"  code: {tier.tier}, {tier.why} (×{tier.count}, {duration(tier.total_ns)})",
                 QUIET,
             )
             for tier in loop.tiers
@@ -177,8 +177,8 @@ def loop_lines(
 
 def tier(function: FunctionRecord) -> str:
     """Return the tier of a function, with the reason if it was chosen for the arguments of a call."""
-    reason = f", as {sanitize(function.tier_reason)}" if function.tier_reason else ""
-    return sanitize(function.backend) + reason
+    reason = f", as {function.tier_reason}" if function.tier_reason else ""
+    return function.backend + reason
 
 
 def headings(record: LoopRecord | FunctionRecord) -> list[str]:
@@ -284,7 +284,7 @@ def _operation_table(
         ]
         numbers = [(one.value(operation), one.unit) for one in more]
         cells += ["" if value is None else quantity(value, unit) for value, unit in numbers]
-        rows.append([clipped(f"  {sanitize(operation.label)}", room), *cells])
+        rows.append([clipped(f"  {operation.label}", room), *cells])
     places = [len(str(operation.source)) + len("    …") for operation in timed[:top] if operation.source]
     ends = ["line", *map(_line_of, timed[:top])]
     lines = table_lines(rows, 1, width - max(places, default=0), ends, hot=len(timed) > 1)
@@ -306,7 +306,7 @@ def _numbers(operations: list[OperationRecord], width: int, whole: bool) -> list
 
 def _line_of(operation: OperationRecord) -> str:
     source = operation.source
-    return "" if source is None else f"{sanitize(str(source))}  {sanitize(source.text)}".rstrip()
+    return "" if source is None else f"{source}  {source.text}".rstrip()
 
 
 def _variables(loop: LoopRecord, width: int) -> list[ReportLine]:
@@ -324,9 +324,7 @@ def _variables(loop: LoopRecord, width: int) -> list[ReportLine]:
             if variable.keep_last
             else "all"
         )
-        outer = [sanitize(variable.outer_input or "–"), sanitize(variable.outer_output or "–")]
-        rows.append(
-            [f"  {sanitize(variable.name)}", variable.kind, taps, sanitize(variable.type), *outer, keeps]
-        )
+        outer = [variable.outer_input or "–", variable.outer_output or "–"]
+        rows.append([f"  {variable.name}", variable.kind, taps, variable.type, *outer, keeps])
     meanings = glosses(variable.kind for variable in loop.variables)
     return [*table_lines(rows, 7, width), *(wrapped(f"  {meaning}", QUIET) for meaning in meanings)]

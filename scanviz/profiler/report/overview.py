@@ -31,7 +31,7 @@ from scanviz.profiler.report.units import amount, counted, duration
 from scanviz.profiler.report.values import TWICE
 from scanviz.record.model import LoopRecord, ProfileRecord
 from scanviz.record.names import loop_titles, loops_called, not_one_loop
-from scanviz.record.plain_text import sanitize, write_text
+from scanviz.record.plain_text import write_text
 from scanviz.record.processor import beyond_the_clock, off_cpu
 from scanviz.record.summary.run_breakdown import OperationTimes, parts_of, run_time_ns
 from scanviz.record.summary.verdict import VerdictSentence, verdict
@@ -53,9 +53,9 @@ def origin_lines(record: ProfileRecord, width: int, top: int) -> list[ReportLine
     origins = sorted(record.origins, key=lambda origin: -origin.wall_ns)[:top]
     for origin in origins:
         calls = sum(function.calls for function in record.functions if function.origin == origin.name)
-        ended = sanitize(origin.outcome.in_short)
-        rows.append([f"  {sanitize(origin.name)}", duration(origin.wall_ns), amount(calls), ended])
-    scripts = [sanitize(" ".join([origin.script, *origin.arguments])) for origin in origins]
+        ended = origin.outcome.in_short
+        rows.append([f"  {origin.name}", duration(origin.wall_ns), amount(calls), ended])
+    scripts = [" ".join([origin.script, *origin.arguments]) for origin in origins]
     all_well = not any(row[3] for row in rows)
     shown = [row[:3] if all_well else row for row in rows]
     lines = [ReportLine(""), *table_lines(shown, 1, width, ["script", *scripts])]
@@ -146,15 +146,15 @@ def print_report(
 
 def _header(record: ProfileRecord) -> list[ReportLine]:
     called = " ".join([record.script, *record.arguments]).strip() or "profile"
-    parts = [sanitize(called), duration(run_time_ns(parts_of(record)))]
-    parts.append(sanitize(record.outcome.in_short))
+    parts = [called, duration(run_time_ns(parts_of(record)))]
+    parts.append(record.outcome.in_short)
     calls = sum(function.calls for function in record.functions)
     if record.functions:
         parts.append(f"{counted(calls, 'call')} of {counted(len(record.functions), 'function')}")
-    parts.append(", ".join(sorted({sanitize(function.backend) for function in record.functions})))
+    parts.append(", ".join(sorted({function.backend for function in record.functions})))
     lines = [wrapped(" · ".join(part for part in parts if part), HEADING)]
     if record.outcome.message and record.outcome.status != "ok":
-        lines.append(wrapped(sanitize(record.outcome.message.split("\n")[0]), WARNING))
+        lines.append(wrapped(record.outcome.message.split("\n")[0], WARNING))
     return lines
 
 

@@ -111,7 +111,7 @@ def _function_lines(
     function: FunctionRecord, rewrites: RewritesRecord, view: RewritesOptions, width: int
 ) -> Iterator[ReportLine]:
     count = len(rewrites.applications)
-    yield ReportLine(f"{sanitize(function.name)}: {_summary(function, rewrites)}", TITLE)
+    yield ReportLine(f"{function.name}: {_summary(function, rewrites)}", TITLE)
     if view.why is not None:
         yield from why_lines(rewrites, view.why)
     elif view.why_not is not None:
@@ -133,7 +133,7 @@ def _summary(function: FunctionRecord, rewrites: RewritesRecord) -> str:
         len({application.rule for application in rewrites.applications}),
     )
     text = f"{_some(count, 'rewrite')} by {_some(rules, 'rule')}" if count else "no rewrites"
-    chosen_rules = "" if rewrites.selection == "all" else f", of {sanitize(rewrites.selection)}"
+    chosen_rules = "" if rewrites.selection == "all" else f", of {rewrites.selection}"
     spent = (
         f", {duration(sum(application.time_ns for application in rewrites.applications))}" if count else ""
     )
@@ -190,14 +190,14 @@ def _list(rewrites: RewritesRecord, view: RewritesOptions) -> Iterator[ReportLin
         yield ReportLine(
             f"  {rewrite.index:>3}  {rewrite.rule}{_nodes(rewrite)}  {duration(rewrite.time_ns)}", HEADING
         )
-        yield wrapped(f"       {sanitize(rewrite.message)}")
+        yield wrapped(f"       {rewrite.message}")
         effect = rewrites.effect(rewrite.rule)
         if effect is not None:
             yield wrapped(f"       {effect.words()}", QUIET)
         for text in _cost_change(rewrites, rewrite, LONGEST):
             yield wrapped(f"       {text}", QUIET)
         for text in rewrite.loop_variables[:4]:
-            yield wrapped(f"       {sanitize(text)}", QUIET)
+            yield wrapped(f"       {text}", QUIET)
     if not listed and rewrites.applications:
         yield ReportLine("  nothing of that was done", WARNING)
     if view.rule is None and view.scan is None:
@@ -253,7 +253,7 @@ def _cost_change(rewrites: RewritesRecord, entry: RewriteRecord, longest: int | 
         difference = getattr(entry.difference, kind)
         if difference != "0" and (longest is None or getattr(after, kind, None) is None):
             sign = "" if difference.startswith("-") else "+"
-            yield f"{what}: {sign}{shortened(sanitize(difference), longest)}"
+            yield f"{what}: {sign}{shortened(difference, longest)}"
 
 
 def shortened(text: str, longest: int | None) -> str:
@@ -284,7 +284,7 @@ def _refused(rewrites: RewritesRecord) -> Iterator[ReportLine]:
         yield ReportLine("  refused", QUIET)
     for rule, count in sorted(counts.items()):
         where = "place" if count == 1 else "places"
-        yield wrapped(f"       {sanitize(rule)}: at {count} {where}  (--why-not {sanitize(rule)})")
+        yield wrapped(f"       {rule}: at {count} {where}  (--why-not {rule})")
 
 
 def refusals_of(rewrites: RewritesRecord, scan: str | None) -> list[RefusalRecord]:
@@ -306,10 +306,10 @@ def why_not_lines(rewrites: RewritesRecord, view: RewritesOptions) -> Iterator[R
     elif found:
         yield ReportLine(f"  {view.why_not} was not applied:", QUIET)
     for refusal in found:
-        place = f" ({sanitize(refusal.source)})" if refusal.source else ""
-        inside = f" in the step of `{sanitize(refusal.loop)}`" if refusal.loop else ""
-        yield wrapped(f"  {sanitize(refusal.node)}{inside}{place}", HEADING)
-        yield wrapped(f"       {sanitize(refusal.why)}")
+        place = f" ({refusal.source})" if refusal.source else ""
+        inside = f" in the step of `{refusal.loop}`" if refusal.loop else ""
+        yield wrapped(f"  {refusal.node}{inside}{place}", HEADING)
+        yield wrapped(f"       {refusal.why}")
     if not found:
         yield ReportLine(
             f"  {view.why_not} was nowhere refused: there was nothing that it is meant for", QUIET
@@ -323,7 +323,7 @@ def step_lines(
     spent = duration(entry.time_ns)
     heading = f"  {entry.index}  {entry.rule}{_nodes(entry)}  {spent}  ({entry.phase}, {entry.where})"
     yield wrapped(heading, HEADING)
-    yield wrapped(f"     {sanitize(entry.message)}")
+    yield wrapped(f"     {entry.message}")
     effect = rewrites.effect(entry.rule)
     if effect is not None:
         yield wrapped(f"     {effect.words()}", QUIET)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from scanviz.profiler.report.text import QUIET, TITLE, ReportLine, clipped, table_lines, wrapped
 from scanviz.profiler.report.units import duration, quantity, share
 from scanviz.record.model import ProfileRecord
-from scanviz.record.plain_text import sanitize
 from scanviz.record.summary.roofline import Bounded, known_limits, worth_showing
 
 BEYOND = "  more than 100 %: the limit of memory is that of copying, and reading alone is faster"
@@ -29,10 +28,10 @@ def roofline_lines(record: ProfileRecord, width: int, top: int) -> list[ReportLi
 
 
 def _row(bounded: Bounded, width: int) -> list[str]:
-    where = "–" if bounded.loop is None else sanitize(bounded.loop.name)
+    where = "–" if bounded.loop is None else bounded.loop.name
     bound, operation = bounded.bound, bounded.operation
     times = [duration(operation.typical_ns), duration(bound.least_ns)]
-    name = clipped(f"  {sanitize(operation.label)}", max(16, width // 2 - 14))
+    name = clipped(f"  {operation.label}", max(16, width // 2 - 14))
     return [name, clipped(where, 20), *times, share(bound.reached, 1.0), bound.kind]
 
 

@@ -9,7 +9,6 @@ from scanviz.profiler.report.units import counted, duration, quantity, share
 from scanviz.record.measures import columns
 from scanviz.record.model import ProfileRecord
 from scanviz.record.operations import OperationRecord
-from scanviz.record.plain_text import sanitize
 from scanviz.record.summary.run_breakdown import RunPart, overhead_ns, run_time_ns
 from scanviz.record.summary.totals import (
     PROFILER_OVERHEAD,
@@ -66,7 +65,7 @@ def outside_lines(record: ProfileRecord, parts: Sequence[RunPart], width: int, t
         cells = [duration(part.own_ns), share(part.own_ns, whole)]
         values = [(one.value(operation) if operation is not None else None, one.unit) for one in rates]
         cells += ["–" if value is None else quantity(value, unit) for value, unit in values]
-        rows.append([clipped(f"  {sanitize(part.label)}", room), *cells])
+        rows.append([clipped(f"  {part.label}", room), *cells])
     listed = [ReportLine(""), *table_lines(rows, 1, width, ["line", *map(_origin, shown)])]
     if len(found) > len(shown):
         rest = took - sum(part.own_ns for part in shown)
@@ -87,11 +86,11 @@ def _operations(record: ProfileRecord) -> dict[tuple[int | None, int | None], Op
 
 def _origin(part: RunPart) -> str:
     """Return the line of an operation with its text, or with the loop that it was moved out of."""
-    place = sanitize(str(part.source or ""))
-    text = sanitize(part.source.text) if part.source is not None else ""
+    place = str(part.source or "")
+    text = part.source.text if part.source is not None else ""
     if part.moved_from:
-        by = f" by {sanitize(part.rule)}" if part.rule and part.rule != "gradient" else ""
-        text = f"out of {sanitize(part.moved_from)}{by}"
+        by = f" by {part.rule}" if part.rule and part.rule != "gradient" else ""
+        text = f"out of {part.moved_from}{by}"
     return f"{place}  {text}".strip()
 
 
@@ -106,7 +105,7 @@ def gone_lines(record: ProfileRecord, parts: Sequence[RunPart]) -> list[ReportLi
 
 def _gone(loop: RemovedScan) -> str:
     took = f", {duration(loop.total_ns)}" if loop.total_ns else ""
-    return f"{sanitize(loop.words())}{took}"
+    return f"{loop.words()}{took}"
 
 
 def by_line_lines(parts: Sequence[RunPart], width: int, top: int) -> list[ReportLine]:
@@ -121,7 +120,7 @@ def by_line_lines(parts: Sequence[RunPart], width: int, top: int) -> list[Report
     heads = ["  by line", "time", OF_RUN, "in loops", "outside", *(["gradient"] if several else [])]
     rows = [heads]
     for row in shown:
-        rows.append([f"  {sanitize(str(row.source))}", *_cells(row, whole)][: len(heads)])
+        rows.append([f"  {row.source}", *_cells(row, whole)][: len(heads)])
     if more:
         rows.append([f"  {counted(len(found) - count, 'more line')}", duration(more), share(more, whole)])
     rows.append(["  no line", duration(rest.total_ns), share(rest.total_ns, whole)])

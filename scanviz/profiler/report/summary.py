@@ -107,7 +107,7 @@ def _head(record: ProfileRecord, parts: Sequence[RunPart]) -> ReportLine:
         sanitize(" ".join([record.script, *record.arguments]).strip() or "The profile"), LONGEST_CALL
     )
     text = f"{called} took {duration(whole or record.wall_ns)}"
-    ended = sanitize(record.outcome.in_short)
+    ended = record.outcome.in_short
     text += f", {ended}" if ended else ""
     rows = [row for row in totals(parts) if row.total_ns >= LEAST * whole > 0]
     if rows and (record.functions or record.building):
@@ -134,9 +134,9 @@ def _line_table(record: ProfileRecord, parts: Sequence[RunPart], width: int, mos
         key = line.loop
         loop = loops.get(key) if key is not None else None
         step = duration(line.spent_in(key) / loop.steps) if loop is not None and loop.steps else "–"
-        name = sanitize(titles[loop.key]) if loop is not None else "–"
+        name = titles[loop.key] if loop is not None else "–"
         cells = [clipped(name, 20), share(line.total_ns, whole), duration(line.total_ns), step]
-        rows.append([f"  {sanitize(str(line.source))}", *cells])
+        rows.append([f"  {line.source}", *cells])
     return table_lines(rows, 2, width, ["", *(line.source.text for line in found[:most])])
 
 

@@ -6,7 +6,6 @@ from scanviz.profiler.report.text import HOT, ReportLine, wrapped
 from scanviz.profiler.report.units import amount, counted, duration, share
 from scanviz.record.loops import LoopRecord
 from scanviz.record.operations import SideRecord
-from scanviz.record.plain_text import sanitize
 from scanviz.record.summary.slow_steps import (
     HEAVY,
     in_other_code,
@@ -41,7 +40,7 @@ def tail_lines(loop: LoopRecord) -> list[ReportLine]:
         )
     sides = [_side(loop, side) for side in rare_sides(loop)]
     if found and not sides:
-        found.append(wrapped(f"  slow: {sanitize(slow_in_words(loop, slow))}"))
+        found.append(wrapped(f"  slow: {slow_in_words(loop, slow)}"))
     elif not found and other_code_ns(loop) > HEAVY * loop.total_ns:
         found.append(wrapped(f"  slow: {in_other_code(loop)}"))
     return [*found, *sides]
@@ -66,11 +65,11 @@ def _side(loop: LoopRecord, side: SideRecord) -> ReportLine:
     operations = loop.operations
     label = operations[side.operation].label if side.operation < len(operations) else "ifelse"
     when = f"once in {amount(side.every)} steps" if side.every else f"in {counted(side.taken, 'step')}"
-    text = f"  slow: the {side.side} side of {sanitize(label)}, taken {when}"
+    text = f"  slow: the {side.side} side of {label}, taken {when}"
     text += f", takes {share(side.total_ns, worked_ns(loop))} of the work ({duration(side.typical_ns)} each)"
     hottest = max(side.operations, key=lambda operation: operation.typical_ns, default=None)
     if hottest is not None and hottest.samples:
         source = hottest.source
-        line = "" if source is None else f", {sanitize(str(source))}  {sanitize(source.text)}"
-        text += f": {share(hottest.typical_ns, side.typical_ns)} of it {sanitize(hottest.label)}{line}"
+        line = "" if source is None else f", {source}  {source.text}"
+        text += f": {share(hottest.typical_ns, side.typical_ns)} of it {hottest.label}{line}"
     return wrapped(text, HOT)

@@ -124,7 +124,7 @@ def _forward(
     """Return the step of the forward loop that a backward step belongs to."""
     for other in record.traces:
         if other.loop == loop.gradient_of and other.run == trace.run and step < other.total_steps:
-            name = sanitize(titles[other.loop])
+            name = titles[other.loop]
             return f", back over step {amount(other.total_steps - 1 - step)} of {name}"
     return ""
 
@@ -140,7 +140,7 @@ def _trace_lines(
     kept = counted(trace.total_steps, "step")
     asked = "asked" in trace.reasons
     shown = "computed again" if asked else f"values kept of {amount(len(trace.steps))}"
-    head = f"{sanitize(titles[loop.key])} · run {trace.run} · {kept}, {shown}"
+    head = f"{titles[loop.key]} · run {trace.run} · {kept}, {shown}"
     lines = [wrapped(head, TITLE)]
     bad = {what: first_bad(trace, what) for what in _WORDS}
     lines += [_bad_line(what, found) for what, found in bad.items() if found is not None]
@@ -167,17 +167,17 @@ def _trace_lines(
 
 def _bad_line(what: str, found: FirstBad) -> ReportLine:
     source = found.variable.source
-    where = f" ({sanitize(str(source))}: {sanitize(source.text)})" if source is not None else ""
+    where = f" ({source}: {source.text})" if source is not None else ""
     came = "came in" if found.given else "in"
     return wrapped(
-        f"  first {_WORDS[what]}: step {amount(found.step)}, {came} {sanitize(found.variable.name)}{where}",
+        f"  first {_WORDS[what]}: step {amount(found.step)}, {came} {found.variable.name}{where}",
         HOT,
     )
 
 
 def _blame_line(link: BlameLink) -> ReportLine:
-    source = f" ({sanitize(str(link.source))})" if link.source is not None else ""
-    return wrapped(f"    ← {sanitize(link.words)}{source}")
+    source = f" ({link.source})" if link.source is not None else ""
+    return wrapped(f"    ← {link.words}{source}")
 
 
 def _place_of(trace: TraceRecord, step: int | None, events: list[int]) -> tuple[int, str]:
@@ -192,7 +192,7 @@ def _variables(trace: TraceRecord, place: int, width: int) -> list[ReportLine]:
     rows = [["variable", "type", "min", "max", "mean", "NaN", "inf"]]
     for variable in trace.variables:
         low, high, mean, nan, infinite = variable.statistics[place].tolist()
-        kind = f"{sanitize(variable.dtype)}[{','.join(map(str, variable.shape))}]"
+        kind = f"{variable.dtype}[{','.join(map(str, variable.shape))}]"
         cells = [number(low), number(high), number(mean), _count(nan), _count(infinite)]
         rows.append([_called(variable), kind, *cells])
     heading, *lines = table(rows, 2, width - 2)

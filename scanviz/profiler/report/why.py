@@ -94,13 +94,13 @@ def _chain(
 ) -> Iterator[ReportLine]:
     """Return a node, its rule and its origins down to the user's line, without nodes shown before."""
     shown.add(origin.name)
-    made = f"made by {sanitize(origin.rule)}" if origin.rule else "written"
-    at = f" at {sanitize(origin.source)}" if origin.source and not origin.rule else ""
+    made = f"made by {origin.rule}" if origin.rule else "written"
+    at = f" at {origin.source}" if origin.source and not origin.rule else ""
     style = HEADING if indent == "  " else ""
-    yield wrapped(f"{indent}{sanitize(origin.name)} = {sanitize(origin.op)}  {made}{at}", style)
+    yield wrapped(f"{indent}{origin.name} = {origin.op}  {made}{at}", style)
     parents = [known[name] for name in origin.parents if name in known and name != origin.name]
     if not parents and origin.rule and origin.source:
-        yield ReportLine(f"{indent}  for the line {sanitize(origin.source)}", QUIET)
+        yield ReportLine(f"{indent}  for the line {origin.source}", QUIET)
     for parent in parents if len(indent) < 2 * DEEPEST else ():
         if parent.name not in shown:
             yield from _chain(parent, known, indent + "  ", shown)

@@ -245,6 +245,3 @@ class ObservedCalls:
             self.sampler.took(elapsed, perf_counter_ns() - entered - elapsed)
         own.ns += perf_counter_ns() - ended + begun - entered
         return results
-
-
-__all__ = ["ObservedCalls"]

@@ -234,6 +234,3 @@ class BranchTaken:
         """Count a taking of a side; return the side if this taking is timed, else None."""
         found, (one, other) = self.sides[side], self.sides
         return found if found.take(one.taken + other.taken) else None
-
-
-__all__ = ["BranchTaken", "CompiledFunction", "Run", "SideTaken", "StepSeries", "together"]

@@ -159,4 +159,3 @@ class Weighing:
 
 
 Weigh = Callable[[int, Sequence[Any], int], None]
-__all__ = ["BRANCHES_WEIGHED", "Ledger", "ProgramBytes", "Weigh", "Weighing", "owner"]

@@ -17,5 +17,3 @@ class ProbeLevel(IntEnum):
 RUNS, VALUES = ProbeLevel.RUNS, ProbeLevel.VALUES
 # by the detail of an observer
 LEVELS = {"steps": ProbeLevel.STEPS, "ops": ProbeLevel.OPERATIONS, "values": ProbeLevel.VALUES}
-
-__all__ = ["LEVELS", "RUNS", "VALUES", "ProbeLevel"]

@@ -165,5 +165,3 @@ def notify_begun() -> int:
 
 
 BEFORE_BUILDING.append(notify_begun)
-
-__all__ = ["THREADS", "Aside", "ObserverOverhead", "notify_all", "notify_begun"]

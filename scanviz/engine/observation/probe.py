@@ -381,6 +381,3 @@ def note_overhead_ns() -> int:
             probe.ran(0, steps, 0, perf_counter_ns() - before - own.ns + held)
         found.append(perf_counter_ns() - begun)
     return min(found) // NOTES
-
-
-__all__ = ["CALL_NUMBERS", "Probe", "note_overhead_ns"]

@@ -280,6 +280,3 @@ def scheduled(
             if first < end:
                 yield part.variant, first, end
             first = end
-
-
-__all__ = ["CallSampler", "Part", "StepSampler", "Variant", "scheduled"]

@@ -210,6 +210,3 @@ def apportioned(weights: Sequence[float], whole: float) -> tuple[float, ...]:
     most = max(range(len(weights)), key=weights.__getitem__)
     shares[most] += grains - sum(shares)
     return tuple(share * GRAIN for share in shares)
-
-
-__all__ = ["Division", "apportioned", "divided"]

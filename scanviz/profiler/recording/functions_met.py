@@ -251,6 +251,3 @@ class FunctionsMet:
                         function.plans.costs = written.costs
                     return
             self.left_out += 1
-
-
-__all__ = ["FunctionsMet"]

@@ -91,6 +91,3 @@ def best_ns(action: Callable[[], Any], for_ns: int, clock: Callable[[], int] = t
         found, attempts = min(found, max(1, after - before) / repeats), attempts + 1
         if attempts >= 2 and after - begun >= for_ns:
             return found
-
-
-__all__ = ["best_ns", "measured_limits"]

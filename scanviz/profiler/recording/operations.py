@@ -398,6 +398,3 @@ def _median_over(times: Iterable[tuple[float, int]]) -> float:
 
 def _cold(steps: int) -> int:
     return min(COLD, steps // 2) if steps >= COLD else 0
-
-
-__all__ = ["COLD", "OperationTally", "StepTally"]

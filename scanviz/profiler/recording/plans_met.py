@@ -135,6 +135,3 @@ def _numbers(done: Work | None) -> dict[str, float]:
         return {}
     numbers = {"bytes": done.bytes, "flops": done.flops, "product_flops": done.product_flops}
     return {name: float(number) for name, number in numbers.items() if number}
-
-
-__all__ = ["PlansMet", "with_work", "work_of_function"]

@@ -140,6 +140,3 @@ def used(cpu_ns: float, switches: int | None, faults: int | None = None) -> dict
     if faults is not None:
         found |= {"page_faults": float(faults)}
     return found
-
-
-__all__ = ["ProcessorTally", "Read", "Usage", "more", "process_usage", "thread_usage", "used"]

@@ -375,6 +375,3 @@ class Recorder(Observer):
 
 def _renamed(record: FunctionRecord, name: str) -> FunctionRecord:
     return replace(record, name=name)
-
-
-__all__ = ["DEFAULT_BYTES", "Recorder"]

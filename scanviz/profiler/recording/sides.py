@@ -80,6 +80,3 @@ class SidesTaken:
                 taken = [side for side in found if side is not None]
                 both = sum(side.taken for side in taken)
                 yield from (side_record(side, index, both) for side in taken)
-
-
-__all__ = ["SidesTaken"]

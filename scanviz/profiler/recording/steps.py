@@ -306,6 +306,3 @@ class StepTimes:
 
 def _covers(series: StepSeries) -> Samples:
     return np.ones(len(series.interval_ns), np.int64) if series.covers is None else series.covers
-
-
-__all__ = ["DETAIL_BYTES", "StepTimes"]

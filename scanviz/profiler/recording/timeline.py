@@ -134,6 +134,3 @@ class Timeline:
         others = [times for times in self._threads.values() if times is not self._own]
         beside_ns = sum(times.whole_ns(now) for times in others)
         return ThreadTimesRecord(self._own.whole_ns(now), beside_ns, len(others), self.recording_ns)
-
-
-__all__ = ["Timeline"]

@@ -13,7 +13,7 @@ from scanviz.profiler.report.gradients import gradient_lines
 from scanviz.profiler.report.loops import function_lines, loop_lines, other_loop_lines
 from scanviz.profiler.report.roofline import roofline_lines
 from scanviz.profiler.report.run_tables import by_line_lines, gone_lines, outside_lines, whole_lines
-from scanviz.profiler.report.summary import render_summary
+from scanviz.profiler.report.summary import footnotes, render_summary
 from scanviz.profiler.report.text import (
     HEADING,
     HOT,
@@ -28,11 +28,9 @@ from scanviz.profiler.report.text import (
     wrapped,
 )
 from scanviz.profiler.report.units import amount, counted, duration
-from scanviz.profiler.report.values import TWICE
 from scanviz.record.model import LoopRecord, ProfileRecord
 from scanviz.record.names import loop_titles, loops_called, not_one_loop
 from scanviz.record.plain_text import write_text
-from scanviz.record.processor import beyond_the_clock, off_cpu
 from scanviz.record.summary.run_breakdown import OperationTimes, parts_of, run_time_ns
 from scanviz.record.summary.verdict import VerdictSentence, verdict
 
@@ -223,28 +221,13 @@ def _one_scan(record: ProfileRecord, width: int, top: int, name: str) -> list[Re
 def _footer(record: ProfileRecord) -> list[ReportLine]:
     if not record.functions:
         return []
-    lines: list[ReportLine] = []
-    if busy := off_cpu(record):
-        lines.append(wrapped(f"the run was {busy}: wall time overstates the work", QUIET))
-    if beside := beyond_the_clock(record):
-        lines.append(wrapped(beside, QUIET))
+    notes = footnotes(record)
     if record.detail == "ops":
-        lines.append(wrapped("every operation of every step was timed: loops ran slower than alone", QUIET))
-    if record.detail == "values":
-        lines.append(wrapped(f"{TWICE} (scanviz report FILE --values shows them)", QUIET))
-    unplanned = [
-        function for function in record.functions if function.calls and function.backend == UNPLANNED
-    ]
+        notes.append("every operation of every step was timed: loops ran slower than alone")
+    unplanned = sum(function.calls > 0 and function.backend == UNPLANNED for function in record.functions)
     if unplanned:
-        lines.append(
-            wrapped(
-                f"{counted(len(unplanned), 'function')} ran on the {UNPLANNED} tier, which makes no plan of shapes and memory:"
-                " operations there have no bytes, rates or limits, and calls no peak memory",
-                QUIET,
-            )
+        notes.append(
+            f"{counted(unplanned, 'function')} ran on the {UNPLANNED} tier, which makes no plan of shapes and memory:"
+            " operations there have no bytes, rates or limits, and calls no peak memory"
         )
-    if record.left_out:
-        lines.append(
-            wrapped(f"{record.left_out} functions or loops beyond the size limit: totals at most", QUIET)
-        )
-    return lines
+    return [wrapped(note, QUIET) for note in notes]

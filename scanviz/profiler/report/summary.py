@@ -141,19 +141,24 @@ def _line_table(record: ProfileRecord, parts: Sequence[RunPart], width: int, mos
 
 
 def _footnotes(record: ProfileRecord, parts: Sequence[RunPart]) -> list[ReportLine]:
-    """Return the limits of the figures: profiler overhead, a busy machine, threads, merged profiles."""
-    notes = []
-    if spent := overhead_ns(parts):
-        notes.append(f"profiler overhead of {duration(spent)} is in none of these figures")
-    if busy := off_cpu(record):
-        notes.append(f"the run was {busy}")
-    if beside := beyond_the_clock(record):
-        notes.append(beside)
+    """Return the limits of the figures as one paragraph."""
+    spent, notes = overhead_ns(parts), footnotes(record)
     if record.origins:
         notes.append(f"merged from {counted(len(record.origins), 'profile')}")
-    if record.detail == "values":
-        notes.append(TWICE)
-    if record.left_out:
-        notes.append(f"{counted(record.left_out, 'function or loop')} beyond the size limit: only totals")
+    if spent:
+        notes.insert(0, f"profiler overhead of {duration(spent)} is in none of these figures")
     text = "; ".join(notes)
     return [wrapped(f"{text[0].upper()}{text[1:]}.", QUIET)] if notes else []
+
+
+def footnotes(record: ProfileRecord) -> list[str]:
+    """Return the limits of the figures of every report: a busy machine, threads, a second computation, the size limit."""
+    busy = off_cpu(record)
+    left_out = counted(record.left_out, "function or loop")
+    notes = [
+        f"the run was {busy}: wall time overstates the work" if busy else "",
+        beyond_the_clock(record),
+        TWICE if record.detail == "values" else "",
+        f"{left_out} beyond the size limit: only totals" if record.left_out else "",
+    ]
+    return [note for note in notes if note]

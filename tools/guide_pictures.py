@@ -28,7 +28,7 @@ PICTURES = {  # by guide and the name of its program
     ("scan.md", "power.py"): {"graph-power.svg": ("--before", "--unrolled", "3")},
     ("pictures.md", "rnn.py"): {
         "graph-loop.svg": ("--scan", "rnn"),
-        "graph-unrolled.svg": ("--before", "--unrolled", "3"),
+        "graph-unrolled.svg": ("--before", "--unrolled", "2"),
         "graph-diff.svg": ("--diff", "PushOutSeqScan"),
         "graph-mappings.svg": ("--mappings", "--scan", "rnn"),
     },

@@ -34,24 +34,10 @@ _FUNCTIONS = {
 _FUNCTIONS |= {
     name: name
     for name in (
-        *(
-            "copysign",
-            "floor",
-            "ceil",
-            "sqrt",
-            "cbrt",
-            "hypot",
-            "exp",
-            "exp2",
-            "expm1",
-            "log",
-            "log2",
-            "log10",
-            "log1p",
-        ),
-        *("sin", "cos", "tan", "sinh", "cosh", "tanh", "erf", "erfc", "erfinv"),
+        "copysign", "floor", "ceil", "sqrt", "cbrt", "hypot", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos",
+        "tan", "sinh", "cosh", "tanh", "erf", "erfc", "erfinv",
     )
-}
+}  # fmt: skip
 # computed in unsigned integers, whose overflow C++ defines
 _WRAPS = frozenset({"add", "subtract", "multiply", "shift_left"})
 

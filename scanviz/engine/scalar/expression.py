@@ -8,6 +8,7 @@ function because ``==`` compares expressions.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from typing import NamedTuple
 
 from scanviz.engine.errors import InternalError
 from scanviz.engine.scalar.primitives import PRIMITIVES
@@ -114,13 +115,11 @@ class Expression:
 Operand = Expression | float
 
 
-class Repetition:
+class Repetition(NamedTuple):
     """Names of a loop's carried values, and its most steps; inputs are initial values, the condition, new values."""
 
-    __slots__ = ("limit", "names")
-
-    def __init__(self, names: tuple[str, ...], limit: int) -> None:
-        self.names, self.limit = names, limit
+    names: tuple[str, ...]
+    limit: int
 
     def __repr__(self) -> str:
         return f"{', '.join(self.names)}; {self.limit}"

@@ -7,7 +7,7 @@ float16 too; nothing is contracted to a fused multiply-add.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from scanviz.engine.graph.types import BOOLEAN, FLOATS, SIGNED, UNSIGNED
 
@@ -20,7 +20,7 @@ KINDS: dict[str, Kind] = {
 }
 
 
-class Primitive:
+class Primitive(NamedTuple):
     """An operation of the language.
 
     Attributes
@@ -39,13 +39,12 @@ class Primitive:
         Whether its result is the only right one; an elementary function may differ in the last places.
     """
 
-    __slots__ = ("arity", "exact", "kinds", "meaning", "name", "tests")
-
-    def __init__(
-        self, name: str, arity: int, kinds: str, meaning: str, tests: bool = False, exact: bool = True
-    ) -> None:
-        self.name, self.arity, self.kinds, self.meaning = name, arity, kinds, meaning
-        self.tests, self.exact = tests, exact
+    name: str
+    arity: int
+    kinds: str
+    meaning: str
+    tests: bool = False
+    exact: bool = True
 
 
 def _functions(names: str, meaning: str, arity: int = 1) -> list[Primitive]:

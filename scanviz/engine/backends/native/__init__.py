@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from scanviz.engine.backends.base import RUNS, Availability, Support
 from scanviz.engine.backends.native.cache.llvm import REINSTALL
 from scanviz.engine.backends.numpy import LIBRARY as NUMPY
-from scanviz.engine.backends.numpy import AlignedNumpy
 from scanviz.engine.backends.tier_policy import TierPolicy
 from scanviz.engine.backends.whole_function import WholeFunctionExecutable
 from scanviz.engine.errors import BackendError
@@ -27,7 +26,7 @@ def _loop(*given: Any) -> SpecialisedLoop:
     return NativeRunner(*given)
 
 
-LIBRARY = NUMPY._replace(tier=NUMPY.tier._replace(name="native", module=AlignedNumpy()), loops=_loop)
+LIBRARY = NUMPY._replace(tier=NUMPY.tier._replace(name="native"), loops=_loop)
 
 
 class NativeBackend:

@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scanviz.engine.backends.numpy import elementwise  # noqa: F401  # rows of source; the table has others when it is asked
+from scanviz.engine.backends.numpy.added_to_zeros import added_to_zeros
 from scanviz.engine.backends.numpy.emit import EMITS, statements
-from scanviz.engine.backends.numpy.long_results import long_statements
 from scanviz.engine.backends.source.emitter import Library
 from scanviz.engine.backends.source.executable import SourceExecutable
 from scanviz.engine.program.instructions import Program, is_scalar
 from scanviz.engine.program.verify import verify_program
-from scanviz.engine.runtime.array_module import ArrayModule
 from scanviz.engine.runtime.buffer_pool import LONG, AlignedArrays
 from scanviz.engine.runtime.specialised import Tier
 
@@ -26,8 +25,8 @@ if TYPE_CHECKING:
     from scanviz.engine.runtime.interpreter import Interpreter
 
 
-class NumpyModule(ArrayModule):
-    """NumPy with scalars for single numbers, which are faster than 0-d arrays."""
+class NumpyModule(AlignedArrays):
+    """NumPy with scalars for single numbers, which are faster than 0-d arrays, and long arrays in reused memory."""
 
     __slots__ = ()
 
@@ -37,22 +36,12 @@ class NumpyModule(ArrayModule):
 
     def copy(self, value: Any) -> Any:
         """Return a copy of an array, or a scalar."""
-        return value.copy()
+        return super().copy(value) if value.nbytes >= LONG else value.copy()
 
     def constant(self, program: Program, number: int) -> Any:
         """Return a constant, a single number as a scalar."""
         value = program.constants[number]
         return value[()] if is_scalar(program, number) else value
-
-
-class AlignedNumpy(AlignedArrays, NumpyModule):
-    """NumPy with long arrays aligned for machine code, in reused memory."""
-
-    __slots__ = ()
-
-    def copy(self, value: Any) -> Any:
-        """Return a copy of an array, or a scalar."""
-        return super().copy(value) if value.nbytes >= LONG else value.copy()
 
 
 def _interpreted(program: Program) -> Interpreter:
@@ -64,9 +53,9 @@ def _interpreted(program: Program) -> Interpreter:
 
 
 LIBRARY = Library(
-    Tier("numpy", EMITS, AlignedNumpy(), _interpreted),
+    Tier("numpy", EMITS, NumpyModule(), _interpreted),
     statements,
-    long_statements=long_statements,
+    in_place=added_to_zeros,
 )
 
 

@@ -83,7 +83,7 @@ def _reshape(emitter: Emitter, instruction: Instruction, inputs: Sequence[str], 
 
 
 def _alloc(emitter: Emitter, instruction: Instruction, inputs: Sequence[str], out: str | None) -> str:
-    if out is None and _is_zeros(emitter.program, instruction):
+    if out is None and is_zeros(emitter.program, instruction):
         dtype = emitter.bind(np.dtype(dtype_of(emitter.program, instruction.outputs[0])), "dtype")
         return f"{emitter.bind(np.zeros, 'zeros')}({tuple_text(inputs[1:])}, {dtype})"
     if out is None:
@@ -92,7 +92,7 @@ def _alloc(emitter: Emitter, instruction: Instruction, inputs: Sequence[str], ou
     return f"{emitter.bind(np.copyto, 'copyto')}({out}, {emitter.operand(instruction.inputs[0])})"
 
 
-def _is_zeros(program: Program, instruction: Instruction) -> bool:
+def is_zeros(program: Program, instruction: Instruction) -> bool:
     """Return whether a new array is filled with zeros, in sizes of other arrays."""
     value, *sizes = instruction.inputs
     known = program.constants.get(value)

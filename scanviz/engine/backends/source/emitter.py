@@ -160,22 +160,9 @@ def _identifier(hint: str) -> str:
 
 
 _RESERVED = {
-    "t",
-    "first",
-    "last",
-    "probe",
-    "record",
-    "clock",
-    "range",
-    "zip",
-    "arena",
-    "counted",
-    "ticks",
-    "failed",
-    "error",
-    "Exception",
+    "t", "first", "last", "probe", "record", "clock", "range", "zip", "arena", "counted", "ticks", "failed", "error", "Exception",
     "inputs",
-}
+}  # fmt: skip
 
 
 def _readable(name: str) -> str:
@@ -204,15 +191,15 @@ class Library(NamedTuple):
         result goes to.
     loops : callable
         ``loops(loop, runners, tier, write)`` returns a loop's runner.
-    long_statements : callable or None
-        ``long_statements(emitter, instruction, over)`` gives the lines of an instruction outside of loops whose result may be long,
-        None for any other instruction; ``over`` names the array that the instruction changes in place.
+    in_place : callable or None
+        ``in_place(emitter, instruction, over)`` gives the lines of an instruction outside of loops that changes an array in place,
+        None if ``statements`` gives them; ``over`` names the array.
     """
 
     tier: Tier
     statements: Statements
     loops: Callable[..., SpecialisedLoop] = SpecialisedLoop
-    long_statements: Callable[[Emitter, Instruction, str | None], list[str] | None] | None = None
+    in_place: Callable[[Emitter, Instruction, str], list[str] | None] | None = None
 
     def emitter(self, program: Program) -> Emitter:
         """Return the names for the source of a program."""

@@ -106,8 +106,8 @@ class FlatProgram:
     def _statements(self, emitter: Emitter, index: int, instruction: AnyInstruction) -> list[str]:
         if isinstance(instruction, Instruction):
             over = self._written_over(emitter, instruction)
-            long = self.library.long_statements
-            found = None if long is None else long(emitter, instruction, over)
+            special = self.library.in_place
+            found = None if special is None or over is None else special(emitter, instruction, over)
             return self.library.statements(emitter, instruction, over) if found is None else found
         hint = "loop_" + instruction.name if isinstance(instruction, LoopInstruction) else "branch"
         return [emitter.call_statement(instruction, self.runners[index], hint)]
@@ -126,16 +126,14 @@ class FlatProgram:
             return self._run_weighed(inputs, probe, probe.ledger, sampled)
         if not sampled or probe is None or not probe.times_operations:
             return self._results(self._plain, inputs, probe, None, None)
-        code, stamps = self._others.get("timed") or self._made("timed", probe), _no_times()
-        record = probe.own.without(stamps.append) if self.runners else stamps.append
-        results = self._results(code, inputs, probe, record, None)
-        probe.stamps = stamps
+        results, probe.stamps = self.run_timed(inputs, probe)
         return results
 
     def run_timed(self, inputs: Sequence[Any], probe: Probe) -> tuple[list[Any], array[int]]:
         """Return the outputs and the stamps around instructions, without observer overhead."""
         code, stamps = self._others.get("timed") or self._made("timed", probe), _no_times()
-        return self._results(code, inputs, probe, probe.own.without(stamps.append), None), stamps
+        record = probe.own.without(stamps.append) if self.runners else stamps.append
+        return self._results(code, inputs, probe, record, None), stamps
 
     def _run_weighed(self, inputs: Sequence[Any], probe: Probe, ledger: Ledger, sampled: bool) -> list[Any]:
         """Return the outputs, counting live memory in a ledger; counting is not charged to the program."""

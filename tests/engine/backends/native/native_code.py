@@ -26,8 +26,7 @@ def run(block, arrays, lanes):
         for k, value in enumerate(formulas.write(code, block, given)):
             code.store(code.splat(value, lanes), address(len(arrays) + k, results[k]))
     code.line("ret i64 0")
-    names = ("i64 %first", "i64 %last", "ptr %addresses", "ptr %numbers")
-    machine = jit.compiled(jit.module_text(code, names))
+    machine = jit.compiled(jit.module_text(code))
     table = (ctypes.c_void_p * len(places))(*(array.ctypes.data for array in [*arrays, *results]))
     machine.function(0, 0, ctypes.addressof(table), None)
     return results

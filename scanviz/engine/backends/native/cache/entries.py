@@ -14,7 +14,6 @@ import hashlib
 import os
 import re
 import stat
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -39,21 +38,19 @@ def key_of(*parts: str) -> str:
 
 def usual_folder() -> str | None:
     """Return the platform's cache folder; None if the user has no home."""
-    given = os.environ.get("XDG_CACHE_HOME", "")
-    base = given
-    if not os.path.isabs(given):
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    if not os.path.isabs(base):
         home = os.path.expanduser("~")
         if not os.path.isabs(home):  # a user without a home
             return None
-        mac = sys.platform == "darwin" and not given
-        base = os.path.join(home, "Library", "Caches") if mac else os.path.join(home, ".cache")
+        base = os.path.join(home, ".cache")
     return os.path.join(base, "scanviz", "native")
 
 
 def folder() -> str | None:
     """Return the cache folder (``config.native.cache``, or the platform's); None if caching is off."""
     asked = config.native.cache
-    if asked == "off" or not hasattr(os, "geteuid"):
+    if asked == "off":
         return None
     return usual_folder() if asked == "auto" else os.path.expanduser(asked)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ctypes
 import mmap
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,7 +18,7 @@ from scanviz.engine.errors import OutOfMemoryError, ScanvizValueError
 if TYPE_CHECKING:
     from scanviz.engine.backends.native.emit.ir import Code
 
-ENTRY = "scanviz_loop"
+ENTRY, ARGUMENTS = "scanviz_loop", "i64 %first, i64 %last, ptr %addresses, ptr %numbers"
 CODE_VERSION = "1"  # of the way from IR to object files: entries on disk of other versions are not read
 ROOM, ROOM_A_CHARACTER = 16_000_000, 200  # about the bytes that LLVM takes in any case, and per byte of text
 _FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)
@@ -40,25 +40,8 @@ class Processor(NamedTuple):
     vector_bytes: int
 
 
-class InstructionSet(NamedTuple):
-    """A level of the x86 instruction set.
-
-    Attributes
-    ----------
-    name : str
-        LLVM's name.
-    vector_bytes : int
-        The bytes of the widest registers.
-    needs : str, optional
-        The feature that a processor of the level has.
-    """
-
-    name: str
-    vector_bytes: int
-    needs: str | None
-
-
-LEVELS = {"baseline": InstructionSet("x86-64", 16, None), "avx2": InstructionSet("x86-64-v3", 32, "avx2")}
+# levels of the x86 instruction set
+LEVELS = {"baseline": Processor("x86-64", "", 16), "avx2": Processor("x86-64-v3", "", 32)}
 
 
 def target() -> Processor:
@@ -76,16 +59,16 @@ def target() -> Processor:
 def _target(wanted: str) -> Processor:
     host = llvm.binding()
     found = dict(host.get_host_cpu_features())
+    width = 64 if found.get("avx512f") else 32 if found.get("avx2") else 16
     if "x86" in host.get_default_triple() and wanted:
         level = LEVELS.get(wanted)
-        if level is None or not (level.needs is None or found.get(level.needs)):
+        if level is None or level.vector_bytes > width:
             raise ScanvizValueError(
                 "SCANVIZ_NATIVE_TARGET names no level of x86 that this processor has",
                 expected=" or ".join(LEVELS),
                 found=repr(wanted),
             )
-        return Processor(level.name, "", level.vector_bytes)
-    width = 64 if found.get("avx512f") else 32 if found.get("avx2") else 16
+        return level
     features = ",".join(f"{'+' if has else '-'}{name}" for name, has in sorted(found.items()))
     return Processor(host.get_host_cpu_name(), features, width)
 
@@ -114,15 +97,14 @@ def assembly_of(text: str) -> str:
     return llvm.assembly(text, where.name, where.features)
 
 
-def module_text(code: Code, arguments: Sequence[str]) -> str:
+def module_text(code: Code) -> str:
     """Return the IR of a module with one function."""
-    names = ", ".join(arguments)
     attributes = 'attributes #0 = { nounwind "prefer-vector-width"="512" "min-legal-vector-width"="512" }'
     return "\n".join(
         [
             *code.tables,
             *code.declared.values(),
-            f"define i64 @{ENTRY}({names}) #0 {{",
+            f"define i64 @{ENTRY}({ARGUMENTS}) #0 {{",
             "entry:",
             *code.lines,
             "}",

@@ -28,8 +28,6 @@ from scanviz.engine.program.instructions import AnyInstruction, LoopInstruction,
 from scanviz.engine.program.plan import Plan, Size
 from scanviz.engine.runtime.calling import FAILED
 
-ARGUMENTS = ("i64 %first", "i64 %last", "ptr %addresses", "ptr %numbers")
-
 
 class Shared:
     """State shared by all programs of one function.
@@ -62,11 +60,6 @@ class Shared:
         Those loops, in order.
     """
 
-    __slots__ = (
-        "addresses", "callouts", "code", "constants", "counted", "counts", "inside", "most_reported", "prepared", "programs",
-        "scratch", "sites", "written",
-    )  # fmt: skip
-
     def __init__(self, code: Code, counts: bool = False) -> None:
         self.code, self.scratch, self.counts = code, Scratch(), counts
         self.counted: list[RunCounter] = []
@@ -91,7 +84,7 @@ class Shared:
             lines.append(f"  {name}p = getelementptr i8, ptr %addresses, i64 {8 * k}")
             lines.append(f"  {name} = load ptr, ptr {name}p, align 8")
         self.code.lines[:0] = lines
-        return module_text(self.code, ARGUMENTS)
+        return module_text(self.code)
 
 
 class ProgramFrame:

@@ -59,7 +59,6 @@ class Code:
         self.memory = KnownMemory()
         self.block = "entry"
         self._count = 0
-        self._computed: dict[tuple[str, str, str], Value] = {}  # numbers and addresses of this block
 
     def name(self) -> str:
         """Return a new name."""
@@ -90,21 +89,19 @@ class Code:
         self.lines.append(f"{label}:")
         self.block = label
         self.memory.forget()
-        self._computed = {}
 
     def take_back(self, lines: int, block: str) -> None:
         """Remove the lines after the first ``lines``, back to that block."""
         del self.lines[lines:]
         self.block = block
         self.memory.forget()
-        self._computed = {}
 
     @contextmanager
     def storing_nothing(self) -> Iterator[None]:
         """Context of blocks that store nothing relevant: memory known before them is known after them."""
-        kept = self.memory.kept()
+        known = self.memory.values
         yield
-        self.memory.know_again(kept)
+        self.memory.values = known
 
     def jump(self, label: str) -> None:
         """Jump to a block."""
@@ -164,24 +161,13 @@ class Code:
             return second
         if _is_number(first) and _is_number(second):
             return _whole(int(first.text) + int(second.text))
-        return self._once("add nsw", first, second.text)
+        return self.op(f"add nsw i64 {first.text}, {second.text}", first.dtype)
 
     def times(self, first: Value, factor: int) -> Value:
         """Return a product of int64; one of constants is a constant."""
         if not factor or _is_number(first):
             return _whole(int(first.text) * factor if factor else 0)
-        return first if factor == 1 else self._once("mul nsw", first, str(factor))
-
-    def _once(self, what: str, first: Value, second: str) -> Value:
-        """Return an int64 or an address, computed once per block."""
-        key = what, first.text, second
-        if key not in self._computed:
-            if first.dtype == "address":
-                text = f"getelementptr i8, ptr {first.text}, i64 {second}"
-            else:
-                text = f"{what} i64 {first.text}, {second}"
-            self._computed[key] = self.op(text, first.dtype)
-        return self._computed[key]
+        return first if factor == 1 else self.op(f"mul nsw i64 {first.text}, {factor}", first.dtype)
 
     def along(self, offset: Value, number: Value, step: int) -> Value:
         """Return ``offset`` plus ``number`` steps."""
@@ -192,7 +178,7 @@ class Code:
         offset = _whole(offset) if isinstance(offset, int) else offset
         if offset.text == "0":
             return base
-        address = self._once("getelementptr", base, offset.text)
+        address = self.op(f"getelementptr i8, ptr {base.text}, i64 {offset.text}", "address")
         self.memory.further(address, base, int(offset.text) if _is_number(offset) else None)
         return address
 
@@ -327,17 +313,14 @@ class Code:
         self.branch(go, body, after)
         self.begin(body)
         given: list[Value] = []
-        yield self.hidden(self._unchanged(number)), carried, given
+        # a copy, so that LLVM does not move the freeze out of the loop
+        yield self.hidden(self.op(f"mul i64 {number.text}, 1", "int64")), carried, given
         further = self.add(number, step)
         phis = [(number, first, further), *zip(carried, initial, given, strict=True)]
         self.phis(place, before, phis)
         self.jump(head)
         self.begin(after)
         given[:] = carried
-
-    def _unchanged(self, number: Value) -> Value:
-        """Return a copy of a number, so that LLVM does not move the freeze out of the loop."""
-        return self.op(f"mul i64 {number.text}, 1", "int64")
 
     def hidden(self, number: Value) -> Value:
         """Hide the origin of an int64 from LLVM.

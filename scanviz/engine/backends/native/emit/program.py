@@ -54,7 +54,7 @@ class ProgramWriter(ProgramFrame):
             if self._is_idle(index):
                 continue
             if why_not(instruction, self.body) is not None:
-                self._refuse_callout(instruction)
+                self._may_call_out(instruction)
             for number in instruction.outputs:
                 known = self.places.shape(number) is not None
                 if not known and self.plan.places[number].location is not Where.NUMBER:
@@ -62,10 +62,14 @@ class ProgramWriter(ProgramFrame):
                         f"the shape of the result of `{instruction.op.name}` depends on values"
                     )
 
-    def _refuse_callout(self, instruction: AnyInstruction) -> None:
-        reason = why_no_callout(self, instruction)
-        if reason is not None:
-            raise NotWrittenError(reason)
+    def _may_call_out(self, instruction: AnyInstruction) -> None:
+        """Refuse an instruction that cannot be called out: its shapes must be known."""
+        if instruction.op.facts.effect:
+            raise NotWrittenError(f"`{instruction.op.name}` does something beside giving results")
+        for number in (*instruction.inputs, *instruction.outputs):
+            known = self.places.shape(number) is not None
+            if not known and self.plan.places[number].location is not Where.NUMBER:
+                raise NotWrittenError(f"the shape of an input of `{instruction.op.name}` depends on values")
 
     def write_groups(self) -> None:
         """Write all instructions."""
@@ -114,7 +118,7 @@ class ProgramWriter(ProgramFrame):
         except RunError:
             raise
         except NotWrittenError as refused:
-            self._refuse_callout(instruction)
+            self._may_call_out(instruction)
             call_out(self, instruction, str(refused))
 
     def _write(self, index: int, instruction: AnyInstruction) -> None:
@@ -136,7 +140,7 @@ class ProgramWriter(ProgramFrame):
         self, holds: Value, instruction: AnyInstruction, why: str, write: Callable[[], Sequence[Value]]
     ) -> None:
         """Write lines that run if a condition holds; otherwise call the instruction out."""
-        self._refuse_callout(instruction)
+        self._may_call_out(instruction)
         code, good, bad, after = self.code, self.code.label(), self.code.label(), self.code.label()
         numbers = [number for number in instruction.outputs if is_scalar(self.body, number)]
         with self.inside((*instruction.inputs, *(set(instruction.outputs) - set(numbers)))):
@@ -206,17 +210,6 @@ def refuse_many_callouts(shared: Shared) -> None:
     if A_CALL * len(usual) > shared.written + A_PROGRAM * shared.inside:
         reasons = ", ".join(dict.fromkeys(callout.why for callout in usual))
         raise NotWrittenError(f"callouts would cost more than native code gains: {reasons}")
-
-
-def why_no_callout(frame: ProgramFrame, instruction: AnyInstruction) -> str | None:
-    """Return why an instruction cannot be called out, None if it can: its shapes must be known."""
-    if instruction.op.facts.effect:
-        return f"`{instruction.op.name}` does something beside giving results"
-    for number in (*instruction.inputs, *instruction.outputs):
-        known = frame.places.shape(number) is not None
-        if not known and frame.plan.places[number].location is not Where.NUMBER:
-            return f"the shape of an input of `{instruction.op.name}` depends on values"
-    return None
 
 
 def call_out(frame: ProgramFrame, instruction: AnyInstruction, why: str, seldom: bool = False) -> None:

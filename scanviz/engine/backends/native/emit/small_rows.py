@@ -10,40 +10,16 @@ tap after it: the last row of a state, and the sum so far in the loop of a gradi
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
-from scanviz.engine.backends.native.emit.elements import Operand, lanes_of, pieces
-from scanviz.engine.backends.native.emit.ir import Code, Value, constant
-from scanviz.engine.backends.native.emit.places import ArrayPlace, ArrayPlaces, Base
-from scanviz.engine.program.instructions import LoopInstruction, Program, dtype_of, is_scalar
+from scanviz.engine.backends.native.emit.elements import lanes_of, pieces
+from scanviz.engine.backends.native.emit.frame import ProgramFrame
+from scanviz.engine.backends.native.emit.ir import Value, constant
+from scanviz.engine.backends.native.emit.places import ArrayPlace
+from scanviz.engine.program.instructions import LoopInstruction, dtype_of, is_scalar
 
 REGISTERS = 4  # bytes of one row
 ROWS = 4  # at most
-
-
-class StepsInRegisters(Protocol):
-    """The part of the writer of steps that small rows use."""
-
-    code: Code
-    places: ArrayPlaces
-    loop: LoopInstruction
-    first: Value
-    step: Value
-    rows: dict[Base, Value]
-    vector_bytes: int
-
-    @property
-    def body(self) -> Program:
-        """The step's program."""
-        ...
-
-    def operand(self, place: ArrayPlace) -> Operand:
-        """Return an array with its address in this step."""
-        ...
-
-    def array_of(self, base: Base) -> Base | None:
-        """Return the identity of the array at a base among the arrays of this step."""
-        ...
 
 
 class SmallRow(NamedTuple):
@@ -62,10 +38,10 @@ class SmallRow(NamedTuple):
     pieces: tuple[tuple[int, int], ...]
 
 
-def small_rows(steps: StepsInRegisters) -> list[SmallRow]:
+def small_rows(steps: ProgramFrame, loop: LoopInstruction) -> list[SmallRow]:
     """Return the rows that the steps of a loop carry in registers."""
     found: list[SmallRow] = []
-    for k, slot in enumerate(steps.loop.states):
+    for k, slot in enumerate(loop.states):
         number = slot.writes[0][1]
         if is_scalar(steps.body, number) and slot.kind != "mitmot":
             continue  # carried as a number
@@ -76,7 +52,7 @@ def small_rows(steps: StepsInRegisters) -> list[SmallRow]:
     return found
 
 
-def _small(steps: StepsInRegisters, k: int, tap: int, number: int) -> list[SmallRow]:
+def _small(steps: ProgramFrame, k: int, tap: int, number: int) -> list[SmallRow]:
     places = [steps.places.row("state", k, other, number) for other in (tap, tap + 1)]
     known = [place for place in places if place is not None and steps.array_of(place.base) is not None]
     dtype = dtype_of(steps.body, number)
@@ -94,15 +70,15 @@ def _small(steps: StepsInRegisters, k: int, tap: int, number: int) -> list[Small
     return [SmallRow(read, written, of_each)]
 
 
-def before_steps(steps: StepsInRegisters, rows: Sequence[SmallRow], last: Value) -> list[Value]:
+def before_steps(steps: ProgramFrame, rows: Sequence[SmallRow], first: Value, last: Value) -> list[Value]:
     """Load the initial rows, if there is a first step."""
     if not rows:
         return []
     code = steps.code
     load, after, before = code.label(), code.label(), code.block
-    code.branch(code.op(f"icmp slt i64 {steps.first.text}, {last.text}", "bool"), load, after)
+    code.branch(code.op(f"icmp slt i64 {first.text}, {last.text}", "bool"), load, after)
     code.begin(load)
-    steps.step, known = steps.first, dict(steps.rows)
+    steps.step, known = first, dict(steps.rows)
     loaded = [
         code.load(address, row.read.dtype, lanes)
         for row in rows
@@ -115,7 +91,7 @@ def before_steps(steps: StepsInRegisters, rows: Sequence[SmallRow], last: Value)
     return [code.either(value, load, constant(0, value.dtype, value.lanes), before) for value in loaded]
 
 
-def know(steps: StepsInRegisters, rows: Sequence[SmallRow], values: Sequence[Value]) -> None:
+def know(steps: ProgramFrame, rows: Sequence[SmallRow], values: Sequence[Value]) -> None:
     """Enter the carried rows as known memory at the beginning of a step."""
     given = iter(values)
     for row in rows:
@@ -123,7 +99,7 @@ def know(steps: StepsInRegisters, rows: Sequence[SmallRow], values: Sequence[Val
             steps.code.memory.stored(next(given), address)
 
 
-def after_step(steps: StepsInRegisters, rows: Sequence[SmallRow]) -> list[Value]:
+def after_step(steps: ProgramFrame, rows: Sequence[SmallRow]) -> list[Value]:
     """Return the rows that a step leaves for the next one."""
     return [
         steps.code.load(address, row.written.dtype, lanes)
@@ -132,6 +108,6 @@ def after_step(steps: StepsInRegisters, rows: Sequence[SmallRow]) -> list[Value]
     ]
 
 
-def _apart(steps: StepsInRegisters, place: ArrayPlace, row: SmallRow) -> list[tuple[Value, int]]:
+def _apart(steps: ProgramFrame, place: ArrayPlace, row: SmallRow) -> list[tuple[Value, int]]:
     address = steps.operand(place).address
     return [(steps.code.at(address, offset), lanes) for offset, lanes in row.pieces]

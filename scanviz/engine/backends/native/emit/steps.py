@@ -21,7 +21,6 @@ from scanviz.engine.backends.native.kernels.formulas import cast
 from scanviz.engine.program.instructions import LoopInstruction, dtype_of, has_effects, is_scalar
 from scanviz.engine.program.plan import Plan, Row, StoreKind, wraps
 
-Slot = tuple[str, int]
 DEEPEST = 6  # taps of a scalar that are kept in registers
 
 
@@ -62,7 +61,6 @@ class StepsWriter(ProgramWriter):
             if slot.kind != "mitmot" and slot.offset <= DEEPEST and is_scalar(loop.body, slot.writes[0][1])
         ]
         self.history: dict[int, list[Value]] = {}
-        self.turning: dict[Slot, Value] = {}  # rows in a ring: the index of the row that the step writes
         self._single: dict[int, Value] = {}  # states of one row, which is overwritten: its number
 
     def refuse(self) -> None:
@@ -109,7 +107,9 @@ class StepsWriter(ProgramWriter):
         elif own == "state":
             moved = code.times(self.position(k, self.step, tap), self.bytes_apart(own, k))
         else:
-            position = self.turning.get((own, k), self.step)
+            position = self.step
+            if self.loop.step_outputs[k].keep_last is not None:
+                position = code.op(f"urem i64 {position.text}, {self.numbers[own, k].text}", "int64")
             # the address of the first row; a loop that runs backwards has it last in memory
             turned = -1 if self.around is None and self.loop.step_outputs[k].backwards else 1
             moved = code.times(position, turned * self.bytes_apart(own, k))
@@ -137,40 +137,13 @@ class StepsWriter(ProgramWriter):
             step, tap = self.first, -1
         if not wraps(slot):
             return code.add(step, slot.offset + tap)
-        size, turned = self.numbers["state", k], self.turning.get(("state", k))
-        if turned is None or step != self.step:
-            place = code.add(step, slot.offset + tap)
-            return code.op(f"urem i64 {place.text}, {size.text}", "int64")
-        place = code.add(turned, tap)
-        if not tap:
-            return place
-        before = code.op(f"icmp slt i64 {place.text}, 0", "bool")
-        return code.select(before, code.add(place, size), place)
+        place = code.add(step, slot.offset + tap)
+        return code.op(f"urem i64 {place.text}, {self.numbers['state', k].text}", "int64")
 
     def _has_one_row(self, k: int) -> bool:
         """Return whether a state has a single row that is written over."""
         is_number = is_scalar(self.body, self.loop.states[k].writes[0][1])
         return self.plan.stores["state", k].kind is StoreKind.SINGLE and not is_number
-
-    def _rings(self) -> dict[Slot, Value]:
-        """Return the first row written in each ring; later ones are counted, which saves a division per step."""
-        found: dict[Slot, Value] = {}
-        for k, slot in enumerate(self.loop.states):
-            is_held = k in self.held and self.plan.stores["state", k].kind is StoreKind.HELD
-            if wraps(slot) and not is_held and not self._has_one_row(k):
-                found["state", k] = self.position(k, self.first, 0)
-        for k, output in enumerate(self.loop.step_outputs):
-            if output.result is not None and output.keep_last is not None:
-                size = self.numbers["output", k].text
-                found["output", k] = self.code.op(f"urem i64 {self.first.text}, {size}", "int64")
-        return found
-
-    def _further(self, slot: Slot) -> Value:
-        """Return the row of a ring that the next step writes."""
-        code, size = self.code, self.numbers[slot]
-        following = code.add(self.turning[slot], 1)
-        at_end = code.op(f"icmp eq i64 {following.text}, {size.text}", "bool")
-        return code.select(at_end, constant(0, "int64"), following)
 
     def row_bytes(self, kind: str, k: int) -> int:
         """Return the bytes of a row of a state or an output."""
@@ -216,19 +189,17 @@ class StepsWriter(ProgramWriter):
         code = self.code
         head, step, after = code.label(), code.label(), code.label()
         numbers = [value for k in self.held for value in self.initial(k)]
-        small = small_rows(self)
-        initial = [*numbers, *before_steps(self, small, last)]
+        small = small_rows(self, self.loop)
+        initial = [*numbers, *before_steps(self, small, self.first, last)]
         for k in range(len(self.loop.states)):
             if self._has_one_row(k):
                 self._single[k] = self.position(k, self.first, -1)
-        rings = self._rings()
         before = code.block
         code.jump(head)
         code.begin(head)
         self.step = Value(code.name(), "int64")
         phis = [Value(code.name(), value.dtype, value.lanes) for value in initial]
         phis, rows = phis[: len(numbers)], phis[len(numbers) :]
-        self.turning = {slot: Value(code.name(), "int64") for slot in rings}
         place = len(code.lines)
         going = code.op(f"icmp slt i64 {self.step.text}, {last.text}", "bool")
         code.branch(going, step, after)
@@ -238,7 +209,6 @@ class StepsWriter(ProgramWriter):
         self._step()
         following = [value for k in self.held for value in self._next(k)]
         next_rows = after_step(self, small)
-        turned = [(value, rings[slot], self._further(slot)) for slot, value in self.turning.items()]
         further = code.add(self.step, 1)
         stop = self._stop()
         code.phis(
@@ -247,7 +217,6 @@ class StepsWriter(ProgramWriter):
             [
                 (self.step, self.first, further),
                 *zip([*phis, *rows], initial, [*following, *next_rows], strict=True),
-                *turned,
             ],
         )
         end = code.block

@@ -29,15 +29,19 @@ class StoredLanes(NamedTuple):
 
 
 class KnownMemory:
-    """Values that memory is known to hold at one point of the code."""
+    """Values that memory is known to hold at one point of the code.
 
-    __slots__ = ("_places", "_stored")
+    Attributes
+    ----------
+    values : dict
+        Array → offset → the lanes there; blocks that store nothing leave it as it was.
+    """
 
     def __init__(self) -> None:
         self._places: dict[
             str, tuple[Hashable, int | None]
         ] = {}  # address → its array and its offset in bytes
-        self._stored: dict[Hashable, dict[int, StoredLanes]] = {}
+        self.values: dict[Hashable, dict[int, StoredLanes]] = {}
 
     def locate(self, address: Value, array: Hashable, offset: int) -> None:
         """Enter the array of an address, and its offset in bytes."""
@@ -53,15 +57,7 @@ class KnownMemory:
 
     def forget(self) -> None:
         """Forget everything."""
-        self._stored = {}  # a copy: states that were kept do not change
-
-    def kept(self) -> dict[Hashable, dict[int, StoredLanes]]:
-        """Return the known values for :meth:`know_again`, after blocks that store nothing."""
-        return self._stored
-
-    def know_again(self, kept: dict[Hashable, dict[int, StoredLanes]]) -> None:
-        """Restore known values."""
-        self._stored = kept
+        self.values = {}  # another one: values that are known again do not change
 
     def stored(self, value: Value, address: Value) -> None:
         """Enter a store."""
@@ -71,9 +67,9 @@ class KnownMemory:
             return
         array, offset = place
         if offset is None:
-            self._stored.pop(array, None)
+            self.values.pop(array, None)
             return
-        parts = self._stored.setdefault(array, {})
+        parts = self.values.setdefault(array, {})
         new = StoredLanes(value, 0, value.lanes)
         old = parts.get(offset)
         if old is None or old.bytes != new.bytes:
@@ -83,7 +79,7 @@ class KnownMemory:
     def found(self, address: Value, dtype: str, lanes: int) -> list[StoredLanes] | None:
         """Return the known lanes from an address on; None unless all are known."""
         array, offset = self._places.get(address.text, (None, None))
-        parts = self._stored.get(array)
+        parts = self.values.get(array)
         if offset is None or not parts:
             return None
         size, found = size_of(dtype), []

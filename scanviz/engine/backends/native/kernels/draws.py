@@ -179,24 +179,12 @@ class DrawWriter:
         def put(number: Value, lanes: int, several: int) -> None:
             there = code.add(groups, number)
             values = self._elements(made_of(number, lanes), there, lanes, several)
+            begins, apart = size, elements * size  # of the elements of one lane
             if len(values) == 2 and lanes > 1:
-                for k, value in enumerate(_interleaved(code, *values)):
-                    store(
-                        code,
-                        value,
-                        into,
-                        code.along(constant(k * lanes * size, "int64"), there, 2 * size),
-                        size,
-                    )
-                return
+                values, begins, apart = _interleaved(code, *values), lanes * size, size
             for k, value in enumerate(values):
-                store(
-                    code,
-                    value,
-                    into,
-                    code.along(constant(k * size, "int64"), there, elements * size),
-                    elements * size,
-                )
+                behind = code.along(constant(k * begins, "int64"), there, elements * size)
+                store(code, value, into, behind, apart)
 
         whole = count // elements
         for first, several, width in pieces(whole, lanes):

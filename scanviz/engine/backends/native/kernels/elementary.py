@@ -80,33 +80,11 @@ CONSTANTS = {
 }  # fmt: skip
 
 
-class Called(NamedTuple):
-    """A library function of float64 numbers, called lane by lane.
-
-    Attributes
-    ----------
-    name : str
-        The name in its library.
-    special : bool
-        Whether that is SciPy (``scipy.special.cython_special``), not the C library.
-    """
-
-    name: str
-    special: bool = False
-
-    @property
-    def symbol(self) -> str:
-        """Name of the symbol that code calls."""
-        return f"{SPECIAL}{self.name}" if self.special else self.name
-
-
+# symbols of functions of float64 numbers that are called lane by lane: of the C library, and of scipy.special.cython_special
 CALLED = {
-    "log10": Called("log10"), "exp2": Called("exp2"),
-    "arcsin": Called("asin"), "arccos": Called("acos"), "sinh": Called("sinh"), "cosh": Called("cosh"),
-    "arcsinh": Called("asinh"), "arccosh": Called("acosh"), "arctanh": Called("atanh"), "cbrt": Called("cbrt"),
-    "erf": Called("erf", True), "erfc": Called("erfc", True), "erfinv": Called("erfinv", True),
-    "gammaln": Called("gammaln", True), "digamma": Called("psi", True), "betaln": Called("betaln", True),
-    "gammainc": Called("gammainc", True), "gammaincc": Called("gammaincc", True),
+    "log10": "log10", "exp2": "exp2", "arcsin": "asin", "arccos": "acos", "sinh": "sinh", "cosh": "cosh", "arcsinh": "asinh",
+    "arccosh": "acosh", "arctanh": "atanh", "cbrt": "cbrt", "digamma": f"{SPECIAL}psi",
+    **{name: SPECIAL + name for name in ("erf", "erfc", "erfinv", "gammaln", "betaln", "gammainc", "gammaincc")},
 }  # fmt: skip
 
 
@@ -264,7 +242,7 @@ def elementary(code: Code, name: str, operands: list[Value]) -> Value:
     dtype, lanes = operands[0].dtype, operands[0].lanes
     if name in OWN:
         return OWN[name](Floats(code, lanes, dtype), *operands)
-    d, symbol = Floats(code, lanes, dtype), CALLED[name].symbol
+    d, symbol = Floats(code, lanes, dtype), CALLED[name]
     wide = [d.as_format(operand, "float64") for operand in operands]
     found = code.by_lane(lambda *given: code.call(symbol, given, "float64"), wide, "float64")
     return d.as_format(found, dtype)

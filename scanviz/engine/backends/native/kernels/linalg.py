@@ -246,16 +246,12 @@ def for_each_matrix(
             good = write(cut)
             return code.both(so_far, good)
 
-        def one(number: Value, carried: list[Value]) -> list[Value]:
-            further = [
-                code.along(old, number, apart[axis]) for old, apart in zip(offsets, strides, strict=True)
-            ]
-            return [nest(axis + 1, further, carried[0])]
-
         if sizes[axis] == 1:
             return nest(axis + 1, offsets, so_far)
-        with code.folded(0, sizes[axis], [so_far]) as (number, carried, given):
-            given += one(number, carried)
+        with code.folded(0, sizes[axis], [so_far]) as (number, (carried,), given):
+            moved = zip(offsets, strides, strict=True)
+            further = [code.along(old, number, apart[axis]) for old, apart in moved]
+            given.append(nest(axis + 1, further, carried))
         return given[0]
 
     return nest(0, [constant(0, "int64")] * len(places), constant(True, BOOLEAN))

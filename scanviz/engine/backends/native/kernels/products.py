@@ -215,11 +215,6 @@ class _Panel:
         return found
 
 
-def _put(code: Code, target: Matrix, row: Value, column: Value, value: Value) -> None:
-    at = code.add(code.add(code.times(row, target.down), code.times(column, target.along)), target.offset)
-    store(code, value, target.operand, at, target.along)
-
-
 def _by_sums(code: Code, first: Matrix, second: Matrix, target: Matrix, lanes: int, dtype: str) -> None:
     """Write each result as an inner product of a row and a column."""
     few = WRITTEN_OUT if target.rows * target.columns * first.columns <= WRITTEN_OUT else 1
@@ -229,7 +224,8 @@ def _by_sums(code: Code, first: Matrix, second: Matrix, target: Matrix, lanes: i
                 code, first._replace(offset=code.along(first.offset, row, first.down)),
                 second._replace(offset=code.along(second.offset, column, second.along)), lanes, dtype,
             )  # fmt: skip
-            _put(code, target, row, column, total)
+            at = code.along(code.along(target.offset, row, target.down), column, target.along)
+            store(code, total, target.operand, at, target.along)
 
 
 def inner_product(code: Code, first: Matrix, second: Matrix, lanes: int, dtype: str) -> Value:

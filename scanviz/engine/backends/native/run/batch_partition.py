@@ -289,6 +289,3 @@ def _reads_sizes_alone(instruction: Instruction) -> bool:
     """Return whether all inputs but the first are sizes of the result."""
     facts, views = instruction.op.facts, instruction.op.declaration.views
     return (facts.same_elements or views is not None) and not facts.selects and facts.axes is not None
-
-
-__all__ = ["Parts", "parts_of"]

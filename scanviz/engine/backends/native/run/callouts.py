@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 Runners = Mapping[int, Any]  # the runners of inner loops and branches, by index
 Perform = Callable[[Sequence[Any], "Probe | None"], Sequence[Any]]
 Finder = Callable[[int], Array]
+Addresses = ctypes.Array[ctypes.c_int64]
 _NONE = np.empty(0)
 _ROWS = frozenset({"sequence", "state", "output"})
 _FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
@@ -90,7 +91,7 @@ class Calls:
     ) -> None:
         self._called, self._probe, self._bases = called, arena.probe, bases
         self._record: NativeRecord | None = arena.record
-        self._finders: dict[int, tuple[Array, list[Finder]]] = {}
+        self._finders: dict[int, tuple[Addresses, list[Finder]]] = {}
         self._function = _FUNCTION(self._perform)
         self.address = ctypes.cast(self._function, ctypes.c_void_p).value or 0
         self.error: BaseException | None = None
@@ -103,7 +104,7 @@ class Calls:
         values: list[Any] = []
         try:
             known = self._finders.get(number) or self._find_arrays(number, table)
-            arrays = [look(address) for look, address in zip(known[1], known[0].tolist(), strict=True)]
+            arrays = [look(address) for look, address in zip(known[1], known[0], strict=True)]
             count = len(callout.inputs)
             values = [array if array.shape else array[()] for array in arrays[:count]]
             results = perform(values, self._probe)
@@ -121,13 +122,11 @@ class Calls:
             return 1
         return 0
 
-    def _find_arrays(self, number: int, table: int) -> tuple[Array, list[Finder]]:
+    def _find_arrays(self, number: int, table: int) -> tuple[Addresses, list[Finder]]:
         """Return the table of an instruction's addresses, and the functions that find its arrays."""
-        from scanviz.engine.backends.native.emit.places import ArrayPlace  # seldom needed
-
         callout = self._called[number].callout
         places = (*callout.inputs, *callout.outputs)
-        addresses = array_at(table, ArrayPlace(("scratch", 0, 0), 0, (len(places),), (8,), "int64"))
+        addresses = (ctypes.c_int64 * len(places)).from_address(table)
         found = self._finders[number] = addresses, [self._finder(place) for place in places]
         return found
 
@@ -234,14 +233,3 @@ def _stand_in_error(site: Site, numbers: Sequence[int]) -> tuple[Exception, tupl
     except Exception as error:
         return error, values
     return InternalError(f"native code refused `{instruction.op.name}`, which NumPy does"), values
-
-
-__all__ = [
-    "CalledInstruction",
-    "Calls",
-    "Runners",
-    "array_at",
-    "called_instructions",
-    "put_error",
-    "runs_ended",
-]

@@ -23,7 +23,6 @@ MEASURED_NS = 3_000_000  # how long the counter is compared with the clock
 PAIRS = 8  # pairs of readings; the closest pair is used
 STAMPS = 2_000  # readings taken to measure the cost of one
 CLOCK_MONOTONIC = 1  # Linux's, which time.perf_counter_ns reads
-ARGUMENTS = ("i64 %first", "i64 %last", "ptr %addresses", "ptr %numbers")
 
 
 class Counter(NamedTuple):
@@ -104,7 +103,7 @@ def _ticks() -> Callable[[], int]:
 
     code = Code()
     code.line(f"ret i64 {write_now(code, False).text}")
-    machine = compiled(module_text(code, ARGUMENTS))
+    machine = compiled(module_text(code))
     return lambda: machine.function(0, 0, None, None)
 
 
@@ -119,8 +118,5 @@ def _stamp_ticks() -> float:
     with code.counted(Value("%first", "int64"), Value("%last", "int64")):
         code.store(write_now(code, False), Value("%addresses", "address"))
     code.line(f"ret i64 {code.op(f'sub i64 {write_now(code, False).text}, {first.text}', 'int64').text}")
-    machine, place = compiled(module_text(code, ARGUMENTS)), c_int64()
+    machine, place = compiled(module_text(code)), c_int64()
     return min(machine.function(0, STAMPS, addressof(place), None) for _ in range(5)) / STAMPS
-
-
-__all__ = ["Counter", "counter", "is_steady", "reading", "write_now"]

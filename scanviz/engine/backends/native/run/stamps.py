@@ -275,6 +275,3 @@ def _source() -> dict[str, Any]:
     if not is_steady():
         return {"stamp_ns": found.stamp_ns}
     return {"source": "cycle counter", "resolution_ns": found.tick_ns, "stamp_ns": found.stamp_ns}
-
-
-__all__ = ["NativeRecord", "NativeStamps", "StampWriter", "no_stamps"]

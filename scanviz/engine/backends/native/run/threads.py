@@ -225,6 +225,3 @@ class InParts:
             except NotWrittenError:
                 self._made[threads] = None
         return self._made[threads]
-
-
-__all__ = ["CHUNK_NS", "InParts", "PartedCode"]

@@ -187,6 +187,3 @@ class WholeFunction:
         if results is None and memory.counts is not None:
             memory.counts.reshape(-1)[:] = np.frombuffer(before, np.int64)
         return results
-
-
-__all__ = ["WholeFunction", "as_loop"]

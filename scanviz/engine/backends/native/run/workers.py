@@ -96,13 +96,10 @@ def woken_elsewhere(threads: Sequence[int]) -> Processors:
     Returns
     -------
     set of int
-        The caller's processors; empty if nothing was changed, on systems without affinity or with one processor.
+        The caller's processors; empty if nothing was changed, with one processor.
     """
-    here = _processor()
-    if here is None:
-        return set()
     allowed = os.sched_getaffinity(0)
-    others = allowed - {here()}
+    others = allowed - {_processor()()}
     if not others:
         return set()
     for thread in threads:
@@ -112,16 +109,14 @@ def woken_elsewhere(threads: Sequence[int]) -> Processors:
 
 
 @cache
-def _processor() -> Callable[[], int] | None:
-    """Return the C library's function that gives the current processor, None if it has none.
+def _processor() -> Callable[[], int]:
+    """Return the C library's function that gives the current processor.
 
     Python's lock is kept: a busy Python thread would hold it for milliseconds before the others are woken.
     """
-    if not hasattr(os, "sched_setaffinity"):
-        return None
     from ctypes import PyDLL  # already imported by llvmlite
 
-    here: Callable[[], int] | None = getattr(PyDLL(None), "sched_getcpu", None)
+    here: Callable[[], int] = PyDLL(None).sched_getcpu
     return here
 
 
@@ -147,6 +142,3 @@ os.register_at_fork(after_in_child=WORKERS.forget)
 def threads_allowed() -> int:
     """Return how many threads one call may use: ``config.native.threads``, or one per processor."""
     return config.native.threads or len(os.sched_getaffinity(0))
-
-
-__all__ = ["WORKERS", "Workers", "threads_allowed"]

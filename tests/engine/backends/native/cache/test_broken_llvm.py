@@ -85,7 +85,7 @@ def test_an_unknown_instruction_set_level_is_refused(monkeypatch, level):
 
 
 def test_an_instruction_set_level_beyond_the_processor_is_refused(monkeypatch):
-    monkeypatch.setitem(jit.LEVELS, "avx2", jit.InstructionSet("x86-64-v3", 32, "a feature of another year"))
+    monkeypatch.setitem(jit.LEVELS, "avx2", jit.Processor("x86-64-v3", "", 128))
     jit._target.cache_clear()
     monkeypatch.setenv("SCANVIZ_NATIVE_TARGET", "avx2")
     with pytest.raises(ScanvizValueError, match="no level of x86 that this processor has"):

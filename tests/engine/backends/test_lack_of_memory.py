@@ -1,7 +1,5 @@
 """Lack of memory is reported with the shape of the result."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -36,7 +36,6 @@ from scanviz.record.plain_text import write_text
 if TYPE_CHECKING:
     from scanviz.tui.model.source import Source
 
-GARBAGE = 1_000_000  # new objects before a garbage collection
 USAGE = "tui [options] FILE, or: tui [options] SCRIPT [arguments]"
 OPTIONS = (
     Option(("-o", "--output"), "FILE", "where to save the profile of a script"),
@@ -81,7 +80,6 @@ def _shown(given: Given, of_file: bool) -> int:
     from scanviz.tui.model.source import Source
 
     rest, seconds = given.rest, seconds_of(given)
-    gc.disable()  # a quarter of the time to read a large record
     _check_theme(given.theme)  # before a script is started
     source = (
         Source(loaded(Path(rest[0])), rest[0])
@@ -94,12 +92,9 @@ def _shown(given: Given, of_file: bool) -> int:
     stop_wanted = True  # after ctrl+c before the application starts
     try:
         app = ScanvizApp(source)
-        app.ends_on_signals = True
         if given.theme is not None:
             app.theme = given.theme
         gc.freeze()  # collections skip the record
-        gc.set_threshold(GARBAGE)  # the application collects between keys
-        gc.enable()
         app.run()
         stop_wanted = app.stop_wanted
     finally:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import shlex
-import threading
 from collections.abc import Iterable
-from functools import partial
 from typing import ClassVar
 
 from textual.app import ComposeResult, SystemCommand
@@ -27,7 +24,6 @@ from scanviz.tui.model.source import Source
 from scanviz.tui.model.state import ViewState, start
 from scanviz.tui.panels import ONE_LINE, Panels, give_way
 from scanviz.tui.tabbed_app import TabbedApp, ViewTabs
-from scanviz.tui.terminal import leave_on_signals
 from scanviz.tui.tree import RunTree
 from scanviz.tui.verdict_bar import VerdictBar, place_of
 from scanviz.tui.views import VIEWS
@@ -35,8 +31,6 @@ from scanviz.tui.views.base import TabView, TextBlock
 from scanviz.tui.views.steps import StepsView
 from scanviz.tui.views.values import ValuesView
 
-SOON = 0.3  # seconds until the first tab is surely drawn
-TIDYING = 10.0  # seconds between two garbage collections
 
 
 class ScanvizApp(TabbedApp):
@@ -87,7 +81,6 @@ class ScanvizApp(TabbedApp):
         if "TEXTUAL_ANIMATIONS" not in os.environ:
             self.animation_level = "none"  # animations delay answers, above all over a slow line
         self.stop_wanted = False  # whether a running script is stopped when the application has ended
-        self.ends_on_signals = False  # whether SIGTERM and SIGHUP leave the terminal as it was
         self._came_from: list[tuple[int, ViewState]] = []  # tabs that led to others by enter
         self._searched_tree = False  # whether the last search was in the tree
         self.around = Around(self)
@@ -123,22 +116,8 @@ class ScanvizApp(TabbedApp):
             self.verdict.look_for_advice(self.source.record)
         # after ctrl+z and fg the terminal has forgotten the screen
         self.app_resume_signal.subscribe(self, lambda _: self.set_timer(0.05, self.screen.refresh))
-        self.set_timer(SOON, self._prepare)
-        self.set_interval(TIDYING, partial(gc.collect, 1))
         if self.source.live:
             self.news.start()
-        if self.ends_on_signals:
-            leave_on_signals(self)
-
-    def _prepare(self) -> None:
-        """Prepare the other tabs in a thread, so that early keys are answered."""
-        state = self.state
-
-        def prepared() -> None:
-            for view in self.views:
-                view.prepare(state)
-
-        threading.Thread(target=prepared, name="scanviz: views", daemon=True).start()
 
     def on_resize(self, event: Resize) -> None:
         """Adapt to a narrow terminal."""

@@ -5,16 +5,13 @@ here drops the ones that a view forgets, from every line of every widget, notice
 
 Textual writes in a thread of its own, from a queue of thirty texts.  If the terminal goes first (a closed window, ``tmux
 kill-server``), writing fails and that thread ends.  Putting the thirty-first text into the queue then blocks forever, and the
-application can neither receive the signal that ends it nor leave by itself.  Usually that signal is SIGHUP.  Under ``nohup`` it
-is ignored, and the application looks every second whether its terminal is still there: else the reading thread would run in a
-busy loop.
+application can neither receive the signal that ends it (SIGHUP) nor leave by itself.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import select
 import signal
 from collections.abc import Sequence
 from functools import partial
@@ -29,21 +26,18 @@ from textual.filter import LineFilter
 
 from scanviz.record.plain_text import is_plain, sanitize
 
-PERIOD = 1.0  # seconds between two looks whether the terminal is there
-
 
 class TerminalApp(App[None]):
-    """An application that writes sanitised text, and ends when its terminal is closed."""
+    """An application that writes sanitised text, and leaves the terminal as it was when a signal ends it."""
 
     def on_mount(self) -> None:
-        """Check the terminal once a second."""
-        terminal = getattr(self._driver, "fileno", None)  # only Textual's drivers for terminals have it
-        if isinstance(terminal, int):
-            self.set_interval(PERIOD, lambda: self._leave_without(terminal))
-
-    def _leave_without(self, terminal: int) -> None:
-        if _has_gone(terminal):
-            self.exit(return_code=128 + signal.SIGHUP)
+        """Restore the terminal when SIGTERM or SIGHUP ends the application; keep other handlers of these signals."""
+        for name in ("SIGTERM", "SIGHUP"):
+            number = getattr(signal, name, None)
+            if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+                with contextlib.suppress(NotImplementedError, RuntimeError):  # not here, or not in this thread
+                    leave = partial(self.exit, return_code=128 + number)
+                    asyncio.get_running_loop().add_signal_handler(number, leave)
 
     def get_driver_class(self) -> type[Driver]:
         """Return the driver that writes to the terminal."""
@@ -52,16 +46,6 @@ class TerminalApp(App[None]):
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Return the filters of all drawn lines."""
         return [*super().get_line_filters(), Harmless()]
-
-
-def leave_on_signals(app: App[Any]) -> None:
-    """Restore the terminal when SIGTERM or SIGHUP ends an application; keep other handlers of these signals."""
-    for name in ("SIGTERM", "SIGHUP"):
-        number = getattr(signal, name, None)
-        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
-            with contextlib.suppress(NotImplementedError, RuntimeError):  # not here, or not in this thread
-                leave = partial(app.exit, return_code=128 + number)
-                asyncio.get_running_loop().add_signal_handler(number, leave)
 
 
 class TerminalStream:
@@ -75,24 +59,17 @@ class TerminalStream:
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
-        self._gone = False
 
     def write(self, text: str) -> int:
         """Write a text, if the terminal is open."""
-        if not self._gone:
-            try:
-                return self._stream.write(text)
-            except (OSError, ValueError):  # no such terminal; a stream that is closed
-                self._gone = True
+        with contextlib.suppress(OSError, ValueError):  # no such terminal; a stream that is closed
+            self._stream.write(text)
         return len(text)
 
     def flush(self) -> None:
         """Flush the stream, if the terminal is open."""
-        if not self._gone:
-            try:
-                self._stream.flush()
-            except (OSError, ValueError):
-                self._gone = True
+        with contextlib.suppress(OSError, ValueError):
+            self._stream.flush()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
@@ -108,15 +85,6 @@ def outliving_its_terminal(driver: type[Driver]) -> type[Driver]:
             self._file = cast("TextIO", TerminalStream(stream))
 
     return type(driver.__name__, (driver,), {"__init__": made, "__module__": driver.__module__})
-
-
-def _has_gone(terminal: int) -> bool:
-    """Return whether the other end of a terminal is closed."""
-    if not hasattr(select, "poll"):  # Windows, whose terminals end their processes
-        return False
-    asked = select.poll()
-    asked.register(terminal, 0)  # a hang-up is always reported
-    return any(found & select.POLLHUP for _, found in asked.poll(0))
 
 
 class Harmless(LineFilter):

@@ -115,9 +115,6 @@ class TabView(Widget):
             self._extents[selector] = size
         return self._extents.get(selector, before)
 
-    def prepare(self, state: ViewState) -> None:
-        """Compute slow parts of a state ahead of time; called in a thread."""
-
     @property
     def room(self) -> Size:
         """Columns and rows of the view, also before it is shown: all tabs have the same size."""

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from msgspec import Struct, field
 from textual.app import ComposeResult
 from textual.widgets import DataTable
 
 from scanviz.profiler.report.units import duration, share
-from scanviz.record.model import ProfileRecord
 from scanviz.record.plain_text import sanitize
 from scanviz.record.summary.run_breakdown import CONTAINERS, RunPart, parts_of, run_time_ns
-from scanviz.record.values import SourceRecord
+from scanviz.record.summary.totals import lines
 from scanviz.tui.model.linked_selection import NO_SIGN, SIGN, linked_selection
-from scanviz.tui.model.state import ViewState
 from scanviz.tui.views.base import TabView, TextBlock
 from scanviz.tui.views.tables import Cell, Column, SortedTable, text_cell
 
@@ -27,43 +24,19 @@ COLUMNS = (
 )
 
 
-class LineTime(Struct):
-    """A source line and the time of its operations."""
-
-    source: SourceRecord
-    time_ns: float = 0.0
-    loops: list[str] = field(default_factory=list)
-    keys: list[int] = field(default_factory=list)
-    function: int | None = None
-
-
-def line_times(parts: Sequence[RunPart], record: ProfileRecord) -> list[LineTime]:
-    """Return the lines of a profile with their times, as the report has them.
+def owners_of_lines(parts: Sequence[RunPart]) -> dict[str, dict[int | None, int | None]]:
+    """Return the loops of each line (None: outside of loops), and the function of each loop.
 
     Examples
     --------
-    >>> line_times((), ProfileRecord())
-    []
+    >>> owners_of_lines(())
+    {}
     """
-    found: dict[tuple[str, int], LineTime] = {}
-
-    def add(
-        source: SourceRecord | None, time_ns: float, function: int | None, loop: str, key: int | None
-    ) -> None:
-        if source is None:
-            return
-        line = found.setdefault((source.file, source.line), LineTime(source))
-        line.function = function if line.function is None else line.function
-        line.time_ns += time_ns
-        if key is not None and key not in line.keys:
-            line.keys.append(key)
-            line.loops.append(loop)
-
-    names = {loop.key: loop.name for loop in record.loops}
+    found: dict[str, dict[int | None, int | None]] = {}
     for part in parts:
-        if part.kind not in (*CONTAINERS, "recording"):
-            add(part.source, part.own_ns, part.function, names.get(part.loop or 0, ""), part.loop)
-    return [line for line in found.values() if line.time_ns]
+        if part.source is not None and part.kind not in (*CONTAINERS, "recording"):
+            found.setdefault(str(part.source), {}).setdefault(part.loop, part.function)
+    return found
 
 
 class SourceView(TabView):
@@ -77,50 +50,36 @@ class SourceView(TabView):
         "marked ▶. Enter shows the operations of a line."
     )
 
-    def __init__(self, state: ViewState, *, id: str | None = None) -> None:
-        super().__init__(state, id=id)
-        self._read: ProfileRecord | None = None
-        self._lines: list[LineTime] = []
-        self._whole = 0
-
     def compose(self) -> ComposeResult:
         """Lay the tab out."""
         yield TextBlock(id="source-about")
         yield SortedTable(COLUMNS, by=1, id="source-table")
 
-    def prepare(self, state: ViewState) -> None:
-        """Add up the times of lines, of all functions and loops."""
-        if self._read is not state.record:
-            parts = parts_of(state.record)  # a thread may do it: the record comes last
-            self._lines, self._whole, self._read = (
-                line_times(parts, state.record),
-                run_time_ns(parts),
-                state.record,
-            )
-
     def redraw(self) -> None:
         """Show the lines."""
-        self.prepare(self.state)
-        lines = self._lines
-        whole = self._whole
+        parts, loop = parts_of(self.state.record), self.state.loop_record
+        *found, _ = lines(parts)
+        owners, whole = owners_of_lines(parts), run_time_ns(parts)
+        names = {loop.key: loop.name for loop in self.state.record.loops}
         marked = linked_selection(self.state).lines
-        about = f"{len(lines)} lines built what was run" if lines else "no operation knows its line"
-        loop = self.state.loop_record
-        if lines and loop is not None:
+        about = f"{len(found)} lines built what was run" if found else "no operation knows its line"
+        if found and loop is not None:
             about += f" (* those of {sanitize(loop.name)})"
         self.query_one("#source-about", TextBlock).show(about)
         rows = []
-        for line in lines:
-            here = self.state.loop in line.keys
-            name, sign = sanitize(str(line.source)), SIGN if str(line.source) in marked else NO_SIGN
+        for line in found:
+            key, source = str(line.source), line.source
+            loops = [name for name in map(names.get, owners[key]) if name is not None]
+            here = self.state.loop is not None and self.state.loop in owners[key]
+            name, sign = sanitize(key), SIGN if key in marked else NO_SIGN
             cells = (
                 Cell(f"{sign}{name}{' *' if here else ''}", name.casefold(), "bold" if here else ""),
-                Cell(duration(line.time_ns), line.time_ns),
-                Cell(share(line.time_ns, whole), line.time_ns),
-                text_cell(sanitize(line.source.text)),
-                text_cell(sanitize(", ".join(line.loops))),
+                Cell(duration(line.total_ns), line.total_ns),
+                Cell(share(line.total_ns, whole), line.total_ns),
+                text_cell(sanitize(source.text if source is not None else "")),
+                text_cell(sanitize(", ".join(loops))),
             )
-            rows.append((str(line.source), cells))
+            rows.append((key, cells))
         self.table().fill(rows)
 
     def table(self) -> SortedTable:
@@ -134,17 +93,19 @@ class SourceView(TabView):
     def on_data_table_row_selected(self, event: DataTable.RowSelected) -> None:
         """Show a line's most expensive operation, in the selected loop or another of its loops."""
         event.stop()
-        line = next(
-            (line_time for line_time in self._lines if str(line_time.source) == self.table().chosen), None
-        )
+        state, key = self.state, self.table().chosen
+        *found, _ = lines(parts_of(state.record))
+        line = next((line for line in found if str(line.source) == key), None)
         if line is None:
             return
-        state = self.state
-        if state.loop not in line.keys:
-            key = line.function
-            state = (
-                state.at_loop(line.keys[0]) if line.keys else state if key is None else state.at_function(key)
-            )
+        owners = owners_of_lines(parts_of(state.record))[key]
+        loop = next((loop for loop in owners if loop is not None), None)
+        function = next(iter(owners.values()))
+        if state.loop is None or state.loop not in owners:
+            if loop is not None:
+                state = state.at_loop(loop)
+            elif function is not None:
+                state = state.at_function(function)
         slowest = state.costliest(line.source)
         if slowest is not None:
             self.enter("Profile", state.at_operation(slowest.index))

@@ -6,6 +6,7 @@ come from the derivatives of single operations alone, so they are what the gradi
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from scanviz import disconnected_grad
 from scanviz import tensor as T
 from scanviz.engine.graph.nodes import Array, Variable
 from scanviz.testing.expressions import Shape
-from scanviz.testing.loop_case import LoopCase
+from scanviz.testing.loop_case import LoopCase, OutputCase, SequenceCase
 
 
 def unroll(
@@ -48,22 +49,11 @@ def unroll(
     True
     """
     named = {str(variable.name): variable for variable, _ in inputs}
-    lows = [min(0, *sequence.taps) for sequence in case.sequences]
-    highs = [max(0, *sequence.taps) for sequence in case.sequences]
-    possible = [
-        len(sequence.values) - (high - low)
-        for sequence, low, high in zip(case.sequences, lows, highs, strict=True)
-    ]
     steps = len(run_plainly(case)[0][0])
     rows: list[list[Variable]] = [_initial(case, k, named) for k in range(len(case.outputs))]
-    depths = [0 if output.initial is None else -min(output.taps) for output in case.outputs]
+    sources = [named[f"x{k}"] for k in range(len(case.sequences))]
     for t in range(steps):
-        values: list[Variable] = []
-        for k, (sequence, low, count) in enumerate(zip(case.sequences, lows, possible, strict=True)):
-            centre = (count - 1 - t if case.go_backwards else t) - low
-            values += [named[f"x{k}"][centre + tap] for tap in sequence.taps]
-        for output, kept, depth in zip(case.outputs, rows, depths, strict=True):
-            values += [kept[depth + t + tap] for tap in output.taps]
+        values: list[Variable] = _slices(case, t, sources, rows)
         values += [named[f"w{k}"] for k in range(len(case.constants))]
         values += [named["captured"]] if case.captured is not None else []
         values += [state] if state is not None else []
@@ -81,10 +71,31 @@ def unroll(
         for kept, result in zip(rows, results, strict=True):
             kept.append(result)
     outputs = [
-        _stacked(kept[depth:], output.shape, case.dtype)
-        for kept, depth, output in zip(rows, depths, case.outputs, strict=True)
+        _stacked(kept[_depth(output) :], output.shape, case.dtype)
+        for kept, output in zip(rows, case.outputs, strict=True)
     ]
     return outputs, state
+
+
+def _steps_of(sequence: SequenceCase) -> int:
+    """Return the number of steps that a sequence has rows for."""
+    return len(sequence.values) - max(0, *sequence.taps) + min(0, *sequence.taps)
+
+
+def _depth(output: OutputCase) -> int:
+    """Return the number of an output's initial rows."""
+    return 0 if output.initial is None else -min(output.taps)
+
+
+def _slices(case: LoopCase, step: int, sources: Sequence[Any], rows: Sequence[Sequence[Any]]) -> list[Any]:
+    """Return the slices of sequences and the rows of outputs that a step reads."""
+    found: list[Any] = []
+    for sequence, values in zip(case.sequences, sources, strict=True):
+        place = (_steps_of(sequence) - 1 - step if case.go_backwards else step) - min(0, *sequence.taps)
+        found += [values[place + tap] for tap in sequence.taps]
+    for output, kept in zip(case.outputs, rows, strict=True):
+        found += [kept[_depth(output) + step + tap] for tap in output.taps]
+    return found
 
 
 def _initial(case: LoopCase, k: int, named: dict[str, Variable]) -> list[Variable]:
@@ -119,12 +130,7 @@ def run_plainly(case: LoopCase) -> tuple[list[Array], Array | None]:
     >>> len(run_plainly(case)[0][0])
     2
     """
-    lows = [min(0, *sequence.taps) for sequence in case.sequences]
-    highs = [max(0, *sequence.taps) for sequence in case.sequences]
-    possible = [
-        len(sequence.values) - (high - low)
-        for sequence, low, high in zip(case.sequences, lows, highs, strict=True)
-    ]
+    possible = [_steps_of(sequence) for sequence in case.sequences]
     steps = case.n_steps if case.n_steps is not None else min(possible)
     if any(max(count, 0) < steps for count in possible):
         raise ValueError(f"a sequence has {min(possible)} rows for {steps} steps")
@@ -132,17 +138,11 @@ def run_plainly(case: LoopCase) -> tuple[list[Array], Array | None]:
         [] if output.initial is None else [np.asarray(row) for row in output.initial]
         for output in case.outputs
     ]
-    depths = [0 if output.initial is None else -min(output.taps) for output in case.outputs]
-    if steps and any(len(kept) != depth for kept, depth in zip(rows, depths, strict=True)):
+    if steps and any(len(kept) != _depth(output) for kept, output in zip(rows, case.outputs, strict=True)):
         raise ValueError("a state starts from more or fewer rows than its taps reach back")
     state = None if case.shared_start is None else case.shared_start.copy()
     for t in range(steps):
-        values: list[Any] = []
-        for sequence, low, count in zip(case.sequences, lows, possible, strict=True):
-            centre = (count - 1 - t if case.go_backwards else t) - low
-            values += [sequence.values[centre + tap] for tap in sequence.taps]
-        for output, kept, depth in zip(case.outputs, rows, depths, strict=True):
-            values += [kept[depth + t + tap] for tap in output.taps]
+        values = _slices(case, t, [sequence.values for sequence in case.sequences], rows)
         values += case.constants
         values += [array for array in (case.captured, state) if array is not None]
         values = [np.asarray(value) for value in values]
@@ -156,8 +156,8 @@ def run_plainly(case: LoopCase) -> tuple[list[Array], Array | None]:
         if case.stop is not None and np.sum(results[0]) > case.stop:
             break
     return [
-        np.array(kept[depth:], case.dtype).reshape(-1, *(kept[0].shape if kept else output.shape))
-        for kept, depth, output in zip(rows, depths, case.outputs, strict=True)
+        np.array(kept[_depth(output) :], case.dtype).reshape(-1, *(kept[0].shape if kept else output.shape))
+        for kept, output in zip(rows, case.outputs, strict=True)
     ], state
 
 

@@ -32,7 +32,6 @@ from scanviz.tui.views.steps import StepsView
 from scanviz.tui.views.values import ValuesView
 
 
-
 class ScanvizApp(TabbedApp):
     """Walk through a profile.
 

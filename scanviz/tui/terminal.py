@@ -35,7 +35,9 @@ class TerminalApp(App[None]):
         for name in ("SIGTERM", "SIGHUP"):
             number = getattr(signal, name, None)
             if number is not None and signal.getsignal(number) is signal.SIG_DFL:
-                with contextlib.suppress(NotImplementedError, RuntimeError):  # not here, or not in this thread
+                with contextlib.suppress(
+                    NotImplementedError, RuntimeError
+                ):  # not here, or not in this thread
                     leave = partial(self.exit, return_code=128 + number)
                     asyncio.get_running_loop().add_signal_handler(number, leave)
 

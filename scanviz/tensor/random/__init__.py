@@ -28,53 +28,10 @@ from scanviz.engine.locks import lock
 from scanviz.engine.ops.draws.philox import Words, seed_state, spawn
 from scanviz.engine.other_names import missing
 from scanviz.tensor.random import draws
-from scanviz.tensor.random.draws import (
-    bernoulli,
-    beta,
-    binomial,
-    categorical,
-    choice,
-    dirichlet,
-    exponential,
-    gamma,
-    gumbel,
-    integers,
-    laplace,
-    lognormal,
-    multinomial,
-    multivariate_normal,
-    normal,
-    permutation,
-    poisson,
-    standard_normal,
-    truncated_normal,
-    uniform,
-)
+from scanviz.tensor.random.draws import *  # noqa: F403
 
-__all__ = [
-    "RandomStreams",
-    "bernoulli",
-    "beta",
-    "binomial",
-    "categorical",
-    "choice",
-    "dirichlet",
-    "exponential",
-    "gamma",
-    "gumbel",
-    "integers",
-    "laplace",
-    "lognormal",
-    "multinomial",
-    "multivariate_normal",
-    "normal",
-    "permutation",
-    "poisson",
-    "random_state",
-    "standard_normal",
-    "truncated_normal",
-    "uniform",
-]
+__all__ = ["RandomStreams", "random_state"]
+__all__ += draws.__all__
 
 
 def __dir__() -> list[str]:

@@ -31,6 +31,12 @@ from scanviz.engine.ops.sizes import is_whole
 from scanviz.engine.ops.support import as_variable
 from scanviz.tensor.losses import one_hot
 
+__all__ = [
+    "bernoulli", "beta", "binomial", "categorical", "choice", "dirichlet", "exponential", "gamma", "gumbel", "integers", "laplace",
+    "lognormal", "multinomial", "multivariate_normal", "normal", "permutation", "poisson", "standard_normal", "truncated_normal",
+    "uniform",
+]  # fmt: skip
+
 Drawn = tuple[Variable, Variable]
 
 

@@ -223,7 +223,9 @@ def _made(record: ProfileRecord, given: Given, form: str, out: TextIO) -> tuple[
     diagram = whole = _diagram(asked)
     if folds(form, given):
         diagram = folded(whole, given, _named(asked, given.open))
-    wishes = draw.DrawOptions(
+    drawing = draw.written(
+        diagram,
+        form,
         types=given.types,
         engine=given.engine,
         seconds=float(given.seconds),
@@ -231,8 +233,8 @@ def _made(record: ProfileRecord, given: Given, form: str, out: TextIO) -> tuple[
         ascii_only=given.ascii,
         dark=given.dark,
         widest=given.pixels,
+        unfolded=() if diagram is whole else unfolded(whole, diagram),
     )
-    drawing = draw.written(diagram, form, wishes, () if diagram is whole else unfolded(whole, diagram))
     return drawing.data, drawing.engine if form in (*DRAWN[:3], "html") else "", drawing.notes
 
 

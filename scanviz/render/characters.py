@@ -48,38 +48,6 @@ _ASCII = str.maketrans(
 )
 
 
-def drawing_lines(
-    diagram: Diagram, width: int = 80, *, types: bool = False, ascii_only: bool = False
-) -> Iterator[str]:
-    """Iterate over the lines of a picture in characters.
-
-    Parameters
-    ----------
-    diagram : Diagram
-        The picture.
-    width : int
-        Columns; longer lines are cut.
-    types : bool
-        Whether dtypes and shapes are shown.
-    ascii_only : bool
-        Whether to use no other than ASCII characters.
-
-    Examples
-    --------
-    >>> from scanviz.render.diagram.model import Diagram, Edge, Node
-    >>> nodes = (Node("x", "input", "x"), Node("y", "input", "y"), Node("s", "operation", "add"))
-    >>> for line in drawing_lines(Diagram("f", nodes, edges=(Edge("x", "s"), Edge("y", "s")))):
-    ...     print(line)
-    f
-    ○    x
-    │ ○  y
-    ●─╯  add ← x, y
-    """
-    for line in CharacterDrawing(diagram, width, types=types).lines():
-        text = line.text
-        yield text.translate(_ASCII).encode("ascii", "replace").decode() if ascii_only else text
-
-
 class DrawnLine(Struct, frozen=True):
     """A line of a drawing.
 
@@ -342,12 +310,28 @@ def _named_note(count: int) -> str:
 
 
 def drawing_text(diagram: Diagram, width: int = 80, *, types: bool = False, ascii_only: bool = False) -> str:
-    r"""Return a picture in characters as one text.
+    """Return a picture in characters as one text.
+
+    Parameters
+    ----------
+    diagram : Diagram
+        The picture.
+    width : int
+        Columns; longer lines are cut.
+    types : bool
+        Whether dtypes and shapes are shown.
+    ascii_only : bool
+        Whether to use no other than ASCII characters.
 
     Examples
     --------
-    >>> from scanviz.render.diagram.model import Diagram, Node
-    >>> drawing_text(Diagram("f", (Node("x", "input", "x"),)), ascii_only=True)
-    'f\no  x\n'
+    >>> from scanviz.render.diagram.model import Diagram, Edge, Node
+    >>> nodes = (Node("x", "input", "x"), Node("y", "input", "y"), Node("s", "operation", "add"))
+    >>> print(drawing_text(Diagram("f", nodes, edges=(Edge("x", "s"), Edge("y", "s")))), end="")
+    f
+    ○    x
+    │ ○  y
+    ●─╯  add ← x, y
     """
-    return "".join(f"{line}\n" for line in drawing_lines(diagram, width, types=types, ascii_only=ascii_only))
+    text = "".join(f"{line.text}\n" for line in CharacterDrawing(diagram, width, types=types).lines())
+    return text.translate(_ASCII).encode("ascii", "replace").decode() if ascii_only else text

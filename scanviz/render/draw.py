@@ -5,11 +5,10 @@ from __future__ import annotations
 import html
 import json
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
-
-from msgspec import Struct
 
 from scanviz.record.errors import ScanvizTypeError, ScanvizValueError
 from scanviz.record.model import ProfileRecord
@@ -27,11 +26,27 @@ from scanviz.render.svg import inline_svg
 NOTEBOOK_NODES = 200  # that a picture in a notebook has
 
 
-class DrawOptions(Struct, frozen=True):
-    """Options of a picture.
+def written(
+    diagram: Diagram,
+    form: str,
+    *,
+    types: bool = False,
+    engine: str = "auto",
+    seconds: float = 10.0,
+    width: int = 100,
+    ascii_only: bool = False,
+    dark: bool = False,
+    widest: float | None = None,
+    unfolded: Sequence[tuple[str, Diagram]] = (),
+) -> Drawing:
+    r"""Return a picture in any known format.
 
-    Attributes
+    Parameters
     ----------
+    diagram : Diagram
+        The picture.
+    form : {"svg", "png", "pdf", "dot", "txt", "json", "graphml", "html"}
+        The format.
     types : bool
         Whether dtypes and shapes are written.
     engine : str
@@ -46,33 +61,6 @@ class DrawOptions(Struct, frozen=True):
         Whether a picture is in the colours of the dark, whatever its reader prefers.
     widest : float or None
         Width in pixels of a picture of steps: they stand closer, and below each other where that does not do.
-    """
-
-    types: bool = False
-    engine: str = "auto"
-    seconds: float = 10.0
-    width: int = 100
-    ascii_only: bool = False
-    dark: bool = False
-    widest: float | None = None
-
-
-def written(
-    diagram: Diagram,
-    form: str,
-    options: DrawOptions | None = None,
-    unfolded: Sequence[tuple[str, Diagram]] = (),
-) -> Drawing:
-    r"""Return a picture in any known format.
-
-    Parameters
-    ----------
-    diagram : Diagram
-        The picture.
-    form : {"svg", "png", "pdf", "dot", "txt", "json", "graphml", "html"}
-        The format.
-    options : DrawOptions, optional
-        Options of the picture.
     unfolded : sequence of (str, Diagram)
         Pictures of folded parts, with their titles; a page shows them when they are opened.
 
@@ -84,13 +72,12 @@ def written(
     Examples
     --------
     >>> from scanviz.render.diagram.model import Node
-    >>> written(Diagram("f", (Node("x", "input", "x"),)), "txt", DrawOptions(ascii_only=True)).text
+    >>> written(Diagram("f", (Node("x", "input", "x"),)), "txt", ascii_only=True).text
     'f\no  x\n'
     """
-    options = options if options is not None else DrawOptions()
     match form:
         case "txt":
-            text = drawing_text(diagram, options.width, types=options.types, ascii_only=options.ascii_only)
+            text = drawing_text(diagram, width, types=types, ascii_only=ascii_only)
         case "json":
             from scanviz.render.diagram.analysis import to_json
 
@@ -100,26 +87,19 @@ def written(
 
             text = to_graphml(diagram) + f"<!-- {MARK} -->\n"
         case "html":
-            return _page(diagram, options, unfolded)
+            return _page(diagram, unfolded, partial(drawn, types=types, dark=dark, widest=widest), dark)
         case _:
-            return drawn(
-                diagram,
-                form,
-                options.engine,
-                options.seconds,
-                types=options.types,
-                dark=options.dark,
-                widest=options.widest,
-            )
+            return drawn(diagram, form, engine, seconds, types=types, dark=dark, widest=widest)
     return Drawing(text.encode("utf-8", "backslashreplace"), "", diagram.notes)
 
 
-def _page(diagram: Diagram, options: DrawOptions, unfolded: Sequence[tuple[str, Diagram]]) -> Drawing:
+def _page(
+    diagram: Diagram,
+    unfolded: Sequence[tuple[str, Diagram]],
+    drawing_of: Callable[[Diagram], Drawing],
+    dark: bool,
+) -> Drawing:
     """Return a page with a picture, and the folded parts below it."""
-
-    def drawing_of(one: Diagram) -> Drawing:
-        return drawn(one, types=options.types, dark=options.dark, widest=options.widest)
-
     drawing = drawing_of(diagram)
     more = "".join(
         f"<details>\n<summary>{html.escape(sanitize(name))}</summary>\n"
@@ -127,7 +107,7 @@ def _page(diagram: Diagram, options: DrawOptions, unfolded: Sequence[tuple[str, 
         for name, one in unfolded
     )
     title = html.escape(sanitize(diagram.title))
-    ground, ink = (DARK_PAPER, DARK_INK) if options.dark else (PAPER, INK)
+    ground, ink = (DARK_PAPER, DARK_INK) if dark else (PAPER, INK)
     text = (
         f'<!DOCTYPE html>\n<!-- {MARK} -->\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
@@ -168,15 +148,17 @@ class Picture:
     ----------
     diagram : Diagram
         The picture.
-    options : DrawOptions
-        Options of the picture.
+    types : bool
+        Whether dtypes and shapes are written.
+    engine : str
+        Layout engine.
     """
 
-    def __init__(self, diagram: Diagram, options: DrawOptions) -> None:
-        self.diagram, self.options = diagram, options
+    def __init__(self, diagram: Diagram, types: bool, engine: str) -> None:
+        self.diagram, self._written = diagram, partial(written, diagram, types=types, engine=engine)
 
     def __str__(self) -> str:
-        return written(self.diagram, "txt", self.options).text
+        return self._written("txt").text
 
     def __repr__(self) -> str:
         return (
@@ -202,13 +184,13 @@ class Picture:
             )
         ours = None if force else is_picture
         check_place(target, ours, "picture of scanviz", "save(path, force=True) replaces it")
-        drawing = written(self.diagram, form, self.options)
+        drawing = self._written(form)
         with replacing(target, ours, "picture of scanviz") as stream:
             stream.write(marked(drawing.data, form))
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         """Return the picture for a notebook."""
-        return {"image/svg+xml": written(self.diagram, "svg", self.options).text, "text/plain": repr(self)}
+        return {"image/svg+xml": self._written("svg").text, "text/plain": repr(self)}
 
 
 def draw(
@@ -278,7 +260,8 @@ def draw(
     """
     picture = Picture(
         diagram_for(what, scan=scan, depth=depth, closed=closed, plumbing=plumbing),
-        DrawOptions(types, engine),
+        types,
+        engine,
     )
     if path is not None:
         picture.save(path, force=force)

@@ -18,7 +18,6 @@ from scanviz.render.diagram.chips import with_chips
 from scanviz.render.diagram.model import Diagram
 from scanviz.render.diagram.summary import summarised
 from scanviz.render.dot import to_dot
-from scanviz.render.labels import element_id
 from scanviz.render.layout.layered import layered
 from scanviz.render.layout.stacked import stacked
 from scanviz.render.layout.time_parts import has_time
@@ -141,50 +140,28 @@ def _by_dot(diagram: Diagram, form: str, seconds: float, types: bool, dark: bool
         why = "draws lines across boxes where steps stand side by side"
     if why:
         raise _no_dot(why, form)
-    import graphviz
-    from graphviz.backend import dot_command, execute
-
     text = to_dot(diagram, types=types)
     given = (darkened(text) if dark else text).encode("utf-8")
     try:
-        done = execute.run_check(
-            dot_command.command("dot", form), input=given, capture_output=True, quiet=True, timeout=seconds
+        done = subprocess.run(
+            ["dot", f"-T{form}"], input=given, capture_output=True, timeout=seconds, check=False
         )
     except subprocess.TimeoutExpired:
         raise _no_dot(f"took longer than {seconds:g} s", form) from None
-    except graphviz.CalledProcessError as error:
-        lines = error.stderr.decode("utf-8", "replace").strip().splitlines()
-        raise _no_dot(lines[-1][:200] if lines else f"ended with code {error.returncode}", form) from None
     except OSError as error:
         raise _no_dot(str(error.strerror or error), form) from None
+    if done.returncode:
+        lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        raise _no_dot(lines[-1][:200] if lines else f"ended with code {done.returncode}", form)
     if not done.stdout:
         raise _no_dot("gave nothing", form)
-    return _finished(done.stdout, diagram) if form == "svg" else done.stdout
+    if form != "svg":
+        return done.stdout
+    return done.stdout.replace(b"<g ", f"<style>{style_sheet()}</style>\n<g ".encode(), 1)
 
 
 def _no_dot(why: str, form: str) -> CannotDrawError:
     return CannotDrawError(f"{DOT}: {why}; {_NO_PDF if form == 'pdf' else '--engine own does without it'}")
-
-
-def _finished(svg: bytes, diagram: Diagram) -> bytes:
-    """Add ids of closed loops' ports and a dark style to an SVG of Graphviz.
-
-    Graphviz puts ``a_`` before the id of a table's cell.
-    """
-    ElementTree.register_namespace("", "http://www.w3.org/2000/svg")
-    ElementTree.register_namespace("xlink", "http://www.w3.org/1999/xlink")
-    root = ElementTree.fromstring(svg)
-    ids = {
-        f"a_{name}": name for node in diagram.nodes for name in (element_id(port.id) for port in node.ports)
-    }
-    for element in root.iter():
-        if element.get("id") in ids:
-            element.set("id", ids[element.get("id", "")])
-    style = ElementTree.Element("{http://www.w3.org/2000/svg}style")
-    style.text = style_sheet()
-    root.insert(0, style)
-    written: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
-    return written
 
 
 # An SVG as PNG, through resvg, in scanviz's own font: system fonts supply only letters that this font lacks, so a picture is the

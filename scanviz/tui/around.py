@@ -30,8 +30,6 @@ class Around:
     def __init__(self, app: TabbedApp) -> None:
         self._app = app
         self._edges: dict[str, tuple[str, ...]] = {}
-        self._record: ProfileRecord | None = None
-        self._numbers = ""  # of that record
 
     def show(self) -> None:
         """Show the application's state."""
@@ -46,9 +44,7 @@ class Around:
             return
         begin = title_words(app.state, app.source.status(), app.view.filtered)
         narrow = app.has_class("one-line")
-        if app.state.record is not self._record:
-            self._record, self._numbers = app.state.record, run_in_numbers(app.state.record)
-        end = app.view.place() if narrow else self._numbers
+        end = app.view.place() if narrow else run_in_numbers(app.state.record)
         app.main.query_one("#title", TextBlock).show(with_end(begin, end, app.main.size.width - 2))
         if not narrow:
             self._show_edges()

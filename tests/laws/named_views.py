@@ -16,7 +16,7 @@ from scanviz.record.model import FunctionRecord, LoopRecord, ProfileRecord
 from scanviz.record.storage.file import load
 from scanviz.render.diagram.build import diagram_of
 from scanviz.render.diagram.model import Diagram
-from scanviz.render.draw import DrawOptions, written
+from scanviz.render.draw import written
 from tests.laws.law import law
 from tests.laws.names import NamedFunction, alike_loops, named_functions, recorded
 
@@ -46,7 +46,7 @@ def each_loop_is_in_its_functions_picture_once_with_its_own_time(
             closed = diagram_of(graph, record=record, function=function.key, closed=[loop.name])
             _check_boxes(closed, [other for other in loops if other not in (loop, *_inside(loop, loops))])
         for form in ("txt", "dot", "svg", "json", "graphml"):
-            assert written(picture, form, DrawOptions()).text
+            assert written(picture, form).text
 
 
 def _distinguished(loops: list[LoopRecord]) -> bool:

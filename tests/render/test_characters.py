@@ -8,7 +8,7 @@ import pytest
 import scanviz
 from scanviz import tensor as T
 from scanviz.record.snapshot import snapshot
-from scanviz.render.characters import SIGNS, CharacterDrawing, drawing_lines, drawing_text
+from scanviz.render.characters import SIGNS, CharacterDrawing, drawing_text
 from scanviz.render.diagram.build import diagram_of
 from scanviz.render.diagram.model import Cluster, Diagram, Edge, Node
 from scanviz.render.diagram.unrolled import unrolled
@@ -52,7 +52,7 @@ def test_an_operation_that_writes_an_earlier_cell_names_it_and_marks_addition():
 
 def test_long_notes_continue_on_another_line():
     diagram = Diagram("f", (Node("x", "input", "x"),), notes=("a note of many words " * 3,))
-    assert list(drawing_lines(diagram, 40))[1:3] == [
+    assert drawing_text(diagram, 40).splitlines()[1:3] == [
         "a note of many words a note of many",
         "words a note of many words",
     ]
@@ -68,7 +68,7 @@ def test_loops_are_boxes_that_open_and_close():
 @pytest.mark.parametrize("width", [40, 80, 132])
 def test_no_line_is_wider_than_wanted(width):
     for diagram in (*taps_pictures().values(), hostile_picture()):
-        assert all(len(line) <= width for line in drawing_lines(diagram, width))
+        assert all(len(line) <= width for line in drawing_text(diagram, width).splitlines())
 
 
 @pytest.mark.parametrize("width", [46, 60, 120])
@@ -88,7 +88,7 @@ def test_times_stay_in_sight_where_words_are_cut(width, words):
 
 def test_drawings_are_ascii_only_on_request():
     for diagram in (*taps_pictures().values(), hostile_picture()):
-        for line in drawing_lines(diagram, 100, ascii_only=True):
+        for line in drawing_text(diagram, 100, ascii_only=True).splitlines():
             assert line.isascii() and line.isprintable()
 
 
@@ -97,7 +97,7 @@ def test_a_picture_with_very_many_open_values_names_those_of_the_longest_lines()
     nodes.append(Node("all", "operation", "concatenate"))
     edges = tuple(Edge(f"x{k}", "all") for k in range(60))
     diagram = Diagram("f", tuple(nodes), (), edges)
-    lines = list(drawing_lines(diagram, 120))
+    lines = drawing_text(diagram, 120).splitlines()
     assert "concatenate ← x0, x1" in lines[-1]
     drawing = CharacterDrawing(diagram, 120)
     assert lines_of(drawing) == {(f"x{k}", "all") for k in range(60)} and drawing.close

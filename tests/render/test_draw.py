@@ -12,7 +12,7 @@ import pytest
 import scanviz
 from scanviz import tensor as T
 from scanviz.record.errors import CannotWriteError, ScanvizTypeError, ScanvizValueError
-from scanviz.render.draw import DrawOptions, written
+from scanviz.render.draw import written
 from tests.render.pictures import hostile_picture, taps_pictures, xml_of
 
 
@@ -79,7 +79,7 @@ def test_an_unknown_file_extension_is_refused(tmp_path):
 
 @pytest.mark.parametrize("form", ["svg", "dot", "txt", "json", "graphml", "html"])
 def test_every_format_takes_hostile_names(form):
-    data = written(hostile_picture(), form, DrawOptions(engine="own")).data
+    data = written(hostile_picture(), form, engine="own").data
     assert b"\x1b" not in data
     if form in ("svg", "graphml"):
         xml_of(data)

@@ -198,10 +198,10 @@ def test_every_part_is_in_the_drawing_of_every_engine_once(engine, name):
     needs(engine)
     diagram = taps_pictures()[name]
     drawing = drawn(diagram, "svg", engine, 30)
-    ids = [each.get("id") for each in xml_of(drawing.data).iter() if each.get("id")]
+    ids = [each.get("id") for each in xml_of(drawing.data).iter()]
     diagram = with_chips(diagram)  # the drawing of a large one
     for wanted in ids_of(diagram):
-        assert ids.count(wanted) == 1, wanted
+        assert 1 in (ids.count(wanted), ids.count(f"a_{wanted}")), wanted  # as Graphviz names cells
     written = " ".join(texts_of(drawing.data)).replace("\xa0", " ")
     for node in diagram.nodes:
         assert node.label[:20] in written, node.label

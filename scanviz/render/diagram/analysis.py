@@ -58,15 +58,9 @@ def to_json(diagram: Diagram) -> dict[str, Any]:
     """
     import networkx
 
-    found = to_networkx(diagram)
-    graph: networkx.MultiDiGraph[str] = networkx.MultiDiGraph(
-        title=diagram.title,
-        notes=list(diagram.notes),
-        clusters=[_present(cluster) for cluster in found.graph["clusters"]],
-    )
-    graph.add_nodes_from((node, _present(attributes)) for node, attributes in found.nodes(data=True))
-    graph.add_edges_from((a, b, _present(attributes)) for a, b, attributes in found.edges(data=True))
-    data: dict[str, Any] = networkx.node_link_data(graph, edges="edges")
+    data: dict[str, Any] = networkx.node_link_data(to_networkx(diagram), edges="edges")
+    data["nodes"], data["edges"] = ([*map(_present, data[name])] for name in ("nodes", "edges"))
+    data["graph"]["clusters"] = [*map(_present, data["graph"]["clusters"])]
     return data
 
 

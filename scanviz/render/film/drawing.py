@@ -12,13 +12,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from scanviz.record.plain_text import sanitize
-from scanviz.render.colours import CHANGE_SIGNS, CHANGES, EDGES, FAINT, INK, PAPER, darkened
+from scanviz.render.colours import CHANGE_SIGNS, CHANGES, EDGES, FAINT, INK, PAPER, Paint, darkened
 from scanviz.render.film.frames import Film
 from scanviz.render.labels import short, text_width
 from scanviz.render.layout.layered import layered
 from scanviz.render.layout.placed import LETTER, Box, Placed
 from scanviz.render.marks import MARK
-from scanviz.render.svg import document, svg_head, svg_parts, text_at
+from scanviz.render.svg import document, rect, svg_head, svg_parts, text_at
 
 # Films as files: an SVG that plays by itself, a page with a scrubber that needs no network.
 
@@ -160,10 +160,8 @@ def laid_out(film: Film) -> FilmDrawing:
 def _border(box: Box, change: str) -> str:
     colour = CHANGES[change]
     dashes = ' stroke-dasharray="4 3"' if change == "removed" else ""
-    shape = (
-        f'<rect x="{box.x - 2:.1f}" y="{box.y - 2:.1f}" width="{box.width + 4:.1f}"'
-        f' height="{box.height + 4:.1f}" rx="4" fill="none" stroke="{colour}" stroke-width="2.4"{dashes}/>'
-    )
+    around = Box(box.x - 2, box.y - 2, box.width + 4, box.height + 4)
+    shape = rect(around, Paint("none", colour), radius=4, extra=f' stroke-width="2.4"{dashes}')
     sign = CHANGE_SIGNS[change]
     return shape + text_at(box.x - 5, box.y + 6, sign, anchor="end", colour=colour)
 
@@ -242,7 +240,5 @@ def _thousands(value: int) -> str:
 
 
 def _dot(x: float, y: float, radius: float) -> str:
-    return (
-        f'<rect x="{x - radius:.1f}" y="{y - radius:.1f}" width="{2 * radius:.1f}"'
-        f' height="{2 * radius:.1f}" rx="{radius:g}" fill="#1d4ed8" stroke="{PAPER}"/>'
-    )
+    box = Box(x - radius, y - radius, 2 * radius, 2 * radius)
+    return rect(box, Paint(EDGES["connection"], PAPER), radius=radius)

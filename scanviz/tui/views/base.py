@@ -71,17 +71,11 @@ class TabView(Widget):
         Help, shown by ``?``.
     QUESTION : str
         The question it answers, shown above it if there is room.
-    OF_THE_STATE : bool
-        Whether the drawing depends on the state alone, so that the same state need not be drawn again.
-    LATE_WIDTH : bool
-        Whether what it draws in has its new width only after the tab has.
     """
 
     TITLE: ClassVar[str] = ""
     ABOUT: ClassVar[str] = ""
     QUESTION: ClassVar[str] = ""
-    OF_THE_STATE: ClassVar[bool] = False
-    LATE_WIDTH: ClassVar[bool] = False
     BINDINGS: ClassVar[list[BindingType]] = []
     source: Source | None = None  # where the record comes from: set by the application
 
@@ -102,11 +96,10 @@ class TabView(Widget):
     def __init__(self, state: ViewState, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self.state = state
-        self._shown: ViewState | None = None
+        self._shown = False
         self.found: list[int] = []  # rows that the filter matches, as the view counts them
         self.found_at = -1
         self._extents: dict[str, Size] = {}
-        self._drawn_for = 0  # columns
 
     def extent_of(self, selector: str, before: Size) -> Size:
         """Return the size of a widget of this view; while hidden, its last size or the one given."""
@@ -127,21 +120,13 @@ class TabView(Widget):
 
     def show(self, state: ViewState) -> None:
         """Show a state; called when the view becomes visible, and when the state changes meanwhile."""
-        width = self.room.width
-        if self.OF_THE_STATE and self._shown is state and self._drawn_for == width:
-            return
-        self.state, self._shown, self._drawn_for = state, state, width
+        self.state, self._shown = state, True
         self.redraw()
 
     def on_resize(self) -> None:
-        """Redraw for another width."""
-        if self._shown is None:
-            return
-        if self.LATE_WIDTH:
+        """Redraw for another size, once the widgets inside have theirs."""
+        if self._shown:
             self.call_after_refresh(self.redraw)
-        elif self._drawn_for != self.room.width:
-            self._drawn_for = self.room.width
-            self.redraw()
 
     def redraw(self) -> None:
         """Draw the state anew."""

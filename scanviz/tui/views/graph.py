@@ -43,7 +43,6 @@ class GraphView(TabView):
 
     TITLE = "Graph"
     QUESTION = "what is computed, and what a step reads of earlier ones"
-    LATE_WIDTH = True
     ABOUT = (
         "The graph as it runs, in characters: loops as boxes with their ports, the step inside, and "
         "what a step reads of the ones before. A large graph begins with its loops closed to one line each, with the number of "

@@ -81,17 +81,25 @@ class LinesPane(ScrollView, can_focus=True):
         self.virtual_size = Size(max((line.cell_len for line in self.lines), default=0), len(self.lines))
         self.refresh()
 
+    def drawn(self, number: int) -> Text:
+        """Return a line as it is drawn."""
+        line = self.lines[number]
+        return self.highlighted(line) if number == self.cursor and self.CURSOR and self.has_focus else line
+
+    def highlighted(self, line: Text) -> Text:
+        """Return a line in reverse colours, up to the right edge."""
+        line = line.copy()
+        line.pad_right(max(0, self.scroll_offset.x + self.size.width - line.cell_len))
+        line.stylize("reverse")
+        return line
+
     def render_line(self, y: int) -> Strip:
         """Draw one visible line."""
         aside, above = self.scroll_offset
         width, number = self.size.width, y + above
-        if number >= len(self.lines):
+        if number >= self.count:
             return Strip.blank(width, self.rich_style)
-        line = self.lines[number]
-        if number == self.cursor and self.CURSOR and self.has_focus:
-            line = line.copy()
-            line.pad_right(max(0, aside + width - line.cell_len))
-            line.stylize("reverse")
+        line = self.drawn(number)
         strip = Strip(line.render(self.app.console)).apply_style(self.rich_style)
         if line.cell_len > aside + width:
             more = Strip([Segment("…", self.rich_style)])

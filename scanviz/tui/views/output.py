@@ -7,14 +7,12 @@ import shlex
 from typing import ClassVar
 
 from rich.ansi import AnsiDecoder
-from rich.segment import Segment
 from rich.style import Style
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.events import Resize
 from textual.geometry import Size
-from textual.strip import Strip
 from textual.widgets import Input
 
 from scanviz.profiler.report.units import amount, counted
@@ -147,23 +145,14 @@ class PrintedPane(LinesPane):
         self.found = line + self.printed.gone
         self.point_at(max(0, line - self.size.height // 3))
 
-    def render_line(self, y: int) -> Strip:
-        """Draw one visible line."""
-        aside, above = self.scroll_offset
-        width, number = self.size.width, y + above
-        if number >= self.count:
-            return Strip.blank(width, self.rich_style)
-        line = self.printed.lines[number]
-        text = coloured(line)[aside : aside + width]
+    def drawn(self, number: int) -> Text:
+        """Return a line in colours, marked where it was found."""
+        text = coloured(self.printed.lines[number])[: self.scroll_offset.x + self.size.width + 1]
         if number + self.printed.gone == self.found:
-            text.pad_right(max(0, width - text.cell_len))
-            text.stylize("reverse")
-        elif self.wanted:
+            return self.highlighted(text)
+        if self.wanted:
             text.highlight_words([self.wanted], "reverse", case_sensitive=False)
-        strip = Strip(text.render(self.app.console)).apply_style(self.rich_style)
-        if len(line) > aside + width:
-            return Strip.join([strip.crop(0, width - 1), Strip([Segment("…", self.rich_style)])])
-        return strip.crop_extend(0, width, self.rich_style)
+        return text
 
 
 class OutputView(TabView):

@@ -14,7 +14,7 @@ from textual.widgets import DataTable
 from scanviz.profiler.report.loops import headings, tier
 from scanviz.profiler.report.roofline import limits_in_words
 from scanviz.profiler.report.tails import tail_lines
-from scanviz.profiler.report.units import counted, duration, quantity, share
+from scanviz.profiler.report.units import counted, duration, share
 from scanviz.record.errors import ScanvizError
 from scanviz.record.graphs.graph import GraphSnapshot
 from scanviz.record.graphs.plumbing import folded_rows, plumbing_operations
@@ -32,9 +32,9 @@ from scanviz.tui.model.state import ViewState
 from scanviz.tui.text.colours import share_style
 from scanviz.tui.text.stacked_bar import Segment, legend, stacked
 from scanviz.tui.views.base import TabView, TextBlock
-from scanviz.tui.views.run_parts import bound_cells, function_rows, run_summary
+from scanviz.tui.views.run_parts import bound_cells, details, function_rows, number_cell, run_summary
 from scanviz.tui.views.steps import all_steps
-from scanviz.tui.views.tables import Cell, Column, Row, SortedTable, place_cell, text_cell
+from scanviz.tui.views.tables import Cell, Column, Row, SortedTable
 
 _COLUMNS = (
     Column("time", number=True),  # first, so that it is seen however narrow the terminal is
@@ -75,7 +75,6 @@ class ProfileView(TabView):
 
     TITLE = "Profile"
     QUESTION = "where the time of a step goes"
-    OF_THE_STATE = True
     ABOUT = (
         "Where the time goes: the operations of the loop's step, how a step divides into operations, storing rows and the "
         "loop itself, and the forward loop beside its back-propagation. Of a function: its loops, operations outside of "
@@ -227,17 +226,8 @@ def _operation_row(
         Cell((duration(time_ns) if time_ns else BELOW) if operation.samples else "–", time_ns),
         Cell(share(took_ns, run_ns) if operation.samples else "–", took_ns, share_style(took_ns, run_ns)),
         Cell((SIGN if marked else "") + name, name.casefold(), "bold" if marked else ""),
-        place_cell(sanitize(str(operation.source or ""))),
-        *limit,
-        text_cell(sanitize(operation.output)),
-        Cell(str(operation.index), operation.index),
-        *(_number_cell(measure, operation) for measure in more),
+        *details(operation.source, operation, more, limit),
     )
-
-
-def _number_cell(measure: Measure, record: LoopRecord | OperationRecord) -> Cell:
-    value = measure.value(record)
-    return Cell("–", -1.0) if value is None else Cell(quantity(value, measure.unit), value)
 
 
 def loop_summary(loop: LoopRecord, width: int) -> Text:
@@ -305,7 +295,7 @@ def _pair(state: ViewState, width: int) -> Table | None:
     rows: list[list[Text]] = [[name] for name in names]
     for fact in measures("loop", "facts"):
         title = SHORTER.get(fact.title, fact.title)
-        cells = [_number_cell(fact, other).text for other in shown]
+        cells = [number_cell(fact, other).text for other in shown]
         left -= max(len(text) for text in (title, *cells)) + 2
         if left < 0:
             break

@@ -50,7 +50,6 @@ class RewritesView(TabView):
 
     TITLE = "Rewrites"
     QUESTION = "what was rewritten, and what it bought"
-    LATE_WIDTH = True
     ABOUT = (
         "What rules did to the function's graph, those that changed anything. [ and ] go from one to "
         "the next; v shows lines that changed, before and after side by side, the whole graph, or the costs before and after; x "

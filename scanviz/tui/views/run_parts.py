@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from rich.text import Text
 
 from scanviz.profiler.report.units import duration, quantity, share
+from scanviz.record.loops import LoopRecord
 from scanviz.record.measures import Measure
 from scanviz.record.model import FunctionRecord, ProfileRecord
 from scanviz.record.operations import OperationRecord
@@ -14,6 +15,7 @@ from scanviz.record.plain_text import sanitize
 from scanviz.record.summary.roofline import bound_of
 from scanviz.record.summary.run_breakdown import RunPart, run_time_ns
 from scanviz.record.summary.totals import UNATTRIBUTED, gone_loops, totals
+from scanviz.record.values import SourceRecord
 from scanviz.tui.text.colours import CYAN, share_style
 from scanviz.tui.views.tables import Cell, Row, place_cell, text_cell
 
@@ -72,20 +74,35 @@ def _row(
     name = sanitize(f"loop {part.label}" if part.kind == "loop" else part.label)
     by = f" by {part.rule}" if part.rule and part.rule != "gradient" else ""
     moved = sanitize(f"  (out of {part.moved_from}{by})") if part.moved_from else ""
-    values = [measure.value(operation) if operation is not None else None for measure in more]
+    source = part.source if part.kind in ("operation", "loop") else None
     return (
         Cell(duration(part.total_ns), part.total_ns),
         Cell(share(part.total_ns, whole), part.total_ns, share_style(part.total_ns, whole)),
         Cell(name + moved, name.casefold(), "" if part.kind in ("operation", "loop") else "dim"),
-        place_cell(sanitize(str(part.source or "")) if part.kind in ("operation", "loop") else ""),
-        *bound_cells(operation, limits),
+        *details(source, operation, more, bound_cells(operation, limits)),
+    )
+
+
+def details(
+    source: SourceRecord | None,
+    operation: OperationRecord | None,
+    more: Sequence[Measure],
+    limit: Sequence[Cell],
+) -> Row:
+    """Return the last cells of a row: the line, the limit of the machine, the result, the number, and measures."""
+    return (
+        place_cell(sanitize(str(source or ""))),
+        *limit,
         text_cell(sanitize(operation.output) if operation is not None else ""),
         Cell(str(operation.index), operation.index) if operation is not None else Cell("–", -1.0),
-        *(
-            Cell("–", -1.0) if value is None else Cell(quantity(value, measure.unit), value)
-            for measure, value in zip(more, values, strict=True)
-        ),
+        *(number_cell(measure, operation) for measure in more),
     )
+
+
+def number_cell(measure: Measure, record: LoopRecord | OperationRecord | None) -> Cell:
+    """Return the cell of a measure."""
+    value = measure.value(record) if record is not None else None
+    return Cell("–", -1.0) if value is None else Cell(quantity(value, measure.unit), value)
 
 
 def run_summary(record: ProfileRecord, parts: Sequence[RunPart], width: int) -> Text:

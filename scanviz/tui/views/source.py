@@ -60,7 +60,7 @@ class SourceView(TabView):
         parts, loop = parts_of(self.state.record), self.state.loop_record
         *found, _ = lines(parts)
         owners, whole = owners_of_lines(parts), run_time_ns(parts)
-        names = {loop.key: loop.name for loop in self.state.record.loops}
+        names = {one.key: one.name for one in self.state.record.loops}
         marked = linked_selection(self.state).lines
         about = f"{len(found)} lines built what was run" if found else "no operation knows its line"
         if found and loop is not None:
@@ -69,7 +69,7 @@ class SourceView(TabView):
         rows = []
         for line in found:
             key, source = str(line.source), line.source
-            loops = [name for name in map(names.get, owners[key]) if name is not None]
+            loops = [names[loop] for loop in owners[key] if loop is not None and loop in names]
             here = self.state.loop is not None and self.state.loop in owners[key]
             name, sign = sanitize(key), SIGN if key in marked else NO_SIGN
             cells = (

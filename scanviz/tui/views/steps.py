@@ -43,7 +43,6 @@ class StepsView(TabView):
 
     TITLE = "Steps"
     QUESTION = "which steps were slow"
-    OF_THE_STATE = True
     ABOUT = (
         "The time of the steps that were kept, over all runs: █ the median, ░ up to the p95, • the times above that. Kept are the "
         "first, the last, the slowest (which count for dots alone) and every k-th. • below the chart: a step that took more than "

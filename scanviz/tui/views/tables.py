@@ -189,13 +189,8 @@ class SortedTable(DataTable[Text]):
 
     def texts(self) -> list[str]:
         """Return the rows as texts, in their order."""
-        known = {id(key): row for key, row in self.all_rows}
-        by_key = [(key, row) for key, row in self.all_rows]
-        found = []
-        for key in self.order:
-            row = known.get(id(key)) or next(row for other, row in by_key if other == key)
-            found.append(" ".join(cell.text for cell in row))
-        return found
+        rows = dict(self.all_rows)
+        return [" ".join(cell.text for cell in rows[key]) for key in self.order]
 
     def action_sort(self, by: int) -> None:
         """Sort by the next column."""

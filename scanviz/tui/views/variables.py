@@ -8,6 +8,7 @@ from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import ScrollableContainer
+from textual.coordinate import Coordinate
 from textual.widgets import DataTable
 
 from scanviz.profiler.report.units import size
@@ -133,14 +134,22 @@ class VariablesView(TabView):
         if event.data_table is self.table():
             self.enter("Values", self.state.at_variable(self.table().chosen))
 
-    def on_connection_table_asked(self, event: ConnectionTable.Asked) -> None:
+    def on_data_table_cell_highlighted(self, event: DataTable.CellHighlighted) -> None:
+        """Show the path of the cell under the cursor."""
+        event.stop()
+        if event.data_table.has_focus:
+            self._show_path(event.coordinate)
+
+    def on_data_table_cell_selected(self, event: DataTable.CellSelected) -> None:
         """Show the path of a cell of the matrix."""
         event.stop()
+        self._show_path(event.coordinate)
+
+    def _show_path(self, cell: Coordinate) -> None:
         loop = self.state.loop_record
         if loop is not None:
-            self.query_one("#variables-path", TextBlock).show(
-                path_text(self.state, loop, event.row, event.column)
-            )
+            path = path_text(self.state, loop, cell.row, cell.column)
+            self.query_one("#variables-path", TextBlock).show(path)
 
     def action_piece(self) -> None:
         """Show the next of variables, mappings and connections."""
@@ -177,13 +186,6 @@ class ConnectionTable(DataTable[Text]):
         Binding("l", "cursor_right", "right", show=False),
     ]
 
-    class Asked(TabView.Moved):
-        """A cell was chosen."""
-
-        def __init__(self, row: int, column: int) -> None:
-            super(TabView.Moved, self).__init__()
-            self.row, self.column = row, column
-
     def fill(self, loop: LoopRecord) -> None:
         """Show a loop's pattern."""
         self.clear(columns=True)
@@ -197,22 +199,11 @@ class ConnectionTable(DataTable[Text]):
             ]
             self.add_row(*texts, label=Text(sanitize(entry.label)))
 
-    def on_data_table_cell_highlighted(self, event: DataTable.CellHighlighted) -> None:
-        """Show the path of the cell under the cursor."""
-        event.stop()
-        if self.has_focus:
-            self.post_message(self.Asked(event.coordinate.row, event.coordinate.column))
-
     def watch_has_focus(self, has_focus: bool) -> None:
         """Show the path of the cell under the cursor as soon as keys go here."""
         super().watch_has_focus(has_focus)
         if has_focus and self.row_count:
-            self.post_message(self.Asked(self.cursor_row, self.cursor_column))
-
-    def on_data_table_cell_selected(self, event: DataTable.CellSelected) -> None:
-        """Ask for the path of a cell."""
-        event.stop()
-        self.post_message(self.Asked(event.coordinate.row, event.coordinate.column))
+            self.action_select_cursor()
 
 
 def _matrix(loop: LoopRecord) -> ConnectionMatrix:

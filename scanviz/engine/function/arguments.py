@@ -13,6 +13,7 @@ import numpy as np
 
 from scanviz.engine.errors import ScanvizTypeError, ShapeError, some
 from scanviz.engine.graph.nodes import Array, Variable, describe
+from scanviz.engine.graph.shared import is_on_device
 
 if TYPE_CHECKING:
     from scanviz.engine.graph.nodes import Array
@@ -123,11 +124,6 @@ class Binding:
             expected="a NumPy array",
             fix="value.get(), or scanviz.function(…, mode='cupy')",
         )
-
-
-def is_on_device(value: Any) -> bool:
-    """Return whether an array is in device memory, which NumPy cannot read."""
-    return type(value) is not np.ndarray and hasattr(value, "__cuda_array_interface__")
 
 
 def to_host(value: Any) -> Array:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scanviz.engine.function.arguments import is_on_device
+from scanviz.engine.graph.shared import is_on_device
 from scanviz.engine.program.instructions import BranchInstruction, Program
 from scanviz.engine.runtime.buffer_pool import LentMemory
 

@@ -25,6 +25,11 @@ COMMIT_LOCK = lock()
 _dtype = cache(np.dtype)  # by its name: making one of that takes longer than to compare them
 
 
+def is_on_device(value: Any) -> bool:
+    """Return whether an array is in device memory; asks the class, since an array builds the attribute on each access."""
+    return type(value) is not np.ndarray and hasattr(type(value), "__cuda_array_interface__")
+
+
 class OnDevice:
     """A value in the memory of a device, with its copy on the host once requested.
 
@@ -161,8 +166,7 @@ def _array_of(value: Any, what: str) -> Array:
         from scanviz.engine.graph.types import refuse_masked  # of other classes of arrays
 
         refuse_masked(value, what)
-    on_device = hasattr(type(value), "__cuda_array_interface__") and hasattr(value, "get")
-    return np.asarray(value.get() if on_device else value)
+    return np.asarray(value.get() if is_on_device(value) and hasattr(value, "get") else value)
 
 
 def checked(value: Any, kind: Type, name: str) -> Array:

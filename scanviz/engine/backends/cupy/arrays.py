@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from scanviz.engine.backends.cupy.table import CUPY, TRAFFIC, CupyRow, fetched, is_device, on_host, single
+from scanviz.engine.backends.cupy.table import CUPY, TRAFFIC, CupyRow, fetched, on_host, single
 from scanviz.engine.errors import ScanvizIndexError, ScanvizValueError, ShapeError
 from scanviz.engine.graph.declaration import Op, declarations, declared
+from scanviz.engine.graph.shared import is_on_device
 from scanviz.engine.ops import creation, linalg, reduce, shape
 from scanviz.engine.ops import random as _random  # noqa: F401  # declares the draws
 from scanviz.engine.ops.assign import ASSIGN
@@ -90,14 +91,14 @@ class IndexWithBounds:
 
 def with_bounds(index: Any) -> Any:
     """Return an array of indices with its bounds, which waits for the device; any other index itself."""
-    if isinstance(index, IndexWithBounds) or not is_device(index):
+    if isinstance(index, IndexWithBounds) or not is_on_device(index):
         return index
     return IndexWithBounds(index) if index.ndim and index.dtype.kind in "iu" and index.size else index
 
 
 def read_index(index: Any) -> Any:
     """Return an index that is the same in every step, in a form for which no step waits."""
-    return fetched(index) if is_device(index) and not index.ndim else with_bounds(index)
+    return fetched(index) if is_on_device(index) and not index.ndim else with_bounds(index)
 
 
 def place_of(pattern: IndexParameters, x: Any, numbers: Sequence[Any]) -> tuple[Any, ...]:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from scanviz.engine.backends.cupy.kernel_draws import NotFusedError, is_draw, parameters_of
-from scanviz.engine.backends.cupy.kernel_support import How, how_of, why_not
+from scanviz.engine.backends.cupy.kernel_draws import is_draw, parameters_of
+from scanviz.engine.backends.cupy.kernel_support import How, NotFusedError, how_of, why_not
 from scanviz.engine.graph import axes
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.program.instructions import Instruction, LoopInstruction, Program

@@ -15,12 +15,12 @@ import numpy as np
 
 from scanviz.engine.backends.cupy.arrays import read_index
 from scanviz.engine.backends.cupy.fused_loop import FusedLoop
-from scanviz.engine.backends.cupy.table import CUPY, TRAFFIC, fetched, is_device
+from scanviz.engine.backends.cupy.table import CUPY, TRAFFIC, fetched
 from scanviz.engine.backends.other_tier import OtherTierRunner
 from scanviz.engine.backends.source.emitter import Emitter, Library
 from scanviz.engine.backends.source.executable import SourceExecutable
 from scanviz.engine.graph.declaration import Op
-from scanviz.engine.graph.shared import OnDevice, held_by, keep_on_device, set_values
+from scanviz.engine.graph.shared import OnDevice, held_by, is_on_device, keep_on_device, set_values
 from scanviz.engine.graph.types import TensorType, Type
 from scanviz.engine.observation.levels import VALUES
 from scanviz.engine.program.instructions import AnyInstruction, Instruction, Program, dtype_of
@@ -61,7 +61,7 @@ class DeviceModule(ArrayModule):
 
     def copy(self, value: Any) -> Any:
         """Return a copy on the same device."""
-        return value.copy() if is_device(value) else np.array(value)
+        return value.copy() if is_on_device(value) else np.array(value)
 
     def to_host(self, value: Any) -> Any:
         """Return a value in the host's memory; waits for the device."""
@@ -69,7 +69,7 @@ class DeviceModule(ArrayModule):
 
     def from_host(self, value: Any) -> Any:
         """Return an array on the device; a 0-d value stays where it is."""
-        if is_device(value) or np.ndim(value) == 0:
+        if is_on_device(value) or np.ndim(value) == 0:
             return value
         moved = self.xp.asarray(value)
         TRAFFIC.to_device_bytes += moved.nbytes
@@ -83,7 +83,7 @@ class DeviceModule(ArrayModule):
     @staticmethod
     def as_array(value: Any) -> Any:
         """Return a single number as a 0-d array on the same device."""
-        return value if is_device(value) else np.asarray(value)
+        return value if is_on_device(value) else np.asarray(value)
 
     def placed(self, value: Any, kind: Type) -> Any:
         """Return a value in the dtype and on the device of its type."""
@@ -95,7 +95,7 @@ class DeviceModule(ArrayModule):
 
     def taken(self, program: Program, inputs: Sequence[Any]) -> list[Any]:
         """Return a program's inputs on their devices; device arrays of other libraries are not copied."""
-        given = [self.xp.asarray(array) if is_device(array) else array for array in inputs]
+        given = [self.xp.asarray(array) if is_on_device(array) else array for array in inputs]
         kinds = [program.registers[number].type for number in program.inputs]
         return [self.placed(array, kind) for array, kind in zip(given, kinds, strict=True)]
 
@@ -104,7 +104,7 @@ class DeviceModule(ArrayModule):
         value = program.constants[number]
         if id(value) not in self._constants:
             moved = self.placed(value, program.registers[number].type)
-            if is_device(moved):
+            if is_on_device(moved):
                 self.wait()
             self._constants[id(value)] = (value, moved)
         return self._constants[id(value)][1]
@@ -115,13 +115,15 @@ class DeviceModule(ArrayModule):
         New values of shared variables stay where they are; random states are on the host.  Arrays on the device may share memory
         with inputs and with one another, never with constants.
         """
-        on_device = any(map(is_device, inputs[: self.first_shared]))
-        constants, found = [array for _, array in list(self._constants.values()) if is_device(array)], []
+        on_device = any(map(is_on_device, inputs[: self.first_shared]))
+        constants, found = [array for _, array in list(self._constants.values()) if is_on_device(array)], []
         for k, (number, value) in enumerate(zip(program.outputs, results, strict=True)):
             if k < self.first_result:
                 tensor = isinstance(program.registers[number].type, TensorType)
                 value = self.xp.asarray(value) if on_device and tensor else self.to_host(value)
-            if is_device(value) and any(self.xp.may_share_memory(value, constant) for constant in constants):
+            if is_on_device(value) and any(
+                self.xp.may_share_memory(value, constant) for constant in constants
+            ):
                 value = value.copy()
             found.append(value)
         return found
@@ -287,7 +289,9 @@ class DeviceExecutable(SourceExecutable):
     def store(self, variables: Sequence[SharedVariable], values: Sequence[Any]) -> None:
         """Store new values where they are, all or none."""
         place = self.module.place()
-        set_values(variables, [PlacedArray(value, place) if is_device(value) else value for value in values])
+        set_values(
+            variables, [PlacedArray(value, place) if is_on_device(value) else value for value in values]
+        )
 
 
 class PlacedArray(OnDevice):
@@ -342,7 +346,7 @@ class DevicePerform:
     def __call__(self, op: Op, values: Sequence[Any]) -> Sequence[Any]:
         """Return the results of an operation."""
         row = CUPY[op.declaration]
-        if row.host or (row.scalars_on_host and not any(is_device(value) for value in values)):
+        if row.host or (row.scalars_on_host and not any(is_on_device(value) for value in values)):
             given = [self.module.to_host(value) for value in values]
             return [np.asarray(result) for result in op.perform(given)]
         return row.perform(self.xp, op, operands(values, row.numbers))
@@ -351,7 +355,7 @@ class DevicePerform:
 def operands(values: Sequence[Any], numbers: int) -> list[Any]:
     """Return values as CuPy takes them: host numbers as scalars, and so are those of the device that the host reads."""
     return [
-        value if is_device(value) and (value.ndim or k < numbers) else fetched(value)[()]
+        value if is_on_device(value) and (value.ndim or k < numbers) else fetched(value)[()]
         for k, value in enumerate(values)
     ]
 

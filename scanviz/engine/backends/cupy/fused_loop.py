@@ -12,9 +12,10 @@ import numpy as np
 from scanviz.engine.backends.cupy.elements import elements_of
 from scanviz.engine.backends.cupy.kernel import NAME, THREADS, Kernel, loop_kernel
 from scanviz.engine.backends.cupy.kernel_arguments import Argument
-from scanviz.engine.backends.cupy.kernel_draws import NotFusedError
-from scanviz.engine.backends.cupy.table import fetched, is_device
+from scanviz.engine.backends.cupy.kernel_support import NotFusedError
+from scanviz.engine.backends.cupy.table import fetched
 from scanviz.engine.errors import BackendError
+from scanviz.engine.graph.shared import is_on_device
 from scanviz.engine.ops.draws.philox import advance
 from scanviz.engine.program.instructions import is_scalar
 from scanviz.engine.runtime.arena import LoopArena
@@ -89,7 +90,7 @@ class FusedCode:
 
     def __call__(self, arena: LoopArena, first: int, last: int) -> Outcome:
         """Take steps in one launch."""
-        kernel, launch = self._kernel(tuple(not is_device(value) for value in arena.fixed))
+        kernel, launch = self._kernel(tuple(not is_on_device(value) for value in arena.fixed))
         rows = prod(kernel.sizes)
         carried = [
             value if k in kernel.blocks_per_step else self.module.xp.asarray(value).copy()

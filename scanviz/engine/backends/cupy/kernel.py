@@ -4,6 +4,10 @@ Along axes that no operation of the step mixes, parts of the step are independen
 element through all steps, and states stay in registers, as many rows as their taps reach back.  Else a block of threads takes one
 row, whose inside lies in shared memory (:mod:`scanviz.engine.backends.cupy.kernel_rows`).
 
+The axes are found in ``elements``, the statements for the loop's slots in ``kernel_slots`` and ``kernel_arguments``, those of a
+step in ``kernel_rows``, ``kernel_operations`` and ``kernel_draws``; ``kernel_support`` says which operations have code, and
+``fused_loop`` launches the kernel.
+
 Rows of sequences are read and rows of results written by strides.  A value without all of the kernel's axes (a scalar beside a
 vector) is computed by all threads and written by one.
 """
@@ -15,9 +19,9 @@ from typing import NamedTuple
 
 from scanviz.engine.backends.cupy.kernel_arguments import Argument
 from scanviz.engine.backends.cupy.kernel_draws import PRELUDE as DRAWS_PRELUDE
-from scanviz.engine.backends.cupy.kernel_draws import NotFusedError
 from scanviz.engine.backends.cupy.kernel_rows import ROWS_PRELUDE
 from scanviz.engine.backends.cupy.kernel_slots import AHEAD, Slots
+from scanviz.engine.backends.cupy.kernel_support import NotFusedError
 from scanviz.engine.errors import ScanvizNotImplementedError
 from scanviz.engine.program.instructions import Instruction, LoopInstruction
 from scanviz.engine.program.plan import Plan

@@ -12,11 +12,10 @@ from typing import NamedTuple, TypeGuard
 
 import numpy as np
 
-from scanviz.engine.graph.declaration import Op
+from scanviz.engine.backends.cupy.kernel_support import NotFusedError, formula_of
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops import random
-from scanviz.engine.ops.formulas.draw_checks import SAMPLERS, check_of
-from scanviz.engine.ops.formulas.draws import Draw, draw_block
+from scanviz.engine.ops.formulas.draw_checks import check_of
 from scanviz.engine.ops.formulas.words import BLOCK_AT, STATE
 from scanviz.engine.program.instructions import AnyInstruction, Instruction, LoopInstruction, dtype_of
 from scanviz.engine.program.plan import Plan
@@ -44,10 +43,6 @@ __device__ inline unsigned long long sv_word(sv_state s, unsigned long long inde
 __device__ inline unsigned int sv_half_word(sv_state s, unsigned long long index) {{
   return (unsigned int)(sv_word(s, index / 2) >> (index % 2 ? 32 : 0));
 }}"""
-
-
-class NotFusedError(Exception):
-    """The reason why a loop is no single kernel."""
 
 
 class Stream(NamedTuple):
@@ -177,13 +172,6 @@ class Draws:
 def is_draw(instruction: AnyInstruction) -> TypeGuard[Instruction]:
     """Return whether an instruction draws numbers."""
     return isinstance(instruction, Instruction) and random.is_draw(instruction.op)
-
-
-def formula_of(op: Op) -> Draw | None:
-    """Return the formula of a draw; None if it has none, or its parameters cannot be checked in a kernel."""
-    if op.declaration not in SAMPLERS:
-        return None
-    return draw_block(op.declaration.name.removeprefix("draw_"), op.parameters.dtype)
 
 
 def parameters_of(draw: Instruction) -> Sequence[int]:

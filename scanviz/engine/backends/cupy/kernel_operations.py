@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from scanviz.engine.backends.cupy.kernel_draws import NotFusedError, is_draw, parameters_of
+from scanviz.engine.backends.cupy.kernel_draws import is_draw, parameters_of
 from scanviz.engine.backends.cupy.kernel_rows import Index, StepNode, StepRows, digit
-from scanviz.engine.backends.cupy.kernel_support import KERNEL, How, how_of
+from scanviz.engine.backends.cupy.kernel_support import KERNEL, How, NotFusedError, how_of
 from scanviz.engine.graph.axes import same_ends
 from scanviz.engine.graph.types import BOOLEAN
 from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration

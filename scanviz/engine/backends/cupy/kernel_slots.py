@@ -10,9 +10,10 @@ import numpy as np
 
 from scanviz.engine.backends.cupy.elements import Elements, elements_of
 from scanviz.engine.backends.cupy.kernel_arguments import Argument, KernelArguments
-from scanviz.engine.backends.cupy.kernel_draws import Draws, NotFusedError
+from scanviz.engine.backends.cupy.kernel_draws import Draws
 from scanviz.engine.backends.cupy.kernel_operations import Operations
 from scanviz.engine.backends.cupy.kernel_rows import Index
+from scanviz.engine.backends.cupy.kernel_support import NotFusedError
 from scanviz.engine.program.instructions import LoopInstruction, StateSlot, dtype_of
 from scanviz.engine.program.plan import Plan, wraps
 from scanviz.engine.program.plan.location import Size

@@ -5,10 +5,15 @@ from __future__ import annotations
 from enum import Enum
 from typing import NamedTuple
 
-from scanviz.engine.backends.cupy.kernel_draws import formula_of
 from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.nodes import Apply
 from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
+from scanviz.engine.ops.formulas.draw_checks import SAMPLERS
+from scanviz.engine.ops.formulas.draws import Draw, draw_block
+
+
+class NotFusedError(Exception):
+    """The reason why a loop is no single kernel."""
 
 
 class How(Enum):
@@ -80,3 +85,10 @@ def why_not(op: Op) -> str | None:
     if isinstance(declaration, ElementwiseDeclaration) or declaration.name in KERNEL or op.facts.size == "is":
         return None
     return None if formula_of(op) is not None else f"`{op.name}` has no code in a kernel"
+
+
+def formula_of(op: Op) -> Draw | None:
+    """Return the formula of a draw; None if it has none, or its parameters cannot be checked in a kernel."""
+    if op.declaration not in SAMPLERS:
+        return None
+    return draw_block(op.declaration.name.removeprefix("draw_"), op.parameters.dtype)

@@ -12,11 +12,7 @@ import numpy as np
 
 from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.meaning_table import MeaningTable
-
-
-def is_device(value: Any) -> bool:
-    """Return whether a value lies in GPU memory; asks the class, since an array builds the attribute on each access."""
-    return type(value) is not np.ndarray and hasattr(type(value), "__cuda_array_interface__")
+from scanviz.engine.graph.shared import is_on_device
 
 
 class Traffic(threading.local):
@@ -42,7 +38,7 @@ TRAFFIC = Traffic()
 
 def fetched(value: Any) -> Any:
     """Return a value on the host, and count the wait if it is on the device."""
-    if not is_device(value):
+    if not is_on_device(value):
         return np.asarray(value)
     TRAFFIC.waits += 1
     TRAFFIC.to_host_bytes += value.nbytes

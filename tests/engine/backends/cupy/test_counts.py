@@ -13,7 +13,7 @@ import pytest
 import scanviz
 from scanviz import tensor as T
 from scanviz.engine.backends.cupy import fused_loop
-from scanviz.engine.backends.cupy.kernel_draws import NotFusedError
+from scanviz.engine.backends.cupy.kernel_support import NotFusedError
 
 pytestmark = pytest.mark.gpu
 FEW, MANY = 20, 120  # steps

@@ -21,7 +21,8 @@ class OfAnotherLibrary:
 
     def __init__(self, array):
         self.dtype, self.ndim, self.shape = array.dtype, array.ndim, array.shape
-        self.__cuda_array_interface__ = array.__array_interface__
+
+    __cuda_array_interface__ = property(lambda self: {"version": 3})
 
 
 def device(value, dtype="float64"):

@@ -3,6 +3,7 @@
 import json
 import platform
 import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -66,13 +67,76 @@ def test_no_loop_of_the_memory_benchmark_grows_with_its_steps():
     assert "grows" not in done.stdout
 
 
-def test_gradients_are_compared_with_those_by_hand(tmp_path):
-    done = run("gradients.py", "--quick", "--json", str(tmp_path / "gradients.json"))
-    assert done.returncode == 0, done.stderr
-    rows = json.loads((tmp_path / "gradients.json").read_text(encoding="utf-8"))["rows"]
-    assert [row["steps"] for row in rows] == [50, 50] and all(
+def has_gradients(rows):
+    return [row["steps"] for row in rows] == [50, 50] and all(
         row["ratio"] > 0 < row["build_ms"] for row in rows
     )
+
+
+def has_threads_of_each_dtype(rows):
+    (row,) = rows
+    return set(row["ms"]) == {"float64, 1", "float64, all", "float32, 1", "float32, all"}
+
+
+def has_smaller_checkpoints(rows):
+    smaller = all(row["bytes"] > 2 * row["bytes_with_checkpoints"] > 0 for row in rows)
+    return smaller and [row["loop"] for row in rows] == ["elementwise", "recurrent"]
+
+
+def has_gains_of_rewrites(rows):
+    (kept,) = [row["rows"] for row in rows if "rows" in row]  # of 10,000 steps
+    lstm = any(row["what"] == "LSTM with its gradient" and row["ms"] > 0 for row in rows)
+    return lstm and kept < 5 and [row["goal"] for row in rows if "gain" in row] == [1.2, 2.0, 2.0, None, 1.2]
+
+
+def has_tiers_with_and_without_gradient(rows):
+    return {(row["tier"], row["gradient"]) for row in rows} >= {("numpy", True), ("native", False)}
+
+
+def has_growth_of_each_kind(rows):
+    fitted = {row["what"]: set(row["exponents"]) for row in rows if "exponents" in row}
+    measured = {"build", "first_call", "call", "profiled", "record"}
+    return len(fitted) == 9 and all(each == measured for each in fitted.values())
+
+
+def has_calls_of_another_checkout(rows):
+    compared = [row for row in rows if row["how"] != "beside its steps"]
+    alone = {row["call"] for row in rows} - {row["call"] for row in compared}
+    ratios = all(row["us"] > 0 < row["ratio"] for row in compared)
+    return ratios and len(compared) == 10 and alone >= {"one number, numpy", "value and gradient, numpy"}
+
+
+def has_short_loops(rows):
+    return len(rows) == 16 and all(row["numpy_ms"] > 0 < row["ratio"] for row in rows)
+
+
+def has_both_scripts_of_each_advice(rows):
+    kinds = [row["what"] for row in rows if row["before_ms"] > 0 < row["after_ms"]]
+    return kinds == ["non_sequences", "same_at_every_call"]
+
+
+RUNS = [
+    ("gradients.py --quick", has_gradients),
+    ("float32.py --quick --seconds 0.1 --only 'leaky tanh, width 64'", has_threads_of_each_dtype),
+    ("checkpoints.py --quick", has_smaller_checkpoints),
+    ("rewrites.py --quick", has_gains_of_rewrites),
+    ("assigned.py --quick", has_tiers_with_and_without_gradient),
+    ("scaling.py --quick", has_growth_of_each_kind),
+    (f"calls.py --quick --rounds 1 --before {FOLDER.parent}", has_calls_of_another_checkout),
+    ("short_loops.py --quick --only numbers --rounds 1", has_short_loops),
+    ("advice.py non_sequences same_at_every_call --rounds 1 --profiles 1", has_both_scripts_of_each_advice),
+]
+
+
+@pytest.mark.parametrize(("command", "is_complete"), RUNS, ids=[run[0].split()[0] for run in RUNS])
+def test_a_short_run_writes_what_it_measures(command, is_complete, tmp_path):
+    if command.startswith(("float32", "assigned")) and not availability("native").works:
+        pytest.skip("no native code here")
+    name, *options = shlex.split(command)
+    done = run(name, *options, "--json", str(tmp_path / "rows.json"))
+    assert done.returncode == 0, done.stderr
+    rows = json.loads((tmp_path / "rows.json").read_text(encoding="utf-8"))["rows"]
+    assert is_complete(rows), rows
 
 
 def test_every_script_that_can_be_run_is_in_the_list():
@@ -82,102 +146,6 @@ def test_every_script_that_can_be_run_is_in_the_list():
     ]
     assert len(scripts) > 15
     assert [path.name for path in scripts if f"`python benchmarks/{path.name}" not in listed] == []
-
-
-@pytest.mark.skipif(not availability("native").works, reason="no native code here")
-def test_float32_is_compared_with_float64_and_several_threads_with_one(tmp_path):
-    chosen = ("--quick", "--seconds", "0.1", "--only", "leaky tanh, width 64")
-    done = run("float32.py", *chosen, "--json", str(tmp_path / "float32.json"))
-    assert done.returncode == 0, done.stderr
-    (row,) = json.loads((tmp_path / "float32.json").read_text(encoding="utf-8"))["rows"]
-    assert set(row["ms"]) == {"float64, 1", "float64, all", "float32, 1", "float32, all"}
-    assert "float32 with 1 thread: " in done.stdout and "bits the same" in done.stdout
-
-
-def test_checkpoints_are_smaller_also_in_a_quick_run(tmp_path):
-    done = run("checkpoints.py", "--quick", "--json", str(tmp_path / "checkpoints.json"))
-    assert done.returncode == 0, done.stderr
-    rows = json.loads((tmp_path / "checkpoints.json").read_text(encoding="utf-8"))["rows"]
-    assert [row["loop"] for row in rows] == ["elementwise", "recurrent"]
-    assert all(row["bytes"] > 2 * row["bytes_with_checkpoints"] > 0 for row in rows)
-
-
-def test_rewrites_are_measured_against_the_same_functions_without(tmp_path):
-    done = run("rewrites.py", "--quick", "--json", str(tmp_path / "rewrites.json"))
-    assert done.returncode == 0, done.stderr
-    rows = json.loads((tmp_path / "rewrites.json").read_text(encoding="utf-8"))["rows"]
-    assert [row["goal"] for row in rows if "gain" in row] == [1.2, 2.0, 2.0, None, 1.2]
-    (kept,) = [row["rows"] for row in rows if "rows" in row]
-    assert kept < 5  # of 10,000 steps
-    assert any(row["what"] == "LSTM with its gradient" and row["ms"] > 0 for row in rows)
-
-
-def test_growth_of_loops_that_assign_to_a_carry_is_fitted_and_compared_with_plain_loops(tmp_path):
-    done = run("assigned.py", "--quick", "--json", str(tmp_path / "assigned.json"))
-    assert done.returncode == 0, done.stderr
-    rows = json.loads((tmp_path / "assigned.json").read_text(encoding="utf-8"))["rows"]
-    assert {row["tier"] for row in rows} == {"numpy", "native"} and {row["gradient"] for row in rows} == {
-        True,
-        False,
-    }
-
-
-def test_growth_with_the_number_of_loops_is_fitted_for_each_kind_of_function(tmp_path):
-    done = run("scaling.py", "--quick", "--json", str(tmp_path / "scaling.json"))
-    assert done.returncode == 0, done.stderr
-    rows = json.loads((tmp_path / "scaling.json").read_text(encoding="utf-8"))["rows"]
-    fitted = {row["what"]: row["exponents"] for row in rows if "exponents" in row}
-    assert set(fitted) == {
-        "chain",
-        "apart",
-        "together",
-        "stacked",
-        "updated",
-        "deep",
-        "within",
-        "states",
-        "long_step",
-    }
-    assert all(set(each) == {"build", "first_call", "call", "profiled", "record"} for each in fitted.values())
-
-
-def test_short_calls_are_measured_beside_another_checkout(tmp_path):
-    done = run(
-        "calls.py",
-        "--quick",
-        "--rounds",
-        "1",
-        "--before",
-        str(FOLDER.parent),
-        "--json",
-        str(tmp_path / "calls.json"),
-    )
-    assert done.returncode == 0, done.stderr
-    rows = json.loads((tmp_path / "calls.json").read_text(encoding="utf-8"))["rows"]
-    compared = [row for row in rows if row["how"] != "beside its steps"]
-    assert len(compared) == 10 and all(row["us"] > 0 < row["ratio"] for row in compared)
-    alone = {row["call"] for row in rows} - {row["call"] for row in compared}
-    assert alone >= {"one number, numpy", "value and gradient, numpy"}
-
-
-def test_the_default_mode_is_measured_beside_numpy_from_the_first_call_on(tmp_path):
-    path = tmp_path / "short_loops.json"
-    done = run("short_loops.py", "--quick", "--only", "numbers", "--rounds", "1", "--json", str(path))
-    assert done.returncode == 0, done.stderr
-    rows = json.loads(path.read_text(encoding="utf-8"))["rows"]
-    assert len(rows) == 16 and all(row["numpy_ms"] > 0 < row["ratio"] for row in rows)
-
-
-def test_scripts_that_are_advised_and_those_that_follow_give_the_same_and_the_table_is_written(tmp_path):
-    kinds = ["non_sequences", "same_at_every_call"]
-    done = run(
-        "advice.py", *kinds, "--rounds", "1", "--profiles", "1", "--json", str(tmp_path / "advice.json")
-    )
-    assert done.returncode == 0, done.stderr
-    rows = json.loads((tmp_path / "advice.json").read_text(encoding="utf-8"))["rows"]
-    assert [row["what"] for row in rows] == kinds
-    for row in rows:
-        assert row["what"] in done.stdout and row["before_ms"] > 0 and row["after_ms"] > 0
 
 
 def test_comparisons_stop_when_their_time_is_over_with_the_counts_so_far(tmp_path):

@@ -12,13 +12,11 @@ from textual.events import MouseScrollDown, MouseScrollUp
 from textual.widgets import Input, Static, Tab, Tabs
 
 import scanviz.tui
-from scanviz.record.model import ProfileRecord
 from scanviz.record.storage.merging import merged
 from scanviz.record.summary.run_breakdown import OperationTimes, parts_of
 from scanviz.tui.help import HelpScreen
 from scanviz.tui.tabbed_app import ViewTabs
 from scanviz.tui.tree import RunTree
-from scanviz.tui.views import VIEWS
 from scanviz.tui.views.profile import function_summary
 from tests.profiler.records import SMALL
 from tests.tui.driver import NUMBERS, at, opened, text_of, waits
@@ -42,16 +40,6 @@ async def test_every_tab_shows_something_at_every_size(size):
             lines = [str(each.render()) for each in shown.query(Static)] + shown.rows()
             assert sum(map(len, lines)) > 40
             assert max(tab.region.right for tab in app.query(Tab)) <= size[0], "all tabs are seen"
-
-
-@waits
-async def test_every_tab_shows_a_record_of_nothing():
-    async with opened(ProfileRecord(script="empty.py")) as (app, pilot):
-        for title in NUMBERS:
-            await at(app, pilot, title)
-            assert app.view.command().startswith("scanviz ")
-            await pilot.press("slash", "a", "enter", "n", "N", "escape")
-        await pilot.press("t", *"gGjkhlb", "enter", "slash", "a", "enter", "n")
 
 
 @waits
@@ -102,16 +90,6 @@ async def test_y_copies_names_and_arguments_as_a_shell_reads_them():
         await at(app, pilot, "Output")
         await pilot.press("y")
         assert app.clipboard == "scanviz profile 'my script.py' 'a b'"
-
-
-@waits
-async def test_the_palette_has_every_action():
-    async with opened() as (app, _):
-        titles = [command.title for command in app.get_system_commands(app.screen)]
-        assert {f"Tab: {kind.TITLE}" for kind in VIEWS} <= set(titles)
-        assert {"Steps: slowest", "Values: first NaN", "Next rewrite", "Copy command", "Filter"} <= set(
-            titles
-        )
 
 
 @waits

@@ -15,24 +15,6 @@ async def pressed(pilot, *keys):
 
 
 @waits
-async def test_each_panel_is_hidden_and_shown_separately():
-    async with opened(gradient_record()) as (app, pilot):
-        for key, selector in (("I", "#verdict"), ("T", "#left"), ("B", "#facts")):
-            panel = app.main.query_one(selector)
-            others = [
-                app.main.query_one(other) for other in ("#verdict", "#tree", "#facts") if other != selector
-            ]
-            assert panel.size.height, selector
-            await pressed(pilot, key)
-            assert not panel.display, selector
-            assert selector == "#left" or all(other.size.height for other in others), selector
-            await pressed(pilot, "2", "1")  # it stays away
-            assert not panel.display, selector
-            await pressed(pilot, key)
-            assert panel.display and panel.size.height, selector
-
-
-@waits
 async def test_focusing_a_panel_shows_it():
     async with opened(gradient_record()) as (app, pilot):
         await pressed(pilot, "t", "T")

@@ -2,7 +2,6 @@
 
 import asyncio
 
-import pytest
 from msgspec.structs import replace
 
 from scanviz.profiler.values.replay import Replayer
@@ -80,41 +79,6 @@ async def test_the_application_answers_why_a_loop_is_slow():
         assert "rnn" in text_of(app, "#rewrites-difference")
 
 
-@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
-@waits
-async def test_three_questions_are_answered_within_two_keys_of_the_first_screen(size):
-    record = gradient_record()
-    slowest = max(record.loops, key=lambda loop: loop.total_ns)
-    hottest = OperationTimes(parts_of(record)).most_of(slowest)
-    place = str(hottest.source).rpartition("/")[2]
-
-    async with opened(record, size) as (app, pilot):
-        app.state = app.state.at_loop(slowest.key)
-        # 1. the slow line: the operation, its share and its line are on the first screen; one key gives the line
-        await press(pilot, "1")
-        table = app.view.table()
-        assert table.chosen == hottest.index and place in table.texts()[0]
-        end = f"{place[-12:]} "  # the place may be cut at its beginning
-        assert any(end in row and "%" in row for row in rows_of(app))
-        await press(pilot, "enter")
-        assert app.view.TITLE == "Source" and app.view.table().chosen == str(hottest.source)
-        # 2. what rewriting did is a sentence of the first screen; one key shows it for each loop and each rule
-        await press(pilot, "1")
-        assert "Rewriting cut" in screen_of(app)
-        await press(pilot, "5")
-        before = record.functions[0].rewrites.steps(0)["grad_of_rnn"]
-        after = record.functions[0].rewrites.steps(len(record.functions[0].rewrites.applications))[
-            "grad_of_rnn"
-        ]
-        assert f"grad_of_rnn {before} → {after}" in screen_of(app)
-        # 3. which results depend on which inputs, and how: the variables, and one key more the matrix with a path
-        await press(pilot, "4 m")
-        seen = screen_of(app)
-        text = text_of(app, "#variables-path").split("\n")[0]
-        assert app.query_one("#variables-matrix").display
-        assert " → " in text and ("no path" in text or ":" in text) and " ".join(text.split())[:60] in seen
-
-
 @waits
 async def test_the_application_answers_where_a_nan_came_from():
     async with opened(planted_record()) as (app, pilot):
@@ -183,11 +147,6 @@ async def test_the_application_shows_the_state_at_step_37_and_one_step_back():
             assert f"reads row {step} as level[t-1]; writes row {step + 1} as level[t]" in text_of(
                 app, "#values-rulers"
             )
-
-
-def rows_of(app):
-    """Return the rows that are seen."""
-    return [strip.text for strip in app.screen._compositor.render_strips()]
 
 
 def screen_of(app):

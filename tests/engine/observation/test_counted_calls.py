@@ -8,7 +8,6 @@ import pytest
 
 import scanviz
 from scanviz import tensor as T
-from scanviz.engine.backends.registry import availability
 from scanviz.engine.observation.observer_overhead import THREADS
 from scanviz.engine.observation.sampling import CLOSE_CALLS
 from scanviz.engine.observe import observed_by
@@ -34,24 +33,6 @@ def recorder() -> Iterator[Recorder]:
     made = Recorder(calibration=FREE)
     with observed_by(made):
         yield made
-
-
-@pytest.mark.parametrize(
-    "mode",
-    [
-        "numpy",
-        pytest.param("native", marks=pytest.mark.skipif(not availability("native").works, reason="no LLVM")),
-    ],
-)
-def test_counted_calls_and_runs_are_reported_on_request(recorder: Recorder, mode: str) -> None:
-    f = sums(mode)
-    for calls in range(1, CLOSE_CALLS + 1200):
-        f(np.ones(STEPS))
-        if not calls % 100:
-            assert counted(recorder) == (calls, calls, STEPS * calls)
-            assert recorder.progress() == (calls, STEPS * calls)
-    record = recorder.record()
-    assert sum(loop.total_ns for loop in record.loops) <= record.functions[0].total_ns
 
 
 def test_threads_that_call_one_function_lose_no_call(recorder: Recorder) -> None:

@@ -9,8 +9,6 @@ from msgspec.structs import replace
 
 import scanviz
 from scanviz import tensor as T
-from scanviz.profiler.export.frames import frames_of, stacks
-from scanviz.profiler.export.tables import TABLES
 from scanviz.profiler.report.overview import render_report
 from scanviz.profiler.report.run_tables import by_line_lines, gone_lines, outside_lines, whole_lines
 from scanviz.record.loops import TierRecord
@@ -18,12 +16,9 @@ from scanviz.record.model import ProfileRecord, ThreadTimesRecord
 from scanviz.record.operations import OperationRecord
 from scanviz.record.summary.run_breakdown import (
     OperationTimes,
-    overhead_ns,
     parts_of,
-    run_time_ns,
 )
 from scanviz.record.summary.totals import gone_loops, lines, totals
-from scanviz.render.page.data import page_data
 from tests.profiler.records import INNER, RNN, SMALL
 
 X, W = T.matrix("X"), T.matrix("W")
@@ -51,15 +46,6 @@ def numbers(texts, unit):
     return [
         float(found.replace(",", "")) for text in texts for found in re.findall(rf"([\d.,]+) {unit}", text)
     ]
-
-
-def test_rows_of_the_whole_run_sum_to_100_percent(record):
-    parts = parts_of(record)
-    assert sum(row.total_ns for row in totals(parts)) == record.wall_ns - overhead_ns(parts)
-    assert sum(row.total_ns for row in lines(parts)) == run_time_ns(parts)
-    shown = [line.text for line in whole_lines(record, parts)[2:]]
-    assert sum(numbers(shown, "%")) == pytest.approx(100, abs=3)
-    assert "unattributed" in shown[-2] and "profiler overhead (excluded)" in shown[-1]
 
 
 def test_most_of_the_time_of_a_run_belongs_to_one_of_its_parts():
@@ -153,16 +139,6 @@ def test_lines_have_the_time_of_all_steps_also_of_few_long_ones(planted) -> None
     assert draws > 1.3 * loop.typical_ns * loop.steps, "a typical step is one of the short ones"
 
 
-def test_the_page_has_the_same_times_of_lines(planted) -> None:
-    planted(step_ns=50_000)
-    record = two_draws()
-    parts = parts_of(record)
-    by_line = {row.source: row.total_ns for row in lines(parts) if row.source}
-    rows = page_data(record)["parts"]["lines"]
-    on_page = {row["source"]["line"]: row["total_ns"] for row in rows if row["source"]}
-    assert on_page == {source.line: time for source, time in by_line.items()}
-
-
 def test_a_nested_loop_takes_at_most_the_outer_loops_time() -> None:
     call = OperationRecord(
         4, "scan cells", "loop", "float64[8]", None, loop=12, samples=96, typical_ns=9_000.0
@@ -171,21 +147,3 @@ def test_a_nested_loop_takes_at_most_the_outer_loops_time() -> None:
     inner = replace(INNER, tiers=(TierRecord("native", "", 1, 200_000),))  # is in the time of the call
     times = OperationTimes(parts_of(replace(SMALL, loops=(outer, inner))))
     assert 0 < times.of(outer, call) == times.whole(inner) < times.whole(outer)
-
-
-def test_every_view_has_the_same_times_of_operations(planted) -> None:
-    planted(step_ns=50_000)
-    record = two_draws()
-    (loop,) = record.loops
-    times = OperationTimes(parts_of(record))
-    stated = {one.label: times.of(loop, one) for one in loop.operations}
-    on_page = page_data(record)["loops"][0]["operations"]
-    assert {one["label"]: one["total_ns"] for one in on_page} == stated
-    table = TABLES["operations"]
-    place = list(table.first).index("total_ns")
-    exported = [row[place] for row in table.rows(record) if row[1] == loop.key]
-    assert exported == list(stated.values())
-    frames = {stack[-1].name: stack[-1].total_ns for stack, _ in stacks(frames_of(record))}
-    assert {label: frames[label] for label, time in stated.items() if time} == {
-        label: time for label, time in stated.items() if time
-    }

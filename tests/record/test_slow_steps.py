@@ -35,12 +35,6 @@ def test_periodically_slow_steps_are_reported_with_their_period(period: int) -> 
     assert period_of(sampled(disturbed)) == period
 
 
-def test_places_that_are_slow_in_every_run_are_no_period() -> None:
-    rows = [[run, step, 50_000, SLOWEST] for run in range(16) for step in (0, 12)]
-    loop = LoopRecord(1, 1, None, "h", None, steps=320, body_ns=1000.0, series=np.array(rows))
-    assert period_of(loop) == 0
-
-
 def test_slow_steps_at_random_places_have_no_period() -> None:
     random = np.random.default_rng(1)
     for count in (2, 5, 12, 32, 300):

@@ -22,7 +22,6 @@ from scanviz.record.graphs.versions import VersionsRecord, WantedRecord
 from scanviz.record.model import FunctionRecord, ProfileRecord
 from scanviz.record.snapshot import snapshot
 from scanviz.record.storage.check import check
-from scanviz.record.storage.file import load, save
 from scanviz.testing.expressions import RandomExpression
 from scanviz.testing.loop_case import LoopCase, OutputCase
 from scanviz.testing.operations import operations_for
@@ -68,15 +67,6 @@ def test_a_node_keeps_its_key_through_rules_that_do_not_change_it():
     ops = {node.key: node.op for node in first.nodes}
     both = [node for node in last.nodes if node.key in ops]
     assert len(both) >= 5 and all(ops[node.key] == node.op for node in both)
-
-
-def test_a_saved_profile_has_its_graphs(tmp_path):
-    record = profiled()
-    save(record, tmp_path / "p.scanviz")
-    again = load(tmp_path / "p.scanviz")
-    assert again == record
-    assert again.functions[0].graph is not None
-    assert again.functions[0].rewrites.snapshot(1) == record.functions[0].rewrites.snapshot(1)
 
 
 def leaf(key):

@@ -100,10 +100,3 @@ def test_methods_and_operators_take_numpys_arguments():
     expected = [values.clip(0), values.clip(max=1), values.round(1), values.round(1), *np.divmod(values, 2)]
     for mine, theirs in zip(found(values), [*expected, *np.divmod(7.0, values)], strict=True):
         np.testing.assert_array_equal(mine, theirs)
-
-
-def test_no_index_is_out_of_bounds_if_indices_broadcast_to_none():
-    none, beyond = np.zeros(0, np.int64), np.array(-3)
-    i, j = T.tensor("int64", (None,)), T.tensor("int64", ())
-    f = scanviz.function([i, j], T.ravel_multi_index([i, j], (2, 3)))
-    assert f(none, beyond).shape == np.ravel_multi_index([none, beyond], (2, 3)).shape == (0,)

@@ -1,46 +1,7 @@
 """A vector made of scalars is a value of its own: derivatives by it, and what stands in its place, reach all that reads it."""
 
-import pytest
-
 import scanviz
 from scanviz import tensor as T
-
-AT = (5.0, 6.0)
-MADE = {
-    "as_tensor_variable": lambda a, b: T.as_tensor_variable([a, b]),
-    "stack": lambda a, b: T.stack([a, b]),
-    "concatenate": lambda a, b: T.concatenate([[a], [b]]),
-    "set_subtensor": lambda a, b: T.set_subtensor(T.zeros(2)[:], [a, b]),
-    "a part": lambda a, b: T.as_tensor_variable([b, a, b])[1:],
-}
-
-
-@pytest.fixture(params=MADE)
-def held(request):
-    a, b = T.scalar("a"), T.scalar("b")
-    return a, b, MADE[request.param](a, b)
-
-
-def value(held, expression, **options):
-    a, b, _ = held
-    return scanviz.function([a, b], expression, on_unused_input="ignore", **options)(*AT)
-
-
-def test_derivatives_by_a_vector_include_elements_read_separately(held):
-    w = held[2]
-    assert value(held, scanviz.grad((w[0] * w).sum(), w)).tolist() == [16, 5]
-    assert value(held, scanviz.grad((w[::-1] * w).sum(), w)).tolist() == [12, 10]
-    assert value(held, scanviz.grad(sum(w), w)).tolist() == [1, 1]
-    assert value(held, scanviz.jacobian(w[0] * w, w)).tolist() == [[10, 0], [6, 5]]
-    assert value(held, scanviz.hessian((w[0] * w**2).sum(), w)).tolist() == [[30, 12], [12, 10]]
-
-
-def test_products_with_derivatives_by_a_vector_reach_its_elements(held):
-    w, first, ones = held[2], T.constant([1.0, 0.0]), T.constant([1.0, 1.0])
-    assert value(held, scanviz.Rop(w[0] * w, w, first)).tolist() == [10, 6]
-    assert value(held, scanviz.jvp(w[0] * w, w, first)[1]).tolist() == [10, 6]
-    assert value(held, scanviz.Lop(w[0] * w, w, ones)).tolist() == [16, 5]
-    assert value(held, scanviz.vjp(w[0] * w, w)[1](ones)).tolist() == [16, 5]
 
 
 def test_an_element_of_a_vector_has_the_dtype_of_the_vector():

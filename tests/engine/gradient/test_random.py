@@ -232,22 +232,6 @@ def test_a_gradient_through_a_discrete_draw_is_an_error_with_distribution_and_li
     assert of_others is not None
 
 
-@pytest.mark.parametrize("out", ["value", "next state"])
-def test_a_draw_in_a_step_is_known_outside_of_the_loop(out):
-    w, rng = T.scalar("w"), T.random.RandomStreams(3)
-
-    def step(count, h):
-        drawn = rng.poisson(T.exp(w * h))
-        return count + drawn, T.tanh(h + w)
-
-    (counts, h), _ = scanviz.scan(step, outputs_info=[T.constant(0), T.constant(0.5)], n_steps=3)
-    assert isinstance(scanviz.grad(T.sum(h), w), scanviz.Variable)
-    cost = T.cast(counts[-1], "float64") if out == "value" else T.sum(h * counts)
-    with pytest.raises(UndefinedGradientError, match="poisson value is a whole number"):
-        scanviz.grad(cost + T.sum(h), w)
-    assert isinstance(push_forward({w: T.constant(1.0)}, [cost])[0], Undefined)
-
-
 def test_a_gamma_draw_has_a_derivative_with_respect_to_its_scale():
     verify_grad(
         lambda scale: T.random.gamma(T.random.random_state(5), 2.0, scale, size=(2, 3))[1],

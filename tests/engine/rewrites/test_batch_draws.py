@@ -1,10 +1,8 @@
 """Random numbers of all steps as one draw before the loop: the graph, the results, and draws that stay."""
 
-import numpy as np
 import pytest
 
 import scanviz
-from scanviz import Mode
 from scanviz import tensor as T
 from scanviz.engine.rewrites.history import RewriteHistory
 from scanviz.engine.rewrites.selection import Selection
@@ -43,28 +41,6 @@ def test_a_loop_reads_the_numbers_of_its_steps_as_a_sequence():
         "sitsot",
     ]
     assert changed[1].owner.op.name == "draw_normal"
-
-
-@pytest.mark.parametrize(
-    "draw",
-    [
-        lambda s, few, h: T.random.normal(s, size=3),
-        lambda s, few, h: T.random.normal(s, size=few.shape),
-        lambda s, few, h: T.random.uniform(s, T.constant([0.0, 1.0, 2.0]), 5.0),
-        lambda s, few, h: T.random.gamma(s, 2.0, size=(2, 0)),
-    ],
-    ids=["a constant size", "a size of a non-sequence", "parameters of a row", "no numbers"],
-)
-@pytest.mark.parametrize("steps", [0, 1, 4])
-def test_numbers_and_states_of_two_calls_are_those_of_a_loop_that_draws(draw, steps):
-    found = []
-    for mode in (Mode("reference", "none"), Mode("numpy", "none").including("batch_draws"), Mode("numpy")):
-        h, last, state = walked(draw, N if steps else 0)
-        f = scanviz.function([N, FEW], h, updates=[(state, last)], mode=mode, on_unused_input="ignore")
-        found.append([f(steps, np.zeros(3)), f(steps, np.zeros(3)), state.get_value()])
-    for other in found[1:]:
-        for one, expected in zip(other, found[0], strict=True):
-            assert one.tobytes() == expected.tobytes() and one.dtype == expected.dtype
 
 
 @pytest.mark.parametrize(

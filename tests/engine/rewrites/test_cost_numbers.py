@@ -53,16 +53,6 @@ def test_two_inputs_of_one_name_and_other_sizes_give_no_wrong_number():
     assert called([one, other], [T.exp(one), T.exp(other)], np.ones(3), np.ones(3)).numbers(0).flops == 60
 
 
-def test_a_result_and_its_start_have_separate_sizes_under_one_name():
-    h0 = T.vector("h")
-    rows, _ = scanviz.scan(
-        lambda h: (T.tanh(h), scanviz.until(T.sum(h) < 0)), outputs_info=h0, n_steps=9, name="rnn"
-    )
-    record = called([h0], T.exp(rows), -np.ones(3))
-    assert record.numbers(0).per_step["rnn"].flops is not None
-    assert "rows of h" in record.cost.flops and record.numbers(0).flops is None
-
-
 @pytest.mark.parametrize("mode", ["numpy", "reference"])
 def test_a_function_that_was_never_called_has_named_sizes_alone(mode):
     x = T.vector("x")

@@ -202,17 +202,6 @@ def test_an_error_closes_open_runs() -> None:
         assert (found.failed_runs, found.running, found.total_ns) == (1, 0, 40)
 
 
-def test_only_a_run_that_ends_with_an_error_has_failed() -> None:
-    made = recorder()
-    made.loop_begin(1, ROWS, 100, 0)
-    made.loop_end(1, ROWS, 3, 50, 0, ZeroDivisionError())
-    try:
-        raise ZeroDivisionError
-    except ZeroDivisionError:
-        run(made, ROWS, [1])
-    assert (loop(made).runs, loop(made).failed_runs, loop(made).running) == (2, 1, 0)
-
-
 def test_a_nested_call_does_not_change_the_outer_one() -> None:
     clock = Clock()
     made = recorder(clock)

@@ -1,7 +1,6 @@
 """A loop step by step: each step reads and writes the cells of its taps, with back-propagation below."""
 
 import math
-import re
 
 import numpy as np
 import pytest
@@ -137,22 +136,6 @@ def labels_of(picture, kind):
         for node in picture.nodes
         if node.kind == "cell" and node.loop_kind == kind
     }
-
-
-@pytest.mark.parametrize(
-    ("taps", "options", "rows"),
-    [
-        ([-1, 0, 1], {}, {"data[0]", "data[1]", "data[2]", "data[3]"}),
-        ([1], {}, {"data[1]", "data[2]"}),
-        ([-1, 0], {"go_backwards": True}, {"data[-1]", "data[-2]", "data[-3]"}),
-        ([0], {"go_backwards": True}, {"data[-1]", "data[-2]"}),
-    ],
-)
-def test_rows_of_a_sequence_have_the_numbers_of_the_array(taps, options, rows):
-    built, rewritten = loop_of_taps(taps, **options)
-    assert set(labels_of(unrolled(built, "loop", 2), "sequence").values()) == rows
-    of_rewritten = labels_of(unrolled(rewritten, "loop", 2, built=built), "sequence").values()
-    assert set(re.findall(r"data\[.*?\]", " ".join(of_rewritten))) == rows
 
 
 def test_each_steps_contribution_to_a_rows_gradient_has_its_own_name():

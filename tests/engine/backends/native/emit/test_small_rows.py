@@ -105,32 +105,6 @@ def test_recurrences_of_small_matrices_agree_with_numpy(size):
         agree([A, P, B], [scanviz.grad(T.sum(rows[-1] * B), P)], *given, tolerance=1e-11)
 
 
-def test_swapped_states_with_taps_agree_with_numpy():
-    x = T.matrix("x")
-
-    def step(x_t, a, older, newer, c):
-        return c + 0.5 * x_t, older * 0.5 - newer + a, newer + a[::-1] * 0.25
-
-    starts = [T.zeros((3,)), {"initial": T.ones((2, 3)), "taps": [-2, -1]}, T.ones((3,))]
-    (a, b, c), _ = scanviz.scan(step, x, starts)
-    given = RNG.normal(size=(7, 3)) * 0.1
-    agree([x], [a, b, c], given)
-    agree([x], [a[-1], b[-1], c[-1]], given)
-    agree([x], [a[-1], b[-3:], c], given)
-    agree([x], [scanviz.grad(T.sum(a * b + c), x)], given, tolerance=1e-11)
-
-
-def test_small_rows_with_a_stop_condition_and_an_inner_loop_agree_with_numpy():
-    start = T.vector("start")
-
-    def inner(s):
-        rows, _ = scanviz.scan(lambda s: T.stack([s[1], s[0] * 0.5]), None, s, n_steps=3)
-        return rows[-1] + rows[0]
-
-    rows, _ = scanviz.scan(lambda s: (inner(s), scanviz.until(T.sum(s) > 30)), None, start, n_steps=50)
-    agree([start], [rows, rows[-1]], np.array([1.0, 2.0]))
-
-
 def test_no_load_waits_for_a_store_in_a_loop_of_a_small_vector():
     start = T.vector("start")
     rows, _ = scanviz.scan(runge_kutta, None, start, n_steps=STEPS)

@@ -154,16 +154,3 @@ def test_rows_that_an_inner_loop_reads_are_not_strip_mined():
         for mode in ("native", scanviz.Mode("reference", rewrites=None))
     )
     np.testing.assert_allclose(found, plain, rtol=1e-12)
-
-
-def test_operations_without_native_code_are_not_strip_mined():
-    z = T.vector("z", dtype="float16")
-    rows, _ = scanviz.scan(lambda z: z * z - z, None, z, n_steps=9, name="halves")
-    f = scanviz.function([z], rows[-1], mode="native")
-    given = np.array([0.25, -0.5, 0.125], np.float16)
-    expected = given
-    for _ in range(9):
-        expected = expected * expected - expected
-    np.testing.assert_array_equal(f(given), expected)
-    [made] = [each for run in f.executable.flat.runners.values() for each in run.all_made()]
-    assert made.tier.name == "numpy" and "`multiply` works on float16" in made.why

@@ -59,49 +59,6 @@ def test_the_gradient_of_indexing_adds_up_repeated_indices():
         agree(inputs, scanviz.grad(T.sum(out * out), inputs[1]), PICKS, TABLE, rewrites=rewrites)
 
 
-def errors_of(step, given):
-    """Return the words of the IndexError that a loop ends in, in machine code and on the reference tier."""
-    inputs, out = loop(step)
-    text = []
-    for tier in ("native", "reference"):
-        with pytest.raises(IndexError) as error:
-            scanviz.function(inputs, out, mode=Mode(tier, "none"))(given, TABLE)
-        text.append(str(error.value))
-    return text
-
-
-@pytest.mark.parametrize(
-    "step",
-    [
-        lambda k, w: w[k[:0], k[0]],
-        lambda k, w: w[k[0], k[:0]],
-        lambda k, w: w[k[:0], 4],
-        lambda k, w: T.set_subtensor(w[-6, k[:0]], 1.0),
-        lambda k, w: T.inc_subtensor(w[k[:0], k[0]], 1.0),
-    ],
-)
-def test_an_index_beyond_its_axis_is_an_error_beside_an_empty_index_array(step):
-    given = PICKS % 4
-    given[3, 0] = 5
-    native, reference = errors_of(step, given)
-    assert native == reference
-
-
-@pytest.mark.parametrize(
-    "step",
-    [
-        lambda k, w: w[k[:0], k[0]],
-        lambda k, w: w[-5, k[:0]],
-        lambda k, w: w[k[:0], T.reshape(k[0] + 9, (1,))],
-        lambda k, w: T.inc_subtensor(w[k[:0], k[0]], 1.0),
-    ],
-)
-def test_an_array_of_no_indices_picks_nothing(step):
-    inputs, out = loop(step)
-    f = agree(inputs, out, PICKS % 4, TABLE, rewrites="none")
-    assert all("called out" not in why for _, why in tiers_of(f)), tiers_of(f)
-
-
 def picked(step, dtype, picks, size=23):
     """Return a step's indexed elements of a vector of a dtype, on both tiers."""
     k, w = T.tensor(picks.dtype.name, (None,) * picks.ndim, "k"), T.tensor(dtype, (None,), "w")

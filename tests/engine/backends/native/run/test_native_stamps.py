@@ -155,19 +155,6 @@ def test_steps_before_an_error_are_counted(source):
     assert sum(each.steps for each in series.series_kept) == 333
 
 
-def test_work_after_the_last_step_is_charged_to_no_step(source):
-    """In runs of one step it was: the copy of a state's row to its place."""
-    h, n = T.vector("h"), T.lscalar("n")
-    rows, _ = scanviz.scan(lambda h: T.tanh(h), None, h, n_steps=n)
-    f = scanviz.function([h, n], rows[-1], mode="native")
-    watched(f, np.zeros(64), 300)
-    (made,) = next(iter(f.executable.flat.runners.values())).all_made()
-    text = made.written("steps").text
-    body = text[: text.index("ret i64")]
-    taken = "call i64 @llvm.readcyclecounter(" if source == "cycle counter" else "call i32 @clock_gettime("
-    assert 0 < body.rindex(taken) < body.index("call ptr @memmove(")
-
-
 def test_ticks_and_stamps_have_plausible_durations():
     if not cycles.is_steady():
         pytest.skip("no steady cycle counter")

@@ -21,7 +21,7 @@ from scanviz.record.operations import OperationRecord
 from scanviz.record.values import DurationRecord
 from tests.laws.law import law
 
-_NS = st.floats(0, 1e6) | st.sampled_from([0.0, 100.0, 8e6])  # 8 ms: one preemption
+_NS = st.integers(0, 10**6).map(float) | st.just(8e6)  # 8 ms: one preemption
 _STEPS = st.integers(1, 10**5)
 ROUNDED = 1 + 1e-9
 
@@ -71,9 +71,9 @@ def _timed(draw: st.DrawFn, operation: OperationRecord) -> OperationRecord:
     )
 
 
-def _times(draw: st.DrawFn, count: int) -> DurationRecord:
-    """Draw durations with one or more slow ones, so that their mean is well above their median."""
-    median, slow = draw(st.integers(1, 10**6)), draw(st.integers(0, 10**9))
+def _times(draw: st.DrawFn, count: int, typical_ns: float = 0.0) -> DurationRecord:
+    """Draw durations with one or more slow ones, so that their mean is well above their median: the typical one, if known."""
+    median, slow = round(typical_ns) or draw(st.integers(1, 10**6)), draw(st.integers(0, 10**9))
     return DurationRecord(count, median * count + slow, p50_ns=median)
 
 
@@ -81,12 +81,13 @@ def _loop(draw: st.DrawFn, loop: LoopRecord) -> LoopRecord:
     runs = draw(st.integers(1, 1000))
     steps = draw(_STEPS)
     operations = tuple(_timed(draw, operation) for operation in loop.operations)
-    times = _times(draw, steps)
+    body_ns = sum(one.typical_ns for one in operations if one.samples)
+    copy_ns, overhead_ns = draw(_NS), draw(_NS)
+    times = _times(draw, steps, body_ns + copy_ns + overhead_ns)
     return replace(
         loop, runs=runs, steps=steps, longest_run=draw(st.integers(1, steps)), operations=operations, step_times=times,
-        sampled_steps=draw(st.integers(0, 64)), body_ns=sum(one.typical_ns for one in operations if one.samples),
-        copy_ns=draw(_NS), overhead_ns=draw(_NS), total_ns=times.total_ns + draw(st.integers(0, 10**9)),
-        setup_ns=draw(st.integers(0, 10**9)), cost_ns=draw(_NS),
+        sampled_steps=draw(st.integers(0, 64)), body_ns=body_ns, copy_ns=copy_ns, overhead_ns=overhead_ns,
+        total_ns=times.total_ns + draw(st.integers(0, 10**9)), setup_ns=draw(st.integers(0, 10**9)), cost_ns=draw(_NS),
     )  # fmt: skip
 
 

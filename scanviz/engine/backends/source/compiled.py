@@ -61,11 +61,10 @@ def compile_source(
     lines: dict[int, int],
     names: dict[int, str],
     title: str,
-    failed: Callable[..., Any] | None = None,
 ) -> CompiledSource:
     """Compile generated source, and return its function ``entry``; ``title`` names its pseudo file.
 
-    The function calls ``failed`` after an error, with itself before the arguments; by default :func:`note_failure`.
+    The function calls :func:`note_failure` after an error, with itself before the arguments.
     """
     readable = re.sub(r"[^\w .:/-]", "_", title)[:60]
     file = f"<scanviz {readable} #{next(_numbers)}>"
@@ -73,7 +72,7 @@ def compile_source(
     exec(compile(text, file, "exec"), scope)
     function = scope[entry]
     made = CompiledSource(function, text, file, lines, names)
-    scope[NOTE_FAILURE] = partial(failed or note_failure, made)
+    scope[NOTE_FAILURE] = partial(note_failure, made)
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     shown = weakref.finalize(
         function, linecache.cache.pop, file, None

@@ -10,7 +10,6 @@ nodes of one graph cost becomes what those of the next cost by the nodes that ch
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -24,7 +23,7 @@ from scanviz.engine.ops.symbolic_shape import shape_of
 from scanviz.engine.rewrites.loops.loop_facts import is_view
 from scanviz.engine.scan.loop import Scan, ScanView, nodes_of
 from scanviz.engine.scan.shapes import inner_sizes, size_outside
-from scanviz.engine.scan.variables import State, StepOutput, inner_inputs, kind_of
+from scanviz.engine.scan.variables import State, StepOutput
 from scanviz.engine.sizes.dims import Dim
 from scanviz.engine.sizes.polynomial import Call, Polynomial, Unknown, mapped
 
@@ -80,6 +79,11 @@ class Cost(Struct, frozen=True):
         """Loop (names from the outermost) → operations of one step."""
         return {path: step.operations for path, step in self.steps.items()}
 
+    @property
+    def polynomials(self) -> tuple[Polynomial, Polynomial, Polynomial, Polynomial]:
+        """All of it, without single steps."""
+        return self.operations, self.flops, self.bytes_moved, self.buffer_bytes
+
     def less(self, other: Cost) -> Cost:
         """Return how much more it is than another cost, without single steps."""
         return Cost(
@@ -102,57 +106,6 @@ FREE = Cost(ZERO, {}, ZERO, ZERO, ZERO)
 _NO_STEP = StepCost(0, ZERO, ZERO)
 
 
-class TotalCost:
-    """The sum of costs of nodes that are computed equally often; updated by the nodes that changed."""
-
-    def __init__(self, scope: Scope) -> None:
-        self._scope = scope
-        self._nodes: dict[Apply, Cost] = {}
-        self._operations: dict[Any, Any] = {}
-        self._flops: dict[Any, Any] = {}
-        self._moved: dict[Any, Any] = {}
-        self._kept: dict[Any, Any] = {}
-        self._single = 0  # operations that are no loops
-        self._loops: Counter[Path] = Counter()
-        self._steps: dict[Path, StepCost] = {}  # of several loops of one name all together
-
-    def become(self, nodes: Sequence[Apply]) -> None:
-        """Become the sum of these nodes; costs of new ones are computed."""
-        before, now = self._nodes, dict.fromkeys(nodes)
-        for node in [node for node in before if node not in now]:
-            self._add(before.pop(node), -1)
-        for node in [node for node in nodes if node not in before]:
-            before[node] = self._scope.cost(node)
-            self._add(before[node], 1)
-
-    def _add(self, cost: Cost, times: int) -> None:
-        """Add a multiple of a cost; -1 subtracts it."""
-        if cost is FREE:
-            return
-        add(self._operations, cost.operations, times)
-        add(self._flops, cost.flops, times)
-        add(self._moved, cost.bytes_moved, times)
-        add(self._kept, cost.buffer_bytes, times)
-        if not cost.steps:  # no loop
-            self._single += times
-        for path, step in cost.steps.items():
-            self._loops[path] += times
-            known = self._steps.get(path, _NO_STEP)
-            self._steps[path] = StepCost(
-                known.operations + times * step.operations,
-                known.flops + step.flops * times,
-                known.bytes_moved + step.bytes_moved * times,
-            )
-
-    def cost(self, path: Path = (), times: Polynomial | int = 1, rows: Polynomial = ZERO) -> Cost:
-        """Return a multiple of the sum of costs, with rows kept once; ``path`` is the loop whose step it is."""
-        found = [Polynomial(terms) * times for terms in (self._operations, self._flops, self._moved)]
-        steps = {path + within: step for within, step in self._steps.items() if self._loops[within]}
-        if path:
-            steps = {path: StepCost(self._single, Polynomial(self._flops), Polynomial(self._moved))} | steps
-        return Cost(found[0], steps, found[1], found[2], Polynomial(self._kept) + rows)
-
-
 class Scope:
     """A graph, or the step of a loop: how a size in it is written in sizes of the function's inputs."""
 
@@ -160,48 +113,29 @@ class Scope:
         self.view, self.parent = view, parent
         # sizes of a variable in sizes of its own graph are the same whatever is around, so all scopes share them
         self.memory: dict[Variable, Any] = {} if parent is None else parent.memory
-        self._known: dict[Any, Polynomial] = {}
-        self._elements: dict[Variable, Polynomial] = {}
         # what named sizes stand for, all of it: two inputs of one name have one name for their sizes
         self.meanings: Meanings = {} if parent is None else parent.meanings
-        self._own: dict[Apply, Cost] = {}  # of nodes whose costs are known here
-        self._latest: dict[int, Apply] = {}  # of each node id, the one that was met last
-        # outputs of rebuilt nodes → those of the node that was met first
-        self._first: dict[Variable, Variable] = {}
-        self._inside: dict[int, Scope] = {}  # steps of loops here, by node id
-        self._given: dict[Variable, tuple[str, Variable]] = {}  # what a step's inputs are around the loop
-        self.sizes: dict[Variable, Any] = {}
-        self.total = TotalCost(self)
-        if view is not None:
-            self._look(view, _given(view))
+        self._known: dict[Any, Polynomial] = {}
+        self._elements: dict[Variable, Polynomial] = {}
+        self._own: dict[Apply, Cost] = {}
+        self.sizes = {} if view is None or parent is None else inner_sizes(view, parent.shape)
 
-    def _look(self, view: ScanView, given: Mapping[Variable, tuple[str, Variable]]) -> None:
-        """Be the step of a loop from now on."""
-        assert self.parent is not None
-        self.view = view
-        self._given.update(given)
-        self.sizes.update(inner_sizes(view, self.parent.shape))
-
-    def inside(self, view: ScanView) -> Scope:
-        """Return the step of a loop in this graph.
-
-        A loop with another step than before is recognised by the same variables over the same values.  Its known sizes and
-        costs still hold, so only the new part of its step is inspected.
-        """
-        known, given = self._inside.get(view.node.node_id), _given(view)
-        if known is None or not known.is_like(view, given):
-            known = self._inside[view.node.node_id] = Scope(view, self)
-        elif known.view is None or known.view.node is not view.node:
-            known._look(view, given)
-        return known
-
-    def is_like(self, view: ScanView, given: Mapping[Variable, tuple[str, Variable]]) -> bool:
-        """Return whether all that is known of this step holds in that of a loop."""
-        return (
-            self.view is not None
-            and self.view.op.scan_name == view.op.scan_name
-            and all(self._given.get(inner, outside) == outside for inner, outside in given.items())
-        )
+    def total(self, nodes: Sequence[Apply]) -> Cost:
+        """Return the sum of costs of nodes that are computed equally often."""
+        sums: list[dict[Any, Any]] = [{}, {}, {}, {}]
+        steps: dict[Path, StepCost] = {}  # of several loops of one name all together
+        for cost in map(self.cost, nodes):
+            for whole, part in zip(sums, cost.polynomials, strict=True):
+                add(whole, part)
+            for path, step in cost.steps.items():
+                known = steps.get(path, _NO_STEP)
+                steps[path] = StepCost(
+                    known.operations + step.operations,
+                    known.flops + step.flops,
+                    known.bytes_moved + step.bytes_moved,
+                )
+        operations, flops, moved, kept = map(Polynomial, sums)
+        return Cost(operations, steps, flops, moved, kept)
 
     def shape(self, variable: Variable) -> tuple[Any, ...]:
         """Return the sizes of a variable, in sizes of this graph."""
@@ -238,51 +172,13 @@ class Scope:
         """Return the cost of a node, cached per graph."""
         found = self._own.get(node)
         if found is None:
-            found = self._own[node] = self._as_before(node) or node_cost(node, self)
-            self._latest[node.node_id] = node
+            found = self._own[node] = node_cost(node, self)
         return found
-
-    def _as_before(self, node: Apply) -> Cost | None:
-        """Return the cost of a node that is only rebuilt, over rebuilt nodes or others of the same sizes; None of any other."""
-        before, first = self._latest.get(node.node_id), self._first
-        if before is None or before.op is not node.op or len(before.inputs) != len(node.inputs):
-            return None
-        read = zip(node.inputs, before.inputs, strict=True)
-        if not all(self._alike(new, old) for new, old in read):
-            return None
-        pairs = list(zip(node.outputs, before.outputs, strict=True))
-        if any(new.type != old.type or new.name != old.name for new, old in pairs):
-            return None
-        for new, old in pairs:
-            first[new] = first.get(old, old)
-            if old in self.memory:
-                self.memory[new] = self.memory[old]
-        return self._own[before]
-
-    def _alike(self, new: Variable, old: Variable) -> bool:
-        """Return whether readers of a variable cost the same with another: values of whole numbers may be sizes."""
-        first = self._first
-        if new is old or first.get(new, new) is first.get(old, old):
-            return True
-        kind = new.type
-        if kind != old.type or new.name != old.name or not isinstance(kind, TensorType):
-            return False
-        return kind.dtype.startswith("float") and self.shape(new) == self.shape(old)
 
     def bytes(self, variable: Variable) -> Polynomial:
         """Return the bytes of a variable."""
         item = variable.type.itemsize if isinstance(variable.type, TensorType) else 24
         return self.elements(variable) * item
-
-
-def _given(view: ScanView) -> dict[Variable, tuple[str, Variable]]:
-    """Map the inputs of a loop's step to their outer values, and how they are passed."""
-    return {
-        inner: (kind_of(variable), outer)
-        for variable in view.op.readers
-        if (outer := view.outer_input(variable)) is not None
-        for inner in inner_inputs(variable)
-    }
 
 
 def size_name(size: Unknown) -> str:
@@ -326,9 +222,7 @@ def cost_of(outputs: Sequence[Variable]) -> Cost:
     >>> print(cost_of([T.dot(a, b)]).flops)
     2·a.shape[0]·a.shape[1]·b.shape[1]
     """
-    scope = Scope()
-    scope.total.become(toposort(outputs))
-    return scope.total.cost()
+    return Scope().total(toposort(outputs))
 
 
 def node_cost(node: Apply, scope: Scope) -> Cost:
@@ -344,13 +238,20 @@ def node_cost(node: Apply, scope: Scope) -> Cost:
 def _loop_cost(node: Apply, scope: Scope) -> Cost:
     """Return the cost of a loop: its steps, and the rows it keeps."""
     view = ScanView(node)
-    steps, inside = scope.size(view.n_steps), scope.inside(view)
-    inside.total.become(view.op.once(nodes_of))
-    rows: Counter[Any] = Counter()
+    steps, inside, nodes = scope.size(view.n_steps), Scope(view, scope), view.op.once(nodes_of)
+    once = inside.total(nodes)
+    rows: dict[Any, Any] = {}
+    add(rows, once.buffer_bytes)
     for variable in view.op.variables:
         if isinstance(variable, State | StepOutput):
             add(rows, _rows_kept(variable, view, scope, inside, steps))
-    return inside.total.cost((view.op.scan_name,), steps, Polynomial(rows))
+    name = view.op.scan_name
+    single = sum(cost is not FREE and not cost.steps for cost in map(inside.cost, nodes))
+    own = {(name,): StepCost(single, once.flops, once.bytes_moved)}
+    further = {(name, *path): step for path, step in once.steps.items()}
+    return Cost(
+        once.operations * steps, own | further, once.flops * steps, once.bytes_moved * steps, Polynomial(rows)
+    )
 
 
 def _rows_kept(

@@ -11,7 +11,6 @@ from collections.abc import Collection
 from scanviz.engine.errors import PluginError, ScanvizValueError
 from scanviz.engine.rewrites import rule as rules
 from scanviz.engine.rewrites.arithmetic import (  # noqa: F401  # they register their rules
-    casts,
     fill,
     fold,
     reductions,

@@ -219,8 +219,7 @@ class RewriteHistory(Sequence[Record]):
         for record, outputs in zip([None, *self._entries], self.all_graphs(), strict=True):
             nodes = toposort(outputs)
             delta = versions.become(nodes, outputs)
-            scope.total.become(nodes)
-            cost, change = scope.total.cost(), changes.become(delta)
+            cost, change = scope.total(nodes), changes.become(delta)
             yield Version(record, delta, cost, change, versions.occurrences, scope.meanings)
 
     @property

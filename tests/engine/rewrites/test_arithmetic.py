@@ -34,7 +34,6 @@ GIVENS = {
     w: np.array([0, 1, -1, 32767, -32768, 200, -254, 255, 3, 4], "int16"),
     i8: np.array([0, 1, -1, 127, -128, 100, -54, 55, 3, 4], "int8"),
 }
-root = T.sqrt(x)
 
 GOLDEN = [
     (x - 0.0, "x"),
@@ -44,30 +43,19 @@ GOLDEN = [
     (T.exp(x) + 0.0, "exp(x)"),
     (x * 1.0, "x"),
     (1 * i, "i"),
-    (x * -1.0, "negative(x)"),
     (x / 1.0, "x"),
     (i // 1, "i"),
     (x**1.0, "x"),
     (x**2.0, "square(x)"),
     (i**2, "square(i)"),
-    (+x, "x"),
     (T.negative(-x), "x"),
-    (~~i, "i"),
-    (x - (-y), "add(x, y)"),
-    (x + (-y), "subtract(x, y)"),
-    ((-x) + y, "subtract(y, x)"),
-    ((-x) * (-m), "multiply(x, m)"),
-    (T.maximum(x, x), "x"),
-    (T.fmin(m, m), "m"),
     (T.clip(x, 0.5, None), "maximum(x, 0.5)"),
     (T.clip(x, None, y), "minimum(x, y)"),
-    (i & i, "i"),
     (T.where(T.constant(True), x, x * 2), "x"),
     (T.where(T.lt(x, 0), x, x), "x"),
     (T.where(T.constant(False), T.cast(x, "float32"), x), "x"),
     (T.ifelse(T.constant(0), x, y), "y"),
     (T.ifelse(n, x, x), "x"),
-    (n - n, "0"),
 ]
 
 
@@ -89,10 +77,6 @@ STAY = [
     (T.where(T.constant(True), x, y), "the size along axis 0 is not known to stay the same"),
     (T.where(T.constant(True), i, x), "the size along axis 0 is not known to stay the same"),
     (i / 1, "the result is float64 and not int64"),
-    (w - (-u), "-b wraps around in the dtype of b before the result's, which is wider"),
-    (w + (-i8), "-b wraps around in the dtype of b before the result's, which is wider"),
-    ((-i8) * (-w), "-b wraps around in the dtype of b before the result's, which is wider"),
-    (x * T.alloc(-1.0, n), "the size along axis 0 is not known to stay the same"),
 ]
 
 
@@ -146,13 +130,9 @@ def test_scalars_squared_by_power_have_the_same_bits(data):
 UNSAFE = [
     (x + 0.0, "x"),
     (x * 0.0, "alloc(0.0, dimension<0>(x))"),
-    (x - x, "alloc(0.0, dimension<0>(x))"),
     (T.exp(T.log(x)), "x"),
     (T.log(T.exp(x)), "x"),
-    (T.sqrt(x) ** 2, "x"),
-    (root * root, "x"),
     (T.square(T.sqrt(x)), "x"),
-    (-(x - y), "subtract(y, x)"),
     ((x + 1.0) + 2.0, "add(x, 3.0)"),
     ((x * 3.0) * 2.0, "multiply(x, 6.0)"),
     (x / 4.0, "multiply(x, 0.25)"),
@@ -179,10 +159,6 @@ def test_unsafe_arithmetic_is_done_on_request_alone(before, expected):
         np.array([0.2, 1.5, 3.0]) if each.ndim == 1 else np.array([[0.2, 1.5], [0.3, 2.0]]) for each in inputs
     ]
     np.testing.assert_allclose(asked(*values), plain(*values), rtol=1e-12, atol=1e-15)
-
-
-def test_ones_of_a_quotient_with_itself_are_unsafe():
-    assert after("unsafe_arithmetic", x / x) == "alloc(1.0, dimension<0>(x))"
 
 
 def test_unsafe_constants_that_overflow_stay():

@@ -183,16 +183,6 @@ PICKED = [
     (m.T[:, -1], "index[-1](m)"),
     (c.dimshuffle(2, "x", 0, 1)[0, :, 1], "dimshuffle<(None, 0)>(index[1, :, 0](c))"),
     (x.dimshuffle("x", 0)[0], "x"),
-    (T.concatenate([five, x])[2], "index[2](five)"),
-    (T.concatenate([x, five])[-1], "index[-1](five)"),
-    (T.concatenate([five, x])[5:], "x"),
-    (T.concatenate([five, x])[6:], "index[1:](x)"),
-    (T.concatenate([five, x])[:3], "index[:3](five)"),
-    (T.concatenate([x, five])[:-5], "x"),
-    (T.concatenate([x, five])[-2:], "index[-2:](five)"),
-    (T.concatenate([five, five * 2, x])[6], "multiply(index[1](five), 2.0)"),
-    (T.concatenate([x[None], x[None] * 2.0])[1], "index[0](multiply(index[None](x), 2.0))"),
-    (T.concatenate([m, w], axis=1)[2], None),
     (T.as_tensor_variable([T.sum(x), T.max(x)])[1:], "make_vector(max<(0,),None>(x))"),
 ]
 
@@ -212,8 +202,6 @@ NOT_PICKED = [
         T.alloc(T.constant(2.0), n)[::-1],
         "the size may be negative, which would be an error",
     ),
-    (T.concatenate([five, x])[-1], "the array may have fewer rows"),
-    (T.concatenate([m, w])[0], "the joined arrays may not fit, which would be an error"),
 ]
 
 

@@ -1,12 +1,11 @@
-"""Arithmetic that returns its operand: ``x * 1``, ``--x``, ``a - (-b)``, ``where(True, a, b)``.
+"""Arithmetic that returns its operand: ``x * 1``, ``--x``, ``where(True, a, b)``.
 
 What is done, and only where every bit of the result, its dtype and its shape stay:
 
 - neutral operands: ``x - 0``, ``x + 0`` of integers, ``x + (-0.0)``, ``x * 1``, ``x / 1``, ``n // 1``, ``x ** 1``.
   ``x + 0.0`` turns -0.0 into 0.0 and stays, unless ``x`` is made by an operation that never gives -0.0;
 - ``x ** 2`` is ``square(x)``: NumPy multiplies for one exponent 2 too, but takes two to four times as long;
-- signs: ``--x``, ``a - (-b)``, ``a + (-b)``, ``(-a) * (-b)``, ``x * -1``;
-- ``maximum(x, x)`` and its like, ``clip`` without a limit on one side, ``n - n`` of sizes;
+- ``--x``, and ``clip`` without a limit on one side;
 - ``where`` and ``ifelse`` with a known condition or equal branches.
 """
 
@@ -18,34 +17,26 @@ from scanviz.engine.graph.declaration import Declaration
 from scanviz.engine.graph.nodes import (
     Apply,
     Variable,
-    build_one,
     is_floating,
-    is_integer_scalar,
-    tensor_type,
 )
-from scanviz.engine.graph.types import BOOLEAN, FLOATS, INTEGERS, SIGNED, UNSIGNED, TensorType
+from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops.control import IFELSE
-from scanviz.engine.ops.sizes import surely_equal
 from scanviz.engine.rewrites.arithmetic.identities import (
     Answer,
     Rewriting,
     answer,
     elementwise,
-    filled,
     is_positive_zero,
     number_of,
-    operand_of,
     replaced,
     rewritten,
     undone,
-    unfit,
 )
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.rule import GENERAL, Match, Refusal, rule
 
 KEEPS_MINUS_ZERO = Refusal("adding 0.0 turns -0.0 into 0.0", 1)
-WIDENED = Refusal("-b wraps around in the dtype of b before the result's, which is wider", 1)
 
 
 # ---- neutral operands
@@ -78,11 +69,6 @@ def _times_one(node: Apply, level: Level) -> Answer:
         number = number_of(variable)
         if number is not None and number == 1:
             return replaced(node, node.inputs[1 - k], "a product with 1 is the other factor", level)
-        if number is not None and number == -1 and sign_moves(node.inputs[1 - k], node):
-            why = unfit(node.inputs[1 - k], node.outputs[0], level)
-            if why is not None:
-                return Refusal(why, 1)
-            return rewritten(node, elementwise(e.negative, node.inputs[1 - k]), "x * -1 is -x")
     return None
 
 
@@ -108,60 +94,7 @@ def _squared(node: Apply, level: Level) -> Answer:
     return rewritten(node, elementwise(e.square, node.inputs[0]), "x ** 2 is square(x)")
 
 
-def _itself(node: Apply, level: Level) -> Answer:
-    return rewritten(node, node.inputs[0], "`+x` is x")
-
-
-# ---- signs
-
-
-def sign_moves(operand: Variable, node: Apply) -> bool:
-    """Return whether the sign of an operand may move to the result: of floats, and of integers of the result's dtype.
-
-    Those wrap around alike.  An operand of a narrower integer dtype does not: -x is x of its smallest number, and never
-    below 0 where it is unsigned.  Truth values have no sign.
-    """
-    own = tensor_type(operand).dtype
-    return own in FLOATS or (own in (*SIGNED, *UNSIGNED) and own == tensor_type(node.outputs[0]).dtype)
-
-
-def _subtracted_negative(node: Apply, level: Level) -> Answer:
-    inner = operand_of(node.inputs[1], e.negative)
-    if inner is None:
-        return None
-    if not sign_moves(inner, node):
-        return WIDENED
-    return rewritten(node, elementwise(e.add, node.inputs[0], inner), "a - (-b) is a + b")
-
-
-def _added_negative(node: Apply, level: Level) -> Answer:
-    for k in (1, 0):
-        inner = operand_of(node.inputs[k], e.negative)
-        if inner is not None:
-            if not sign_moves(inner, node):
-                return WIDENED
-            return rewritten(node, elementwise(e.subtract, node.inputs[1 - k], inner), "a + (-b) is a - b")
-    return None
-
-
-def _negative_factors(node: Apply, level: Level) -> Answer:
-    first = operand_of(node.inputs[0], e.negative)
-    second = operand_of(node.inputs[1], e.negative) if first is not None else None
-    if first is None or second is None:
-        return None
-    if not sign_moves(first, node) or not sign_moves(second, node):
-        return WIDENED
-    return rewritten(node, build_one(node.op, first, second), "(-a) * (-b) is a * b")
-
-
-# ---- choices and sizes
-
-
-def _same_operands(node: Apply, level: Level) -> Answer:
-    first, second = node.inputs
-    if first is not second:
-        return None
-    return rewritten(node, first, f"{node.op.name} of x and x is x")
+# ---- choices
 
 
 def _chosen(node: Apply, level: Level) -> Answer:
@@ -193,24 +126,6 @@ def _chosen_whole(node: Apply, level: Level) -> Answer:
     )
 
 
-def _equal_integers(node: Apply) -> bool:
-    first, second = node.inputs
-    if first is second:
-        kind = first.type
-        return isinstance(kind, TensorType) and (kind.dtype in INTEGERS or kind.dtype == BOOLEAN)
-    return all(map(is_integer_scalar, node.inputs)) and surely_equal(first, second)
-
-
-def _difference_of_equals(node: Apply, level: Level) -> Answer:
-    """Take 0 for an integer less itself."""
-    kind = node.outputs[0].type
-    if not isinstance(kind, TensorType) or kind.ndim != 0:
-        return None
-    if kind.dtype in INTEGERS and _equal_integers(node):
-        return replaced(node, filled(0, node, level), "n - n is 0", level)
-    return None
-
-
 def _without_limit(node: Apply, level: Level) -> Answer:
     """A limit of infinity is none, but for the derivatives of ``clip``, which have been taken."""
     value, low, high = node.inputs
@@ -222,16 +137,13 @@ def _without_limit(node: Apply, level: Level) -> Answer:
 
 
 TABLE: dict[Declaration, tuple[Rewriting, ...]] = {
-    e.add: (_plus_zero, _added_negative),
-    e.subtract: (_minus_zero, _subtracted_negative, _difference_of_equals),
-    e.multiply: (_times_one, _negative_factors),
+    e.add: (_plus_zero,),
+    e.subtract: (_minus_zero,),
+    e.multiply: (_times_one,),
     e.divide: (_second_is_one,),
     e.floor_divide: (_second_is_one,),
     e.power: (_second_is_one, _squared),
-    e.positive: (_itself,),
     e.negative: (undone(e.negative, "--x is x"),),
-    e.invert: (undone(e.invert, "~~n is n"),),
-    **dict.fromkeys((e.maximum, e.minimum, e.fmax, e.fmin, e.bitwise_and, e.bitwise_or), (_same_operands,)),
     e.where: (_chosen,),
     e.clip: (_without_limit,),
     IFELSE: (_chosen_whole,),

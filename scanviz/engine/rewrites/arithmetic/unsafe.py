@@ -2,8 +2,7 @@
 
 ``Mode(…).including("unsafe_arithmetic")``, or ``+unsafe`` for all rules of the kind.  What is done:
 
-- ``x + 0.0`` and ``-(a - b)``, which differ in the sign of zero alone; ``x * 0``, ``x - x`` and ``x / x``, wrong for NaN,
-  infinity and 0;
+- ``x + 0.0``, which differs in the sign of zero alone; ``x * 0``, wrong for NaN and infinity;
 - ``log(exp(x))``, ``exp(log(x))``, ``sqrt(x) ** 2``: functions that undo one another, but for what overflows or is not real;
 - ``(x + a) + b`` and ``(x * a) * b`` with known ``a`` and ``b``, ``x / a`` as a product: rounded differently;
 - of floats, ``log(1 + x)`` as ``log1p(x)``, ``exp(x) - 1`` as ``expm1(x)``, ``log(sigmoid(x))`` as ``-softplus(-x)``,
@@ -58,40 +57,6 @@ def _times_zero(node: Apply, level: Level) -> Answer:
     if _beside(node, 0) is None:
         return None
     return rewritten(node, filled(0, node, level), "a product with 0 is 0, of NaN too")
-
-
-def _minus_itself(node: Apply, level: Level) -> Answer:
-    if node.inputs[0] is not node.inputs[1]:
-        return None
-    return rewritten(node, filled(0, node, level), "x - x is 0, of NaN too")
-
-
-def _over_itself(node: Apply, level: Level) -> Answer:
-    if node.inputs[0] is not node.inputs[1]:
-        return None
-    return rewritten(node, filled(1, node, level), "x / x is 1, of 0 too")
-
-
-def _root_squared(node: Apply, level: Level) -> Answer:
-    number = number_of(node.inputs[1])
-    inner = operand_of(node.inputs[0], e.sqrt) if number is not None and number == 2 else None
-    return None if inner is None else replaced(node, inner, "sqrt(x) ** 2 is x", level)
-
-
-def _root_times_itself(node: Apply, level: Level) -> Answer:
-    inner = operand_of(node.inputs[0], e.sqrt) if node.inputs[0] is node.inputs[1] else None
-    return None if inner is None else rewritten(node, inner, "sqrt(x) * sqrt(x) is x")
-
-
-def _negative_difference(node: Apply, level: Level) -> Answer:
-    source = node.inputs[0].owner
-    if source is None or source.op.declaration is not e.subtract:
-        return None
-    return rewritten(
-        node,
-        elementwise(e.subtract, *reversed(source.inputs)),
-        "-(a - b) is b - a, whatever the sign of zero",
-    )
 
 
 def _regrouped(ufunc: np.ufunc) -> Rewriting:
@@ -168,12 +133,10 @@ def _exp_minus_one(node: Apply, level: Level) -> Answer:
 
 TABLE: dict[Declaration, tuple[Rewriting, ...]] = {
     e.add: (_plus_zero, _regrouped(np.add)),
-    e.subtract: (_minus_itself, _exp_minus_one),
-    e.multiply: (_times_zero, _root_times_itself, _regrouped(np.multiply)),
-    e.divide: (_over_itself, _over_constant),
-    e.power: (_root_squared,),
+    e.subtract: (_exp_minus_one,),
+    e.multiply: (_times_zero, _regrouped(np.multiply)),
+    e.divide: (_over_constant,),
     e.square: (undone(e.sqrt, "sqrt(x) ** 2 is x"),),
-    e.negative: (_negative_difference,),
     e.exp: (undone(e.log, "exp(log(x)) is x"),),
     e.log: (undone(e.exp, "log(exp(x)) is x"), _log),
     e.log1p: (_log_of_exp,),

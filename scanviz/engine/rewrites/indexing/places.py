@@ -63,11 +63,6 @@ def picked(variable: Variable, entries: Sequence[IndexEntry]) -> Variable | None
     return indexed(variable, [IndexPart(entry) for entry in entries])
 
 
-def with_entry(entries: Sequence[IndexEntry], axis: int, entry: IndexEntry) -> tuple[IndexEntry, ...]:
-    """Return entries with another one along an axis."""
-    return (*entries[:axis], entry, *entries[axis + 1 :])
-
-
 def whole_number(number: Any) -> int | None:
     """Return a number of a pattern that is known, or None if nothing is written."""
     return number if isinstance(number, int) else None

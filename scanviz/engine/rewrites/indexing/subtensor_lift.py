@@ -22,7 +22,6 @@ from scanviz.engine.ops.shape import (
     ALLOC,
     DIMSHUFFLE,
     MAKE_VECTOR,
-    AxisParameters,
     OrderParameters,
     stack_scalars,
 )
@@ -34,7 +33,6 @@ from scanviz.engine.rewrites.indexing.places import (
     is_known,
     is_whole,
     picked,
-    with_entry,
 )
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.rule import Refusal, rule
@@ -49,7 +47,8 @@ def subtensor_lift(node: Apply, level: Level) -> Answer:
     source = node.inputs[0].owner
     if source is None or source.op.declaration is SCAN:  # of most loops the last row is picked
         return None
-    lift = lift_of(source.op.declaration)
+    declaration = source.op.declaration
+    lift = LIFTS.get(declaration, _elementwise if isinstance(declaration, ElementwiseDeclaration) else None)
     if lift is None:
         return None
     entries = node.op.parameters.entries
@@ -68,16 +67,6 @@ Lifted = Variable | Refusal | None  # what is computed of the rows alone
 Lift = Callable[[Apply, Apply, Sequence[IndexEntry], Level], Lifted]
 BROADCAST = Refusal("the operands that broadcast along an indexed axis are not known", 2)
 NOT_THERE = Refusal("the array may have fewer rows", 2)
-SIZES_DIFFER = Refusal("the joined arrays may not fit, which would be an error", 2)
-
-
-def lift_of(declaration: Declaration) -> Lift | None:
-    """Return the rewrite that picks rows before an operation, or None."""
-    if declaration.family == "join":
-        from scanviz.engine.ops.join import CONCATENATE  # it is there: there is one of its operations
-
-        return _concatenate if declaration is CONCATENATE else None
-    return LIFTS.get(declaration, _elementwise if isinstance(declaration, ElementwiseDeclaration) else None)
 
 
 def _is_less(entries: Sequence[IndexEntry], shape: Sequence[Any]) -> bool:
@@ -181,99 +170,6 @@ def of_vector(node: Apply, source: Apply, entries: Sequence[IndexEntry], level: 
     if not chosen:
         return None
     return stack_scalars([cast(variable, dtype) for variable in chosen])
-
-
-def _concatenate(node: Apply, source: Apply, entries: Sequence[IndexEntry], level: Level) -> Lifted:
-    axis, arrays = source.op.parameters.axis, list(source.inputs)
-    shapes = [level.shape(array) for array in arrays]
-    others = [k for k in range(len(entries)) if k != axis]
-    if not all(surely_equal(shape[k], shapes[0][k]) for shape in shapes[1:] for k in others):
-        return SIZES_DIFFER
-    entry = entries[axis]
-    if is_whole(entry):
-        return _all_parts(source, entries, level)
-    sizes = [shape[axis] for shape in shapes]
-    if entry.kind == "integer":
-        found = _part_with(sizes, int(entry.start or 0))
-        if isinstance(found, Refusal):
-            return found
-        number, index = found
-        return picked(arrays[number], with_entry(entries, axis, IndexEntry("integer", index)))
-    kept = _parts_of_slice(sizes, entry)
-    if kept is None:
-        return None
-    first, last, cut = kept
-    joined = arrays[first] if last - first == 1 else build_one(source.op, *arrays[first:last])
-    return picked(joined, with_entry(entries, axis, cut))
-
-
-def _all_parts(source: Apply, entries: Sequence[IndexEntry], level: Level) -> Variable | None:
-    """Pick the same of all arrays that are joined along another axis."""
-    if not _is_less(entries, level.shape(source.outputs[0])):
-        return None
-    parts = [picked(variable, entries) for variable in source.inputs]
-    axis = source.op.parameters.axis
-    place = axis - sum(1 for entry in entries[:axis] if entry.kind == "integer")
-    given = [part for part in parts if part is not None]
-    return (
-        build_one(Op(source.op.declaration, AxisParameters(place)), *given)
-        if len(given) == len(parts)
-        else None
-    )
-
-
-def _part_with(sizes: Sequence[Any], index: int) -> tuple[int, int] | Refusal:
-    """Return which of several arrays holds a row, and its index there."""
-    numbers = list(range(len(sizes)))
-    for number in numbers if index >= 0 else numbers[::-1]:
-        size = sizes[number]
-        if has_row(size, index):
-            return number, index
-        if not isinstance(size, int):
-            return NOT_THERE
-        index += -size if index >= 0 else size
-    return NOT_THERE
-
-
-def _parts_of_slice(sizes: Sequence[Any], entry: IndexEntry) -> tuple[int, int, IndexEntry] | None:
-    """Return from which to which of several arrays a slice reaches, and the slice of these; None if it may be all."""
-    if entry.step not in (None, 1):
-        return None
-    first, last = 0, len(sizes)
-    start, stop = entry.start or 0, entry.stop
-    assert isinstance(start, int) and not isinstance(stop, str)
-    while last - first > 1 and start >= 0 and _below(sizes[first], start):  # whole arrays before it
-        if stop is not None and 0 <= stop < sizes[first]:
-            break
-        start -= sizes[first]
-        stop = stop - sizes[first] if stop is not None and stop >= 0 else stop
-        first += 1
-    # and those behind it
-    while last - first > 1 and stop is not None and stop < 0 and _below(sizes[last - 1], -stop):
-        if start < 0 and start + sizes[last - 1] >= 0:
-            break
-        stop += sizes[last - 1]
-        start = start + sizes[last - 1] if start < 0 else start
-        last -= 1
-        stop = stop if stop < 0 else None
-    if start < 0 and stop is None:
-        while last - first > 1 and _covered(sizes[first + 1 : last], -start):
-            first += 1
-    if start >= 0 and stop is not None and stop >= 0:
-        while last - first > 1 and _covered(sizes[first : last - 1], stop):
-            last -= 1
-    if (first, last) == (0, len(sizes)):
-        return None
-    return first, last, IndexEntry("slice", start or None, stop)
-
-
-def _below(size: Any, bound: int) -> bool:
-    return isinstance(size, int) and 0 < size <= bound
-
-
-def _covered(sizes: Sequence[Any], rows: int) -> bool:
-    """Return whether arrays together surely have a number of rows."""
-    return sum(size for size in sizes if isinstance(size, int)) >= rows
 
 
 LIFTS: dict[Declaration, Lift] = {

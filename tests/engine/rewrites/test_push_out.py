@@ -387,53 +387,6 @@ def test_existing_rows_are_summed_after_the_loop():
     np.testing.assert_allclose(f(values), values.sum(0), rtol=1e-12)
 
 
-def gradient_of_biased(batch, bias):
-    """Return a loop's inputs, and its cost with the gradient of a bias of any shape."""
-    x, w = (T.tensor3("x") if batch else T.matrix("x")), T.matrix("w")
-    first = T.zeros((2, 3)) if batch else T.zeros(3)
-    h, _ = scanviz.scan(
-        lambda x_t, h, w, bias: T.tanh(T.dot(x_t, w) + h + bias), x, first, [w, bias], name="rnn"
-    )
-    cost = T.sum(h**2)
-    return [x, w, bias], [cost, *scanviz.grad(cost, [bias, w])]
-
-
-@pytest.mark.parametrize("steps", [6, 1, 0])
-@pytest.mark.parametrize("batch", [True, False])
-@pytest.mark.parametrize("shape", [(3,), (1,)])
-def test_the_gradient_of_a_bias_is_a_sum_of_rows_after_the_loop(batch, shape, steps):
-    inputs, wanted = gradient_of_biased(batch, T.vector("bias"))
-    f = scanviz.function(inputs, wanted)
-    (backward,) = [
-        node.op
-        for node in toposort(f.outputs)
-        if isinstance(node.op, Scan) and node.op.scan_name == "grad_of_rnn"
-    ]
-    assert [name for kind, name in kinds(backward) if kind == "sitsot"] == ["∂h"]  # no sum of ∂bias
-    assert any(rewrite.message == "`∂bias`: rows are summed after the loop" for rewrite in f.rewrites)
-    x = RNG.normal(size=(steps, 2, 4) if batch else (steps, 4))
-    agree(inputs, wanted, x, RNG.normal(size=(4, 3)), RNG.normal(size=shape), tolerance=1e-10)
-
-
-def test_rows_that_products_take_from_the_last_on_are_summed_in_that_order_and_not_copied():
-    inputs, wanted = gradient_of_biased(True, T.vector("bias"))
-    f = scanviz.function(inputs, wanted)
-    (slot,) = [slot for loop in loops(f.program) if loop.name == "grad_of_rnn" for slot in loop.step_outputs]
-    assert slot.backwards
-
-
-def test_a_sum_to_a_shape_that_changes_with_the_steps_stays():
-    x, sizes = T.tensor3("x"), T.lvector("sizes")
-
-    def step(x_t, size, total):
-        return total + T.sum(x_t[:size], axis=0)
-
-    sums, _ = scanviz.scan(step, [x, sizes], T.zeros(3), name="sums")
-    f = scanviz.function([x, sizes], sums[-1])
-    assert [node for node in toposort(f.outputs) if isinstance(node.op, Scan)]
-    agree([x, sizes], [sums[-1]], RNG.normal(size=(5, 4, 3)), np.array([0, 1, 4, 2, 3]))
-
-
 # ---- split_factorisation
 
 

@@ -1,16 +1,16 @@
 """Work that leaves a loop for the graph after it: PushOutScanOutput.
 
 Results that nothing in the loop reads, such as ``y_t = softmax(h_t @ V)``, are computed for all rows of ``h`` at once.  Rows
-that are stored anyway are summed after the loop instead of in it.  The rows that are needed are there already, or the loop
+of sequences are summed after the loop instead of in it.  The rows that are needed are there already, or the loop
 gives them as results in place of what it gave (:mod:`scanviz.engine.rewrites.loops.rows_around`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from scanviz.engine.graph.nodes import Apply, Variable, build_one, describe, tensor_type
+from scanviz.engine.graph.nodes import Apply, Variable, describe, tensor_type
 from scanviz.engine.graph.provenance import moved_from
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.rewrites.level import Level
@@ -31,7 +31,8 @@ from scanviz.engine.rewrites.loops.push_sums import RunningSum, last_rows, maker
 from scanviz.engine.rewrites.rule import Match, Refusal, counted, named, rule
 from scanviz.engine.scan.dependence import outputs_of
 from scanviz.engine.scan.loop import SCAN, ScanView, nodes_of
-from scanviz.engine.scan.variables import ALL, LoopVariable, StepOutput
+from scanviz.engine.scan.variables import ALL, StepOutput
+from scanviz.engine.scan.variables import Sequence as LoopSequence
 
 if TYPE_CHECKING:
     from scanviz.engine.rewrites.loops.rows_around import Rows
@@ -45,7 +46,7 @@ def push_out_outputs(node: Apply, level: Level) -> Match | Refusal:
         return refusal
     found = running_sums(view, level)[0]
     if found:
-        sums = sums_of_rows(view, level, found)
+        sums = sums_of_sequences(view, level, found)
         if sums is not None:
             return sums
     nodes = view.op.once(nodes_of)
@@ -155,67 +156,21 @@ def _computed_after(
     return Match(mapping, f"{message}: {named(step_output.name for step_output in leaving)}")
 
 
-def sums_of_rows(view: ScanView, level: Level, found: Sequence[RunningSum]) -> Match | None:
-    """Sum rows that are kept anyway after the loop, in place of states that only add them up."""
-    from scanviz.engine.gradient.loops.forward_rows import reversed_rows  # as above: few loops only add up
-    from scanviz.engine.ops.reduce import sum as sum_of
+def sums_of_sequences(view: ScanView, level: Level, found: Sequence[RunningSum]) -> Match | None:
+    """Sum rows of sequences after the loop, in place of states that only add them up."""
+    slices = {sequence.slice for sequence in view.op.of_type(LoopSequence)}
+    chosen = [one for one in found if one.term in slices and tensor_type(one.term).ndim]
+    if not chosen:
+        return None
+    from scanviz.engine.ops.reduce import sum as sum_of  # few loops only add up, as above
     from scanviz.engine.rewrites.loops.rows_around import Rows
 
-    rows = Rows(view, level)
-    chosen: list[tuple[RunningSum, _RowSum]] = []
-    for running_sum in found:
-        summed = _row_sum(running_sum.term, rows)
-        if tensor_type(summed.source).ndim and rows.costs_nothing(summed.source):
-            chosen.append((running_sum, summed))
-    gone: list[LoopVariable] = [running_sum.state for running_sum, _ in chosen]
-    if not chosen or not rows.possible(gone) or rows.unchecked(gone) is not None:
+    rows, gone = Rows(view, level), [one.state for one in chosen]
+    if not rows.possible(gone) or rows.unchecked(gone) is not None:
         return None
     new, mapping = rows.rebuilt(gone)
-    for running_sum, summed in chosen:
-        with moved_from(*maker_of(running_sum)):
-            given = rows.of(summed.source)
-            if rows.read_from_the_last(summed.source):  # in one order with the others: so they may lie in it
-                given = reversed_rows(given)
-            total = sum_of(given, axis=(0, *(axis + 1 for axis in summed.axes)))
-            if summed.to_shape is not None:
-                sizes = [rows.size(size) for size in summed.to_shape.inputs[1:]]
-                total = build_one(summed.to_shape.op, total, *sizes)
-        mapping.update(last_rows(running_sum, total, view, level, new.n_steps))
-    message = f"{named(running_sum.state.name for running_sum, _ in chosen)}: rows are summed after the loop"
-    return Match(mapping, message)
-
-
-class _RowSum(NamedTuple):
-    """A term as a sum of a variable of the step.
-
-    Attributes
-    ----------
-    source : Variable
-        The summed variable; the term itself where it is no sum.
-    axes : tuple of int
-        The summed axes.
-    to_shape : Apply or None
-        The sum to a shape that is known after the loop too; it commutes with the sum over steps.
-    """
-
-    source: Variable
-    axes: tuple[int, ...]
-    to_shape: Apply | None
-
-
-def _row_sum(term: Variable, rows: Rows) -> _RowSum:
-    """Return a term as a sum of a variable of the step."""
-    from scanviz.engine.ops.reduce import SUM_TO_SHAPE
-    from scanviz.engine.ops.reduce import sum as sum_of
-
-    node, to_shape = term.owner, None
-    if node is not None and node.op.declaration is SUM_TO_SHAPE and not rows.has(term):
-        if not all(rows.is_size(size) for size in node.inputs[1:]):
-            return _RowSum(term, (), None)
-        term, to_shape = node.inputs[0], node
-        node = term.owner
-    if node is not None and node.op.declaration is sum_of and not rows.has(term):
-        parameters = node.op.parameters
-        if not parameters.keepdims and parameters.dtype is None:
-            return _RowSum(node.inputs[0], parameters.axes, to_shape)
-    return _RowSum(term, (), to_shape)
+    for one in chosen:
+        with moved_from(*maker_of(one)):
+            total = sum_of(rows.of(one.term), axis=0)
+        mapping.update(last_rows(one, total, view, level, new.n_steps))
+    return Match(mapping, f"{named(state.name for state in gone)}: rows are summed after the loop")

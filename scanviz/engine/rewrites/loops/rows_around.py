@@ -7,13 +7,12 @@ the price.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from typing import TypeGuard
 
 from scanviz.engine.errors import InternalError
 from scanviz.engine.graph.nodes import Apply, Constant, Variable, build_one, describe, rebuild
-from scanviz.engine.ops.index import INDEX, getitem, state_history
-from scanviz.engine.ops.index_pattern import FROM_THE_LAST
+from scanviz.engine.ops.index import getitem, state_history
 from scanviz.engine.ops.reduce import SUM_TO_SHAPE
 from scanviz.engine.ops.shape import DIMENSION, dimension
 from scanviz.engine.rewrites.level import Level
@@ -45,19 +44,6 @@ def counts_steps(variable: LoopVariable) -> TypeGuard[State | StepOutput]:
             return variable.kind != "mitmot" and variable.keep == ALL
         case _:
             return False
-
-
-def _are_read_from_the_last(rows: Variable, level: Level) -> Iterator[bool]:
-    """Yield for each reader of rows, except for sizes, whether it takes them from the last one on."""
-    if rows in level.wanted:
-        yield False
-    for reader, position in level.readers(rows):
-        declaration = reader.op.declaration
-        if position == 0 and declaration is SUM_TO_SHAPE:  # most often of the shape that it is to have
-            yield from _are_read_from_the_last(reader.outputs[0], level)
-        elif declaration is not DIMENSION:
-            is_index = position == 0 and declaration is INDEX
-            yield is_index and reader.op.parameters.entries[0].numbers() == FROM_THE_LAST
 
 
 class Rows:
@@ -123,17 +109,6 @@ class Rows:
             return True
         result_variable = self._writes.get(variable) or self._reads.get(variable, (None, 0))[0]
         return result_variable is not None and self._is_whole(result_variable)
-
-    def read_from_the_last(self, variable: Variable) -> bool:
-        """Return whether all readers of a variable's rows take them from the last one on."""
-        source = self._summed(variable)
-        if source is not None:
-            return self.read_from_the_last(source)
-        written = self._writes.get(variable)
-        if written is None or variable in self._sequences:
-            return False
-        read = list(_are_read_from_the_last(self.view.result(written), self.level))
-        return bool(read) and all(read)
 
     def need(self, variable: Variable) -> None:
         """Request the rows of a variable; for a sum to a shape, the rows of its summand."""

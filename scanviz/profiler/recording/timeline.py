@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Literal
 
+from msgspec import Struct
+
 from scanviz.engine.graph.provenance import SourceLine
 from scanviz.engine.observe import Building
 from scanviz.record.model import BuildRecord, ThreadTimesRecord
@@ -18,23 +20,20 @@ from scanviz.record.program_snapshot import source_record
 BUILT_AT = 256  # distinct source lines of builds
 
 
-class _Open:
+class _Open(Struct):
     """An open call or build of a thread."""
 
-    __slots__ = ("begun", "inside_ns", "kind", "of")
+    kind: Literal["call", "build"]
+    of: int
+    begun: int
+    inside_ns: int = 0
 
-    def __init__(self, kind: Literal["call", "build"], of: int, begun: int) -> None:
-        self.kind, self.of, self.begun, self.inside_ns = kind, of, begun, 0
 
-
-class _Thread:
+class _Thread(Struct):
     """Time of a thread in finished calls, builds and recording; its open calls and builds, innermost last."""
 
-    __slots__ = ("inside_ns", "open")
-
-    def __init__(self) -> None:
-        self.inside_ns = 0
-        self.open: list[_Open] = []
+    inside_ns: int = 0
+    open: list[_Open] = []  # msgspec copies it
 
     def whole_ns(self, now: int) -> int:
         """Return all time inside scanviz, that of the outermost open call or build so far included."""

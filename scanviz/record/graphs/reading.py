@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from scanviz.engine.errors import ScanvizValueError
@@ -21,7 +22,7 @@ DEEPEST = 50  # loops in loops that are read
 _STATES = ("sitsot", "mitsot", "mitmot")
 
 
-class LevelNodes:
+class LevelNodes(Struct):
     """The nodes of one level: the function's graph, or the step of a loop.
 
     Attributes
@@ -34,12 +35,9 @@ class LevelNodes:
         Places of operations in the table.
     """
 
-    __slots__ = ("leaves", "nodes", "numbers")
-
-    def __init__(self) -> None:
-        self.leaves: dict[str, NodeRecord] = {}
-        self.nodes: dict[str, NodeRecord] = {}
-        self.numbers: dict[str, int] = {}
+    leaves: dict[str, NodeRecord] = {}  # msgspec copies them
+    nodes: dict[str, NodeRecord] = {}
+    numbers: dict[str, int] = {}
 
     def add(self, number: int, node: NodeRecord) -> None:
         """Add a node."""

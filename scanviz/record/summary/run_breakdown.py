@@ -168,13 +168,11 @@ class OperationTimes:
         return max(timed, key=lambda operation: self.of(owner, operation), default=None)
 
 
-class _Tree:
+class _Tree(Struct):
     """A part with its inner parts, under construction."""
 
-    __slots__ = ("inside", "part")
-
-    def __init__(self, part: RunPart, inside: Sequence[_Tree] = ()) -> None:
-        self.part, self.inside = part, list(inside)
+    part: RunPart
+    inside: Sequence[_Tree] = ()
 
     def scaled(self, total: int) -> _Tree:
         """Return the tree scaled to another total."""

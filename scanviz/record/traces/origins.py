@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from msgspec import Struct, field
 
 from scanviz.engine.errors import ScanvizError
 from scanviz.engine.graph.types import TensorType
@@ -22,7 +23,7 @@ Place = tuple[int | None, ...]  # in a value; None along an axis where the numbe
 MOST = 200  # values that are looked at
 
 
-class Frame:
+class Frame(Struct, eq=False):
     """A call of a function, or a run of a loop inside it.
 
     Attributes
@@ -51,26 +52,17 @@ class Frame:
         Steps of the last run of each loop in it, by key.
     """
 
-    __slots__ = (
-        "given", "inputs", "linked", "loop", "number", "program", "shapes", "step", "steps", "steps_done", "values",
-    )  # fmt: skip
-
-    def __init__(
-        self,
-        program: Program,
-        number: int,
-        loop: LoopInstruction | None = None,
-        linked: bool = True,
-        steps: int = 0,
-        step: int | None = 0,
-        given: int = 0,
-    ) -> None:
-        self.program, self.number, self.loop, self.linked = program, number, loop, linked
-        self.steps, self.step, self.given = steps, step, given
-        self.inputs: tuple[Any, ...] = ()
-        self.values: dict[int, Any] = {}
-        self.shapes: dict[int, tuple[int, ...]] = {}
-        self.steps_done: dict[int, int] = {}
+    program: Program
+    number: int
+    loop: LoopInstruction | None = None
+    linked: bool = True
+    steps: int = 0
+    step: int | None = 0
+    given: int = 0
+    inputs: tuple[Any, ...] = ()
+    values: dict[int, Any] = field(default_factory=dict)
+    shapes: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    steps_done: dict[int, int] = field(default_factory=dict)
 
     def value(self, register: int) -> Any:
         """Return the value of a register, or None if it was freed."""

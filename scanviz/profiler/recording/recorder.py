@@ -29,7 +29,7 @@ from scanviz.profiler.recording.plans_met import AllWork, with_work
 from scanviz.profiler.recording.processor import Usage, more, process_usage, used
 from scanviz.profiler.recording.sides import SidesTaken
 from scanviz.profiler.recording.timeline import Timeline
-from scanviz.record.model import CostRecord, FunctionRecord, LoopRecord, ProfileRecord
+from scanviz.record.model import CostRecord, LoopRecord, ProfileRecord
 from scanviz.record.names import numbered
 from scanviz.record.paths import recorded_path
 from scanviz.record.traces.finding import FirstNanRecord
@@ -320,7 +320,7 @@ class Recorder(Observer):
                 wall_ns=wall_ns,
                 outcome=self._outcome,
                 cost=self._cost(),
-                functions=tuple(map(_renamed, functions, names)),
+                functions=tuple(replace(one, name=name) for one, name in zip(functions, names, strict=True)),
                 loops=self._loop_records(
                     now, {loop: done for found in work.values() for loop, done in found.items()}
                 ),
@@ -371,7 +371,3 @@ class Recorder(Observer):
             chunks=sum(loop.chunks for loop in loops),
             recorder_ns=self._timeline.recording_ns + observing,
         )
-
-
-def _renamed(record: FunctionRecord, name: str) -> FunctionRecord:
-    return replace(record, name=name)

@@ -16,11 +16,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Literal, NamedTuple, TextIO
+from typing import Literal, NamedTuple, TextIO
 
 from msgspec.structs import replace
 
 from scanviz.engine import observe
+from scanviz.profiler.recording.limits import measured_limits
 from scanviz.profiler.recording.recorder import Recorder
 from scanviz.profiler.run.exits import (
     EXIT,
@@ -32,6 +33,7 @@ from scanviz.profiler.run.exits import (
 )
 from scanviz.profiler.run.live import Progress, live_file
 from scanviz.profiler.run.runner import CannotRunError, Script, run
+from scanviz.profiler.values.tracing import Tracer, with_traces
 from scanviz.record.model import ProfileRecord
 from scanviz.record.names import did_you_mean, listed, not_one_loop
 from scanviz.record.paths import seen_from
@@ -40,9 +42,6 @@ from scanviz.record.storage.archive import is_profile
 from scanviz.record.storage.file import save
 from scanviz.record.storage.writing import signals_wait
 from scanviz.record.values import OutcomeRecord
-
-if TYPE_CHECKING:
-    from scanviz.profiler.values.tracing import Tracer
 
 
 class RunOptions(NamedTuple):
@@ -110,7 +109,7 @@ def free_name(path: Path) -> Path:
 
 def run_profiled(program: Script, options: RunOptions) -> None:
     """Run a program with every scanviz function recorded; save and report when python ends."""
-    tracer = None if options.values is None else _tracer(options.values)
+    tracer = None if options.values is None else Tracer(options.values)
     recorder = Recorder(
         "ops" if options.detail == "ops" else "steps", steps_a_stamp=max(1, options.steps_a_stamp)
     )
@@ -170,12 +169,6 @@ def _recorded_children(program: Script, options: RunOptions, output: Path) -> Pa
     return folder
 
 
-def _tracer(pattern: str) -> Tracer:
-    from scanviz.profiler.values.tracing import Tracer
-
-    return Tracer(pattern)
-
-
 @contextmanager
 def _no_collections() -> Iterator[None]:
     """Disable garbage collection while the record is written: scanning the program's objects would find nothing."""
@@ -215,16 +208,12 @@ class Ending:
     def _record(self) -> ProfileRecord:
         record = self.recorder.record()
         if self.tracer is not None:
-            from scanviz.profiler.values.tracing import with_traces
-
             record = with_traces(record, self.tracer)
         if self.children is not None:
             from scanviz.profiler.run.children import with_children
 
             record = with_children(record, self.children)
         if self.options.roofline:
-            from scanviz.profiler.recording.limits import measured_limits
-
             record = replace(record, measures=record.measures | measured_limits())
         return record
 

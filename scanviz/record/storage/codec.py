@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from functools import cache
 from typing import Any, Literal, TypeVar
 
@@ -22,8 +23,8 @@ T = TypeVar("T")
 _NOT_FINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
 
-def encode(value: Any) -> Any:
-    """Return a record as JSON data, None for None; tuples and arrays become lists.
+def encode(value: Any, rows: Callable[[Any], Any] | None = None) -> Any:
+    """Return a record as JSON data, None for None; tuples become lists, and so do arrays, unless ``rows`` converts them.
 
     Examples
     --------
@@ -32,7 +33,7 @@ def encode(value: Any) -> Any:
     {'file': 'rnn.py', 'line': 3, 'text': 'h = f(h)'}
     """
     # names of files may be no Unicode, which msgspec's own JSON refuses
-    return json.loads(json.dumps(msgspec.to_builtins(value, enc_hook=_rows)))
+    return json.loads(json.dumps(msgspec.to_builtins(value, enc_hook=rows or _rows)))
 
 
 def decode(kind: type[T], data: Any, place: str = "record") -> T:

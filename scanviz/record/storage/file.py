@@ -26,7 +26,7 @@ from scanviz.record.model import SCHEMA, LoopRecord, ProfileRecord
 from scanviz.record.storage.archive import MARK, Limits, entries_of, is_profile
 from scanviz.record.storage.codec import decode, encode
 from scanviz.record.storage.writing import replacing
-from scanviz.record.traces.held_calls import ArrayRecord, HeldCallRecord
+from scanviz.record.traces.held_calls import HeldCallRecord
 from scanviz.record.traces.model import STATISTICS, TracedVariableRecord, TraceRecord
 
 _DOCUMENT = "record.json"
@@ -46,7 +46,6 @@ LIMITS = Limits(
         "calls": 2**25,
     },
 )
-_NO_ROWS = np.zeros((0, 0))
 _NO_TIME = (
     1980,
     1,
@@ -81,13 +80,15 @@ def save(record: ProfileRecord, path: str | os.PathLike[str]) -> None:
     ...     load(path).script
     'rnn.py'
     """
-    document = encode(_without_arrays(record))
+    document = encode(record, rows=lambda array: None)
     for loop in document["loops"]:
         loop.pop("series")
     for function in document["functions"]:
         function.pop("program")
     for variable in (variable for trace in document["traces"] for variable in trace["variables"]):
         variable.pop("values"), variable.pop("statistics")
+    for array in (array for call in document["calls"] for array in call["arrays"]):
+        array["content"] = ""
     with replacing(Path(path)) as stream, zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.comment = MARK
         _put(archive, _DOCUMENT, json.dumps(document, separators=(",", ":")).encode())
@@ -104,27 +105,6 @@ def save(record: ProfileRecord, path: str | os.PathLike[str]) -> None:
             _put(archive, f"statistics/{number}.npy", packed(variable.statistics, "<f8"))
         for number, call in enumerate(record.calls):
             _put(archive, f"calls/{number}.bin", b"".join(array.content for array in call.arrays))
-
-
-def _without_arrays(record: ProfileRecord) -> ProfileRecord:
-    """Return a record without the arrays that the archive stores as files of their own."""
-    return replace(
-        record,
-        loops=tuple(replace(loop, series=_NO_ROWS) for loop in record.loops),
-        functions=tuple(replace(function, program=b"") for function in record.functions),
-        traces=tuple(
-            replace(trace, variables=tuple(map(_described, trace.variables))) for trace in record.traces
-        ),
-        calls=tuple(replace(call, arrays=tuple(map(_emptied, call.arrays))) for call in record.calls),
-    )
-
-
-def _described(variable: TracedVariableRecord) -> TracedVariableRecord:
-    return replace(variable, values=_NO_ROWS, statistics=_NO_ROWS)
-
-
-def _emptied(array: ArrayRecord) -> ArrayRecord:
-    return replace(array, content=b"")
 
 
 def _put(archive: zipfile.ZipFile, name: str, data: bytes) -> None:

@@ -63,7 +63,8 @@ def merged(profiles: Sequence[tuple[str, ProfileRecord]]) -> ProfileRecord:
         for name in ("scanviz", "python", "numpy", "machine", "script")
     }
     titles = numbered([given_name(function.name) for function in together["functions"]])
-    together["functions"] = tuple(map(_titled, together["functions"], titles))
+    functions = zip(together["functions"], titles, strict=True)
+    together["functions"] = tuple(replace(function, name=title) for function, title in functions)
     ended = (record.outcome for record in records if record.outcome.status != "ok")
     return ProfileRecord(
         **joined,
@@ -83,10 +84,6 @@ def merged(profiles: Sequence[tuple[str, ProfileRecord]]) -> ProfileRecord:
         origins=tuple(origin for _, origins in renamed for origin in origins),
         first_nan=next((record.first_nan for record in records if record.first_nan is not None), None),
     )
-
-
-def _titled(function: FunctionRecord, title: str) -> FunctionRecord:
-    return replace(function, name=title)
 
 
 class _Renumbered:

@@ -135,26 +135,22 @@ class HeldCalls:
     def __init__(self, stride: int = FIRST_STRIDE) -> None:
         self._stride = stride
         self._functions: dict[int, KnownProgram] = {}
-        self._thread = OpenCalls[HeldCall | None]()
+        self._thread = OpenCalls[HeldCall]()
 
     def compiled(self, event: CompiledFunction) -> None:
-        """Note a function with loops."""
-        known = KnownProgram(event, self._stride)
-        if known.begun:
-            self._functions.setdefault(event.key, known)
+        """Note a function."""
+        self._functions.setdefault(event.key, KnownProgram(event, self._stride))
 
     def begin(self, function: int, call: int) -> None:
-        """Open a call; concurrent calls of one function are not held."""
-        known = self._functions.get(function)
-        opened = None
-        if known is not None:
-            taken = sum(inputs.bytes for other in self._functions.values() for inputs in other.held())
-            opened = HeldCall(known, known.calls, max(0, BUDGET - taken) // 2)
-            known.calls += 1
-            known.open.append(opened)
-            if len(known.open) > 1:
-                for held in known.open:
-                    held.drop()
+        """Open a call; concurrent calls of one function are not held, nor calls without loops."""
+        known = self._functions[function]
+        taken = sum(inputs.bytes for other in self._functions.values() for inputs in other.held())
+        opened = HeldCall(known, known.calls, max(0, BUDGET - taken) // 2)
+        known.calls += 1
+        known.open.append(opened)
+        if len(known.open) > 1 or not known.begun:
+            for held in known.open:
+                held.drop()
         self._thread.calls.append((call, opened))
 
     def end(self, call: int) -> None:
@@ -165,9 +161,9 @@ class HeldCalls:
             keep_notable(found.function.kept, found)
 
     @property
-    def current(self) -> HeldCall | None:
+    def current(self) -> HeldCall:
         """The current call of this thread."""
-        return self._thread.current
+        return self._thread.calls[-1][1]
 
     def records(self) -> tuple[HeldCallRecord, ...]:
         """Return the held calls, also those in progress."""

@@ -141,8 +141,7 @@ class Tracer(Observer):
                 run = RunTrace(found.runs, n_steps, found.heads, self._allowance(), self.every)
                 found.runs += 1
             self._open.setdefault(threading.get_ident(), []).append((loop, run))
-            if (call := self._calls.current) is not None:
-                call.loop_begins(loop)
+            self._calls.current.loop_begins(loop)
 
     def _allowance(self) -> int:
         """Return the bytes for one more run: its share, and at most half of the rest."""
@@ -166,14 +165,13 @@ class Tracer(Observer):
     ) -> None:
         """Take checkpoints."""
         with self._lock:
-            if (call := self._calls.current) is not None:
-                call.step_begins(loop, step, held)
+            self._calls.current.step_begins(loop, step, held)
 
     def step_inputs(self, function: int, loop: int | None, step: int, values: tuple[Any, ...]) -> None:
         """Take the inputs of a step or a call."""
         with self._lock:
-            if loop is None and (call := self._calls.current) is not None:
-                call.give(values)
+            if loop is None:
+                self._calls.current.give(values)
             run = self._run_of(loop)
             if run is not None and loop is not None:
                 found = self._loops[loop]
@@ -187,8 +185,7 @@ class Tracer(Observer):
         """Take the results of an operation of a step."""
         with self._lock:
             if loop is None:
-                if (call := self._calls.current) is not None:
-                    call.result(index, values)
+                self._calls.current.result(index, values)
                 return
             run = self._run_of(loop)
             if run is not None:
@@ -215,8 +212,8 @@ class Tracer(Observer):
             if run is None or not run.done:
                 return
             run.finish()
-            if run.has_event and (call := self._calls.current) is not None:
-                call.has_event = True
+            if run.has_event:
+                self._calls.current.has_event = True
             keep_notable(self._loops[loop].kept, run)
 
     def records(self) -> tuple[TraceRecord, ...]:

@@ -18,7 +18,6 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from msgspec import Struct
-from msgspec.structs import replace
 
 from scanviz.record.model import (
     DurationRecord,
@@ -128,7 +127,10 @@ def figures(record: ProfileRecord) -> dict[Key, Figure]:
         found[key] = Figure(
             "function", key, (), function.name, (), function.source, function.calls, _of_calls(function)
         )
-        _add(found, _operations(record, function.operations, key, (function.name,), function.calls))
+        found |= {
+            figure.key: figure
+            for figure in _operations(record, function.operations, key, (function.name,), function.calls)
+        }
     paths: dict[int, tuple[str, ...]] = {}
     names = {function.key: function.name for function in record.functions}
     for loop in record.loops:
@@ -147,7 +149,10 @@ def figures(record: ProfileRecord) -> dict[Key, Figure]:
             _of_loop(loop),
             a_run=loop.steps / max(1, loop.runs),
         )
-        _add(found, _operations(record, loop.operations, key, paths[loop.key], loop.steps))
+        found |= {
+            figure.key: figure
+            for figure in _operations(record, loop.operations, key, paths[loop.key], loop.steps)
+        }
     return found
 
 
@@ -192,14 +197,6 @@ def _counted(key: Key, seen: Counter[Key]) -> Key:
     return key if seen[key] == 1 else (*key[:-1], f"{key[-1]} ({seen[key]})")
 
 
-def _add(found: dict[Key, Figure], more: Iterator[Figure]) -> None:
-    seen: Counter[Key] = Counter()
-    for figure in more:
-        seen[figure.key] += 1
-        key = (*figure.key, str(seen[figure.key]))
-        found[key] = replace(figure, key=key)
-
-
 def _operations(
     record: ProfileRecord,
     operations: tuple[OperationRecord, ...],
@@ -208,14 +205,17 @@ def _operations(
     count: int,
 ) -> Iterator[Figure]:
     """Yield the operations of a function or step, without loops, which have their own figures."""
+    seen: Counter[Key] = Counter()
     for operation in operations:
         if operation.kind == "loop":
             continue
         file, text = (operation.source.file, operation.source.text) if operation.source else ("", "")
         estimate = _of_operation(operation) if operation.samples else None
+        key = (*owner, "operation", file, text, operation.label)
+        seen[key] += 1
         yield Figure(
             "operation",
-            (*owner, "operation", file, text, operation.label),
+            (*key, str(seen[key])),
             owner,
             operation.label,
             path,

@@ -75,18 +75,6 @@ def loop_size(loop: LoopInstruction) -> int:
     return OPERATION * len(loop.body.instructions) + VARIABLE * len(slots) + CELL * cells + ENTRY * entries
 
 
-def totals_only(record: LoopRecord) -> LoopRecord:
-    """Return a loop's record without the description of its step."""
-    return replace(
-        record,
-        operations=(),
-        variables=(),
-        var_mappings={},
-        connection_pattern=(),
-        inner_connection_pattern=(),
-    )
-
-
 def program_content(program: Program) -> bytes:
     """Serialize a Program; return no bytes if it is too large or cannot be serialized."""
     if _constants(program) > LARGEST_PROGRAM:
@@ -230,7 +218,7 @@ class FunctionsMet:
             self.functions[key].describe(described)
             for loop in loops:
                 if loop.key in self.loops:
-                    self.loops[loop.key].describe(loop, totals_only(loop))
+                    self.loops[loop.key].describe(loop)
         if source is not None:
             self._keep_rewrites(key, written(source), program_content(event.program))
 

@@ -53,13 +53,13 @@ class RunTotals:
         self.total_ns = self.unobserved_ns = self.setup_ns = self.first_run_ns = 0
         self.setups: deque[int] = deque(maxlen=RECENT_RUNS)
 
-    def add_unobserved(
-        self, runs: int, failed: int, elapsed_ns: int, longest: int, steps: int = 0, inside: bool = False
-    ) -> None:
+    def add_unobserved(self, run: Run) -> None:
         """Count unobserved runs; those inside the outer loop's machine code are not entered."""
+        _, runs, steps, longest, failed, ns, tier = run
+        elapsed_ns = max(0, ns)
         self.runs += runs
         self.unobserved_steps += steps
-        if not inside:
+        if not tier:
             self.entered_runs += runs
             self.entered_steps += steps
             self.entered_ns += elapsed_ns
@@ -76,7 +76,7 @@ class RunTotals:
         self.longest_run = max(self.longest_run, steps)
         self.failed_runs += failed
 
-    def around_ns(self, step_ns: float = 0.0) -> int:
+    def around_ns(self, step_ns: float) -> int:
         """Return the time before the first step and after the last; an unobserved run counts the typical time of the others.
 
         The time of unobserved runs is at most what their steps of ``step_ns`` leave: an unobserved run is entered in a tenth of
@@ -148,9 +148,10 @@ class LoopAggregate:
         """Number of steps so far."""
         return self._steps
 
-    def describe(self, whole: LoopRecord, totals_only: LoopRecord) -> None:
-        """Set the description, as far as memory allows."""
-        self.record = whole if self.operations or not whole.operations else totals_only
+    def describe(self, record: LoopRecord) -> None:
+        """Set the description, as far as memory allows: without that of the step where its operations have no times."""
+        is_whole = self.operations or not record.operations
+        self.record = record if is_whole else totals_only(record)
 
     def begin(self, thread: int, now: int, buffer_bytes: int) -> None:
         """Open a run."""
@@ -207,8 +208,8 @@ class LoopAggregate:
 
     def count(self, run: Run, control: bool = False) -> None:
         """Count unobserved runs; ``control`` is true if they ran in a control block of the outer loop."""
-        _, runs, steps, longest, failed, elapsed_ns, tier = run
-        self._totals.add_unobserved(runs, failed, max(0, elapsed_ns), longest, steps, inside=bool(tier))
+        _, runs, steps, _, _, elapsed_ns, tier = run
+        self._totals.add_unobserved(run)
         self._steps += steps
         self._control_steps += steps * (control or bool(tier))
         if tier:
@@ -328,6 +329,18 @@ class LoopAggregate:
                 if division is not None:
                     found[name] = division
         return found
+
+
+def totals_only(record: LoopRecord) -> LoopRecord:
+    """Return a loop's record without the description of its step."""
+    return replace(
+        record,
+        operations=(),
+        variables=(),
+        var_mappings={},
+        connection_pattern=(),
+        inner_connection_pattern=(),
+    )
 
 
 def _with_division(record: LoopRecord, division: Division) -> LoopRecord:

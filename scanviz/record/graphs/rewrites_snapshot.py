@@ -74,7 +74,7 @@ class RewritesSource(NamedTuple):
     inputs: Sequence[Variable] = ()
 
 
-def rewrites_source(function: Function, program: Program | None = None) -> RewritesSource:
+def rewrites_source(function: Function, program: Program | None) -> RewritesSource:
     """Return the data for recording the rewrites of a compiled function."""
     names = [*[""] * len(function.outputs), *function.updated_names]
     inputs = [*(given.variable for given in function.spec.inputs), *function.spec.shared]
@@ -128,24 +128,8 @@ class Written(NamedTuple):
     costs: SymbolicCosts | None = None
 
 
-def rewrites_record(
-    history: RewriteHistory,
-    output_names: Sequence[str] = (),
-    title: str = "",
-    program: Program | None = None,
-) -> RewritesRecord:
-    """Return the rewrites of a function as data.
-
-    Parameters
-    ----------
-    history : RewriteHistory
-        ``f.rewrites``.
-    output_names : sequence of str
-        Names of the function's outputs and updates, empty for those without.
-    title : str
-        The function's name.
-    program : Program, optional
-        Its Program, to link nodes to operations.
+def rewrites_record(history: RewriteHistory) -> RewritesRecord:
+    """Return the history of a function's rewrites as data, without names of outputs and operations of a Program.
 
     Examples
     --------
@@ -157,7 +141,7 @@ def rewrites_record(
     >>> record.lines(0), record.lines(1)
     (('v1 = exp(x)', 'v2 = exp(x)', 'v3 = add(v1, v2)', 'return v3'), ('v1 = exp(x)', 'v3 = add(v1, v1)', 'return v3'))
     """
-    return _whole(RewritesSource(history, list(output_names), title, program)).record
+    return _whole(RewritesSource(history, [], "", None)).record
 
 
 def _whole(source: RewritesSource) -> Written:
@@ -271,9 +255,9 @@ def written(source: RewritesSource) -> Written:
     return Written(RewritesRecord(str(source.history.selection), applications=listed))
 
 
-def rewrites_of(function: Function, program: Program | None = None) -> RewritesRecord:
+def rewrites_of(function: Function) -> RewritesRecord:
     """Return the rewrites of a compiled function as data; the list alone for a very large graph."""
-    found = written(rewrites_source(function, program)._replace(history=function.rewrites))
+    found = written(rewrites_source(function, None)._replace(history=function.rewrites))
     met = function.call_met()
     if found.costs is None or met is None or met.shapes is None:
         return found.record

@@ -36,7 +36,7 @@ def encode(value: Any, rows: Callable[[Any], Any] | None = None) -> Any:
     return json.loads(json.dumps(msgspec.to_builtins(value, enc_hook=rows or _rows)))
 
 
-def decode(kind: type[T], data: Any, place: str = "record") -> T:
+def decode(kind: type[T], data: Any) -> T:
     """Return the record of class ``kind`` that JSON data describes.
 
     Missing fields take their defaults where there are any; unknown ones are refused.
@@ -58,7 +58,7 @@ def decode(kind: type[T], data: Any, place: str = "record") -> T:
     try:
         return msgspec.convert(data, kind, dec_hook=_array)
     except (msgspec.ValidationError, UnicodeEncodeError) as error:  # the second of a name that is no Unicode
-        raise MisfitError.at(place, error) from None
+        raise MisfitError.at("record", error) from None
 
 
 @cache

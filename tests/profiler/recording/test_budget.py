@@ -1,7 +1,8 @@
 """Memory is planned: what does not fit is kept smaller, then left out."""
 
 from scanviz.engine.program.instructions import LoopInstruction
-from scanviz.profiler.recording.functions_met import Budget, function_size, loop_size, totals_only
+from scanviz.profiler.recording.functions_met import Budget, function_size, loop_size
+from scanviz.profiler.recording.loop_aggregate import totals_only
 from tests.profiler.events import nested
 from tests.profiler.records import RNN
 

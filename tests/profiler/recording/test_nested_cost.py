@@ -133,15 +133,15 @@ def test_runs_inside_machine_code_have_no_time_around_their_steps() -> None:
     """What such runs took more than their steps is time of these: it stood on the line of the inner `scan`."""
     totals = RunTotals()
     totals.add_ended(100, 11_000, 1_000, False)
-    totals.add_unobserved(2, 0, 40_000, 100, 200, inside=True)
+    totals.add_unobserved((1, 2, 200, 100, 0, 40_000, "native"))
     assert totals.around_ns(90.0) == 1_000
 
 
 def test_loop_overhead_of_counted_runs_is_bounded_by_the_remaining_time() -> None:
     totals = RunTotals()
     totals.add_ended(100, 11_000, 1_000, False)
-    totals.add_unobserved(2, 0, 20_000, 100, 200)
-    assert totals.around_ns() == totals.around_ns(90.0) == 1_000 + 2_000
+    totals.add_unobserved((1, 2, 200, 100, 0, 20_000, ""))
+    assert totals.around_ns(0.0) == totals.around_ns(90.0) == 1_000 + 2_000
     assert totals.around_ns(95.0) == 1_000 + 1_000 and totals.around_ns(110.0) == 1_000
 
 

@@ -13,8 +13,8 @@ class Mode:
     Parameters
     ----------
     backend : str
-        Name of a tier: ``"auto"`` (NumPy, and machine code for the loops in which compiling pays), ``"numpy"``, ``"native"``,
-        ``"reference"``, ``"cupy"`` or a plug-in's.
+        Name of a tier: ``"auto"`` (NumPy, and machine code for the loops in which compiling pays; CuPy for calls with its arrays),
+        ``"numpy"``, ``"native"``, ``"reference"``, ``"cupy"`` or a plug-in's.
     rewrites : str or list of str, optional
         ``"all"``, ``"none"``, or names and tags of rules, such as ``"all,-PushOutDot1"``; by default ``config.rewrites``.
         Where that is ``"auto"``, too, the reference tier uses none, because it is there to judge the others, and every other

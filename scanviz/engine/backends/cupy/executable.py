@@ -128,6 +128,13 @@ class DeviceModule(ArrayModule):
             found.append(value)
         return found
 
+    def perform(self, op: Op, values: Sequence[Any]) -> Sequence[Any]:
+        """Return the results of an operation: computed on the host if all its inputs are scalars there."""
+        row = CUPY[op.declaration]
+        if row.host or (row.scalars_on_host and not any(map(is_on_device, values))):
+            return [np.asarray(result) for result in op.perform([self.to_host(value) for value in values])]
+        return row.perform(self.xp, op, operands(values, row.numbers))
+
     def place(self) -> tuple[int, Any]:
         """Return the number of the current device, and the current stream."""
         return self.xp.cuda.runtime.getDevice(), self.xp.cuda.get_current_stream()
@@ -145,23 +152,23 @@ class DeviceModule(ArrayModule):
 class DeviceCall:
     """A callable of one instruction, for generated source."""
 
-    __slots__ = ("kinds", "op", "perform")
+    __slots__ = ("kinds", "module", "op")
 
-    def __init__(self, perform: DevicePerform, op: Op, kinds: Sequence[Type]) -> None:
-        self.perform, self.op, self.kinds = perform, op, kinds
+    def __init__(self, module: DeviceModule, op: Op, kinds: Sequence[Type]) -> None:
+        self.module, self.op, self.kinds = module, op, kinds
 
     def __call__(self, values: Sequence[Any]) -> list[Any]:
         """Return the results on their devices; a scalar taken from an array is copied, since CuPy returns a view."""
-        placed, found = self.perform.module.placed, self.perform(self.op, values)
+        placed, found = self.module.placed, self.module.perform(self.op, values)
         if self.op.declaration.views is not None and not found[0].ndim:
-            found = [self.perform.module.copy(found[0])]
+            found = [self.module.copy(found[0])]
         return [placed(value, kind) for value, kind in zip(found, self.kinds, strict=True)]
 
     def into(self, values: Sequence[Any], out: Any) -> None:
         """Write the one result into an array."""
         write = CUPY[self.op.declaration].into
         assert write is not None, self.op.name  # the plan asks for it only where it exists
-        write(self.perform.xp, self.op, operands(values, CUPY[self.op.declaration].numbers), out)
+        write(self.module.xp, self.op, operands(values, CUPY[self.op.declaration].numbers), out)
 
 
 def writes(instruction: Instruction, program: Program) -> bool:
@@ -177,11 +184,11 @@ def overwrites(instruction: Instruction, program: Program) -> Sequence[int]:
 
 
 def statements(
-    perform: DevicePerform, emitter: Emitter, instruction: Instruction, out: str | None
+    module: DeviceModule, emitter: Emitter, instruction: Instruction, out: str | None
 ) -> list[str]:
     """Return the line of an instruction; ``out`` names the array that its result goes to."""
     kinds = [emitter.program.registers[number].type for number in instruction.outputs]
-    call = DeviceCall(perform, instruction.op, kinds)
+    call = DeviceCall(module, instruction.op, kinds)
     names, first = list(map(emitter.name, instruction.inputs)), CUPY[instruction.op.declaration].numbers
     for k, number in enumerate(instruction.inputs[first:], first):
         if number in emitter.unchanged:
@@ -206,13 +213,12 @@ def _read_before(emitter: Emitter, number: int) -> str:
 def device_executable(program: Program, xp: Any, name: str) -> DeviceExecutable:
     """Return an executable of a program for an array module with CuPy's names."""
     module = DeviceModule(xp)
-    perform = DevicePerform(module)
 
     def interpreted(program: Program) -> DeviceInterpreter:
-        return DeviceInterpreter(program, perform, module, name, OtherTierRunner)
+        return DeviceInterpreter(program, module.perform, module, name, OtherTierRunner)
 
     tier = Tier(name, Emits(writes, overwrites), module, interpreted)
-    library = Library(tier, partial(statements, perform), FusedLoop)
+    library = Library(tier, partial(statements, module), FusedLoop)
     return DeviceExecutable(program, library, module, partial(device_executable, program, xp, name))
 
 
@@ -329,27 +335,6 @@ class PlacedArray(OnDevice):
             copy = module.xp.asarray(self.array)
             stream.synchronize()
         return PlacedArray(copy, place, self._host)
-
-
-class DevicePerform:
-    """Performs operations on the device, or on the host if all inputs are host scalars.
-
-    Parameters
-    ----------
-    module : DeviceModule
-        The module whose arrays values are.
-    """
-
-    def __init__(self, module: DeviceModule) -> None:
-        self.module, self.xp = module, module.xp
-
-    def __call__(self, op: Op, values: Sequence[Any]) -> Sequence[Any]:
-        """Return the results of an operation."""
-        row = CUPY[op.declaration]
-        if row.host or (row.scalars_on_host and not any(is_on_device(value) for value in values)):
-            given = [self.module.to_host(value) for value in values]
-            return [np.asarray(result) for result in op.perform(given)]
-        return row.perform(self.xp, op, operands(values, row.numbers))
 
 
 def operands(values: Sequence[Any], numbers: int) -> list[Any]:

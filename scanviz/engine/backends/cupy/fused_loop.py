@@ -210,9 +210,6 @@ class FusedSpecialised(Specialised):
         self.code = code
         self.memory = self.memory._replace(buffers=(), arena=0)
 
-    def _new_buffers(self) -> list[Any]:
-        return []
-
     @property
     def plain_times(self) -> bool:
         """True if timed steps run the plain code."""

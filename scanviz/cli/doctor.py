@@ -38,6 +38,7 @@ _LIBRARIES = (
     ("rich", "rich", "coloured dumps", ""),
     ("textual", "textual", "the terminal application", ""),
     ("networkx", "networkx", "analyses of pictures", ""),
+    ("graphviz", "graphviz", "Graphviz pictures, with the `dot` program", ""),
     ("resvg_py", "resvg-py", "PNG without `dot`", ""),
     ("textual_serve", "textual-serve", "the terminal application in a browser", "tui-web"),
     ("jupyterlab", "jupyterlab", "pictures in notebooks", "jupyter"),

@@ -140,19 +140,22 @@ def _by_dot(diagram: Diagram, form: str, seconds: float, types: bool, dark: bool
         why = "draws lines across boxes where steps stand side by side"
     if why:
         raise _no_dot(why, form)
+    import graphviz
+    from graphviz.backend import dot_command, execute
+
     text = to_dot(diagram, types=types)
     given = (darkened(text) if dark else text).encode("utf-8")
     try:
-        done = subprocess.run(
-            ["dot", f"-T{form}"], input=given, capture_output=True, timeout=seconds, check=False
+        done = execute.run_check(
+            dot_command.command("dot", form), input=given, capture_output=True, quiet=True, timeout=seconds
         )
     except subprocess.TimeoutExpired:
         raise _no_dot(f"took longer than {seconds:g} s", form) from None
+    except graphviz.CalledProcessError as error:
+        lines = error.stderr.decode("utf-8", "replace").strip().splitlines()
+        raise _no_dot(lines[-1][:200] if lines else f"ended with code {error.returncode}", form) from None
     except OSError as error:
         raise _no_dot(str(error.strerror or error), form) from None
-    if done.returncode:
-        lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        raise _no_dot(lines[-1][:200] if lines else f"ended with code {done.returncode}", form)
     if not done.stdout:
         raise _no_dot("gave nothing", form)
     if form != "svg":

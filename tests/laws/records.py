@@ -66,7 +66,9 @@ _READING = (
     ),
 )
 
-_MODULES = sorted({*sys.stdlib_module_names, "numpy", "resvg_py", "scanviz"} - {*sys.builtin_module_names})
+_MODULES = sorted(
+    {*sys.stdlib_module_names, "numpy", "graphviz", "resvg_py", "scanviz"} - {*sys.builtin_module_names}
+)
 # Command lines with any name in them.
 _NAMING = (
     "NAME",

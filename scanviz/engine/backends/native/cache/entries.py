@@ -50,7 +50,7 @@ def usual_folder() -> str | None:
 def folder() -> str | None:
     """Return the cache folder (``config.native.cache``, or the platform's); None if caching is off."""
     asked = config.native.cache
-    if asked == "off":
+    if asked == "off" or not hasattr(os, "geteuid"):  # on Windows
         return None
     return usual_folder() if asked == "auto" else os.path.expanduser(asked)
 

@@ -51,7 +51,7 @@ def timeline(diagram: Diagram, types: bool = False, widest: float = SLIDE) -> Pl
     (True, True)
     """
     found: Placed | None = None
-    for room in _ROOMS:
+    for room in (room for room in _ROOMS if room >= widest / 10):  # narrower rows only make it tall
         placed = _Timeline(diagram, types, room).whole()
         if found is None or placed.width < found.width:
             found = placed

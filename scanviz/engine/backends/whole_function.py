@@ -54,8 +54,6 @@ class _Met:
         The machine code.
     """
 
-    __slots__ = ("is_decided", "last_ns", "spent_ns", "whole")
-
     def __init__(self, spent_ns: float) -> None:
         self.spent_ns, self.last_ns, self.is_decided = spent_ns, 0.0, False
         self.whole: WholeFunction | None = None

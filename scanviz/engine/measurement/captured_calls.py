@@ -93,11 +93,8 @@ class CapturedCalls:
     @contextmanager
     def observing(self) -> Iterator[CapturedCalls]:
         """Keep calls in the block."""
-        CALLS.append(self.take)
-        try:
+        with report_calls(self.take):
             yield self
-        finally:
-            CALLS.remove(self.take)
 
 
 class Uncalled:
@@ -133,12 +130,18 @@ class Uncalled:
         def called(function: Function, arrays: Sequence[Any]) -> None:
             self._waiting.pop(function.key, None)
 
-        CALLS.append(called)
-        try:
-            with report_functions(built):
-                yield self
-        finally:
-            CALLS.remove(called)
+        with report_calls(called), report_functions(built):
+            yield self
+
+
+@contextmanager
+def report_calls(report: Callable[[Function, Sequence[Any]], None]) -> Iterator[None]:
+    """Call ``report`` before each call of a function in the block, with its inputs and the values of its shared variables."""
+    CALLS.append(report)
+    try:
+        yield
+    finally:
+        CALLS.remove(report)
 
 
 @contextmanager
@@ -248,12 +251,8 @@ class Forecasts(Observer):
     @contextmanager
     def observing(self) -> Iterator[Forecasts]:
         """Forecast and measure calls in the block."""
-        CALLS.append(self.take)
-        try:
-            with observed_by(self):
-                yield self
-        finally:
-            CALLS.remove(self.take)
+        with report_calls(self.take), observed_by(self):
+            yield self
 
 
 def _too_much(function: Function, forecast: MemoryForecast, limit: int) -> OutOfMemoryError:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from scanviz.engine.backends.source.flat import FlatProgram
@@ -51,28 +51,25 @@ class SourceExecutable:
         # whether code takes and returns the call's own values: arrays, no scalars
         self._takes_all = type(module).taken is ArrayModule.taken
         self._gives_arrays = type(module).given is ArrayModule.given and _gives_arrays(program)
-        self._interpreter: Interpreter | None = None
-        self._kept_weighing: Weighing | None = None
-        self._call_met: CallMet | None = None
         self.gives_own = not module.takes_device_arrays and gives_own(program)
 
-    @property
+    @cached_property
     def _weighing(self) -> Weighing:
-        """Sampler of calls whose memory is counted; made on first use."""
-        if self._kept_weighing is None:
-            from scanviz.engine.observation.ledger import Weighing
+        """Sampler of calls whose memory is counted."""
+        from scanviz.engine.observation.ledger import Weighing
 
-            self._kept_weighing = Weighing(len(self.program.instructions))
-        return self._kept_weighing
+        return Weighing(len(self.program.instructions))
 
-    @property
+    @cached_property
     def call_met(self) -> CallMet:
-        """The shapes of observed calls; made on first use."""
-        if self._call_met is None:
-            from scanviz.engine.program.known_numbers import CallMet
+        """The shapes of observed calls."""
+        from scanviz.engine.program.known_numbers import CallMet
 
-            self._call_met = CallMet(self.program, self.library.tier.emits)
-        return self._call_met
+        return CallMet(self.program, self.library.tier.emits)
+
+    @cached_property
+    def _interpreter(self) -> Interpreter:
+        return self.library.tier.interpreted(self.program)
 
     def run(self, inputs: Sequence[Any], probe: Probe | None) -> list[Any]:
         """Return the outputs for inputs."""
@@ -92,8 +89,6 @@ class SourceExecutable:
     def _run_observed(self, inputs: Sequence[Any], probe: Probe) -> list[Any]:
         """Return the outputs of an observed call."""
         if probe.level is VALUES:
-            if self._interpreter is None:
-                self._interpreter = self.library.tier.interpreted(self.program)
             return self._interpreter.run(inputs, probe)
         before = ignore_errors()
         try:

@@ -278,7 +278,7 @@ class SourceWriter:
         if self._kind(k) in (StoreKind.HELD, StoreKind.SINGLE):
             return name
         if is_scalar(self.loop.body, number):
-            self._store_number(k, name)
+            self.line(f"{self.states[k]}[{place}] = {name}")
             return name
         row = self.emitter.fresh(f"{self.loop.states[k].name}_row")
         if self._kind(k) in LAST_ROW_ALONE:
@@ -287,15 +287,6 @@ class SourceWriter:
             self.line(f"{row} = {self.states[k]}[{place}]")
         self.line(f"{row}[...] = {name}")
         return row
-
-    def _store_number(self, k: int, name: str) -> None:
-        slot, rows = self.loop.states[k], self.states[k]
-        if wraps(slot):
-            self.line(f"{rows}[{self.place_of(k, 't', 0)}] = {name}")
-            return
-        ahead = self.emitter.fresh(f"{slot.name}_ahead")
-        self.before.append(f"{ahead} = {rows}[{slot.offset}:]")  # saves adding to t in each step
-        self.line(f"{ahead}[t] = {name}")
 
     def _store_output(self, k: int, number: int) -> None:
         slot = self.loop.step_outputs[k]

@@ -69,14 +69,10 @@ class InlineWriter(StepsWriter):
             self._read_outside()
             self._make_rows(steps)
             last, mined = constant(steps, "int64"), strip_mined_loop(self)
-            begun = count_begin(self.shared, loop.key, self._is_deep())
+            begun = count_begin(self.shared, loop.key, _loops_around(self.site) > 1)
             done = self.write_steps(last)[0] if mined is None else write_strip_mined(self, mined, last)
             count_end(self.shared, begun, done)
         self._give_results(steps, done)
-
-    def _is_deep(self) -> bool:
-        """Return whether the loop is nested more than once."""
-        return _loops_around(self.site) > 1
 
     # before the first step
 

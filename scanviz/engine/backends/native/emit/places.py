@@ -115,8 +115,6 @@ class Scratch:
         The bytes so far.
     """
 
-    __slots__ = ("size",)
-
     def __init__(self) -> None:
         self.size = 0
 

@@ -131,7 +131,7 @@ def _turned(place: ArrayPlace) -> ArrayPlace:
 
 def _solve(batch: MatrixBatch, instruction: Instruction) -> Value:
     if instruction.op.parameters.assume == "pos":
-        a = _lower_as_upper(batch, batch.reads[0])
+        a = batch.held(_turned(batch.reads[0]))  # the lower triangle lies in the upper one
         good, b = batch.positive_factor(a), batch.held(batch.reads[1])
         substitute(Triangle(a, lower=False, transposed=True), b)
         substitute(Triangle(a, lower=False), b)
@@ -143,11 +143,6 @@ def _solve(batch: MatrixBatch, instruction: Instruction) -> Value:
         good = batch.step.code.both(good, batch.by_factors(a, exchanged, b))
     batch.give(b, batch.writes[0])
     return good
-
-
-def _lower_as_upper(batch: MatrixBatch, place: ArrayPlace) -> PaddedRows:
-    """Return a matrix whose lower triangle lies in the upper one."""
-    return batch.held(_turned(place))
 
 
 def _inverse(batch: MatrixBatch, instruction: Instruction) -> Value:
@@ -164,7 +159,7 @@ def _inverse(batch: MatrixBatch, instruction: Instruction) -> Value:
 
 def _cholesky(batch: MatrixBatch, instruction: Instruction) -> Value:
     lower = instruction.op.parameters.lower
-    a = _lower_as_upper(batch, batch.reads[0]) if lower else batch.held(batch.reads[0])
+    a = batch.held(_turned(batch.reads[0]) if lower else batch.reads[0])
     good = batch.step.code.both(batch.positive_factor(a), all_finite(a))
     copy(batch.step, a.place, _turned(batch.writes[0]) if lower else batch.writes[0])
     return good
@@ -274,7 +269,10 @@ def _written(
 
     def write(step: Step, instruction: Instruction) -> None:
         reads = [source_of(step, number) for number in instruction.inputs]
-        _refuse(reads[0])
+        if not prod(reads[0].shape):
+            raise NotWrittenError("empty matrices are left to LAPACK")
+        if reads[0].shape[-1] > LARGEST:
+            raise NotWrittenError(f"matrices of more than {LARGEST} rows are left to LAPACK")
         writes = [_result(step, number, reads) for number in instruction.outputs]
         axes = [*cores, *given]
         if len(reads) > 1 and len(reads[-1].shape) == 1:
@@ -297,14 +295,6 @@ def _written(
         step.where(good, instruction, _LEFT, finished)
 
     return write
-
-
-def _refuse(matrices: ArrayPlace) -> None:
-    """Refuse large and empty matrices, which are left to LAPACK."""
-    if not prod(matrices.shape):
-        raise NotWrittenError("empty matrices are left to LAPACK")
-    if matrices.shape[-1] > LARGEST:
-        raise NotWrittenError(f"matrices of more than {LARGEST} rows are left to LAPACK")
 
 
 def _result(step: Step, number: int, reads: Sequence[ArrayPlace]) -> ArrayPlace:

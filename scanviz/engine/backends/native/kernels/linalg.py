@@ -7,6 +7,7 @@ from math import prod
 
 import numpy as np
 
+from scanviz.engine.backends.native.emit import RunError
 from scanviz.engine.backends.native.emit.elements import FEW, Operand, collapsed, lanes_of, load
 from scanviz.engine.backends.native.emit.instructions import (
     WRITE,
@@ -264,8 +265,7 @@ def _broadcast(
     try:
         shape = np.broadcast_shapes(*leading)
     except ValueError:
-        must_fit(False)
-        raise  # never reached: the line above raises
+        raise RunError("stacks that do not broadcast are an error of the run") from None
     return shape, [
         place._replace(shape=own, strides=place.strides[: len(own)]).spread(shape).strides
         for place, own in zip(places, leading, strict=True)

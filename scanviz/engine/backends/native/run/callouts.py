@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,21 +29,8 @@ _ROWS = frozenset({"sequence", "state", "output"})
 _FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
 
 
-class CalledInstruction(NamedTuple):
-    """A callout and the function that performs it."""
-
-    callout: Callout
-    perform: Perform
-
-
-def called_instructions(
-    callouts: Sequence[Callout], sites: Sequence[Site], runners: Runners
-) -> list[CalledInstruction]:
-    """Return the functions of callouts; ``runners`` are those of the outermost step."""
-    return [CalledInstruction(callout, _perform(sites[callout.site], runners)) for callout in callouts]
-
-
-def _perform(site: Site, runners: Runners) -> Perform:
+def perform_of(site: Site, runners: Runners) -> Perform:
+    """Return the function that performs a called out instruction; ``runners`` are those of the outermost step."""
     instruction = site.instruction
     if isinstance(instruction, Instruction):
         return lambda values, probe: instruction.op.perform(values)
@@ -67,8 +54,8 @@ class Calls:
 
     Parameters
     ----------
-    called : sequence of CalledInstruction
-        The callouts of the code.
+    called : sequence of (Callout, callable)
+        The callouts of the code, with the functions that perform them.
     arena : LoopArena
         The arena of the run.
     bases : mapping
@@ -87,7 +74,7 @@ class Calls:
     """
 
     def __init__(
-        self, called: Sequence[CalledInstruction], arena: LoopArena, bases: Mapping[Base, Array]
+        self, called: Sequence[tuple[Callout, Perform]], arena: LoopArena, bases: Mapping[Base, Array]
     ) -> None:
         self._called, self._probe, self._bases = called, arena.probe, bases
         self._record: NativeRecord | None = arena.record
@@ -124,7 +111,7 @@ class Calls:
 
     def _find_arrays(self, number: int, table: int) -> tuple[Addresses, list[Finder]]:
         """Return the table of an instruction's addresses, and the functions that find its arrays."""
-        callout = self._called[number].callout
+        callout = self._called[number][0]
         places = (*callout.inputs, *callout.outputs)
         addresses = (ctypes.c_int64 * len(places)).from_address(table)
         found = self._finders[number] = addresses, [self._finder(place) for place in places]

@@ -134,8 +134,6 @@ class NativeRecord:
         Time that the stamping thread waited for the other threads at the end.
     """
 
-    __slots__ = ("_own", "_reading", "is_slower", "numbers", "overhead_readings", "waited_ns")
-
     def __init__(self, numbers: Array, own: ObserverOverhead | None) -> None:
         self.numbers, self._own, self.is_slower, self.waited_ns = numbers, own, False, 0
         self._reading = None if own is None else reading()  # without inner samples only differences matter

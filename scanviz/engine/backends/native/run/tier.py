@@ -15,7 +15,7 @@ from scanviz.engine.backends.native.emit.code import Kind, code_of, text_of
 from scanviz.engine.backends.native.run.callouts import (
     Calls,
     Runners,
-    called_instructions,
+    perform_of,
     put_error,
     runs_ended,
 )
@@ -99,7 +99,8 @@ class NativeCode:
         if self._kind not in self._known:
             self._known[self._kind] = code_of(loop, plan, self._kind)
         self.machine, self.arguments = self._known[self._kind]
-        self._called = called_instructions(self.arguments.callouts, self.arguments.sites, runners)
+        sites = self.arguments.sites
+        self._called = [(call, perform_of(sites[call.site], runners)) for call in self.arguments.callouts]
 
     @cached_property
     def text(self) -> str:

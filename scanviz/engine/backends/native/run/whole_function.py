@@ -80,8 +80,6 @@ class WorkingMemory:
         The addresses of the code's arguments.
     """
 
-    __slots__ = ("_counted", "_held", "_last_read", "counts", "given", "results", "what", "where")
-
     def __init__(
         self,
         program: Program,

@@ -23,8 +23,6 @@ Processors = set[int]
 class _Ended:
     """Collects the ends of one call's tasks, with their errors."""
 
-    __slots__ = ("errors", "event", "wanted")
-
     def __init__(self, wanted: int) -> None:
         self.wanted, self.event = wanted, threading.Event()
         self.errors: list[BaseException | None] = []

@@ -56,7 +56,7 @@ def test_a_first_result_on_numpy_loads_no_heavy_library_and_nothing_that_shows_i
     assert [name for name in found if any(f"{name}.".startswith(f"{other}.") for other in unused)] == []
 
 
-def test_names_that_are_imported_when_first_used_are_found_wherever_the_program_is_then():
+def test_lazily_imported_names_are_found_in_any_working_directory():
     code = """
 import os, sys, json, scanviz
 os.chdir("/")

@@ -131,7 +131,7 @@ def test_a_rewrite_that_cannot_be_loaded_is_an_error_that_names_the_distribution
     assert len(families.load_outside()) == 1
 
 
-def test_an_operation_of_a_saved_function_is_declared_by_the_distribution_that_has_it():
+def test_an_operation_of_a_saved_function_names_its_distribution():
     assert declared("cubed").name == "cubed"
     with pytest.raises(PluginError, match="importing few_tools.operation declared no operation of this name"):
         declared("quartered")

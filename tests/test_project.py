@@ -112,7 +112,7 @@ def test_the_readmes_examples_need_no_extra() -> None:
         assert imported <= distributions(), folder
 
 
-def test_every_extra_that_a_message_or_a_page_names_is_there() -> None:
+def test_every_extra_named_by_a_message_or_a_page_exists() -> None:
     files = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]
     files += [*(ROOT / "scanviz").rglob("*.py"), *(ROOT / "tests").rglob("*.py")]
     named = {

@@ -1,19 +1,13 @@
 """Scripts whose functions are run again by `scanviz rewrites`, and how it is started on them."""
 
 from tests.cli.commands import command
+from tests.cli.scripts import RNN
 
-SCRIPT = """
-import numpy as np, scanviz
-from scanviz import tensor as T
-x, w = T.matrix("x"), T.matrix("w")
-h, _ = scanviz.scan(lambda x_t, h, w: T.tanh(T.dot(x_t, w) + h), x, T.zeros(3), w, name="rnn")
-f = scanviz.function([x, w], [h[-1], scanviz.grad(T.sum(h[-1]), w)], name="train")
+SCRIPT = f"""{RNN}
 for _ in range(3):
     f(np.ones((4, 2)), np.ones((2, 3)))
 print("done")
 """
-
-
 WRONG = """
 import numpy as np, scanviz
 from scanviz import tensor as T

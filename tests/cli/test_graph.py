@@ -8,16 +8,11 @@ from pathlib import Path
 import pytest
 
 from tests.cli.commands import command
+from tests.cli.scripts import RUN_ONCE
 
 ROOT = Path(__file__).resolve().parents[2]
-SCRIPT = """
-import sys, scanviz
-import numpy as np
-from scanviz import tensor as T
-x, w = T.matrix("x"), T.matrix("w")
-h, _ = scanviz.scan(lambda x_t, h, w: T.tanh(T.dot(x_t, w) + h), x, T.zeros(3), w, name="rnn")
-f = scanviz.function([x, w], [h[-1], scanviz.grad(T.sum(h[-1]), w)], name="train")
-f(np.ones((4, 2)), np.ones((2, 3)))
+SCRIPT = f"""{RUN_ONCE}
+import sys
 print("from the script")
 if sys.argv[1:] == ["fail"]:
     raise ValueError("no")

@@ -8,16 +8,9 @@ import pytest
 
 from scanviz.engine.backends.registry import availability
 from tests.cli.commands import command
+from tests.cli.scripts import RUN_ONCE
 
-SCRIPT = """
-import numpy as np, scanviz
-from scanviz import tensor as T
-x, w = T.matrix("x"), T.matrix("w")
-h, _ = scanviz.scan(lambda x_t, h, w: T.tanh(T.dot(x_t, w) + h), x, T.zeros(3), w, name="rnn")
-f = scanviz.function([x, w], [h[-1], scanviz.grad(T.sum(h[-1]), w)], name="train")
-g = scanviz.function([x], T.exp(x), name="apart")
-print("ran", f(np.ones((4, 2)), np.ones((2, 3)))[0].shape)
-"""
+SCRIPT = RUN_ONCE + 'g = scanviz.function([x], T.exp(x), name="apart")\n'
 
 
 def scanviz_(*arguments, cwd, **environment):

@@ -4,19 +4,10 @@ import json
 import re
 from pathlib import Path
 
-import pytest
-
 from tests.cli.commands import command
+from tests.cli.scripts import folder_of_script  # noqa: F401  # the fixture is used by name
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
-SCRIPT = """
-import numpy as np, scanviz
-from scanviz import tensor as T
-x, w = T.matrix("x"), T.matrix("w")
-h, _ = scanviz.scan(lambda x_t, h, w: T.tanh(T.dot(x_t, w) + h), x, T.zeros(3), w, name="rnn")
-f = scanviz.function([x, w], [h[-1], scanviz.grad(T.sum(h[-1]), w)], name="train")
-print("ran", f(np.ones((4, 2)), np.ones((2, 3)))[0].shape)
-"""
 FUSED = """
 import numpy as np, scanviz
 from scanviz import tensor as T
@@ -28,12 +19,6 @@ register("arena", ArenaTier)
 f = scanviz.function([x, w], h, mode="arena")
 f(np.ones((4, 3)), np.ones((3, 3)))
 """
-
-
-@pytest.fixture
-def script(tmp_path):
-    (tmp_path / "rnn.py").write_text(SCRIPT)
-    return tmp_path
 
 
 def test_a_script_is_run_and_its_rewrites_are_listed(script):

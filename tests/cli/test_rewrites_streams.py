@@ -4,16 +4,8 @@ import json
 import subprocess
 import sys
 
-import pytest
-
 from tests.cli.commands import command as scanviz_
-from tests.cli.test_rewrites import SCRIPT
-
-
-@pytest.fixture
-def script(tmp_path):
-    (tmp_path / "rnn.py").write_text(SCRIPT)
-    return tmp_path
+from tests.cli.scripts import folder_of_script  # noqa: F401  # the fixture is used by name
 
 
 def test_standard_output_holds_json_alone_and_the_script_prints_to_stderr(script):

@@ -70,7 +70,7 @@ def chain(position, momenta, uniforms):
 
 
 @pytest.mark.parametrize("mode", [*TIERS, CUPY], ids=str)
-def test_the_chain_is_that_of_plain_numpy_given_the_same_draws_and_goes_on_in_the_next_call(mode):
+def test_a_chain_equals_plain_numpy_given_the_same_draws_and_continues_in_the_next_call(mode):
     sample, here = sampler(mode, 25, seed=3)
     start, every = np.zeros(3), []
     for _ in range(2):

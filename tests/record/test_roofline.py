@@ -55,7 +55,7 @@ def test_a_small_operation_is_bound_by_the_call_but_in_native_code() -> None:
     assert native is not None and (native.kind, native.least_ns) == ("memory", 8.0)
 
 
-def test_arithmetic_of_machine_code_is_bound_by_that_of_products_for_it_keeps_numbers_in_registers() -> None:
+def test_machine_code_has_the_arithmetic_limit_of_products() -> None:
     busy = operation(600.0, bytes=800.0, flops=8_000.0)
     native = bound_of(LIMITS, busy, native=True)
     assert native is not None and (native.kind, native.least_ns) == ("arithmetic", 200.0)

@@ -36,7 +36,7 @@ def test_both_faces_have_the_same_letters():
     assert face(False).keys() == face(True).keys() and len(face(True)) > 1500
 
 
-def test_every_sign_that_pictures_have_of_themselves_is_there():
+def test_the_font_has_every_sign_of_pictures():
     assert covered("".join(CHANGE_SIGNS.values()) + "…·→←−×⇢↻ αβγθλμσωΣ ≤≥≠ ∂∇ ²₀ é ß ж")
     for picture in taps_pictures().values():
         assert all(covered(line) for node in picture.nodes for line in node_lines(node, True))

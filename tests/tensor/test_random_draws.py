@@ -257,6 +257,6 @@ def test_draws_of_one_trial_are_correct():
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
-def test_counts_can_be_asked_for_in_a_floating_dtype(dtype):
+def test_counts_may_have_a_floating_dtype(dtype):
     values = drawn(lambda s: s.binomial(size=(3, 4), n=1, p=0.5, dtype=dtype))
     assert values.dtype == dtype and set(values.ravel().tolist()) <= {0, 1}

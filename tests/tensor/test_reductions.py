@@ -84,7 +84,7 @@ def test_ddof_is_taken_off_the_number_of_elements(name, ddof, data):
 
 @pytest.mark.parametrize("name", ["mean", "var", "std"])
 @given(arrays_and_axes(min_side=1), float_dtypes, st.data())
-def test_averages_are_of_the_dtype_asked_for(name, case, dtype, data):
+def test_averages_have_the_requested_dtype(name, case, dtype, data):
     array, axis = case
     build = lambda x: getattr(T, name)(x, axis, dtype=dtype)  # noqa: E731
     wide = "float64" if array.dtype.kind != "f" else np.result_type(dtype, "float32")

@@ -40,7 +40,7 @@ def test_native_steps_have_no_time_while_loops_inside_are_watched_themselves():
     check_record(record, [STEPS] * CALLS, rewrites=False)
 
 
-def test_all_other_steps_have_a_time_or_are_there_to_be_compared():
+def test_all_other_steps_are_timed_or_controls():
     record = recorded("numpy")
     check_record(record, [STEPS] * CALLS, rewrites=False)
     lost = tuple(replace(loop, control_steps=loop.control_steps - 1) for loop in record.loops)

@@ -84,7 +84,7 @@ def test_a_broken_plug_in_is_reported_and_harms_no_other():
     assert registry.resolve("numpy").name == "numpy"
 
 
-def test_a_plug_in_is_loaded_when_first_asked_for():
+def test_a_plug_in_is_loaded_on_first_use():
     loaded = []
 
     def load():

@@ -11,7 +11,7 @@ from scanviz import tensor as T
 from scanviz.engine.errors import MissingInputError, ScanvizTypeError, UnusedInputError
 
 
-def test_outputs_keep_the_structure_they_were_asked_in():
+def test_outputs_have_the_structure_of_the_request():
     x = T.vector("x")
     assert scanviz.function([x], x * 2)([1.0]).tolist() == [2]
     assert isinstance(scanviz.function([x], [x * 2])([1.0]), list)

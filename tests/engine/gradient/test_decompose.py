@@ -81,7 +81,7 @@ def test_a_decomposition_without_a_derivative_is_an_error_with_a_fix(build, inst
     assert instead in str(caught.value) and "test_decompose.py" in str(caught.value)
 
 
-def test_factors_that_the_matrix_itself_determines_have_derivatives_though_others_have_none():
+def test_unique_factors_have_derivatives_and_others_have_none():
     verify_grad(lambda x: T.linalg.svd(x)[1], [TALL])
     verify_grad(lambda x: abs(T.linalg.qr(x, "complete")[1]), [TALL])
     verify_grad(lambda x: T.linalg.svd(x)[0] ** 2, [SQUARE], known_shapes=True)

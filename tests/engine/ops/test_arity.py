@@ -21,7 +21,7 @@ def some(count):
 
 
 @pytest.mark.parametrize("declaration", FIXED, ids=lambda each: each.name)
-def test_fewer_inputs_or_more_are_refused_before_their_types_are_looked_at(declaration):
+def test_a_wrong_number_of_inputs_is_refused_before_their_types_are_checked(declaration):
     least, most = Op(declaration).arity
     for count in [*range(least), *(range(most + 1, most + 4) if most is not None else ())]:
         with pytest.raises(

@@ -27,7 +27,7 @@ def arrays_and_axes(draw, min_side=0):
 
 @pytest.mark.parametrize("name", ["sum", "prod"])
 @given(arrays_and_axes(), dtypes, st.data())
-def test_sums_and_products_are_computed_in_the_dtype_asked_for(name, case, dtype, data):
+def test_sums_and_products_are_computed_in_the_requested_dtype(name, case, dtype, data):
     array, axis = case
     assume(
         not (dtype.startswith("u") and array.dtype.kind == "f")

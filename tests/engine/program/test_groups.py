@@ -64,7 +64,7 @@ def test_a_smaller_operand_is_broadcast_into_a_group_and_made_outside_of_it():
     assert ("tanh", "add", "another shape: (4,) and (4, 4)") in refusals(body, made)
 
 
-def test_another_shape_is_a_reason_and_numbers_need_none_for_they_are_in_no_memory():
+def test_another_shape_prevents_fusion_except_for_numbers():
     def step(x, h):
         return T.exp(x[:1]) + x * T.exp(h[0])
 

@@ -156,7 +156,7 @@ def test_results_that_may_share_memory_are_reported_and_copied(case):
 
 
 @pytest.mark.parametrize("size", [(), (3,), (9000,)])
-def test_draws_and_the_states_after_them_are_not_looked_at_and_share_nothing(size):
+def test_draws_and_their_next_states_need_no_ownership_check_and_share_nothing(size):
     stream = T.random.RandomStreams(seed=1)
     f = scanviz.function([], [stream.uniform(size=size), stream.integers(0, 10, size=size)], mode="numpy")
     assert f.executable.gives_own

@@ -34,7 +34,7 @@ def test_a_listing_prints_a_loop_with_inputs_step_and_outputs():
     ]
 
 
-def test_the_users_lines_stand_once_with_their_text():
+def test_source_lines_are_printed_once_with_their_text():
     def step(x_t, v):
         return T.tanh(x_t + v)
 
@@ -82,7 +82,7 @@ def test_a_listing_shows_locations_of_registers_of_loops_that_ran():
         assert words in after, after
 
 
-def test_on_a_narrow_terminal_the_users_lines_stand_above_and_nothing_is_lost():
+def test_a_narrow_terminal_has_source_lines_above_instructions_and_loses_nothing():
     def step(x_t, v):
         gates = T.concatenate([x_t, v]) * T.concatenate([v, x_t])
         return T.tanh(T.sum(gates[:, None] * gates[None, :], axis=0)[: v.shape[0]] + v)

@@ -14,35 +14,6 @@ from scanviz.engine.scan.loop import Scan
 from scanviz.testing import rewritten_by
 
 
-def keeps(outputs):
-    return [
-        getattr(variable, "keep", None) and variable.keep.last
-        for node in toposort(outputs)
-        if isinstance(node.op, Scan)
-        for variable in node.op.variables
-        if hasattr(variable, "keep")
-    ]
-
-
-def test_all_rows_are_kept_where_all_may_be_read():
-    x, n = T.vector("x"), T.lscalar("n")
-    rows, _ = scanviz.scan(lambda v, h: h + v, x, 0.0)
-    assert keeps(rewritten_by("ScanSaveMem", [rows[-1]])) == [1]
-    assert keeps(rewritten_by("ScanSaveMem", [rows[-2] + rows[-5]])) == [5]
-    assert keeps(rewritten_by("ScanSaveMem", [rows[-3:]])) == [3]
-    for wanted in (rows, rows[n], rows.sum(), rows[-1] + rows.sum(), rows[-3::2] + rows[::2]):
-        assert keeps(rewritten_by("ScanSaveMem", [wanted])) == [None]
-
-
-def test_inner_loops_keep_only_the_rows_read_by_the_step():
-    x = T.matrix("x")
-    totals, _ = scanviz.scan(lambda r: scanviz.scan(lambda v, s: s + v, r, 0.0)[0][-1], x)
-    (outer,) = [
-        node.op for node in toposort(rewritten_by("ScanSaveMem", [totals])) if isinstance(node.op, Scan)
-    ]
-    assert keeps(outer.inner_outputs) == [1]
-
-
 def test_a_rewritten_node_keeps_its_id_and_records_its_rule():
     x = T.vector("x")
     rows, _ = scanviz.scan(lambda v, h: h + v, x, 0.0)
@@ -134,11 +105,3 @@ def test_loops_contained_in_one_another_are_merged():
     at = ([0.1, 0.2, 0.3], 0.5)
     for mine, theirs in zip(f(*at), apart, strict=True):
         np.testing.assert_array_equal(mine, theirs(*at))
-
-
-def test_loops_over_other_inputs_are_not_merged():
-    x, y = T.vector("x"), T.vector("y")
-    a, _ = scanviz.scan(lambda v, s: s + v, x, T.constant(0.0))
-    b, _ = scanviz.scan(lambda v, s: s + v, y, T.constant(0.0))
-    f = scanviz.function([x, y], [a, b])
-    assert [instruction.op.name for instruction in f.program.instructions].count("scan") == 2

@@ -185,6 +185,7 @@ def test_a_power_keeps_one_row_and_a_loop_its_last_slice():
     assert keeps(rewritten_by("ScanSaveMem", [power[-1]])) == [1]
     assert keeps(rewritten_by("ScanSaveMem", [power[-3:]])) == [3]
     assert keeps(rewritten_by("ScanSaveMem", [power[-3:-1]])) == [3]
+    assert keeps(rewritten_by("ScanSaveMem", [power[-2] + power[-5]])) == [5]
     agree([a], [power[-1], power[-2:]], np.arange(3.0))
 
 
@@ -258,3 +259,13 @@ def test_the_reason_for_keeping_all_rows_is_given():
     h, _ = scanviz.scan(lambda v, h: h * v, x, T.constant(1.0))
     assert "all rows of `h` are read" in refusals([h], "ScanSaveMem", [x])
     assert "may read any row of `h`" in refusals([T.max(h)], "ScanSaveMem", [x])
+    n = T.lscalar("n")
+    for wanted in (h[n], h.sum(), h[-1] + h.sum(), h[-3::2] + h[::2]):
+        assert keeps(rewritten_by("ScanSaveMem", [wanted])) == [None]
+
+
+def test_inner_loops_keep_only_the_rows_read_by_the_step():
+    x = T.matrix("x")
+    totals, _ = scanviz.scan(lambda r: scanviz.scan(lambda v, s: s + v, r, 0.0)[0][-1], x)
+    (outer,) = loops_in(rewritten_by("ScanSaveMem", [totals]))
+    assert keeps(outer.inner_outputs) == [1]

@@ -134,7 +134,7 @@ def test_a_rule_that_breaks_a_type_is_found_after_its_phase(extra):
             RewriteHistory([wanted], Selection("none").including("breaks"))
 
 
-def test_a_rule_that_raises_nothing_and_refuses_is_asked_why(extra):
+def test_a_rule_without_a_match_gives_its_reasons(extra):
     @extra("shy", (e.exp,))
     def shy(node, level):
         return Refusal("it does not want to", 3)

@@ -193,7 +193,7 @@ def test_nested_loops_may_use_variables_of_every_outer_loop(mode):
     assert run(mode, [x, w], result, [1.0, 2.0], 10.0).tolist() == [61.0, 121.0]
 
 
-def test_the_callers_arguments_are_left_alone():
+def test_arguments_of_the_caller_are_not_changed():
     x = T.vector("x")
     sequence, info = dict(input=x, taps=-1), dict(initial=0.0)
     sequences, infos = [sequence], [info]

@@ -323,7 +323,7 @@ def test_unlike_runs_are_recognized_with_advice_to_make_them_alike(what: str) ->
     assert "--anyway" in text
 
 
-def test_another_kind_of_a_loop_variable_is_not_alike_but_a_further_variable_is_a_change_of_code() -> None:
+def test_loops_match_if_variables_are_added_but_not_if_kinds_differ() -> None:
     other = with_loop(run(), variables=(replace(H, kind="nitsot"),))
     assert [each.what for each in compare(run(), other).unlike] == ["variable h of loop rnn"]
     assert not compare(run(), with_loop(run(), variables=(H, replace(H, name="c")))).unlike

@@ -123,7 +123,7 @@ def test_a_merged_profile_keeps_the_first_nan() -> None:
     assert "`simulate" in verdict(both)[0].text and "returned NaN" in verdict(both)[0].text
 
 
-def test_only_the_last_row_of_a_long_result_is_looked_at() -> None:
+def test_only_the_last_row_of_a_long_result_is_checked() -> None:
     long = np.zeros((MOST_CHECKED, 3))
     long[0] = np.nan
     assert not ends_in_nan([long]) and ends_in_nan([long[::-1]])
@@ -172,7 +172,7 @@ class Counts(Observer):
         self.counted += len(elapsed_ns)
 
 
-def test_the_results_of_calls_that_are_only_counted_are_looked_at(planted) -> None:
+def test_results_of_unobserved_calls_are_checked_for_nan(planted) -> None:
     planted(1_000)
     x = T.vector("x")
     s, _ = scanviz.scan(lambda x_t, s: 0.9 * s + T.sqrt(x_t + 0.1 * s), x, 0.0, name="short")

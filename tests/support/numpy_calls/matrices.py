@@ -1,6 +1,7 @@
 """Calls of what decomposes matrices; vectors, whose signs are anyone's choice, are multiplied to what does not depend on them."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -81,15 +82,7 @@ def _eigh(rng: Random) -> NumpyCall:
     found = _call(
         rng, lambda x: applied(T, x), lambda x: applied(np, x), f"eigh {uplo}", True, rng.random() < 0.7
     )
-    return NumpyCall(
-        found.fill,
-        found.symbolic,
-        found.plain,
-        found.written,
-        tolerance=found.tolerance,
-        points=found.points,
-        smooth=lambda x: applied(T, _half(x)),
-    )
+    return replace(found, smooth=lambda x: applied(T, _half(x)))
 
 
 @call_of("linalg.eigvalsh")
@@ -102,15 +95,7 @@ def _eigvalsh(rng: Random) -> NumpyCall:
         f"eigvalsh {uplo}",
         square=True,
     )
-    return NumpyCall(
-        found.fill,
-        found.symbolic,
-        found.plain,
-        found.written,
-        tolerance=found.tolerance,
-        points=found.points,
-        smooth=lambda x: T.linalg.eigvalsh(_half(x), uplo),
-    )
+    return replace(found, smooth=lambda x: T.linalg.eigvalsh(_half(x), uplo))
 
 
 @call_of("linalg.qr")

@@ -120,10 +120,10 @@ class HelpScreen(ModalScreen[None]):
             page.border_title, page.border_subtitle = "what the keys do here", "↑ ↓ scroll · escape closes"
             yield Static(f"{self.about()}\n", markup=False, id="help-about")
             for title, widget in self.parts():
-                table = _table(title, widget)
+                table = _table(title, _keys(widget))
                 if table.row_count:
                     yield Static(table)
-            yield Static(_words(), id="help-words")
+            yield Static(_table("words", GLOSSES.items()), id="help-words")
 
     def about(self) -> str:
         """Return the description of the focused widget or the tab."""
@@ -138,17 +138,23 @@ class HelpScreen(ModalScreen[None]):
         return [*parts, ("in this tab", self._view), ("everywhere", self.app)]
 
 
-def _table(title: str, widget: object) -> Table:
+def _table(title: str, rows: Iterable[tuple[str, str]]) -> Table:
     table = Table(title=title, title_justify="left", box=None, show_header=False)
     table.add_column(no_wrap=True)
     table.add_column()
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
+def _keys(widget: object) -> Iterator[tuple[str, str]]:
+    """Iterate over the keys of a widget, each with its sentence; those of tabs come together."""
     known = list(own_bindings(type(widget)))
     for owner, binding in known:
         if not binding.action.startswith("view("):
-            table.add_row(key_names(binding), explanation(owner, binding))
+            yield key_names(binding), explanation(owner, binding)
     if any(binding.action.startswith("view(") for _, binding in known):
-        table.add_row(f"1 … {len(VIEWS)}", ", ".join(view.TITLE for view in VIEWS))
-    return table
+        yield f"1 … {len(VIEWS)}", ", ".join(view.TITLE for view in VIEWS)
 
 
 def own_bindings(kind: type) -> Iterator[tuple[type, Binding]]:
@@ -167,16 +173,6 @@ def own_bindings(kind: type) -> Iterator[tuple[type, Binding]]:
             taken.update(keys)
             if keys and isinstance(binding, Binding):
                 yield owner, replace(binding, key=",".join(keys))
-
-
-def _words() -> Table:
-    """Return the words of the tabs, each with its meaning."""
-    table = Table(title="words", title_justify="left", box=None, show_header=False)
-    table.add_column(no_wrap=True)
-    table.add_column()
-    for word, meaning in GLOSSES.items():
-        table.add_row(word, meaning)
-    return table
 
 
 def key_names(binding: Binding) -> str:

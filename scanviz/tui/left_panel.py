@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterator
 from typing import ClassVar
 
-import numpy as np
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -22,10 +20,10 @@ from scanviz.record.model import FunctionRecord
 from scanviz.record.plain_text import sanitize
 from scanviz.record.summary.run_breakdown import CONTAINERS, parts_of, run_time_ns
 from scanviz.tui.model.state import ViewState
-from scanviz.tui.text.chart import Window, cells_of
 from scanviz.tui.text.colours import CYAN, RED, share_style
 from scanviz.tui.tree import RunTree
 from scanviz.tui.views.base import TextBlock
+from scanviz.tui.views.steps import all_steps
 from scanviz.tui.views.tables import place_cell
 
 # What there is to know of the loop or function that is looked at, in a few lines below the tree: seen beside every tab.
@@ -34,10 +32,8 @@ from scanviz.tui.views.tables import place_cell
 
 WORD = 9  # columns of the word before
 LEAST = 5  # lines below which the panel is not worth its rule
-APART = 30  # times the smallest: heights are then of equal ratios, else of equal times
-LOWEST, HIGHEST = 2, 12  # rows of the timeline
+LOWEST, HIGHEST = 4, 14  # rows of the chart of steps
 LINES, BAR = 8, 8  # how many of the user's lines are listed, and columns of their bars
-_EIGHTHS = " ▁▂▃▄▅▆▇█"
 _WORDS = {
     "reads": ("sequence",),
     "carries": ("mitmot", "mitsot", "sitsot", "carry"),
@@ -51,8 +47,9 @@ def facts(state: ViewState, width: int, most: int) -> Text:
     loop, function = state.loop_record, state.function_record
     if loop is not None:
         lines = list(_of_loop(state, loop, width))
-        tall = max(LOWEST, min(HIGHEST, most - len(lines) - 1))
-        lines[1:1] = _timeline(state, loop, width, tall)
+        if len(loop.series) > 1 and loop.longest_run > 1:
+            tall = max(LOWEST, min(HIGHEST, most - len(lines)))
+            lines[1:1] = all_steps(state, width, tall, axis=0)
     elif function is not None:
         lines = list(_of_function(function, width))
     else:
@@ -199,42 +196,6 @@ def _rewritten(function: FunctionRecord | None, loop: LoopRecord, width: int) ->
         words = f"{before} → {after}" if after != before else f"{after}"
         long = f"{words} operations a step"
         yield _line("rewrites", long if len(long) <= width - WORD else f"{words} a step")
-
-
-def _timeline(state: ViewState, loop: LoopRecord, width: int, tall: int) -> Iterator[Text]:
-    """Iterate over a small chart of the medians of kept steps, with the cursor's position."""
-    series, last = loop.drawn(), loop.longest_run - 1
-    if len(series) < 2 or last < 1:
-        return
-    cells = cells_of(series, Window(0, last), width)
-    for row in columns(cells.median[cells.shown], tall):
-        yield Text(row, CYAN)
-    at = round(state.step * (width - 1) / last)
-    ends = f"0{last:>{width - 1},}"
-    marked = Text(ends[:at] + "▲" + ends[at + 1 :], "dim")
-    marked.stylize("not dim bold", at, at + 1)
-    yield marked
-
-
-def columns(values: np.ndarray, tall: int) -> list[str]:
-    """Draw values as columns of a given height, top row first; NaN is a gap.
-
-    Examples
-    --------
-    >>> columns(np.array([1.0, 2.0, math.nan, 4.0]), 2)
-    ['   █', '▄█ █']
-    """
-    known = values[np.isfinite(values) & (values > 0)]
-    if not len(known):
-        return [" " * len(values)] * tall
-    low, high = float(known.min()), float(known.max())
-    with np.errstate(divide="ignore", invalid="ignore"):
-        parts = np.log(values / low) / math.log(high / low) if high > APART * low else values / high
-    eighths = np.where(np.isfinite(parts), np.maximum(1, np.round(8 * tall * parts)), 0).astype(int)
-    return [
-        "".join(_EIGHTHS[max(0, min(8, int(eighth) - 8 * row))] for eighth in eighths)
-        for row in range(tall)[::-1]
-    ]
 
 
 OF_THE_TREE = 2 / 3  # of the rows at the most, where facts could fill more: as in the style sheet

@@ -13,8 +13,8 @@ from msgspec.structs import replace
 
 from scanviz.render.diagram.folding import with_nodes
 from scanviz.render.diagram.model import Diagram, Edge, Node
+from scanviz.render.diagram.summary import READABLE
 
-READABLE = 80  # nodes of a picture that is read at a glance
 _LEAVES = ("input", "shared", "constant")
 _MOST_NAMES = 12  # in a note
 

@@ -17,11 +17,12 @@ from scanviz.record.graphs.rewrites import RewriteRecord, RewritesRecord
 from scanviz.record.plain_text import sanitize
 from scanviz.render.characters import Moment
 from scanviz.render.diagram.build import unknown_loop, whole_picture
-from scanviz.render.diagram.chips import READABLE, with_chips
+from scanviz.render.diagram.chips import with_chips
 from scanviz.render.diagram.difference import overlaid, parents_first, with_loops_of, with_names
 from scanviz.render.diagram.folding import only_loops
 from scanviz.render.diagram.heat import HeatMap
 from scanviz.render.diagram.model import Change, Cluster, Diagram, Edge, Node
+from scanviz.render.diagram.summary import READABLE
 
 # A film as rows of characters: the parts of the picture in each frame.
 

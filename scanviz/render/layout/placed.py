@@ -5,7 +5,7 @@ Lengths are in points, from the upper left down.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -29,6 +29,24 @@ def is_straight(points: Sequence[Point]) -> bool:
     (True, False)
     """
     return all(abs(a - x) < STRAIGHT or abs(b - y) < STRAIGHT for (x, y), (a, b) in pairwise(points))
+
+
+def joined(points: Iterable[Point]) -> list[Point]:
+    """Return a path without redundant points, but with two at least."""
+    found: list[Point] = []
+    for point in points:
+        if found and abs(point[0] - found[-1][0]) < 0.01 and abs(point[1] - found[-1][1]) < 0.01:
+            continue
+        if len(found) > 1 and _in_line(found[-2], found[-1], point):
+            found.pop()
+        found.append(point)
+    return found if len(found) > 1 else 2 * found
+
+
+def _in_line(a: Point, b: Point, c: Point) -> bool:
+    upright = abs(a[0] - b[0]) < 0.01 and abs(b[0] - c[0]) < 0.01
+    level = abs(a[1] - b[1]) < 0.01 and abs(b[1] - c[1]) < 0.01
+    return upright or level
 
 
 def way_text(points: Sequence[Point]) -> str:

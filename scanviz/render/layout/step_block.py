@@ -15,7 +15,7 @@ from msgspec import Struct, field
 
 from scanviz.render.diagram.model import Node
 from scanviz.render.layout.level import LayeredLevel
-from scanviz.render.layout.placed import Box, BoxSize, Point, port_boxes
+from scanviz.render.layout.placed import Box, BoxSize, Point, joined, port_boxes
 
 TRACK = 7.0  # between two lines side by side
 PAD = 10.0  # between the border of a box and its parts
@@ -329,7 +329,7 @@ class StepBlock:
         way = [(x, start.bottom), (x, tops[layer[a]] + heights[layer[a]])]
         way += [(p + self.left, q) for p, q in self.level.routes.get(number, [])]
         way += [(end, tops[layer[b]]), (end, goal.y)]
-        return _without_repeats(way)
+        return joined(way)
 
     def _through_side(self, name: str, crossing: Crossing, number: int, node: str, end: str) -> list[Point]:
         """Return the path between the border and a node, beginning at the border."""
@@ -350,13 +350,4 @@ class StepBlock:
             x = self.entry.get(number, self.boxes[end].centre) if end == node else self.boxes[end].centre
             way = [(border, port), (crossing.track, port), (crossing.track, y), (x, y)]
             way.append((x, box.y if crossing.reads else box.bottom))
-        return _without_repeats(way if crossing.reads else way[::-1])
-
-
-def _without_repeats(way: Sequence[Point]) -> list[Point]:
-    """Return a path without repeated points."""
-    found = list(way[:1])
-    for point in way[1:]:
-        if abs(point[0] - found[-1][0]) > 0.01 or abs(point[1] - found[-1][1]) > 0.01:
-            found.append(point)
-    return found if len(found) > 1 else [*found, way[-1]]
+        return joined(way if crossing.reads else way[::-1])

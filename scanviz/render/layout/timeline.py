@@ -13,7 +13,7 @@ from collections.abc import Iterable
 
 from scanviz.render.diagram.model import Diagram, Edge, Node
 from scanviz.render.layout.level import running
-from scanviz.render.layout.placed import Box, Placed, Point, port_boxes
+from scanviz.render.layout.placed import Box, Placed, Point, joined, port_boxes
 from scanviz.render.layout.step_block import PAD, TRACK, StepBlock
 from scanviz.render.layout.time_parts import Lanes, Place, TimeParts
 
@@ -263,11 +263,11 @@ class _Timeline:
         first = self._leaving(number, source, a)
         last = self._reaching(number, target, b, edge, arrivals)
         if self.parts.is_straight(source, target):
-            return _joined([*first, *last])
+            return joined([*first, *last])
         name = next(name for name, numbers in self.nets.items() if number in numbers)
         rail = self.rail[name]
         start, end = self._stations(name, number)
-        return _joined([*first, (start, first[-1][1]), (start, rail), (end, rail), (end, last[0][1]), *last])
+        return joined([*first, (start, first[-1][1]), (start, rail), (end, rail), (end, last[0][1]), *last])
 
     def _leaving(self, number: int, source: Node, place: Place) -> list[Point]:
         box = self.placed.boxes[source.id]
@@ -298,21 +298,3 @@ def _spread(k: int, count: int, height: float) -> float:
     """Return the vertical offset of the k-th edge at a row: below its middle, then above."""
     room = min(CELL_SPREAD, (height / 2 - 3.0) / max(1, (count + 1) // 2))
     return room * (k // 2 + 1) * (1 if k % 2 == 0 else -1)
-
-
-def _joined(points: Iterable[Point]) -> list[Point]:
-    """Return a path without redundant points."""
-    found: list[Point] = []
-    for point in points:
-        if found and abs(point[0] - found[-1][0]) < 0.01 and abs(point[1] - found[-1][1]) < 0.01:
-            continue
-        if len(found) > 1 and _in_line(found[-2], found[-1], point):
-            found.pop()
-        found.append(point)
-    return found
-
-
-def _in_line(a: Point, b: Point, c: Point) -> bool:
-    upright = abs(a[0] - b[0]) < 0.01 and abs(b[0] - c[0]) < 0.01
-    level = abs(a[1] - b[1]) < 0.01 and abs(b[1] - c[1]) < 0.01
-    return upright or level

@@ -136,6 +136,7 @@ def chart(
     cursor: int,
     logarithmic: bool,
     slow_ns: float = math.inf,
+    axis: int = AXIS,
 ) -> list[Text]:
     """Return the lines of a chart.
 
@@ -153,6 +154,8 @@ def chart(
         Whether equal heights are equal ratios.
     slow_ns : float
         Nanoseconds above which a step is marked as slow, by ``•`` below it.
+    axis : int
+        Columns for the numbers on the left; 0 leaves them out.
 
     Examples
     --------
@@ -164,7 +167,7 @@ def chart(
                ▲
              0  3
     """
-    width, height = max(4, size[0] - AXIS), max(2, size[1] - 2)
+    width, height = max(4, size[0] - axis), max(2, size[1] - 2)
     cells = cells_of(series, window, width, slow_ns)
     if np.isnan(cells.median).all():
         return [Text("no step that was kept lies here")]
@@ -177,7 +180,7 @@ def chart(
         label = (
             duration(top) if row == 0 else duration(scale.base) if row == height - 1 and height > 2 else ""
         )
-        line = Text(f"{label:>{AXIS - 1}} ", style="dim")
+        line = Text(f"{label:>{axis - 1}} " if axis else "", style="dim")
         looks = [_look(drawn[cell][row], bool(here[k])) for k, cell in enumerate(cells.shown)]
         for style, run in itertools.groupby(looks, key=lambda look: look[1]):
             line.append("".join(sign for sign, _ in run), style=style)  # one span for many cells
@@ -186,9 +189,9 @@ def chart(
     columns = np.flatnonzero(here)
     if len(columns):
         marks[columns[len(columns) // 2]] = "▲"
-    lines.append(Text(" " * AXIS + "".join(marks).rstrip()))
+    lines.append(Text(" " * axis + "".join(marks).rstrip()))
     first, last = amount(window.first), amount(window.last)
-    lines.append(Text(f"{'':{AXIS}}{first}{last:>{max(1, width - len(first))}}", style="dim"))
+    lines.append(Text(f"{' ' * axis}{first}{last:>{max(1, width - len(first))}}", style="dim"))
     return lines
 
 

@@ -11,7 +11,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 from rich.text import Text
 
-from scanviz.profiler.report.units import amount
+from scanviz.profiler.report.units import amount, sparkline
 from scanviz.record.model import ProfileRecord
 from scanviz.record.plain_text import sanitize
 from scanviz.tui.text.colours import CYAN, GREEN, YELLOW
@@ -22,7 +22,6 @@ LATELY_NS = 2_000_000_000  # window of the steps per second
 STILL_NS = 1_000_000_000  # without a step, after which the script counts as idle
 SHORTEST, LONGEST = 8, 60  # columns of the course
 TURNING = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
-_EIGHTHS = "▁▂▃▄▅▆▇█"
 
 
 class Beat(Struct, frozen=True):
@@ -160,11 +159,8 @@ def drawn(course: np.ndarray) -> str:
     >>> drawn(np.array([0.0, 1.0, 4.0, 8.0]))
     '·▁▄█'
     """
-    top = float(course.max()) if len(course) else 0.0
-    if top <= 0:
-        return "·" * len(course)
-    eighths = np.ceil(8 * course / top).astype(int) - 1
-    return "".join("·" if eighth < 0 else _EIGHTHS[eighth] for eighth in eighths)
+    bars = sparkline(course.tolist(), float(course.max(initial=0.0))) or "·" * len(course)
+    return "".join(bar if rate > 0 else "·" for bar, rate in zip(bars, course, strict=True))
 
 
 def quick(rate: float) -> str:

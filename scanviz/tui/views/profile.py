@@ -33,7 +33,7 @@ from scanviz.tui.text.colours import share_style
 from scanviz.tui.text.stacked_bar import Segment, legend, stacked
 from scanviz.tui.views.base import TabView, TextBlock
 from scanviz.tui.views.run_parts import bound_cells, details, function_rows, number_cell, run_summary
-from scanviz.tui.views.steps import all_steps
+from scanviz.tui.views.steps import titled_steps
 from scanviz.tui.views.tables import Cell, Column, Row, SortedTable
 
 _COLUMNS = (
@@ -134,7 +134,7 @@ class ProfileView(TabView):
         steps.display = height >= LEAST_STEPS
         self.table().set_class(steps.display, "whole")  # as high as its rows
         if steps.display:
-            steps.show(all_steps(self.state, self.room.width, min(height, MOST_STEPS)))
+            steps.show(titled_steps(self.state, self.room.width, min(height, MOST_STEPS)))
 
     def _with_limits(self, summary: Text) -> Text:
         limits = limits_in_words(self.state.record)

@@ -193,21 +193,22 @@ def _is_far_apart(loop: LoopRecord) -> bool:
     return loop.step_times.max_ns > APART * max(1, loop.step_times.p50_ns)
 
 
-def all_steps(state: ViewState, width: int, height: int) -> Text:
-    """Return a chart of all steps of the selected loop, with a title line."""
+def all_steps(state: ViewState, width: int, height: int, axis: int = AXIS) -> list[Text]:
+    """Return the lines of a chart of all steps of the selected loop; none without kept steps."""
     loop = state.loop_record
     if loop is None or not len(loop.series):
+        return []
+    window, slow_ns = Window(0, max(0, state.steps - 1)), SLOW * loop.step_times.p50_ns
+    size = (width, height)
+    return chart(loop.drawn(), window, size, state.step, _is_far_apart(loop), slow_ns, axis)
+
+
+def titled_steps(state: ViewState, width: int, height: int) -> Text:
+    """Return a chart of all steps of the selected loop, with a title line."""
+    lines, loop = all_steps(state, width, height - 1), state.loop_record
+    if loop is None or not lines:
         return Text("")
-    apart = _is_far_apart(loop)
-    lines = chart(
-        loop.drawn(),
-        Window(0, max(0, state.steps - 1)),
-        (width, height - 1),
-        state.step,
-        apart,
-        SLOW * loop.step_times.p50_ns,
-    )
-    return Text("\n").join([_about(loop, None, apart), *lines])
+    return Text("\n").join([_about(loop, None, _is_far_apart(loop)), *lines])
 
 
 def _about(loop: LoopRecord, run: int | None, logarithmic: bool) -> Text:

@@ -53,9 +53,9 @@ class Cell(Struct, frozen=True):
 Row = tuple[Cell, ...]
 
 
-def text_cell(text: str, style: str = "") -> Cell:
+def text_cell(text: str) -> Cell:
     """Return a cell that is sorted by its text."""
-    return Cell(text, text.casefold(), style)
+    return Cell(text, text.casefold())
 
 
 class SortedTable(DataTable[Text]):

@@ -86,7 +86,7 @@ OPTIONS = (
     Option(("--dark",), "", "dark colours, for svg, png, pdf, html and dot"),
     Option(("--ascii",), "", "use only ASCII characters"),
     Option(("--width",), "N", "columns of a picture in characters", _from(20)),
-    Option(("--pixels",), "N", "with --unrolled: width of svg, png or html, for a page or a phone", _from(100)),
+    Option(("--pixels",), "N", "with --unrolled: width of an svg, png or html", _from(100)),
     Option(("--force",), "", "replace FILE even if scanviz did not draw it"),
     MODE,
 )

@@ -190,7 +190,7 @@ def test_a_session_is_saved_loaded_and_reported(tmp_path: Path) -> None:
     record = load(tmp_path / "table.scanviz")
     assert record.loops == p.record.loops
     out = io.StringIO()
-    p.report(out)
+    p.report(out, full=True)
     assert out.getvalue().count("\n") <= 64  # a busy machine has a line or two of its own
     assert "cells" in out.getvalue()
     out = io.StringIO()

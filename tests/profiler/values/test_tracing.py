@@ -352,7 +352,8 @@ def test_time_of_interrupted_tracing_counts_as_profiler_overhead(monkeypatch: py
             f([1.0])
     parts = parts_of(p.record)
     took = {total.title: total.total_ns for total in totals(parts)}
-    assert overhead_ns(parts) > 0.2e9 > 2 * took["your own code"]
+    assert overhead_ns(parts) > 0.2e9
+    assert took["your own code"] <= p.record.wall_ns - 0.2e9  # however busy the machine
 
 
 def test_the_report_shows_the_step_and_the_rows_of_states() -> None:

@@ -1,6 +1,6 @@
-"""A law of the default mode: compiling a loop between two calls changes last bits alone."""
+"""Laws of the default mode: compiling a loop, or arrays on a device, change last bits alone from one call to the next."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from math import inf
 
@@ -8,6 +8,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from scanviz.engine import observe
+from scanviz.engine.backends import registry
 from scanviz.engine.config import config
 from scanviz.engine.graph.nodes import Array
 from scanviz.engine.runtime import row_storage as rows
@@ -15,6 +16,8 @@ from scanviz.profiler.recording.recorder import Recorder
 from scanviz.testing.loop_case import LoopCase
 from scanviz.testing.loops import EVERY_DTYPE, random_loops
 from scanviz.testing.unrolled import run_plainly
+from tests.engine.backends.cupy.fake_cupy import FakeArray
+from tests.engine.backends.cupy.stand_in import StandInBackend
 from tests.laws.frame import built, gradients
 from tests.laws.law import law
 from tests.support.between_guards import between_guards
@@ -46,17 +49,30 @@ def _first_room(steps: int) -> Iterator[None]:
         rows.FIRST_ROOM = before
 
 
-def _calls(case: LoopCase, watched: bool) -> list[list[Array]]:
+@contextmanager
+def _stand_in() -> Iterator[None]:
+    """Put the stand-in for CuPy in the place of its tier."""
+    before, registry._made["cupy"] = registry.resolve("cupy"), StandInBackend()
+    try:
+        yield
+    finally:
+        registry._made["cupy"] = before
+
+
+def _calls(case: LoopCase, watched: bool, on_device: Sequence[bool] = (False,) * CALLS) -> list[list[Array]]:
     """Return what some calls of one function give, each from the same state of the shared variable."""
     loop = built(case, name="law")
     f, state = loop.function(loop.results, "auto", updates=loop.updates), loop.state
     found = []
     with observe.observed_by(Recorder()) if watched else nullcontext():
-        for _ in range(CALLS):
+        for is_there in on_device:
             if state is not None:
                 state.set_value(np.array(case.shared_start))
-            results_of_call = f(*loop.values)
-            found.append([*results_of_call, *([] if state is None else [state.get_value()])])
+            results = f(*(FakeArray(np.array(value)) for value in loop.values) if is_there else loop.values)
+            if is_there and loop.values:
+                assert all(isinstance(result, FakeArray) for result in results)
+                results = [result.get() for result in results]
+            found.append([*results, *([] if state is None else [state.get_value()])])
     return found
 
 
@@ -71,6 +87,23 @@ def the_default_mode_agrees_with_a_plain_python_loop_in_every_call(
         for watched in (False, True):
             for number, found in enumerate(_calls(case, watched)):
                 check_same(found, expected, case.dtype, f"call {number}{', watched' * watched}")
+
+
+@law(
+    sample=5,
+    case=LOOPS,
+    on_device=st.lists(st.booleans(), min_size=2, max_size=CALLS).filter(any),
+    watched=st.booleans(),
+)
+def calls_with_device_arrays_agree_with_a_plain_python_loop(
+    case: LoopCase, on_device: list[bool], watched: bool
+) -> None:
+    """Calls with arrays of the device or the host, in any order, agree with a plain loop; results lie where the arrays do."""
+    plain, expected_state = run_plainly(case)
+    expected = [*plain, *([] if expected_state is None else [expected_state])]
+    with _stand_in():
+        for number, found in enumerate(_calls(case, watched, on_device)):
+            check_same(found, expected, case.dtype, f"call {number}")
 
 
 @law(sample=5, case=random_loops(smooth=True, dtypes=("float64",), longest=6))

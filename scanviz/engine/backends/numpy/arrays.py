@@ -11,10 +11,9 @@ from scanviz.engine.backends.numpy.emit import EMIT, EmitRow, always, arrays
 from scanviz.engine.backends.source.emitter import Emitter, tuple_text
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops.index_pattern import is_basic, numpy_index
-from scanviz.engine.ops.shape import ALLOC, DIMENSION
+from scanviz.engine.ops.shape import DIMENSION
 from scanviz.engine.program.instructions import (
     Instruction,
-    LoopInstruction,
     Program,
     dtype_of,
     is_scalar,
@@ -26,39 +25,7 @@ from scanviz.engine.program.plan import overwritable
 
 
 def _dimension(emitter: Emitter, instruction: Instruction, inputs: Sequence[str], out: str | None) -> str:
-    size = f"{inputs[0]}.shape[{instruction.op.parameters.axis}]"
-    if _is_size_alone(emitter.program, instruction.outputs[0]):
-        return size
-    return f"{emitter.bind(np.int64, 'int64')}({size})"
-
-
-def _reads(loop: LoopInstruction, number: int) -> bool:
-    """Return whether the steps of a loop read a register."""
-    return (
-        any(slot.outer == number for slot in loop.sequences)
-        or any(slot.outer == number for slot in loop.states)
-        or any(slot.outer == number for slot in loop.carries)
-        or any(slot.outer == number for slot in loop.non_sequences)
-    )
-
-
-def _is_size_alone(program: Program, number: int) -> bool:
-    """Return whether a size is read only as a number of steps or the size of new arrays: a Python int will do."""
-    if number in program.outputs:
-        return False
-    for reader in program.instructions:
-        if number not in reader.inputs:
-            continue
-        if isinstance(reader, LoopInstruction):
-            if reader.n_steps != number or reader.mode is not None or _reads(reader, number):
-                return False
-        elif (
-            not isinstance(reader, Instruction)
-            or reader.op.declaration is not ALLOC
-            or number == reader.inputs[0]
-        ):
-            return False
-    return True
+    return f"{emitter.bind(np.int64, 'int64')}({inputs[0]}.shape[{instruction.op.parameters.axis}])"
 
 
 def _dimshuffle(emitter: Emitter, instruction: Instruction, inputs: Sequence[str], out: str | None) -> str:
@@ -149,10 +116,7 @@ def _assign(emitter: Emitter, instruction: Instruction, inputs: Sequence[str], o
 
 def _concatenate(emitter: Emitter, instruction: Instruction, inputs: Sequence[str], out: str | None) -> str:
     call = emitter.bind(np.concatenate, "concatenate")
-    axis = instruction.op.parameters.axis
-    if not axis and not out:
-        return f"{call}({tuple_text(inputs)})"  # a call without further arguments is quicker
-    return f"{call}({tuple_text(inputs)}, {axis}{', ' + out if out else ''})"
+    return f"{call}({tuple_text(inputs)}, {instruction.op.parameters.axis}{', ' + out if out else ''})"
 
 
 def _dot(emitter: Emitter, instruction: Instruction, inputs: Sequence[str], out: str | None) -> str:

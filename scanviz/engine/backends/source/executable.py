@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Any
 from scanviz.engine.backends.source.flat import FlatProgram
 from scanviz.engine.backends.source.runners import all_made, make_runner
 from scanviz.engine.observation.levels import RUNS, VALUES
-from scanviz.engine.program.instructions import Instruction, LoopInstruction, is_scalar, programs_in
 from scanviz.engine.program.lifetimes import gives_own
-from scanviz.engine.runtime.array_module import ArrayModule
 from scanviz.engine.runtime.floating import as_before, ignore_errors
 from scanviz.engine.runtime.specialised import SpecialisedLoop
 
@@ -48,9 +46,6 @@ class SourceExecutable:
         self._taken, self._given = module.taken, module.given
         self.flat = FlatProgram(program, library, partial(make_runner, library))
         self._plain = self.flat.plain
-        # whether code takes and returns the call's own values: arrays, no scalars
-        self._takes_all = type(module).taken is ArrayModule.taken
-        self._gives_arrays = type(module).given is ArrayModule.given and _gives_arrays(program)
         self.gives_own = not module.takes_device_arrays and gives_own(program)
 
     @cached_property
@@ -78,9 +73,8 @@ class SourceExecutable:
         # these calls are a notable part of a short call
         before = ignore_errors()
         try:
-            given = inputs if self._takes_all else self._taken(self.program, inputs)
-            results: list[Any] = self._plain(given, probe, None, None)
-            return results if self._gives_arrays else self._given(self.program, inputs, results)
+            results: list[Any] = self._plain(self._taken(self.program, inputs), probe, None, None)
+            return self._given(self.program, inputs, results)
         except Exception as error:
             raise self.flat.in_words(error) from error.__cause__
         finally:
@@ -128,21 +122,3 @@ class SourceExecutable:
     def plans(self) -> dict[int, Plan]:
         """Return the plan of each loop run so far, for its last shapes, by the loop's key."""
         return {key: made.plan for key, made in all_made(self.flat.runners).items()}
-
-
-def _gives_arrays(program: Program) -> bool:
-    """Return whether a program's results are surely arrays, not scalars."""
-    return not any(is_scalar(program, number) for number in program.outputs) and _makes_arrays(program)
-
-
-def _makes_arrays(program: Program) -> bool:
-    """Return whether all operations outside of loops are scanviz's own; a user's may return anything."""
-    for instruction in program.instructions:
-        if isinstance(instruction, Instruction):
-            if not instruction.op.declaration.perform.__module__.startswith("scanviz."):
-                return False
-        elif isinstance(instruction, LoopInstruction):
-            continue  # whose results are rows
-        elif not all(map(_makes_arrays, programs_in(instruction))):
-            return False
-    return True

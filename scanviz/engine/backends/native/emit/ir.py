@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache, lru_cache
 
-from scanviz.engine.backends.native.emit.store_forwarding import KnownMemory, StoredLanes
+from scanviz.engine.backends.native.emit.store_forwarding import KnownMemory
 from scanviz.engine.backends.native.emit.values import Value, constant, is_integer, literal, size_of, type_of
 from scanviz.engine.graph.types import BOOLEAN
 
@@ -184,10 +184,17 @@ class Code:
 
     def load(self, address: Value, dtype: str, lanes: int = 1, alignment: int | None = None) -> Value:
         """Load adjacent numbers; booleans are bytes in memory."""
-        parts = self.memory.found(address, dtype, lanes)
-        known = None if parts is None else self._joined(parts, lanes)
+        known = self.memory.found(address, dtype, lanes)
         if known is not None:
-            return known
+            value, lane = known
+            if lanes == value.lanes:
+                return value
+            if value.lanes * size_of(dtype) <= PICKED:
+                return (
+                    self.lane(value, lane)
+                    if lanes == 1
+                    else self.picked(value, None, range(lane, lane + lanes))
+                )
         align = alignment or size_of(dtype)
         if dtype != BOOLEAN:
             return self.op(f"load {type_of(dtype, lanes)}, ptr {address.text}, align {align}", dtype, lanes)
@@ -201,26 +208,6 @@ class Code:
         if value.dtype == BOOLEAN:
             value = self.op(f"zext {value.typed} to {type_of('uint8', value.lanes)}", "uint8", value.lanes)
         self.lines.append(f"  store {value.typed}, ptr {address.text}, align {align}")
-
-    def _joined(self, parts: Sequence[StoredLanes], lanes: int) -> Value | None:
-        """Join stored lanes to one value; None if a load is as fast."""
-        value, _, count = parts[0]
-        if len(parts) == 1:
-            if count == value.lanes:
-                return value
-            wide = value.lanes * size_of(value.dtype) > PICKED
-            return None if wide else self._lanes(parts[0])
-        one = [StoredLanes(part.value, part.lane + k, 1) for part in parts for k in range(part.lanes)]
-        return self.side_by_side(lambda k: self._lanes(one[k]), value.dtype, lanes)
-
-    def _lanes(self, part: StoredLanes) -> Value:
-        """Return some lanes of a value."""
-        value, lane, count = part
-        if count == value.lanes:
-            return value
-        if count == 1:
-            return self.lane(value, lane)
-        return self.picked(value, None, range(lane, lane + count))
 
     def picked(self, first: Value, second: Value | None, lanes: Sequence[int]) -> Value:
         """Shuffle: return some lanes of two values, numbered through both."""

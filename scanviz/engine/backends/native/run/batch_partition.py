@@ -83,8 +83,6 @@ def parts_of(
         return None
     if not all(isinstance(part, Instruction) for part in loop.body.instructions):
         return None
-    if not _may_divide(loop, whole):
-        return None
     found = step_axes(loop, shapes)
     if found.kind not in (StepKind.ELEMENTWISE, StepKind.ROWS):
         return None
@@ -100,12 +98,6 @@ def _written(loop: LoopInstruction) -> list[int]:
     """Return the registers of the states' and outputs' rows, which a part shares."""
     found = [number for state in loop.states for _, number in (*state.reads, *state.writes)]
     return [*found, *(slot.inner for slot in loop.step_outputs)]
-
-
-def _may_divide(loop: LoopInstruction, whole: Plan) -> bool:
-    """Return whether all rows have one size; a quick test that excludes most backward loops."""
-    sizes = {shape[0] if shape else 0 for shape in (whole.places[number].shape for number in _written(loop))}
-    return len(sizes) == 1 and all(size >= 2 * ROWS for size in sizes)
 
 
 def shares(size: int, most: int) -> tuple[int, int, int]:

@@ -29,10 +29,8 @@ from scanviz.record.program_snapshot import function_record, loop_records
 
 BARE = 2_000  # a loop or function with only totals
 OPERATION = 700  # an operation's record with its labels
-VARIABLE = 800  # a loop variable's record
-ENTRY = 150  # an entry of a mapping
+VARIABLE = 1_700  # a loop variable's record with its entries of mappings
 CELL = 8  # an entry of a connection pattern
-MAPPINGS = 6  # entries of mappings per loop variable
 REWRITES = 4  # graphs of rewrites may take 1/N of the memory: loops come first
 PROGRAMS = 16  # Programs may take 1/N of the memory
 LARGEST_PROGRAM = 2**20  # bytes; larger Programs, which hold large constants, are not kept
@@ -71,8 +69,7 @@ def loop_size(loop: LoopInstruction) -> int:
     """Estimate the bytes of a loop's description, beyond its totals."""
     slots = (*loop.sequences, *loop.states, *loop.step_outputs, *loop.carries, *loop.non_sequences)
     cells = 2 * len(loop.inputs) * max(1, len(loop.outputs))
-    entries = MAPPINGS * len(slots)
-    return OPERATION * len(loop.body.instructions) + VARIABLE * len(slots) + CELL * cells + ENTRY * entries
+    return OPERATION * len(loop.body.instructions) + VARIABLE * len(slots) + CELL * cells
 
 
 def program_content(program: Program) -> bytes:

@@ -64,22 +64,20 @@ def _nothing(record: CheckedRecord) -> list[ReportLine]:
 
 
 def _found(found: FindingRecord) -> list[ReportLine]:
+    facts = [
+        ("function", f"{found.function}, call {amount(found.call)}", ""),
+        *(("loop", _loop(loop), "") for loop in reversed(found.loops)),
+        ("operation", found.operation, ""),
+        ("line", "" if found.source is None else _line(found.source), ""),
+        ("gave", _value(found.result), HOT),
+        *(("read", f"by loop {_loop(place)}", "") for place in found.read_at),
+        *(("made from", f"results of loop {_loop(place)}", "") for place in found.made_of),
+        ("your data", ", ".join(found.rows), ""),
+        ("meant?", MEANT if found.problem == "inf" else "", QUIET),
+        ("expected", found.expected, ""),
+    ]
     lines = [wrapped(f"scanviz check: {_PROBLEMS[found.problem]} {_where(found)}", HEADING)]
-    call = f"{found.function}, call {amount(found.call)}"
-    lines.append(wrapped(f"  function   {call}"))
-    lines += [wrapped(f"  loop       {_loop(loop)}") for loop in reversed(found.loops)]
-    lines.append(wrapped(f"  operation  {found.operation}"))
-    if found.source is not None:
-        lines.append(wrapped(f"  line       {_line(found.source)}"))
-    lines += [wrapped(f"  gave       {_value(found.result)}", HOT)]
-    lines += [wrapped(f"  read       by loop {_loop(loop_place)}") for loop_place in found.read_at]
-    lines += [wrapped(f"  made from  results of loop {_loop(loop_place)}") for loop_place in found.made_of]
-    if found.rows:
-        lines.append(wrapped(f"  your data  {', '.join(found.rows)}"))
-    if found.problem == "inf":
-        lines.append(wrapped(f"  meant?     {MEANT}", QUIET))
-    if found.expected:
-        lines.append(wrapped(f"  expected   {found.expected}"))
+    lines += [wrapped(f"  {name:<9}  {text}", style) for name, text, style in facts if text]
     lines.append(wrapped(f"  {_made_of(found)}", QUIET))
     for value in found.inputs:
         lines.append(wrapped(f"    {value.name}  {_value(value)}"))

@@ -24,7 +24,7 @@ from scanviz.record.program_snapshot import (
     value_name,
 )
 from scanviz.record.traces.finding import FindingRecord, StepPlaceRecord, ValueRecord
-from scanviz.record.traces.origins import Frame, Origin, origins
+from scanviz.record.traces.origins import Frame, Origin, origins, rows_given
 
 SHOWN = 6  # numbers of a value
 INPUTS = 12  # of one operation; an ifelse may have very many
@@ -64,12 +64,6 @@ def finding_of(
     result = _value(operation.label, frame.value(register), is_bad)
     inputs = tuple(_inputs(frames, instruction, is_bad))
     found = origins(frames, register, result.where)
-    rows = [
-        one
-        for one in found
-        if one.kind in ("input", "shared variable") and one.place[:1] not in ((), (None,))
-    ]
-    nearest = min((one.back for one in rows), default=0)
     return FindingRecord(
         problem=problem,
         function=function_record(event).name,
@@ -84,7 +78,7 @@ def finding_of(
         cause="given" if any(value.where is not None for value in inputs) else "made",
         expected=expected,
         read_at=tuple(_read_at(frame, register, result.where)) if result.where else (),
-        rows=tuple(dict.fromkeys(_row(one) for one in rows if one.back == nearest))[:MOST_ROWS],
+        rows=tuple(dict.fromkeys(map(_row, rows_given(found))))[:MOST_ROWS],
         made_of=tuple(
             dict.fromkeys(
                 _loop_place(one.loop, one.step, frame)

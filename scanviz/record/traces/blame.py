@@ -28,7 +28,7 @@ from scanviz.engine.program.value_names import as_written
 from scanviz.record.model import ProfileRecord
 from scanviz.record.traces.layout import trace_heads
 from scanviz.record.traces.model import FirstBad, TracedVariableRecord, TraceRecord, first_bad_of
-from scanviz.record.traces.origins import Frame, Origin, Place, moves_only, origins
+from scanviz.record.traces.origins import Frame, Origin, Place, moves_only, origins, rows_given
 from scanviz.record.values import SourceRecord
 
 LONGEST = 12  # loops
@@ -278,14 +278,13 @@ class _Chain:
 
     def _rows(self, found: list[Origin], trace: TraceRecord, step: int, given: bool) -> list[BlameLink]:
         """Return links for the input rows that a value came from, the nearest in time."""
-        rows = [one for one in found if one.kind in ("input", "shared variable")]
-        rows = [one for one in rows if given or one.place[:1] not in ((), (None,))]
-        nearest = min((one.back for one in rows), default=0)
+        rows = rows_given(found, whole=given)
+        nearest = rows[0].back if rows else 0
         links = []
         if nearest and not given:
             words = f"step {step - nearest} of {self.loops[trace.loop].name} wrote that input"
             links.append(BlameLink(words, trace.loop, trace.run, step - nearest))
-        texts = dict.fromkeys(_row(one) for one in rows if one.back == nearest)
+        texts = dict.fromkeys(map(_row, rows))
         return [*links, *(BlameLink(text) for text in [*texts][:MOST_ROWS])]
 
 

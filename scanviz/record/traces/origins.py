@@ -8,7 +8,7 @@ of ``x``.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -163,6 +163,14 @@ def origins(frames: Sequence[Frame], register: int, place: Place | None = None) 
             else:
                 waiting.append(one)
     return list(dict.fromkeys(found))
+
+
+def rows_given(found: Iterable[Origin], whole: bool = False) -> list[Origin]:
+    """Return the origins in values that the caller gave, the nearest in time; ``whole`` includes those without a known row."""
+    given = [one for one in found if one.kind in ("input", "shared variable")]
+    rows = [one for one in given if whole or one.place[:1] not in ((), (None,))]
+    nearest = min((one.back for one in rows), default=0)
+    return [one for one in rows if one.back == nearest]
 
 
 def _before(numbers: _Numbers, seen: set[tuple[int, int, Place]]) -> Iterator[Origin | _Numbers]:

@@ -32,18 +32,18 @@ def measured_limits(each_ns: int = EACH_NS) -> dict[str, float]:
     each_ns : int
         Measuring time of each limit.
     """
-    large, medium, small = (_copying(size) for size in (LARGE, MEDIUM, SMALL))
-    added, added_single = (_adding(dtype) for dtype in ("float64", "float32"))
-    elements, none = float(ADDED), np.zeros(1)
-    return {
-        "large_copy_bytes_per_s": float(LARGE / best_ns(large, each_ns) * 1e9),
-        "medium_copy_bytes_per_s": float(MEDIUM / best_ns(medium, each_ns) * 1e9),
-        "small_copy_bytes_per_s": float(SMALL / best_ns(small, each_ns) * 1e9),
-        "product_flops_per_s": float(_products("float64", each_ns)),
-        "product_flops_per_s_float32": float(_products("float32", each_ns)),
-        "element_flops_per_s": float(elements / best_ns(added, each_ns) * 1e9),
-        "element_flops_per_s_float32": float(elements / best_ns(added_single, each_ns) * 1e9),
-        "numpy_call_ns": float(best_ns(lambda: np.add(none, none, out=none), each_ns)),
+    none = np.zeros(1)
+    work = {
+        "large_copy_bytes_per_s": (LARGE, _copying(LARGE)),
+        "medium_copy_bytes_per_s": (MEDIUM, _copying(MEDIUM)),
+        "small_copy_bytes_per_s": (SMALL, _copying(SMALL)),
+        "element_flops_per_s": (ADDED, _adding("float64")),
+        "element_flops_per_s_float32": (ADDED, _adding("float32")),
+    }
+    return {name: done / best_ns(action, each_ns) * 1e9 for name, (done, action) in work.items()} | {
+        "product_flops_per_s": _products("float64", each_ns),
+        "product_flops_per_s_float32": _products("float32", each_ns),
+        "numpy_call_ns": best_ns(lambda: np.add(none, none, out=none), each_ns),
     }
 
 

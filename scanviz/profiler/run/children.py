@@ -101,14 +101,14 @@ class ChildOptions(NamedTuple):
     steps_a_stamp: int
 
 
-class _Sent:
-    """The options as sent to a process that does not inherit them: unpickling starts the recording there."""
+class _CalledThere:
+    """A call that a process makes which does not inherit the recording: unpickling makes it."""
 
-    def __init__(self, options: ChildOptions) -> None:
-        self.options = options
+    def __init__(self, function: Callable[..., object], *arguments: Any) -> None:
+        self.call = function, arguments
 
-    def __reduce__(self) -> tuple[Callable[..., None], tuple[ChildOptions]]:
-        return record_children, (self.options,)
+    def __reduce__(self) -> tuple[Callable[..., object], tuple[Any, ...]]:
+        return self.call
 
 
 _own_options: dict[str, ChildOptions] = {}  # of this process, under "options": there is one program
@@ -185,21 +185,13 @@ def _send_with_preparation() -> None:
         data = prepared(name)
         root = str(Path(__file__).parents[3])
         if root not in (*site.getsitepackages(), site.getusersitepackages()):
-            data["scanviz_path"] = _Path(root)  # unpickled first: the process has python's own path yet
-        data["scanviz"] = _Sent(_own_options["options"])
+            data["scanviz_path"] = _CalledThere(
+                site.addsitedir, root
+            )  # unpickled first: the process has python's own path yet
+        data["scanviz"] = _CalledThere(record_children, _own_options["options"])
         return data
 
     multiprocessing.spawn.get_preparation_data = with_options
-
-
-class _Path:
-    """A folder of modules: unpickling adds it to the path."""
-
-    def __init__(self, folder: str) -> None:
-        self.folder = folder
-
-    def __reduce__(self) -> tuple[Callable[[str], object], tuple[str]]:
-        return site.addsitedir, (self.folder,)
 
 
 @contextmanager

@@ -58,9 +58,7 @@ class GraphWriter:
         self._number = -1  # of the version that was written last
         self._places: dict[int, int] = {}
         self._levels: dict[tuple[int, NodeId], int] = {}
-        self._blocks: dict[tuple[Apply, int], list[int]] = {}  # of nodes in steps: most are in many versions
         self._latest: dict[tuple[int, NodeId], tuple[Apply, tuple[str, ...], list[int]]] = {}
-        self._steps: dict[tuple[int, int], tuple[Scan, list[int]]] = {}  # of loops as ops
         self._leaves: dict[tuple[Variable, int, str], int] = {}
         self._node_ids: dict[tuple[int, str], int] = {}  # level and key of a node → its node id
         self._sources: dict[SourceLine, str] = {}
@@ -206,26 +204,18 @@ class GraphWriter:
 
     def _step(self, op: Scan, level: int) -> list[int]:
         """Write a step, which is shared by loops that differ only by their inputs."""
-        known = self._steps.get((id(op), level))
-        if known is not None:
-            return known[1]
         inputs, outputs = op.inner_inputs, op.inner_outputs
         inside = frozenset(inputs)
         nodes = toposort(outputs, inputs)
         self._number_equal_ids(nodes)
-        blocks = self._blocks
-        self._put_in_place([node for node in nodes if (node, level) not in blocks])
+        self._put_in_place(nodes)
         found = [self._leaf(variable, level, "parameter") for variable in inputs]
         leaves = [
             output for output in dict.fromkeys(outputs) if output.owner is None and output not in inside
         ]
         found += [self._leaf(leaf, level, leaf_role(leaf)) for leaf in leaves]
         for node in nodes:
-            block = blocks.get((node, level))
-            if block is None:
-                block = blocks[node, level] = self._node(node, level, inside)
-            found += block
-        self._steps[id(op), level] = (op, found)  # the op stays alive as long as its id stands for it
+            found += self._node(node, level, inside)
         return found
 
     def _number_equal_ids(self, nodes: Sequence[Apply]) -> None:
@@ -237,9 +227,7 @@ class GraphWriter:
         for node in [node for node in nodes if counts[node.node_id] > 1]:
             while self.names.id(node) in seen:
                 self.names.inner[node] = self.names.inner.get(node, 0) + 1
-                self._blocks.clear()  # some hold its name
-                self._latest.clear()
-                self._steps.clear()
+                self._latest.clear()  # some hold its name
             seen.add(self.names.id(node))
 
     def _variable(self, variable: LoopVariable, view: ScanView | None) -> LoopVariableRecord:

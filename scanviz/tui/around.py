@@ -29,7 +29,6 @@ class Around:
 
     def __init__(self, app: TabbedApp) -> None:
         self._app = app
-        self._edges: dict[str, tuple[str, ...]] = {}
 
     def show(self) -> None:
         """Show the application's state."""
@@ -71,9 +70,7 @@ class Around:
         for name, words in edges.items():
             panel = main.query_one(f"#{name}")
             style = "bold $text-accent" if focused is not None and panel in focused.ancestors else ""
-            if self._edges.get(name) != (style, *words):  # setting a title redraws its panel
-                self._edges[name] = (style, *words)
-                panel.border_title, panel.border_subtitle = (Content.styled(text, style) for text in words)
+            panel.border_title, panel.border_subtitle = (Content.styled(text, style) for text in words)
 
 
 class News:

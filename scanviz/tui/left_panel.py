@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import ClassVar
 
 from rich.text import Text
 from textual.app import ComposeResult
@@ -201,12 +200,6 @@ def _rewritten(function: FunctionRecord | None, loop: LoopRecord, width: int) ->
 OF_THE_TREE = 2 / 3  # of the rows at the most, where facts could fill more: as in the style sheet
 
 
-class FactsBlock(TextBlock):
-    """The facts, in a block of fixed size: a new text moves nothing else."""
-
-    FILLS: ClassVar[bool] = True
-
-
 class LeftPanel(Vertical):
     """The tree and the facts."""
 
@@ -217,7 +210,7 @@ class LeftPanel(Vertical):
     def compose(self) -> ComposeResult:
         """Lay the panel out."""
         yield RunTree(id="tree")
-        yield FactsBlock(id="facts")
+        yield TextBlock(id="facts")
 
     def show(self, state: ViewState) -> None:
         """Show a state in the tree and the facts."""
@@ -229,7 +222,7 @@ class LeftPanel(Vertical):
         inside = self.size
         if self._state is None or not inside.width:
             return
-        tree, block = self.query_one("#tree", RunTree), self.query_one("#facts", FactsBlock)
+        tree, block = self.query_one("#tree", RunTree), self.query_one("#facts", TextBlock)
         room = inside.height - min(tree.last_line + 1, int(inside.height * OF_THE_TREE)) - 1  # less the rule
         text = facts(self._state, inside.width - 1, room) if room >= LEAST else None
         self.set_class(not text, "no-facts")

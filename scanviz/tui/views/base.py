@@ -27,37 +27,18 @@ def quoted(name: str) -> str:
 
 
 class TextBlock(Static):
-    """A text of a view, redrawn only if it differs, and laid out only if its size does.
-
-    Attributes
-    ----------
-    FILLS : bool
-        Whether it has the size that is left, whatever it shows.
-    """
-
-    FILLS: ClassVar[bool] = False
+    """A text of a view, redrawn only if it differs."""
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id, markup=False)
         self._drawn: object = None
-        self._extent: object = None
 
     def show(self, content: RenderableType) -> None:
         """Show a text."""
         drawn = (content.plain, content.spans, content.style) if isinstance(content, Text) else content
-        if drawn == self._drawn:
-            return
-        self._drawn = drawn
-        before, self._extent = self._extent, self._extent_of(content)
-        self.update(content, layout=not self.FILLS and (before is None or before != self._extent))
-
-    def _extent_of(self, content: RenderableType) -> object:
-        """Return a key of a text's size; None if only layout can determine it."""
-        if not isinstance(content, Text | str):
-            return None
-        lengths = [len(line) for line in str(content).split("\n")]
-        whole = max(lengths) <= self.size.width and not (self.styles.width and self.styles.width.is_auto)
-        return len(lengths) if whole else lengths
+        if drawn != self._drawn:
+            self._drawn = drawn
+            self.update(content)
 
 
 class TabView(Widget):

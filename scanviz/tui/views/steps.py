@@ -29,8 +29,6 @@ APART = 30  # a slowest step so many times the median would flatten all others o
 class StepsChart(TextBlock, can_focus=True):
     """The chart, which has the focus."""
 
-    FILLS: ClassVar[bool] = True
-
     def on_resize(self, event: Resize) -> None:
         """Draw the chart for its new size."""
         view = next((ancestor for ancestor in self.ancestors if isinstance(ancestor, StepsView)), None)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
-from functools import partial
 from typing import TYPE_CHECKING
 
 from scanviz.engine.errors import BackendError
@@ -79,11 +78,11 @@ def resolve(name: str) -> Backend:
 
 def _make(name: str) -> Backend:
     factory, built_in = _factories.get(name), _BUILT_IN.get(name) or _USUAL.get(name)
-    if factory is None and built_in is not None:
-        factory = partial(_built_in, *built_in)
-    plugin = _plugin(name) if factory is None else None
+    plugin = _plugin(name) if factory is None and built_in is None else None
     try:
-        if plugin is not None:
+        if factory is None and built_in is not None:
+            factory = getattr(importlib.import_module(built_in[0]), built_in[1])
+        elif plugin is not None:
             factory = plugin.load()
         assert factory is not None
         return factory()
@@ -114,11 +113,6 @@ def _plugin(name: str) -> Plugin:
         expected=", ".join(["auto", *known]),
         fix=answer_to(name) or (f"Mode({close[0]!r})" if close else None),
     )
-
-
-def _built_in(module: str, attribute: str) -> Backend:
-    made: Backend = getattr(importlib.import_module(module), attribute)()
-    return made
 
 
 def availability(name: str) -> Availability:

@@ -35,8 +35,7 @@ def assembled(writer: SourceWriter) -> CompiledSource:
     lines += ["    except Exception as error:", f"        return {NOTE_FAILURE}(arena, first, error)"]
     lines.extend(f"    {text}" for text in writer.leave("last"))
     lines.append(f"    return last, {DONE}, -1")
-    text, emitter = "\n".join(lines) + "\n", writer.emitter
-    return compile_source(text, name, emitter.namespace, where, emitter.names(), f"loop {writer.loop.name}")
+    return compile_source(lines, name, writer.emitter, where, f"loop {writer.loop.name}")
 
 
 def _fixed_arrays(writer: SourceWriter) -> list[str]:

@@ -15,6 +15,7 @@ from msgspec import Struct
 from scanviz.engine.runtime.calling import FAILED, Outcome
 
 if TYPE_CHECKING:
+    from scanviz.engine.backends.source.emitter import Emitter
     from scanviz.engine.program.instructions import Program
     from scanviz.engine.runtime.arena import LoopArena
     from scanviz.engine.runtime.errors import Failure
@@ -55,23 +56,18 @@ class Raised(NamedTuple):
 
 
 def compile_source(
-    text: str,
-    entry: str,
-    namespace: dict[str, Any],
-    lines: dict[int, int],
-    names: dict[int, str],
-    title: str,
+    lines: list[str], entry: str, emitter: Emitter, where: dict[int, int], title: str
 ) -> CompiledSource:
-    """Compile generated source, and return its function ``entry``; ``title`` names its pseudo file.
+    """Compile lines of generated source, and return their function ``entry``; ``title`` names its pseudo file.
 
     The function calls :func:`note_failure` after an error, with itself before the arguments.
     """
     readable = re.sub(r"[^\w .:/-]", "_", title)[:60]
     file = f"<scanviz {readable} #{next(_numbers)}>"
-    scope = dict(namespace)
+    text, scope = "\n".join(lines) + "\n", dict(emitter.namespace)
     exec(compile(text, file, "exec"), scope)
     function = scope[entry]
-    made = CompiledSource(function, text, file, lines, names)
+    made = CompiledSource(function, text, file, where, emitter.names())
     scope[NOTE_FAILURE] = partial(note_failure, made)
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     shown = weakref.finalize(

@@ -90,8 +90,7 @@ class FlatProgram:
             if gone:
                 lines.append(f"    del {', '.join(gone)}")
         lines.append(f"    return [{', '.join(emitter.name(number) for number in self.program.outputs)}]")
-        text = "\n".join(lines) + "\n"
-        return compile_source(text, entry, emitter.namespace, where, emitter.names(), self.program.name)
+        return compile_source(lines, entry, emitter, where, self.program.name)
 
     def _weighed(self, emitter: Emitter, index: int, held: list[int], lines: list[str]) -> list[int]:
         """Add a line that counts the live memory after an instruction; return the registers that stay alive."""

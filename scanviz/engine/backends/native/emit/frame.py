@@ -55,12 +55,12 @@ class Shared:
     inside, written : int
         The number of inner loops and branches among them, and of operations with native code.
     counts : bool
-        Counts of inner loops in the code: ``"nothing"``, ``"runs"`` with their steps, or ``"times"`` as well.
+        Whether the code counts runs of inner loops.
     counted : list of RunCounter
         Those loops, in order.
     """
 
-    def __init__(self, code: Code, counts: bool = False) -> None:
+    def __init__(self, code: Code, counts: bool) -> None:
         self.code, self.scratch, self.counts = code, Scratch(), counts
         self.counted: list[RunCounter] = []
         self.addresses: dict[Base, Value] = {}

@@ -98,7 +98,7 @@ class PartedCode:
             step_ns = max(1.0, (perf_counter_ns() - begun) / (end - first))
         return step_ns
 
-    def _calls(self, arena: LoopArena, times: bool = False) -> list[Callable[[int, int], int]]:
+    def _calls(self, arena: LoopArena, times: bool) -> list[Callable[[int, int], int]]:
         """Return for each part a function of (first step, last step)."""
         codes = [self._code] * (self._parts.count - 1) + [self._last]
         if times and self._timed is not None:

@@ -6,15 +6,10 @@ import pytest
 import scanviz
 from scanviz import Mode
 from scanviz import tensor as T
-from scanviz.engine.backends.registry import availability
-from scanviz.engine.errors import ScanvizError
-
-if not availability("native").works:
-    pytest.skip(availability("native").why, allow_module_level=True)
-
 from scanviz.engine.backends.native.cache.jit import assembly_of
 from scanviz.engine.backends.native.emit import program
 from scanviz.engine.backends.native.run import callouts
+from scanviz.engine.errors import ScanvizError
 from tests.engine.backends.native.emit.test_native_loops import RNG, agree, tiers_of
 
 
@@ -40,36 +35,6 @@ def fed(step, *more, state=None, x=X):
     state = T.zeros((5,)) if state is None else state
     h, _ = scanviz.scan(step, x, state, list(more), name="outer")
     return h
-
-
-@pytest.mark.parametrize("read", ["all", "last", "last two", "sum"])
-def test_every_read_of_a_loop_over_vectors_agrees_with_numpy(read):
-    w = T.matrix("w")
-    reads = {
-        "all": lambda s: T.sum(s * 0.5, axis=0),
-        "last": lambda s: s[-1],
-        "last two": lambda s: s[-1] - s[-2],
-        "sum": lambda s: T.sum(s[1:], axis=0),
-    }
-
-    def step(x_t, h, w):
-        s, _ = scanviz.scan(lambda s, w: T.tanh(T.dot(s, w) + x_t), None, h, [w], n_steps=4, name="inner")
-        return reads[read](s)
-
-    written([X, w], fed(step, w), ROWS, RNG.normal(size=(5, 5)) / 3)
-
-
-def test_an_inner_loop_has_taps_sequences_and_outputs():
-    def step(x_t, h):
-        def inner(now, older, a, c):
-            return now + 0.5 * a - 0.25 * c, now * older
-
-        initial = {"initial": T.stack([h[:2], h[1:3]]), "taps": [-2, -1]}
-        sequences = [{"input": x_t, "taps": [0, -1]}]
-        (s, products), _ = scanviz.scan(inner, sequences, [initial, None], name="inner")
-        return T.concatenate([s[-1], T.sum(products) + h[:3]])
-
-    written([X], fed(step), ROWS)
 
 
 def test_an_inner_loop_may_stop_early():
@@ -103,16 +68,6 @@ def test_loops_three_deep_and_their_gradient_agree_with_numpy():
     cost = T.sum(h[-1] ** 2)
     weights = RNG.normal(size=5)
     written([X, w], [h, *scanviz.grad(cost, [X, w])], ROWS, weights, tolerance=1e-10)
-
-
-def test_a_branch_of_several_values_may_contain_a_loop():
-    def step(x_t, h, c):
-        s, _ = scanviz.scan(lambda s: 0.5 * s + x_t, None, h, n_steps=3, name="inner")
-        h_new, c_new = T.ifelse(x_t[0] > 0, [s[-1], c + 1], [h - x_t, c * 2])
-        return h_new, c_new
-
-    (h, c), _ = scanviz.scan(step, X, [T.zeros((5,)), T.constant(1)], name="outer")
-    written([X], [h, c], ROWS)
 
 
 def test_an_error_inside_names_both_loops_and_both_steps_as_other_tiers_do():

@@ -12,14 +12,10 @@ import pytest
 import scanviz
 from scanviz import Mode
 from scanviz import tensor as T
-from scanviz.engine.backends.registry import availability, resolve
-from scanviz.engine.errors import ScanvizError
-
-if not availability("native").works:
-    pytest.skip(availability("native").why, allow_module_level=True)
-
 from scanviz.engine.backends.native.emit import inside
 from scanviz.engine.backends.native.run import tier
+from scanviz.engine.backends.registry import resolve
+from scanviz.engine.errors import ScanvizError
 
 RNG = np.random.default_rng(3)
 

@@ -6,10 +6,6 @@ import pytest
 import scanviz
 from scanviz import Mode
 from scanviz import tensor as T
-from scanviz.engine.backends.registry import availability
-
-if not availability("native").works:
-    pytest.skip(availability("native").why, allow_module_level=True)
 
 RNG = np.random.default_rng(0)
 STEPS = 5

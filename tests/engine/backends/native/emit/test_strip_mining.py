@@ -5,11 +5,6 @@ import pytest
 
 import scanviz
 from scanviz import tensor as T
-from scanviz.engine.backends.registry import availability
-
-if not availability("native").works:
-    pytest.skip(availability("native").why, allow_module_level=True)
-
 from scanviz.engine.backends.native.emit import code as emitter
 from scanviz.engine.backends.native.emit import inside
 from scanviz.engine.backends.native.emit.strip_mining import strip_mined_loop

@@ -5,11 +5,6 @@ import pytest
 
 import scanviz
 from scanviz import tensor as T
-from scanviz.engine.backends.registry import availability
-
-if not availability("native").works:
-    pytest.skip(availability("native").why, allow_module_level=True)
-
 from tests.engine.backends.native.emit.test_native_loops import agree, tiers_of
 
 DTYPES = ["float64", "float32", "int64", "int8", "uint8", "bool"]

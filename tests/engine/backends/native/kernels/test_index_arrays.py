@@ -5,11 +5,6 @@ import pytest
 import scanviz
 from scanviz import Mode
 from scanviz import tensor as T
-from scanviz.engine.backends.registry import availability
-
-if not availability("native").works:
-    pytest.skip(availability("native").why, allow_module_level=True)
-
 from tests.engine.backends.native.emit.test_native_loops import RNG, agree, tiers_of
 
 TABLE = RNG.normal(size=(5, 4))

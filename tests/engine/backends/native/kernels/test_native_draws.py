@@ -6,12 +6,7 @@ import pytest
 import scanviz
 from scanviz import Mode
 from scanviz import tensor as T
-from scanviz.engine.backends.registry import availability
 from scanviz.engine.errors import ScanvizError
-
-if not availability("native").works:
-    pytest.skip(availability("native").why, allow_module_level=True)
-
 from tests.engine.backends.native.emit.test_native_loops import tiers_of
 
 R = T.random

@@ -3,16 +3,11 @@
 import numpy as np
 import pytest
 
-from scanviz.engine.backends.registry import availability
+from scanviz.engine.backends.native.kernels.elementary import OWN
+from scanviz.engine.backends.native.kernels.powers import HALVES
 from scanviz.engine.scalar.blocks import typed
 from scanviz.engine.scalar.expression import constant, primitive, x, y
 from scanviz.engine.scalar.primitives import PRIMITIVES
-
-if not availability("native").works:
-    pytest.skip(availability("native").why, allow_module_level=True)
-
-from scanviz.engine.backends.native.kernels.elementary import OWN
-from scanviz.engine.backends.native.kernels.powers import HALVES
 from tests.engine.backends.native import native_code
 
 COUNT = 20_000

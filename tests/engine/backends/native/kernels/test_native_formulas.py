@@ -3,19 +3,14 @@
 import numpy as np
 import pytest
 
-from scanviz.engine.backends.registry import availability
+from scanviz.engine.backends import native_support
+from scanviz.engine.backends.native.kernels import formulas
 from scanviz.engine.graph.declaration import declarations
 from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
 from scanviz.engine.scalar.array_source import on_arrays
 from scanviz.engine.scalar.blocks import typed
 from scanviz.engine.scalar.expression import primitive, x, y
 from scanviz.engine.scalar.primitives import PRIMITIVES
-
-if not availability("native").works:
-    pytest.skip(availability("native").why, allow_module_level=True)
-
-from scanviz.engine.backends import native_support
-from scanviz.engine.backends.native.kernels import formulas
 from tests.engine.backends.native.native_code import run
 
 DTYPES = ("float64", "float32", "int64", "int32", "int8", "uint64", "uint8", "bool")

@@ -5,11 +5,6 @@ import pytest
 
 import scanviz
 from scanviz import tensor as T
-from scanviz.engine.backends.registry import availability
-
-if not availability("native").works:
-    pytest.skip(availability("native").why, allow_module_level=True)
-
 from scanviz.engine.backends.native.kernels import products
 from tests.engine.backends.native.emit.test_native_loops import agree, tiers_of
 

@@ -5,10 +5,6 @@ import pytest
 
 import scanviz
 from scanviz import tensor as T
-from scanviz.engine.backends.registry import availability
-
-if not availability("native").works:
-    pytest.skip(availability("native").why, allow_module_level=True)
 
 
 @pytest.mark.parametrize("as_sequence", [True, False])

@@ -7,13 +7,8 @@ import pytest
 
 import scanviz
 from scanviz import tensor as T
-from scanviz.engine.backends.registry import availability
-from scanviz.engine.observe import Observer, observed_by
-
-if not availability("native").works:
-    pytest.skip(availability("native").why, allow_module_level=True)
-
 from scanviz.engine.backends.native.run import cycles, stamps
+from scanviz.engine.observe import Observer, observed_by
 
 
 class Series(Observer):

@@ -12,12 +12,13 @@ import signal
 import sys
 import threading
 import time
-import types
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
+
+import tests.support.same_draws  # noqa: F401
 
 # One thread a product: arrays here are small, and threads of BLAS that wait for one another took four fifths of the time.  It is read
 # when NumPy is imported, here and in the processes that tests start.
@@ -83,9 +84,9 @@ class _Stops:
 def pytest_collection(session: pytest.Session) -> None:
     """Read a share of the sources and import a share of the tests first, another one in each process that shares the work.
 
-    In a fresh copy of the repository pytest has to rewrite and compile every test file, Python to compile the package, and Hypothesis
-    to look for constants in it, which takes them longer than some hundred tests: this way each file is done by one process, and what
-    came of it is read by the others, instead of by all of them at once.
+    In a fresh copy of the repository pytest has to rewrite and compile every test file, and Python to compile the package, which takes
+    them longer than some hundred tests: this way each file is done by one process, and what came of it is read by the others,
+    instead of by all of them at once.
     """
     gc.disable()  # almost no collected object is freed
     count = _processes_of_all(session.config)
@@ -94,22 +95,11 @@ def pytest_collection(session: pytest.Session) -> None:
     number = int(os.environ["PYTEST_XDIST_WORKER"].removeprefix("gw"))
     folder = Path(__file__).parent
     for path in sorted((folder.parent / "scanviz").rglob("*.py"))[number::count]:
-        _read_first(path)
+        with contextlib.suppress(Exception):
+            compileall.compile_file(path, quiet=2)
     for path in sorted(folder.rglob("test_*.py"))[number::count]:
         with contextlib.suppress(Exception, pytest.skip.Exception):  # as reported by the collection
             importlib.import_module(".".join(path.relative_to(folder.parent).with_suffix("").parts))
-
-
-def _read_first(path: Path) -> None:
-    """Compile a module and look for its constants where Python and Hypothesis keep what they found; they do it themselves if not here."""
-    with contextlib.suppress(Exception):
-        compileall.compile_file(path, quiet=2)
-    with contextlib.suppress(Exception):
-        from hypothesis.internal.constants_ast import constants_from_module
-
-        module = types.ModuleType(path.stem)
-        module.__file__ = str(path)
-        constants_from_module(module)
 
 
 def _processes_of_all(config: pytest.Config) -> int:

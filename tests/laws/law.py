@@ -16,6 +16,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis.errors import Flaky, UnsatisfiedAssumption
 from hypothesis.strategies import SearchStrategy
 
+import tests.support.same_draws  # noqa: F401
+
 SHRINKING = 30.0  # seconds for making what breaks a law smaller; some examples take seconds
 _UNINTERESTING = (HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much)
 

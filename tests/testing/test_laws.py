@@ -1,5 +1,6 @@
 """Every law holds of a small sample; the command that searches for hours finds a broken one, and prints how to repeat it."""
 
+import importlib
 import subprocess
 import sys
 
@@ -25,6 +26,22 @@ def never_seven(number):
 BROKEN = Law(
     "never_seven", "numbers", "No number is seven.", never_seven, {"number": st.integers(0, 20)}, 100
 )
+
+
+def test_a_seed_draws_the_same_examples_whatever_was_imported(tmp_path, monkeypatch):
+    def drawn():
+        found = []
+        strategies = {"numbers": st.lists(st.integers(), min_size=9)}
+        Law("drawn", "numbers", "", lambda numbers: found.append(numbers), strategies, 99).run(seed=1)
+        return found
+
+    before = drawn()
+    (tmp_path / "other.py").write_text(f"numbers = {list(range(10**9, 10**9 + 50))}")
+    monkeypatch.syspath_prepend(tmp_path)
+    importlib.import_module("other")
+    after = drawn()
+    del sys.modules["other"]
+    assert after == before
 
 
 def test_a_broken_law_is_a_finding_with_its_example():

@@ -14,7 +14,6 @@ from scanviz import Mode
 from scanviz import tensor as T
 from scanviz.engine.observation.events import CompiledFunction
 from scanviz.engine.observe import observed_by
-from scanviz.engine.rewrites import cost
 from scanviz.engine.rewrites.history import RewriteHistory
 from scanviz.engine.rewrites.selection import Selection
 from scanviz.profiler.recording.recorder import Recorder
@@ -239,24 +238,19 @@ def _loops_in_a_step(count):
 
 def test_the_work_of_recording_many_loops_grows_linearly(monkeypatch):
     counted, counts = Counter(), []
-    written, costed = GraphWriter._written, cost.node_cost
+    written = GraphWriter._written
 
     def write(self, *given):
         counted["written"] += 1
         return written(self, *given)
 
-    def find(*given):
-        counted["costed"] += 1
-        return costed(*given)
-
     monkeypatch.setattr(GraphWriter, "_written", write)
-    monkeypatch.setattr(cost, "node_cost", find)
     for loops in (8, 32):
         f = _loops_in_a_step(loops)
         counted.clear()
         record = rewrites_of(f)
         assert len(record.applications) >= loops
         changes = sum(len(node.versions) for node in record.graphs.nodes)
-        counts.append([counted["written"], counted["costed"], changes, len(record.graphs.nodes)])
+        counts.append([counted["written"], changes, len(record.graphs.nodes)])
     for few, many in zip(*counts, strict=True):
         assert math.log(many / few, 4) < 1.15, counts

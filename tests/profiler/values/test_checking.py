@@ -189,7 +189,6 @@ def test_the_step_of_a_finding_behind_a_loop_follows_reshaping() -> None:
         (unsized.reshape((5, 2, -1)), [6]),
         (unsized.reshape((-1,)), []),
         (unsized[6] + T.zeros((4, 3)), [6]),
-        (T.stack([unsized, unsized])[0], [6]),
     ):
         f = scanviz.function([x, start], T.sqrt(rows), on_unused_input="ignore")
         assert [place.step for place in found(f, data, np.zeros(3)).made_of] == steps

@@ -156,11 +156,11 @@ def _by_dot(diagram: Diagram, form: str, seconds: float, types: bool, dark: bool
         raise _no_dot(lines[-1][:200] if lines else f"ended with code {error.returncode}", form) from None
     except OSError as error:
         raise _no_dot(str(error.strerror or error), form) from None
-    if not done.stdout:
+    data: bytes = done.stdout
+    if not data:
         raise _no_dot("gave nothing", form)
-    if form != "svg":
-        return done.stdout
-    return done.stdout.replace(b"<g ", f"<style>{style_sheet()}</style>\n<g ".encode(), 1)
+    style = f"<style>{style_sheet()}</style>\n<g ".encode()
+    return data.replace(b"<g ", style, 1) if form == "svg" else data
 
 
 def _no_dot(why: str, form: str) -> CannotDrawError:

@@ -17,6 +17,7 @@ from scanviz.engine import observe
 from scanviz.engine.errors import ScanvizError
 from scanviz.engine.function import function
 from scanviz.engine.observation import sampling
+from scanviz.engine.runtime import specialised
 from scanviz.profiler.recording.overhead import FREE
 from scanviz.profiler.recording.recorder import Recorder
 from scanviz.record.model import ProfileRecord
@@ -128,8 +129,11 @@ def _build() -> object:
         st.sampled_from(["alone", "alone", "inside", "building", "long"]), min_size=1, max_size=40
     ),
     close=st.integers(1, 4),
+    entered=st.sampled_from([1, 1000]),
 )
-def unobserved_calls_and_runs_are_counted(case: Walk, tier: str, kinds: list[str], close: int) -> None:
+def unobserved_calls_and_runs_are_counted(
+    case: Walk, tier: str, kinds: list[str], close: int, entered: int
+) -> None:
     """Calls and runs, nested ones too, are counted once each with their steps and errors, observed or not.
 
     Their times sum to the time of the calls, whatever observing costs.
@@ -141,6 +145,7 @@ def unobserved_calls_and_runs_are_counted(case: Walk, tier: str, kinds: list[str
     tables = [np.array(table, "int32") for table in case.tables]
     with ExitStack() as held:
         held.enter_context(mock.patch.object(sampling, "CLOSE_CALLS", close))
+        held.enter_context(mock.patch.object(specialised, "ENTERED", entered))
         held.enter_context(observe.observed_by(recorder))
         held.enter_context(observe.observed_by(nesting))
         for k, kind in enumerate(kinds):

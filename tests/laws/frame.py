@@ -141,7 +141,9 @@ def constants_set(module: ModuleType | type, names: Mapping[str, float]) -> Iter
 @contextmanager
 def over_always() -> Iterator[None]:
     """Let rows be written over those of sequences however few they are."""
+    from scanviz.engine.backends.source import entry
     from scanviz.engine.program.plan import location
 
-    with constants_set(location, {"SHORTEST_OVER": 0}):
+    few = {"SHORTEST_OVER": 0}
+    with constants_set(entry, few), constants_set(location, few):
         yield

@@ -12,6 +12,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from functools import partial
+from operator import index as whole_number
 from typing import TYPE_CHECKING, Any
 
 from scanviz.engine.backends.base import RUNS, Availability, Executable, Support
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from scanviz.engine.program.instructions import Instruction, LoopInstruction, Program
     from scanviz.engine.program.plan import Plan
     from scanviz.engine.runtime.arena import LoopArena
-    from scanviz.engine.runtime.calling import LoopCode
+    from scanviz.engine.runtime.calling import Entry, FailedRun, LoopCode, WriteEntry
     from scanviz.engine.runtime.row_storage import StateRows
 
 
@@ -108,6 +109,24 @@ class AutoRunner(SpecialisedLoop):
         """Count the steps of a loop with a stop condition."""
         if type(code) is NumpyCode and code.is_counted:
             self.policy.add(steps * code.step_ns)
+
+    def made_entry(self, code: Specialised, write: WriteEntry) -> Entry | None:
+        """Return the entry of NumPy code: it counts steps, and returns None once machine code pays."""
+        entry = code.made_entry(write)
+        if entry is None or type(code) is not NumpyCode:
+            return entry
+        return partial(self._entered_unless_it_pays, code, entry)
+
+    def _entered_unless_it_pays(
+        self, code: NumpyCode, entry: Entry, values: Sequence[Any], buffers: list[Any]
+    ) -> list[Any] | FailedRun | None:
+        steps = whole_number(values[self.inputs.n_steps])
+        if code.is_counted and self._pays(code, steps):
+            return None
+        found = entry(values, buffers)
+        if found is not None and code.is_counted:
+            self.policy.add(steps * code.step_ns)
+        return found
 
     def _for_shapes(self, shapes: Sequence[Any], rows: Sequence[tuple[int, ...]], steps: int) -> Specialised:
         """Return NumPy's code, or machine code if that pays before the first step."""

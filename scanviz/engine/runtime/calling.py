@@ -15,8 +15,8 @@ and to handle ctrl+c.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, NoReturn, TypeVar
 
 if TYPE_CHECKING:
     from scanviz.engine.observation.observer_overhead import ObserverOverhead
@@ -78,6 +78,32 @@ FAILED: Final = 2
 Outcome = tuple[int, int, int]
 # ``run(arena, first, last)``, the code of a loop in one variant
 RunSteps = Callable[["LoopArena", int, int], Outcome]
+# ``entry(values, buffers)`` runs a loop for the values of its instruction's inputs and returns its results; None if the shapes are
+# not those of the plan, if there is no step, or if the values are wrong
+Entry = Callable[[Sequence[Any], list[Any]], "list[Any] | FailedRun | None"]
+WriteEntry = Callable[["Plan"], "Entry | None"]
+
+
+class FailedRun(NamedTuple):
+    """A run that an error ended.
+
+    Attributes
+    ----------
+    step : int
+        The step that failed.
+    error : BaseException
+        The error to raise, in the user's words.
+    cause : BaseException or None
+        Its cause.
+    """
+
+    step: int
+    error: BaseException
+    cause: BaseException | None
+
+    def reraise(self) -> NoReturn:
+        """Raise the error."""
+        raise self.error from self.cause
 
 
 class LoopCode:

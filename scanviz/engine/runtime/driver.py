@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import index as whole_number
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
 from scanviz.engine.observation.levels import RUNS
 from scanviz.engine.program.instructions import Instruction, LoopInstruction, all_loops, has_effects
 from scanviz.engine.runtime.arena import LoopArena, LoopInputs
-from scanviz.engine.runtime.calling import Pool, run_plain
+from scanviz.engine.runtime.calling import FailedRun, Pool, run_plain
 
 if TYPE_CHECKING:
     from scanviz.engine.observation.probe import Probe
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from scanviz.engine.program.instructions import AnyInstruction, Program
     from scanviz.engine.program.plan import Plan
     from scanviz.engine.runtime.array_module import ArrayModule
-    from scanviz.engine.runtime.calling import LoopCode
+    from scanviz.engine.runtime.calling import LoopCode, WriteEntry
     from scanviz.engine.runtime.row_storage import StateRows
 
 THREADS = 16  # sampling schedules kept for runs of a loop in threads
@@ -32,7 +33,14 @@ class LoopRunner:
         The loop.
     module : ArrayModule
         The array library that its steps run on.
+
+    Attributes
+    ----------
+    write_entry : callable or None
+        ``write_entry(plan)`` writes code that needs no arena, for :meth:`enter`.
     """
+
+    write_entry: WriteEntry | None = None
 
     def __init__(self, loop: LoopInstruction, module: ArrayModule) -> None:
         self.loop, self.inputs = loop, LoopInputs(loop, module)
@@ -49,6 +57,9 @@ class LoopRunner:
     def compute(self, program: Program, instruction: AnyInstruction, values: Sequence[Any]) -> Sequence[Any]:
         """Return the results of one instruction of the step, outside of a run."""
         raise NotImplementedError
+
+    def enter(self, values: Sequence[Any]) -> list[Any] | FailedRun | None:
+        """Run the loop without an arena; return its results or failure, or None if it needs an arena."""
 
     def hand_over(self, arena: LoopArena, step: int) -> LoopCode:
         """Return the code of a loop with a stop condition from a step on at which rows grow."""
@@ -74,6 +85,12 @@ class LoopRunner:
 
     def _run(self, values: Sequence[Any], probe: Probe | None) -> list[Any]:
         if probe is None:
+            if self.write_entry is not None:
+                found = self.enter(values)
+                if isinstance(found, list):
+                    return found
+                if found is not None:
+                    found.reraise()
             arena, code = self.opened(values, None)
             return self._results(arena, run_plain(arena, code))
         if probe.level is RUNS:
@@ -95,13 +112,20 @@ class LoopRunner:
         own, key = probe.own, self.loop.key
         held, done, failed, begun = own.ns, 0, 1, perf_counter_ns()
         try:
-            arena, code = self.opened(values, probe)
-            try:
-                done = run_plain(arena, code)
-            except BaseException:
-                done = max(arena.failed_step, 0)
-                raise
-            results = self._results(arena, done)
+            found = None if self.write_entry is None or self.holds_others else self.enter(values)
+            if type(found) is list:
+                results, done = found, whole_number(values[self.inputs.n_steps])
+            elif isinstance(found, FailedRun):
+                done = found.step
+                found.reraise()
+            else:
+                arena, code = self.opened(values, probe)
+                try:
+                    done = run_plain(arena, code)
+                except BaseException:
+                    done = max(arena.failed_step, 0)
+                    raise
+                results = self._results(arena, done)
             failed = 0
             return results
         finally:

@@ -6,6 +6,7 @@ is stored.
 
 from __future__ import annotations
 
+import sys
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from scanviz.engine.program.instructions import AnyInstruction, LoopInstruction, Program
     from scanviz.engine.program.shapes import ConcreteShape
     from scanviz.engine.runtime.array_module import ArrayModule
-    from scanviz.engine.runtime.calling import RunSteps
+    from scanviz.engine.runtime.calling import Entry, FailedRun, RunSteps, WriteEntry
     from scanviz.engine.runtime.interpreter import Interpreter
     from scanviz.engine.runtime.row_storage import StateRows
 
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
 MOST_SHAPES = 32
 # Buffers of at most so many bytes are kept between runs in any case: making them takes longer than a short step.
 SMALL_BYTES = 16 * 2**10
+ENTERED = 16  # runs after which a loop gets code without an arena, which saves some microseconds per run
 POOLED = 4  # sets of buffers kept between runs, for as many threads
 _ANY = "any shapes"
 
@@ -99,6 +101,12 @@ class Specialised(LoopCode):
         Buffers left by earlier runs.
     keeps_buffers : bool
         Whether the buffers are small.
+    has_buffers : bool
+        Whether there are buffers.
+    entry : callable or None
+        Runs the loop without an arena, once that was written.
+    runs : int
+        Unobserved runs before the entry was written.
     """
 
     __slots__ = (
@@ -107,9 +115,12 @@ class Specialised(LoopCode):
         "_write",
         "buffers",
         "clock",
+        "entry",
+        "has_buffers",
         "keeps_buffers",
         "memory",
         "plan",
+        "runs",
         "tier",
         "tier_name",
         "why",
@@ -127,6 +138,9 @@ class Specialised(LoopCode):
         self._lock = lock()
         self.buffers = Pool(self._new_buffers, POOLED if tier.module.keeps_buffers else 0)
         self.keeps_buffers = self.memory.arena <= SMALL_BYTES
+        self.has_buffers = bool(self.memory.buffers)
+        self.entry: Entry | None = None
+        self.runs = 0
 
     def _new_buffers(self) -> list[Any]:
         return [self.tier.module.empty(shape, dtype) for shape, dtype in self.memory.buffers]
@@ -141,6 +155,10 @@ class Specialised(LoopCode):
             if name not in self._code:
                 self._code[name] = self._write(self.plan, name)
             return self._code[name]
+
+    def made_entry(self, write: WriteEntry) -> Entry | None:
+        """Return a function that runs the loop without an arena, or None if it needs one."""
+        return write(self.plan)
 
     def stamps(self, name: Variant, first: int, last: int, own: ObserverOverhead | None) -> Stamps:
         """Return the stamps for a chunk of steps; its times exclude the observer overhead of ``own`` if given."""
@@ -228,6 +246,34 @@ class SpecialisedLoop(LoopRunner):
         if not changing:
             self._latest = (key, found)
         return found, found.why
+
+    def enter(self, values: Sequence[Any]) -> list[Any] | FailedRun | None:
+        """Run the loop without an arena if possible; return its results or failure.
+
+        An arena, with all that observers and errors want of it, takes longer to make than a few short steps.
+        """
+        code = self._latest[1]
+        if code is None:
+            return None
+        entry = code.entry
+        if entry is not None:
+            if not code.has_buffers:
+                return entry(values, [])
+            buffers = code.buffers.take()
+            found = entry(values, buffers)
+            if code.keeps_buffers or not self.loop.allow_gc:
+                code.buffers.give_back(buffers)
+            return found
+        if self.write_entry is not None:
+            code.runs += 1
+            if code.runs >= ENTERED:  # threads may count one run each before one of them looks
+                code.runs = -sys.maxsize  # where there is no entry it is not looked for again
+                code.entry = self.made_entry(code, self.write_entry)
+        return None
+
+    def made_entry(self, code: Specialised, write: WriteEntry) -> Entry | None:
+        """Return a function that runs code without an arena, or None if it needs one."""
+        return code.made_entry(write)
 
     def _for_shapes(
         self, shapes: Sequence[ConcreteShape], rows: Sequence[tuple[int, ...]], steps: int

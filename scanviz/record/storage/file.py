@@ -80,7 +80,8 @@ def save(record: ProfileRecord, path: str | os.PathLike[str]) -> None:
     ...     load(path).script
     'rnn.py'
     """
-    document = encode(record, rows=lambda array: None)
+    document = encode(record, rows=lambda array: None)  # these arrays are files of their own
+    document["repeats"] = [encode(repeat) for repeat in record.repeats]  # those of repeats are not
     for loop in document["loops"]:
         loop.pop("series")
     for function in document["functions"]:

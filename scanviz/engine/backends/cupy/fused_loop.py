@@ -209,6 +209,7 @@ class FusedSpecialised(Specialised):
         super().__init__(made.plan, tier, lambda plan, variant: code, WHY)
         self.code = code
         self.memory = self.memory._replace(buffers=(), arena=0)
+        self.has_buffers = False
 
     @property
     def plain_times(self) -> bool:

@@ -20,22 +20,28 @@ def assembled(writer: SourceWriter) -> CompiledSource:
     lines.append(f"def {name}(arena, first, last):")
     lines.append("    try:")
     lines.extend(f"        {text}" for text in _taken(writer))
-    opened = ["counted, ticks = arena.record"] if writer.variant == "steps" else []
-    lines.extend(f"        {text}" for text in [*opened, *_fixed_arrays(writer), *writer.before])
-    if writer.once:
-        lines.append("        t = first")  # the step that an error here reports
-    for text, index in writer.once:
-        lines.append(f"        {text}")
-        where[len(lines)] = index
-    lines.append(f"        for {_header(writer)}:")
-    for text, instruction in writer.body or [("pass", None)]:
-        lines.append(f"            {text}")
-        if instruction is not None:
-            where[len(lines)] = instruction
+    put_steps(writer, lines, where)
     lines += ["    except Exception as error:", f"        return {NOTE_FAILURE}(arena, first, error)"]
     lines.extend(f"    {text}" for text in writer.leave("last"))
     lines.append(f"    return last, {DONE}, -1")
     return compile_source(lines, name, writer.emitter, where, f"loop {writer.loop.name}")
+
+
+def put_steps(writer: SourceWriter, lines: list[str], where: dict[int, int]) -> None:
+    """Append the lines of the steps and before them; ``where`` maps lines to instructions."""
+    indent = " " * 8
+    opened = ["counted, ticks = arena.record"] if writer.variant == "steps" else []
+    lines.extend(f"{indent}{text}" for text in [*opened, *_fixed_arrays(writer), *writer.before])
+    if writer.once:
+        lines.append(f"{indent}t = {writer.first}")  # the step that an error here reports
+    for text, index in writer.once:
+        lines.append(f"{indent}{text}")
+        where[len(lines)] = index
+    lines.append(f"{indent}for {_header(writer)}:")
+    for text, instruction in writer.body or [("pass", None)]:
+        lines.append(f"{indent}    {text}")
+        if instruction is not None:
+            where[len(lines)] = instruction
 
 
 def _fixed_arrays(writer: SourceWriter) -> list[str]:
@@ -72,12 +78,12 @@ def _taken(writer: SourceWriter) -> list[str]:
 
 def _header(writer: SourceWriter) -> str:
     """Return the head of the ``for`` loop; in the steps variant its iteration reads the clock."""
-    counted = [("t", "range(first, last)")]
+    counted = [("t", f"range({writer.first}, last)")]
     if writer.variant == "steps":
         # a tick follows the last step too
         counted = [("_", "ticks"), ("t", "counted")]
     if len(counted) == 1 and not writer.iterated:
-        return "t in range(first, last)"
+        return f"t in range({writer.first}, last)"
     names = ", ".join(name for name, _ in (*counted, *writer.iterated))
     sources = ", ".join(source for _, source in (*counted, *writer.iterated))
     return f"{names} in zip({sources})"

@@ -56,11 +56,16 @@ class Raised(NamedTuple):
 
 
 def compile_source(
-    lines: list[str], entry: str, emitter: Emitter, where: dict[int, int], title: str
+    lines: list[str],
+    entry: str,
+    emitter: Emitter,
+    where: dict[int, int],
+    title: str,
+    failed: Callable[..., Any] | None = None,
 ) -> CompiledSource:
     """Compile lines of generated source, and return their function ``entry``; ``title`` names its pseudo file.
 
-    The function calls :func:`note_failure` after an error, with itself before the arguments.
+    The function calls ``failed`` after an error, with itself before the arguments; by default :func:`note_failure`.
     """
     readable = re.sub(r"[^\w .:/-]", "_", title)[:60]
     file = f"<scanviz {readable} #{next(_numbers)}>"
@@ -68,7 +73,7 @@ def compile_source(
     exec(compile(text, file, "exec"), scope)
     function = scope[entry]
     made = CompiledSource(function, text, file, where, emitter.names())
-    scope[NOTE_FAILURE] = partial(note_failure, made)
+    scope[NOTE_FAILURE] = partial(failed or note_failure, made)
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     shown = weakref.finalize(
         function, linecache.cache.pop, file, None

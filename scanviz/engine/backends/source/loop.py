@@ -38,8 +38,10 @@ class SourceWriter:
         variant: Variant,
         runners: Mapping[int, Any],
         library: Library,
+        first: str = "first",
     ) -> None:
         self.loop, self.plan, self.variant, self.runners = loop, plan, variant, runners
+        self.first = first  # the source of the number of the first step
         self.library, self.emitter = library, library.emitter(loop.body)
         self.body: list[tuple[str, int | None]] = []  # lines of the step, with the instruction they run
         self.before: list[str] = []
@@ -96,6 +98,12 @@ class SourceWriter:
         rows = set(self.plan.placed(Row))
         return [number for number in dict.fromkeys(wanted) if number in rows]
 
+    def _rows_from(self, rows: str, shift: int) -> str:
+        """Return the source of the rows that the steps iterate over."""
+        if self.first != "0":
+            return f"{rows}[{_plus(self.first, shift)}:{_plus('last', shift)}]"
+        return f"{rows}[{shift}:]" if shift else rows
+
     def line(self, text: str, instruction: int | None = None) -> None:
         """Add a line to the step."""
         self.body.append((text, instruction))
@@ -123,7 +131,7 @@ class SourceWriter:
 
     def _iterate(self, name: str, rows: str, shift: int = 0) -> None:
         """Iterate a name over rows; ``shift`` is added to the step's number."""
-        self.iterated.append((name, f"{rows}[{_plus('first', shift)}:{_plus('last', shift)}]"))
+        self.iterated.append((name, self._rows_from(rows, shift)))
 
     def _carried(self, k: int) -> bool:
         """Return whether a state's earlier rows are kept in variables."""
@@ -140,7 +148,7 @@ class SourceWriter:
         ]
         self.history[k] = names
         for back, name in enumerate(names, start=1):
-            self.before.append(f"{name} = {self.states[k]}[{self.place_of(k, 'first', -back)}]")
+            self.before.append(f"{name} = {self.states[k]}[{self.place_of(k, self.first, -back)}]")
 
     def _store(self, k: int) -> Store:
         return self.plan.stores["state", k]
@@ -171,7 +179,7 @@ class SourceWriter:
             if kind == "state":
                 slot = self.loop.states[k]
                 if self._kind(k) in LAST_ROW_ALONE:
-                    self.before.append(f"{name} = {self.states[k]}[{self.place_of(k, 'first', 0)}]")
+                    self.before.append(f"{name} = {self.states[k]}[{self.place_of(k, self.first, 0)}]")
                 elif wraps(slot):
                     self.line(f"{name} = {self.states[k]}[{self.place_of(k, 't', 0)}]")
                 else:
@@ -282,7 +290,7 @@ class SourceWriter:
             return name
         row = self.emitter.fresh(f"{self.loop.states[k].name}_row")
         if self._kind(k) in LAST_ROW_ALONE:
-            self.before.append(f"{row} = {self.states[k]}[{self.place_of(k, 'first', 0)}]")
+            self.before.append(f"{row} = {self.states[k]}[{self.place_of(k, self.first, 0)}]")
         else:
             self.line(f"{row} = {self.states[k]}[{place}]")
         self.line(f"{row}[...] = {name}")
@@ -328,10 +336,14 @@ class SourceWriter:
 
     def leave(self, done: str) -> list[str]:
         """Return the lines that store carries and states when the loop is left after ``done`` steps."""
-        held = [k for k in self.history if self._kind(k) in (StoreKind.HELD, StoreKind.SINGLE)]
-        lines = [f"{self.states[k]}[{self.place_of(k, done, -1)}] = {self.history[k][0]}" for k in held]
+        lines = self.store_held(done)
         carried = "".join(f"{self.emitter.name(slot.read)}, " for slot in self.loop.carries)
         return [*lines, f"arena.carried = ({carried})"] if carried else lines
+
+    def store_held(self, done: str) -> list[str]:
+        """Return the lines that store the states that are not in place."""
+        held = [k for k in self.history if self._kind(k) in (StoreKind.HELD, StoreKind.SINGLE)]
+        return [f"{self.states[k]}[{self.place_of(k, done, -1)}] = {self.history[k][0]}" for k in held]
 
 
 def _comment(instruction: AnyInstruction) -> str:

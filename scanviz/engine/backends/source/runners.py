@@ -13,6 +13,7 @@ from scanviz.engine.program.instructions import (
     Instruction,
     LoopInstruction,
     Program,
+    has_effects,
 )
 from scanviz.engine.runtime.specialised import Specialised, SpecialisedLoop
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from scanviz.engine.observation.probe import Probe
     from scanviz.engine.observation.sampling import Variant
     from scanviz.engine.program.plan import Plan
+    from scanviz.engine.runtime.calling import Entry
 
 Runner = Any  # called with the values of an instruction's inputs and the observers
 
@@ -48,7 +50,21 @@ def make_runner(
 
         return assembled(SourceWriter(instruction, plan, variant, runners, library).write())
 
-    return library.loops(instruction, runners, library.tier, write)
+    def write_entry(plan: Plan) -> Entry | None:
+        from scanviz.engine.backends.source.entry import written_entry  # seldom needed
+        from scanviz.engine.backends.source.loop import SourceWriter
+
+        return written_entry(SourceWriter(instruction, plan, "plain", runners, library, first="0"))
+
+    runner = library.loops(instruction, runners, library.tier, write)
+    # the number of steps is known, nothing observes them, and arrays are NumPy's
+    if (
+        instruction.until is None
+        and not has_effects(instruction.body)
+        and not library.tier.module.takes_device_arrays
+    ):
+        runner.write_entry = write_entry
+    return runner
 
 
 class BranchRunner:

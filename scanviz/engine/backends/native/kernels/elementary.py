@@ -80,11 +80,20 @@ CONSTANTS = {
 }  # fmt: skip
 
 
-# symbols of functions of float64 numbers that are called lane by lane: of the C library, and of scipy.special.cython_special
+class Called(NamedTuple):
+    """A function of float64 numbers, called lane by lane: of the C library, or of ``scipy.special.cython_special``."""
+
+    symbol: str
+
+
 CALLED = {
-    "log10": "log10", "exp2": "exp2", "arcsin": "asin", "arccos": "acos", "sinh": "sinh", "cosh": "cosh", "arcsinh": "asinh",
-    "arccosh": "acosh", "arctanh": "atanh", "cbrt": "cbrt", "digamma": f"{SPECIAL}psi",
-    **{name: SPECIAL + name for name in ("erf", "erfc", "erfinv", "gammaln", "betaln", "gammainc", "gammaincc")},
+    "log10": Called("log10"), "exp2": Called("exp2"), "arcsin": Called("asin"), "arccos": Called("acos"),
+    "sinh": Called("sinh"), "cosh": Called("cosh"), "arcsinh": Called("asinh"), "arccosh": Called("acosh"),
+    "arctanh": Called("atanh"), "cbrt": Called("cbrt"), "digamma": Called(f"{SPECIAL}psi"),
+    **{
+        name: Called(SPECIAL + name)
+        for name in ("erf", "erfc", "erfinv", "gammaln", "betaln", "gammainc", "gammaincc")
+    },
 }  # fmt: skip
 
 
@@ -242,7 +251,7 @@ def elementary(code: Code, name: str, operands: list[Value]) -> Value:
     dtype, lanes = operands[0].dtype, operands[0].lanes
     if name in OWN:
         return OWN[name](Floats(code, lanes, dtype), *operands)
-    d, symbol = Floats(code, lanes, dtype), CALLED[name]
+    d, symbol = Floats(code, lanes, dtype), CALLED[name].symbol
     wide = [d.as_format(operand, "float64") for operand in operands]
     found = code.by_lane(lambda *given: code.call(symbol, given, "float64"), wide, "float64")
     return d.as_format(found, dtype)

@@ -31,7 +31,7 @@ from scanviz.engine.program.plan import Emits, Plan, chains, plan_loop
 from scanviz.engine.program.shapes import ConcreteShape
 from scanviz.engine.runtime.address import address
 from scanviz.engine.runtime.arena import LoopArena
-from scanviz.engine.runtime.calling import DONE, FAILED, Outcome
+from scanviz.engine.runtime.calling import DONE, FAILED, Entry, Outcome, WriteEntry
 from scanviz.engine.runtime.specialised import Specialised, SpecialisedLoop, Tier, Write
 
 if TYPE_CHECKING:
@@ -257,6 +257,10 @@ class NativeSpecialised(Specialised):
     """Native code for one set of shapes; it takes its times itself."""
 
     __slots__ = ()
+
+    def made_entry(self, write: WriteEntry) -> Entry | None:
+        """Return None: machine code has no entry, frequent short calls are compiled whole."""
+        return None
 
     def written(self, name: Variant) -> NativeCode:
         """Return one variant of the code."""

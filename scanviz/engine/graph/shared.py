@@ -26,8 +26,15 @@ _dtype = cache(np.dtype)  # by its name: making one of that takes longer than to
 
 
 def is_on_device(value: Any) -> bool:
-    """Return whether an array is in device memory; asks the class, since an array builds the attribute on each access."""
-    return type(value) is not np.ndarray and hasattr(type(value), "__cuda_array_interface__")
+    """Return whether an array is in device memory.
+
+    Classes of other libraries, such as PyTorch's, may have arrays of either kind, so the array is asked.  CuPy's, which have
+    ``get``, always are there, and build the attribute on each access.
+    """
+    kind = type(value)
+    if kind is np.ndarray or not hasattr(kind, "__cuda_array_interface__"):
+        return False
+    return hasattr(kind, "get") or hasattr(value, "__cuda_array_interface__")
 
 
 class OnDevice:

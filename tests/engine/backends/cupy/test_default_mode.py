@@ -25,6 +25,20 @@ class OfAnotherLibrary:
     __cuda_array_interface__ = property(lambda self: {"version": 3})
 
 
+class OnTheHost:
+    """An array of a library with one class for both memories, as PyTorch, in the host's."""
+
+    def __init__(self, array):
+        self.array = array
+
+    @property
+    def __cuda_array_interface__(self):
+        raise AttributeError("a tensor on the CPU has none")
+
+    def __array__(self, *arguments, **options):
+        return self.array
+
+
 def device(value, dtype="float64"):
     return FakeArray(np.array(value, dtype))
 
@@ -135,6 +149,15 @@ def test_device_arrays_of_other_libraries_are_refused():
     assert refused(f, OfAnotherLibrary(X), device(H))
     f(device(X), device(H))
     assert refused(f, OfAnotherLibrary(X), H)
+
+
+@pytest.mark.parametrize("mode", [None, "numpy", "cupy"])
+def test_arrays_on_the_host_of_a_class_that_may_lie_on_the_device_are_converted(mode):
+    f = decay(mode=mode)
+    np.testing.assert_allclose(f(OnTheHost(X), OnTheHost(H)), decay(mode="reference")(X, H), rtol=1e-12)
+    kept = scanviz.shared(OnTheHost(H))
+    kept.set_value(OnTheHost(X[0]))
+    np.testing.assert_array_equal(kept.get_value(), X[0])
 
 
 def test_an_error_of_a_call_on_the_device_is_the_only_one():

@@ -73,12 +73,13 @@ def test_a_lesson_has_its_picture_its_hints_and_its_solution(tool, monkeypatch):
 @pytest.mark.parametrize("one", lessons(), ids=lambda one: str(one.number))
 def test_a_lessons_pictures_are_read_without_a_click(tool, one, tmp_path):
     (tmp_path / "lesson.py").write_text(one.program, "utf-8")
-    for pixels, column in ((tool.WIDE, 1000), (tool.PHONE, 358))[: 2 if one.loop else 1]:
-        command(
-            "graph", "--pixels", pixels, *one.picture, "--force", "-o", "x.svg", "lesson.py", cwd=tmp_path
-        )
+    wide, narrow = (
+        (("--pixels", pixels), column) for pixels, column in ((tool.WIDE, 1000), (tool.PHONE, 358))
+    )
+    for width, column in (wide, narrow) if one.loop else [((), 784)]:
+        command("graph", *width, *one.picture, "--force", "-o", "x.svg", "lesson.py", cwd=tmp_path)
         svg = (tmp_path / "x.svg").read_text("utf-8")
-        assert_readable(svg, column if one.loop else 784)  # as docs/_static/scanviz.css gives them
+        assert_readable(svg, column)  # as docs/_static/scanviz.css gives them
 
 
 def test_the_first_page_frames_a_stepper_in_the_height_that_it_quotes(tool):

@@ -179,7 +179,7 @@ def draw_pictures() -> None:
     """Draw the loop of each lesson beside its page, and write its stepper, and the lesson as a notebook."""
     STEPPERS.mkdir(parents=True, exist_ok=True)
     for one in lessons():
-        svg = svg_of(one.program, ("--pixels", WIDE, *one.picture))
+        svg = svg_of(one.program, ("--pixels", WIDE, *one.picture) if one.loop else one.picture)
         (WRITTEN / "lessons" / f"{one.number:02}.svg").write_text(svg, "utf-8")
         (WRITTEN / "lessons" / notebook_name(one)).write_text(notebook_text(one, svg), "utf-8")
         if one.loop:

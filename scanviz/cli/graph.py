@@ -102,6 +102,7 @@ NO_LOOPS_CLOSED = (
     "stepper",
 )  # pictures without boxes for loops
 TABLES = ("txt", "svg", "png")  # formats of mappings and connections
+FITTED = ("svg", "png", "html")  # formats of steps that --pixels draws
 
 
 class DrawTarget(NamedTuple):
@@ -146,8 +147,20 @@ def _target(given: Given) -> DrawTarget:
     Raises
     ------
     UsageError
-        If the format is unknown, or the file is not by scanviz.
+        If the format is unknown or has no such width, or the file is not by scanviz.
     """
+    target = _place(given)
+    if given.width and target.form != "txt":
+        raise UsageError(
+            "--width is for pictures in characters; --unrolled N --pixels N sets that of a svg, png or html"
+        )
+    if given.pixels and (given.unrolled is None or target.form not in FITTED):
+        raise UsageError(f"--pixels needs --unrolled and -o {' or '.join(f'x.{form}' for form in FITTED)}")
+    return target
+
+
+def _place(given: Given) -> DrawTarget:
+    """Return the file of the picture; refuse one that is not by scanviz."""
     out = given.output
     played = next((name for name in PLAYED if getattr(given, name)), None)
     forms = (*DRAWN, *WRITTEN) if played is None else PLAYED[played]

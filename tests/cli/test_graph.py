@@ -108,6 +108,13 @@ def test_graph_draws_unrolled_steps_connections_and_mappings(folder):
     for options, problem in ((["--unrolled", "2"], "no values of rnn were kept"), ([], "needs --unrolled")):
         refused = scanviz(folder, "graph", "--values", *options, "kept.scanviz")
         assert refused.returncode == 2 and problem in refused.stderr
+    for options, problem in (
+        (["--unrolled", "2", "--width", "600", "-o", "x.svg"], "--unrolled N --pixels N"),
+        (["--pixels", "600", "-o", "x.svg"], "--pixels needs --unrolled"),
+        (["--unrolled", "2", "--pixels", "600"], "-o x.svg or x.png or x.html"),
+    ):
+        refused = scanviz(folder, "graph", *options, "kept.scanviz")
+        assert refused.returncode == 2 and problem in refused.stderr
     other = scanviz(folder, "graph", "--unrolled", "3", "--open", "rnn", "kept.scanviz")
     assert other.returncode == 2 and "--open and --unrolled cannot be combined" in other.stderr
     matrix = scanviz(folder, "graph", "--connections", "--scan", "rnn", "kept.scanviz").stdout

@@ -15,7 +15,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from scanviz.engine.graph.nodes import Apply, Variable, describe
+from scanviz.engine.graph.nodes import Apply, Variable, describe, is_floating, is_integer_scalar
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops.sizes import size_of
@@ -118,6 +118,7 @@ class Scope:
         self._known: dict[Any, Polynomial] = {}
         self._elements: dict[Variable, Polynomial] = {}
         self._own: dict[Apply, Cost] = {}
+        self._loops: dict[Any, Cost] = {}  # by operation and sizes of inputs: most loops are only rebuilt
         self.sizes = {} if view is None or parent is None else inner_sizes(view, parent.shape)
 
     def total(self, nodes: Sequence[Apply]) -> Cost:
@@ -171,9 +172,21 @@ class Scope:
     def cost(self, node: Apply) -> Cost:
         """Return the cost of a node, cached per graph."""
         found = self._own.get(node)
-        if found is None:
-            found = self._own[node] = node_cost(node, self)
+        if found is None and isinstance(node.op, Scan):
+            key = id(node.op), *map(self._sizes_of, node.inputs)
+            found = self._loops.get(key)
+            if found is None:
+                found = self._loops[key] = node_cost(node, self)
+        elif found is None:
+            found = node_cost(node, self)
+        self._own[node] = found
         return found
+
+    def _sizes_of(self, variable: Variable) -> Any:
+        """Return what the cost of a loop depends on of an input: sizes of floats, and the values of sizes."""
+        if is_integer_scalar(variable):
+            return size_of(variable)
+        return (variable.type, self.shape(variable)) if is_floating(variable) else variable
 
     def bytes(self, variable: Variable) -> Polynomial:
         """Return the bytes of a variable."""

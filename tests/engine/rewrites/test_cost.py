@@ -5,6 +5,7 @@ from hypothesis import given
 
 import scanviz
 from scanviz import tensor as T
+from scanviz.engine.rewrites import cost
 from scanviz.engine.rewrites.cost import cost_of
 from scanviz.engine.sizes.polynomial import Polynomial
 from scanviz.testing import random_loops, rewritten_by
@@ -123,3 +124,18 @@ def test_program_rewrites_leave_the_cost_of_the_graph_unchanged():
     assert len(of_program) > 1
     for application in of_program:
         assert application.cost_before == application.cost_after == last.cost_after
+
+
+def test_costs_of_versions_are_those_of_their_graphs_and_rebuilt_loops_are_not_counted_again(monkeypatch):
+    counted, count = [], cost._loop_cost
+    monkeypatch.setattr(cost, "_loop_cost", lambda node, scope: counted.append(1) or count(node, scope))
+    rows, matrices = T.tensor3("x"), [T.matrix(f"w{k}") for k in range(4)]
+    first = rows
+    for w in matrices:
+        rows = scanviz.scan(
+            lambda row, h, w: T.tanh(row + h @ w), rows, T.zeros_like(rows[0]), w, return_updates=False
+        )
+    history = scanviz.function([first, *matrices], T.grad((rows**2).sum(), matrices)).rewrites
+    found, loops = history.costs(), len(counted)
+    assert found == [cost_of(graph) for graph in history.all_graphs()]
+    assert loops < (len(counted) - loops) / 3

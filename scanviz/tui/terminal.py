@@ -5,13 +5,15 @@ here drops the ones that a view forgets, from every line of every widget, notice
 
 Textual writes in a thread of its own, from a queue of thirty texts.  If the terminal goes first (a closed window, ``tmux
 kill-server``), writing fails and that thread ends.  Putting the thirty-first text into the queue then blocks forever, and the
-application can neither receive the signal that ends it (SIGHUP) nor leave by itself.
+application can neither receive the signal that ends it (SIGHUP) nor leave by itself.  Under ``nohup`` that signal is ignored, and
+the thread that reads would run in a busy loop: the application looks every second whether its terminal is still there.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import select
 import signal
 from collections.abc import Sequence
 from functools import partial
@@ -26,12 +28,17 @@ from textual.filter import LineFilter
 
 from scanviz.record.plain_text import is_plain, sanitize
 
+PERIOD = 1.0  # seconds between two looks whether the terminal is there
+
 
 class TerminalApp(App[None]):
     """An application that writes sanitised text, and leaves the terminal as it was when a signal ends it."""
 
     def on_mount(self) -> None:
-        """Restore the terminal when SIGTERM or SIGHUP ends the application; keep other handlers of these signals."""
+        """Restore the terminal when SIGTERM or SIGHUP ends the application, keep other handlers of these; look for the terminal."""
+        terminal = getattr(self._driver, "fileno", None)  # only Textual's drivers for terminals have it
+        if isinstance(terminal, int):
+            self.set_interval(PERIOD, lambda: self._leave_without(terminal))
         for name in ("SIGTERM", "SIGHUP"):
             number = getattr(signal, name, None)
             if number is not None and signal.getsignal(number) is signal.SIG_DFL:
@@ -40,6 +47,10 @@ class TerminalApp(App[None]):
                 ):  # not here, or not in this thread
                     leave = partial(self.exit, return_code=128 + number)
                     asyncio.get_running_loop().add_signal_handler(number, leave)
+
+    def _leave_without(self, terminal: int) -> None:
+        if has_gone(terminal):
+            self.exit(return_code=128 + signal.SIGHUP)
 
     def get_driver_class(self) -> type[Driver]:
         """Return the driver that writes to the terminal."""
@@ -87,6 +98,15 @@ def outliving_its_terminal(driver: type[Driver]) -> type[Driver]:
             self._file = cast("TextIO", TerminalStream(stream))
 
     return type(driver.__name__, (driver,), {"__init__": made, "__module__": driver.__module__})
+
+
+def has_gone(terminal: int) -> bool:
+    """Return whether the other end of a terminal is closed."""
+    if not hasattr(select, "poll"):  # Windows, whose terminals end their processes
+        return False
+    asked = select.poll()
+    asked.register(terminal, 0)  # a hang-up is always reported
+    return any(found & select.POLLHUP for _, found in asked.poll(0))
 
 
 class Harmless(LineFilter):

@@ -69,12 +69,13 @@ def test_applications_write_to_a_terminal_that_may_go(app, monkeypatch):
 
 
 @pytest.mark.slow
-def test_an_application_ends_when_its_terminal_is_lost(tmp_path):
+@pytest.mark.parametrize("hang_up", [signal.SIG_DFL, signal.SIG_IGN], ids=["with a signal", "under nohup"])
+def test_an_application_ends_when_its_terminal_is_lost(tmp_path, hang_up):
     script = tmp_path / "long.py"
     script.write_text("import time\nfor k in range(4000): print(k, flush=True); time.sleep(0.1)\n")
     process, terminal = pty.fork()
     if not process:
-        signal.signal(signal.SIGHUP, signal.SIG_DFL)
+        signal.signal(signal.SIGHUP, hang_up)
         os.environ.update(TERM="xterm-256color", COLUMNS="100", LINES="30")
         command = [sys.executable, "-m", "scanviz", "tui", "-o", str(tmp_path / "x.scanviz"), str(script)]
         os.execv(sys.executable, command)

@@ -224,6 +224,8 @@ def _footer(record: ProfileRecord) -> list[ReportLine]:
     notes = footnotes(record)
     if record.detail == "ops":
         notes.append("every operation of every step was timed: loops ran slower than alone")
+    if record.detail == "values":
+        notes.append("scanviz report FILE --values shows them")
     unplanned = sum(function.calls > 0 and function.backend == UNPLANNED for function in record.functions)
     if unplanned:
         notes.append(

@@ -304,6 +304,11 @@ def test_a_record_without_calls_is_reported_as_such() -> None:
     )
 
 
+def test_the_report_of_traced_values_names_the_command_that_shows_them() -> None:
+    assert "scanviz report FILE --values shows them" in render_report(replace(SMALL, detail="values"))
+    assert "--values" not in render_report(SMALL)
+
+
 def test_the_report_explains_missing_rates_on_the_reference_tier() -> None:
     function = FunctionRecord(1, "f", None, "reference", calls=1, call_times=DurationRecord(1, 10))
     text = "1 function ran on the reference tier, which makes no plan of shapes and memory"

@@ -136,7 +136,11 @@ class MisfitError(ScanvizValueError):
         """Return the error for data of ``place`` that msgspec refused."""
         what, *paths = str(refused).split(" - at `$")  # the innermost first
         path = "".join(reversed(paths)).replace("`", "")
-        return cls(f"{place}{path} is not what it should be: {what[:1].lower()}{what[1:]}")
+        newer = "unknown field" in what  # a later scanviz of the same schema may write it
+        return cls(
+            f"{place}{path} is not what it should be: {what[:1].lower()}{what[1:]}",
+            fix="pip install --upgrade scanviz" if newer else None,
+        )
 
 
 class ShapeError(ScanvizError, ValueError):

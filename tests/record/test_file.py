@@ -79,6 +79,13 @@ def test_an_older_file_is_an_error_that_asks_to_profile_again(tmp_path: Path) ->
     assert "profile the script again" in str(caught.value)
 
 
+def test_a_field_that_is_unknown_here_is_an_error_that_asks_to_upgrade(tmp_path: Path) -> None:
+    path = changed(tmp_path, lambda document: document["functions"][0].update(of_tomorrow=1))
+    with pytest.raises(ScanvizError, match=r"functions\[0\].*unknown field `of_tomorrow`") as caught:
+        load(path)
+    assert "pip install --upgrade scanviz" in str(caught.value)
+
+
 def test_fields_that_are_missing_have_their_defaults(tmp_path: Path) -> None:
     path = changed(tmp_path, lambda document: [document.pop(name) for name in ("left_out", "outcome")])
     assert load(path) == small()

@@ -13,9 +13,10 @@ import numpy as np
 from scanviz.engine.backends.numpy import elementwise  # noqa: F401  # rows of source; the table has others when it is asked
 from scanviz.engine.backends.numpy.added_to_zeros import added_to_zeros
 from scanviz.engine.backends.numpy.emit import EMITS, statements
-from scanviz.engine.backends.source.emitter import Library
+from scanviz.engine.backends.numpy.long_results import long_result
+from scanviz.engine.backends.source.emitter import Emitter, Library
 from scanviz.engine.backends.source.executable import SourceExecutable
-from scanviz.engine.program.instructions import Program, is_scalar
+from scanviz.engine.program.instructions import Instruction, Program, is_scalar
 from scanviz.engine.program.verify import verify_program
 from scanviz.engine.runtime.buffer_pool import LONG, AlignedArrays
 from scanviz.engine.runtime.specialised import Tier
@@ -52,10 +53,14 @@ def _interpreted(program: Program) -> Interpreter:
     return Interpreter(program, perform, AlignedArrays(), other_tier=OtherTierRunner)
 
 
+def _outside(emitter: Emitter, instruction: Instruction, over: str | None) -> list[str] | None:
+    return long_result(emitter, instruction) if over is None else added_to_zeros(emitter, instruction, over)
+
+
 LIBRARY = Library(
     Tier("numpy", EMITS, NumpyModule(), _interpreted),
     statements,
-    in_place=added_to_zeros,
+    outside=_outside,
 )
 
 

@@ -191,15 +191,15 @@ class Library(NamedTuple):
         result goes to.
     loops : callable
         ``loops(loop, runners, tier, write)`` returns a loop's runner.
-    in_place : callable or None
-        ``in_place(emitter, instruction, over)`` gives the lines of an instruction outside of loops that changes an array in place,
-        None if ``statements`` gives them; ``over`` names the array.
+    outside : callable or None
+        ``outside(emitter, instruction, over)`` gives the lines of an instruction outside of loops, None if ``statements`` gives
+        them; ``over`` names the array that the instruction changes in place.
     """
 
     tier: Tier
     statements: Statements
     loops: Callable[..., SpecialisedLoop] = SpecialisedLoop
-    in_place: Callable[[Emitter, Instruction, str], list[str] | None] | None = None
+    outside: Callable[[Emitter, Instruction, str | None], list[str] | None] | None = None
 
     def emitter(self, program: Program) -> Emitter:
         """Return the names for the source of a program."""

@@ -105,8 +105,8 @@ class FlatProgram:
     def _statements(self, emitter: Emitter, index: int, instruction: AnyInstruction) -> list[str]:
         if isinstance(instruction, Instruction):
             over = self._written_over(emitter, instruction)
-            special = self.library.in_place
-            found = None if special is None or over is None else special(emitter, instruction, over)
+            special = self.library.outside
+            found = None if special is None else special(emitter, instruction, over)
             return self.library.statements(emitter, instruction, over) if found is None else found
         hint = "loop_" + instruction.name if isinstance(instruction, LoopInstruction) else "branch"
         return [emitter.call_statement(instruction, self.runners[index], hint)]

@@ -138,7 +138,8 @@ def run_plainly(case: LoopCase) -> tuple[list[Array], Array | None]:
         [] if output.initial is None else [np.asarray(row) for row in output.initial]
         for output in case.outputs
     ]
-    if steps and any(len(kept) != _depth(output) for kept, output in zip(rows, case.outputs, strict=True)):
+    given = [len(kept) for kept in rows]
+    if steps and given != [_depth(output) for output in case.outputs]:
         raise ValueError("a state starts from more or fewer rows than its taps reach back")
     state = None if case.shared_start is None else case.shared_start.copy()
     for t in range(steps):
@@ -156,8 +157,8 @@ def run_plainly(case: LoopCase) -> tuple[list[Array], Array | None]:
         if case.stop is not None and np.sum(results[0]) > case.stop:
             break
     return [
-        np.array(kept[_depth(output) :], case.dtype).reshape(-1, *(kept[0].shape if kept else output.shape))
-        for kept, output in zip(rows, case.outputs, strict=True)
+        np.array(kept[count:], case.dtype).reshape(-1, *(kept[0].shape if kept else output.shape))
+        for kept, count, output in zip(rows, given, case.outputs, strict=True)
     ], state
 
 

@@ -142,7 +142,7 @@ def _of_function(function: FunctionRecord, width: int) -> Iterator[Text]:
         yield _line("rewrites", counted(len(function.rewrites.applications), "application") + " (5)")
     for words in headings(function):
         yield _line("", words)
-    yield _line("on", tier(function))
+    yield _line("on", sanitize(tier(function)))
 
 
 def _heading(name: str, place: str, width: int) -> Text:

@@ -3,10 +3,13 @@
 import re
 
 from scanviz.profiler.report.units import share
-from scanviz.record.model import ProfileRecord
+from scanviz.record.loops import LoopRecord
+from scanviz.record.model import FunctionRecord, ProfileRecord
+from scanviz.record.operations import OperationRecord, SideRecord
 from scanviz.record.summary.run_breakdown import parts_of, run_time_ns
 from scanviz.tui.left_panel import LEAST, facts
 from scanviz.tui.model.state import ViewState, start
+from scanviz.tui.views.profile import function_summary, loop_summary
 from tests.tui.driver import opened, text_of, waits
 from tests.tui.records_for_tui import gradient_record, traced_record
 
@@ -95,3 +98,15 @@ async def test_the_edge_of_a_panel_shows_the_position_and_the_focus():
         assert "accent" not in right.border_title
         await pilot.press("7")
         assert "what the values were" in right.border_title
+
+
+def test_names_of_a_record_break_no_line_and_set_no_colour():
+    evil, safe = "a\n\x1b[31mb", r"a\nb".replace("b", r"\x1b[31mb")
+    operation = OperationRecord(0, evil, "operation", evil, None, samples=9, typical_ns=9.0)
+    side = SideRecord(0, "then", taken=9, typical_ns=9e6, operations=(operation,))
+    times = {"steps": 9999, "total_ns": 10**8, "body_ns": 1.0}
+    loop = LoopRecord(1, 1, None, evil, None, operations=(operation,), sides=(side,), **times)
+    function = FunctionRecord(1, evil, None, evil, tier_reason=evil)
+    of_function = facts(ViewState(ProfileRecord(functions=(function,)), function=1), 80, 40)
+    for text, names in ((function_summary(function), 3), (loop_summary(loop, 80), 3), (of_function, 3)):
+        assert text.plain.count(safe) == names and not re.search(r"a\n|\x1b", text.plain), text.plain

@@ -252,7 +252,7 @@ def loop_summary(loop: LoopRecord, width: int) -> Text:
     text.append("step ", style="not bold")
     text.append_text(stacked(parts_of_step, max(3, min(30, width - labels.cell_len - 7)))).append("  ")
     text.append_text(labels)
-    tails = "; ".join(line.text.strip() for line in tail_lines(loop))
+    tails = sanitize("; ".join(line.text.strip() for line in tail_lines(loop)))
     return text.append(f"\n{tails}" if tails else "", style="not bold")
 
 
@@ -268,7 +268,7 @@ def function_summary(function: FunctionRecord) -> Text:
     ]
     parts += headings(function)
     built = ", ".join(f"{sanitize(stage)} {duration(spent)}" for stage, spent in function.build_ns.items())
-    text.append(f"  {' · '.join(parts)} · on {tier(function)}", style="not bold")
+    text.append(f"  {' · '.join(parts)} · on {sanitize(tier(function))}", style="not bold")
     return text.append(f"\nbuilt in: {built}", style="not bold") if built else text
 
 

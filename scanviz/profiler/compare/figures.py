@@ -13,7 +13,6 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -127,10 +126,7 @@ def figures(record: ProfileRecord) -> dict[Key, Figure]:
         found[key] = Figure(
             "function", key, (), function.name, (), function.source, function.calls, _of_calls(function)
         )
-        found |= {
-            figure.key: figure
-            for figure in _operations(record, function.operations, key, (function.name,), function.calls)
-        }
+        found |= _operations(record, function.operations, key, (function.name,), function.calls)
     paths: dict[int, tuple[str, ...]] = {}
     names = {function.key: function.name for function in record.functions}
     for loop in record.loops:
@@ -149,10 +145,7 @@ def figures(record: ProfileRecord) -> dict[Key, Figure]:
             _of_loop(loop),
             a_run=loop.steps / max(1, loop.runs),
         )
-        found |= {
-            figure.key: figure
-            for figure in _operations(record, loop.operations, key, paths[loop.key], loop.steps)
-        }
+        found |= _operations(record, loop.operations, key, paths[loop.key], loop.steps)
     return found
 
 
@@ -203,19 +196,21 @@ def _operations(
     owner: Key,
     path: tuple[str, ...],
     count: int,
-) -> Iterator[Figure]:
-    """Yield the operations of a function or step, without loops, which have their own figures."""
+) -> dict[Key, Figure]:
+    """Return the operations of a function or step by key, without loops, which have their own figures."""
+    found: dict[Key, Figure] = {}
     seen: Counter[Key] = Counter()
     for operation in operations:
         if operation.kind == "loop":
             continue
         file, text = (operation.source.file, operation.source.text) if operation.source else ("", "")
         estimate = _of_operation(operation) if operation.samples else None
-        key = (*owner, "operation", file, text, operation.label)
-        seen[key] += 1
-        yield Figure(
+        alike = (*owner, "operation", file, text, operation.label)
+        seen[alike] += 1
+        key = (*alike, str(seen[alike]))
+        found[key] = Figure(
             "operation",
-            (*key, str(seen[key])),
+            key,
             owner,
             operation.label,
             path,
@@ -225,6 +220,7 @@ def _operations(
             record.cost.stamp_ns,
             operation.output,
         )
+    return found
 
 
 def _of_operation(operation: OperationRecord) -> Estimate:

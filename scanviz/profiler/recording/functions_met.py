@@ -168,7 +168,6 @@ class FunctionsMet:
         self._waiting[event.key] = _Waiting(event._replace(function=None), source, held)
 
     def _meet_loops(self, event: CompiledFunction, function: FunctionAggregate) -> None:
-
         for loop, around, _ in nested_loops(event.program):
             parent = None if around is None else around.key
             is_known = parent is None or parent in self.loops
@@ -209,7 +208,6 @@ class FunctionsMet:
             self._writing.release()
 
     def _write(self, key: int, event: CompiledFunction, source: RewritesSource | None, held: int) -> None:
-
         described, loops = function_record(event), loop_records(key, event.program)
         with self._lock:
             self.functions[key].describe(described)

@@ -362,7 +362,6 @@ class Recorder(Observer):
         return used(after.cpu_ns - before.cpu_ns, more(0, before.switches, after.switches))
 
     def _cost(self) -> CostRecord:
-
         loops = self._met.loops.values()
         observing = sum(function.recorder_ns for function in self._met.functions.values())
         return CostRecord(

@@ -73,7 +73,6 @@ class SidesTaken:
         }
 
     def _of_step(self, loop: LoopInstruction) -> Iterator[SideRecord]:
-
         for index, instruction in enumerate(loop.body.instructions):
             if isinstance(instruction, BranchInstruction):
                 found = [self._sides.get((id(instruction), side)) for side in (0, 1)]

@@ -40,10 +40,8 @@ class LiveFile:
     """
 
     def __init__(self, recorder: Recorder, path: Path) -> None:
-
-        self._recorder, self._path, self._save = recorder, path, save
+        self._recorder, self._path = recorder, path
         recorder.lists_built = True  # a live view lists functions before they run
-        recorder.record()  # imports its modules here, not in the writing thread
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._write_on, name="scanviz live", daemon=True)
 
@@ -57,7 +55,7 @@ class LiveFile:
         if self._thread.is_alive():
             self._thread.join(5)
         if self._path.parent.is_dir():
-            self._save(record, self._path)
+            save(record, self._path)
 
     def _write_on(self) -> None:
         rest = SHORTEST
@@ -66,7 +64,7 @@ class LiveFile:
                 return  # the live view has ended
             begun = time.thread_time()
             with contextlib.suppress(OSError):  # a full disk must not end the program
-                self._save(self._recorder.record(), self._path)
+                save(self._recorder.record(), self._path)
             rest = max(SHORTEST, REST * (time.thread_time() - begun))
 
 

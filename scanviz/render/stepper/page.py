@@ -40,11 +40,8 @@ from scanviz.render.page.build import embedded
 from scanviz.render.row_values import RowValue, row_spans, rows_held
 
 MOST_STEPS = 200  # of a loop
-_HEAD, _BUFFER, _HIGHEST = (
-    220,
-    132,
-    760,
-)  # pixels, on a phone: around the buffers, of one and its words, of a frame
+# pixels, on a phone: around the buffers, of one and its words, of a frame
+_HEAD, _BUFFER, _HIGHEST = 220, 132, 760
 
 
 class _Part(NamedTuple):

@@ -45,10 +45,8 @@ WRITTEN = DOCS / "_generated"
 FILMS, STEPPERS = (
     WRITTEN / "site" / name for name in ("films", "steppers")
 )  # Sphinx copies docs/_generated/site/ as it is
-WIDE, PHONE = (
-    "990",
-    "358",
-)  # pixels of pictures: in a window of 1280, beside the list of pages, and of 390, less the margins
+# pixels of pictures: in a window of 1280, beside the list of pages, and of 390, less the margins
+WIDE, PHONE = "990", "358"
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}  # what lies here, whatever is installed
 MODULES = {
     "scanviz": "The names that most programs need.",
